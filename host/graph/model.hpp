@@ -1,0 +1,116 @@
+// A graph as plain data: flat arrays that index each other. It needs no plugin; binding it does.
+#pragma once
+#include <tenon/abi.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tenon/attribute_map.hpp>
+#include <tenon/operator_info.hpp>
+#include <tenon/tensor.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/strings.hpp"
+
+namespace tenon {
+
+using NodeId = std::uint32_t;
+using ValueId = std::uint32_t;
+inline constexpr std::uint32_t none = 0xffffffff;  // no node, no value, an input that is not connected
+
+enum class Role : std::uint8_t { input, variable, state, constant, output };
+
+/// How a variable without data gets its first values when the graph is built.
+struct Init {
+  enum class Kind : std::uint8_t { automatic, zeros, ones, uniform, normal, xavier, he, value } kind = Kind::automatic;
+  double a = 0, b = 0;  // uniform [a, b), normal (mean a, deviation b), value a
+  friend bool operator==(const Init&, const Init&) = default;
+};
+
+/// An edge of the graph.
+struct ValueRecord {
+  StringId name = 0;  // of inputs, variables, states, constants; node outputs are called node, node:1 ...
+  Role role = Role::output;
+  tenon_type type{};            // what is declared or inferred so far
+  NodeId producer = none;       // of node outputs
+  std::uint32_t index = 0;      // which output of the producer
+  std::uint32_t tensor = none;  // into GraphModel::tensors
+  Init init;                    // of variables
+};
+
+/// Ranges are [first, first + count) in the model's arrays.
+struct NodeRecord {
+  StringId name = 0;
+  std::uint32_t op = none;       // into GraphModel::operators
+  std::uint32_t first_edge = 0;  // into edges: the inputs in the operator's order (none: not connected), then the states
+  std::uint32_t input_count = 0, state_count = 0;
+  std::uint32_t first_output = 0;  // into values: a node's outputs stand together
+  std::uint32_t output_count = 0;
+  std::uint32_t first_attribute = 0, attribute_count = 0;
+  StringId device = 0;  // empty: the session's
+};
+
+/// One typed parameter; which fields count is told by kind (enum tenon_attribute_kind).
+struct AttributeRecord {
+  StringId name = 0;
+  std::uint32_t kind = 0;
+  std::int64_t i = 0;  // bool, int; text: its StringId
+  double f = 0;
+  std::uint32_t first = 0, count = 0;  // into ints or floats
+};
+
+struct PluginUse {
+  std::string name, version;
+  std::uint32_t abi_minor = 0;
+  std::uint64_t content_hash = 0;
+};
+
+/// An operator as the graph knows it: enough to show, edit and save nodes whose plugin is not here.
+struct OperatorUse {
+  std::string name;
+  int version = 1;
+  std::shared_ptr<const OperatorInfo> info;  // decoded from its manifest, whose bytes it keeps
+  std::uint32_t plugin = none;               // into GraphModel::plugins; none: the application's own
+};
+
+struct GraphModel {
+  std::string name = "main";
+  Strings strings;
+  std::vector<NodeRecord> nodes;  // in an order in which every node comes after what it reads
+  std::vector<ValueRecord> values;
+  std::vector<ValueId> edges;
+  std::vector<AttributeRecord> attributes;
+  std::vector<std::int64_t> ints;
+  std::vector<double> floats;
+  std::vector<OperatorUse> operators;
+  std::vector<PluginUse> plugins;
+  std::vector<Tensor> tensors;
+  std::vector<std::pair<StringId, ValueId>> outputs;  // by name, in the order given
+  std::vector<ValueId> inputs;                        // in the order given
+  std::unordered_map<StringId, NodeId> node_names;    // also guards uniqueness
+  std::unordered_map<StringId, ValueId> value_names;  // of inputs, variables, states and constants
+};
+
+/// `fc1`, `fc1:1`, `image`.
+std::string value_label(const GraphModel& model, ValueId value);
+
+/// `node`, `node:1`, `node:mask`, or the name of an input, variable, state or constant. Throws Failure (usage) with near names.
+ValueId find_value(const GraphModel& model, std::string_view text);
+
+/// `[f32 [2, 3]]`-like text of what is known of a type.
+std::string to_string(const tenon_type& type);
+
+constexpr tenon_type unknown_type() {
+  tenon_type type{};
+  type.rank = -1;
+  type.dtype = TENON_DTYPE_UNKNOWN;
+  type.storage = TENON_DENSE;
+  type.present = 1;
+  return type;
+}
+tenon_type type_of(DType dtype, const Shape& shape);
+Shape shape_of(const tenon_type& type);
+
+}  // namespace tenon

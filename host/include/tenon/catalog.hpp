@@ -1,0 +1,73 @@
+// What was found in the plugin folders, without running any of it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tenon/operator_info.hpp>
+#include <vector>
+
+namespace tenon {
+
+enum class PluginStatus : std::uint8_t {
+  loaded,
+  indexed,
+  not_a_plugin,
+  wrong_machine,
+  needs_newer_host,
+  other_abi_major,
+  broken_manifest,
+  duplicate,
+  unresolved_symbol,
+  crashed,
+  hung,
+  quarantined,
+  untrusted,
+};
+std::string_view name_of(PluginStatus status);  ///< `crashed while loading`, as people read it
+
+/// A kernel that a plugin brings for an operator, its own or another plugin's.
+struct KernelInfo {
+  std::string op, device;
+};
+
+/// One candidate file and how it ended.
+struct PluginFile {
+  std::filesystem::path path;
+  PluginStatus status = PluginStatus::indexed;
+  std::string reason;  ///< one plain sentence, the cause first; empty for loaded and indexed
+  std::string name, version, compiler;
+  std::uint32_t abi_minor = 0, sdk_version = 0, cuda_version = 0;
+  std::uint64_t content_hash = 0;  ///< XXH3 of the whole file
+  std::vector<std::string> operators;
+  std::vector<KernelInfo> kernels;
+  bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
+};
+
+struct CatalogOperator {
+  OperatorInfo info;
+  int file = -1;  ///< index into files(); -1: registered by the application
+};
+
+/// Threads: reading is safe while nothing is added.
+class Catalog {
+ public:
+  const std::vector<PluginFile>& files() const { return files_; }
+  const std::vector<CatalogOperator>& operators() const { return operators_; }  ///< sorted by name
+  const std::vector<std::string>& notes() const { return notes_; }              ///< duplicates that were settled, one sentence each
+  const std::vector<std::filesystem::path>& searched() const { return searched_; }
+  const CatalogOperator* find(std::string_view name) const;    ///< by name or alias; null where there is none
+  std::vector<std::string> near(std::string_view name) const;  ///< up to three names a slip of the fingers away
+
+ private:
+  friend class PluginSet;
+  std::vector<PluginFile> files_;
+  std::vector<CatalogOperator> operators_;
+  std::vector<std::string> notes_;
+  std::vector<std::filesystem::path> searched_;
+};
+
+/// Up to three of `names` within a typing slip of `name`, nearest first.
+std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names);
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+// Graphs: built node by node, saved, loaded, shown.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tenon/attribute_map.hpp>
+#include <tenon/dtype.hpp>
+#include <tenon/shape.hpp>
+#include <tenon/tensor.hpp>
+#include <utility>
+#include <vector>
+
+namespace tenon {
+
+class Host;
+struct GraphModel;
+
+/// A value of one graph: a node's first output unless said otherwise. A cheap handle; `Value()` stands for an input left out.
+class Value {
+ public:
+  Value() = default;
+  /// The i-th output of the node that made this value.
+  Value output(std::uint32_t i) const { return Value(base_, i); }
+  bool empty() const { return base_ == 0xffffffff; }
+
+ private:
+  friend class Graph;
+  explicit Value(std::uint32_t base, std::uint32_t offset = 0) : base_(base), offset_(offset) {}
+  std::uint32_t base_ = 0xffffffff, offset_ = 0;
+};
+
+/// Nodes (operator, parameters, name) and the typed values between them. Copies of the handle share the graph.
+/// Every mistake is reported where it is made: add() checks names, parameters, dtypes and shapes and throws Failure with the node, the
+/// operator and the shapes. Threads: one at a time per graph; the Host must outlive it.
+class Graph {
+ public:
+  explicit Graph(Host& host);
+
+  /// A value that each run is given. Dimensions may be unknown (-1).
+  Value input(std::string_view name, DType dtype, const Shape& shape);
+  Value variable(std::string_view name, const Tensor& tensor);  ///< a weight; the elements are shared, not copied
+  Value constant(std::string_view name, const Tensor& tensor);
+
+  /// A node. Inputs in the operator's order; those left out at the end, or empty, become variables named `node_input` once inference finds
+  /// their shape (optional ones only where the operator asks for them). An empty name becomes `op`, `op_1` ...
+  Value add(std::string_view op, const std::vector<Value>& inputs, const Attributes& attributes = {}, std::string_view name = {});
+  /// The same with inputs by name.
+  Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes = {},
+            std::string_view name = {});
+  void output(std::string_view name, Value value);
+
+  /// `node`, `node:1`, `node:mask`, or an input's, variable's, state's or constant's name.
+  Value find(std::string_view text) const;
+  DType dtype(Value value) const;  ///< throws Failure while it is not known
+  Shape shape(Value value) const;  ///< what is known of it
+
+  /// Writes a .tenon file: whole or not at all. Variables without values get them first, drawn from `seed`.
+  void save(const std::filesystem::path& path, std::uint64_t seed = 0);
+  /// A .tenon or graph.json file. Opens without plugins; bind() or running it needs them.
+  static Graph load(Host& host, const std::filesystem::path& path);
+  static Graph from_json(Host& host, std::string_view text, const std::filesystem::path& folder = {});
+  std::string to_json() const;
+
+  /// Finds and loads every operator, re-creates each node's object and infers the types. All missing operators are named at once.
+  void bind();
+  /// Gives values to variables that have none.
+  void initialize(std::uint64_t seed = 0);
+
+  Host& host() const;
+  GraphModel& model() const;  ///< the graph as plain data; for the host's own code
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,48 @@
+// The host: plugins, devices, eager calls.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <tenon/attribute_map.hpp>
+#include <tenon/catalog.hpp>
+#include <tenon/failure.hpp>
+#include <tenon/tensor.hpp>
+#include <vector>
+
+namespace tenon {
+
+struct HostOptions {
+  int threads = 0;              ///< for parallel_for; 0: as many as the machine has
+  std::uint64_t seed = 0;       ///< of eager calls' random numbers
+  bool trust_writable = false;  ///< accept plugins that other users may write to
+  bool search_defaults = true;  ///< TENON_PLUGIN_PATH, then the installed folder
+  std::filesystem::path cache;  ///< empty: the user's cache folder
+};
+
+/// Everything that lives as long as the application works with Tenon. Threads: call() from any; add_* from one, before.
+class Host {
+ public:
+  explicit Host(HostOptions options = {});
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  /// Reads a folder of plugins, or one file, into the catalog. Nothing is loaded or run. Folders given first win.
+  void add_plugins(const std::filesystem::path& folder_or_file);
+  const Catalog& catalog();
+
+  /// Runs an operator now. Absent optional inputs are empty tensors. Throws Failure.
+  Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+  /// All outputs that are not hidden.
+  std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+
+  int threads() const;
+
+  struct Impl;
+  Impl& impl() { return *impl_; }  ///< for the host's own code
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenon
