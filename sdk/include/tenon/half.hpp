@@ -1,0 +1,79 @@
+// The two 16-bit floating types. They are made for storage: arithmetic happens in float, to which both convert without loss.
+#pragma once
+
+#include <cstdint>
+
+#include "fn.hpp"
+#include "select.hpp"
+
+namespace tenon {
+
+/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits. From float: to nearest, ties to even; above 65504 (+ half a step) infinity.
+class half {
+ public:
+  half() = default;
+  TENON_FN constexpr half(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}  // implicit, as float from double is
+  TENON_FN constexpr operator float() const { return bits_as<float>(widen(bits_)); }
+
+  TENON_FN static constexpr half from_bits(std::uint16_t bits) {
+    half result{};
+    result.bits_ = bits;
+    return result;
+  }
+  TENON_FN constexpr std::uint16_t bits() const { return bits_; }
+
+ private:
+  // Both directions work out every case and choose at the end, so that loops over them become vector code.
+  TENON_FN static constexpr std::uint32_t widen(std::uint16_t bits) {
+    const std::uint32_t magnitude = (bits & 0x7fffu) << 13, sign = (bits & 0x8000u) << 16;
+    const std::uint32_t normal = magnitude + (112u << 23);  // exponent bias 127 instead of 15
+    const std::uint32_t special = magnitude + (224u << 23);
+    // A denormal is its fraction times 2^-24: put the fraction below the leading one of 2^-14, then take that one away.
+    const float shifted = bits_as<float>(magnitude + (113u << 23)) - bits_as<float>(113u << 23);
+    const std::uint32_t denormal = bits_as<std::uint32_t>(shifted);
+    const std::uint32_t finite = select(magnitude < (1u << 23), denormal, normal);
+    return sign | select(magnitude >= (31u << 23), special, finite);
+  }
+
+  TENON_FN static constexpr std::uint16_t round(std::uint32_t bits) {
+    const std::uint32_t magnitude = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
+    const std::uint32_t ties_to_even = 0xfffu + ((magnitude >> 13) & 1u);
+    const std::uint32_t normal = (magnitude - (112u << 23) + ties_to_even) >> 13;  // may carry into infinity, rightly
+    // Added to 0.5, whose last bit is 2^-24, a number below 2^-14 is rounded by the addition itself.
+    const float shifted = bits_as<float>(select(magnitude < (113u << 23), magnitude, 0u)) + 0.5f;
+    const std::uint32_t denormal = bits_as<std::uint32_t>(shifted) - bits_as<std::uint32_t>(0.5f);
+    const std::uint32_t special = select(magnitude > (255u << 23), 0x7e00u | (magnitude >> 13 & 0x3ffu), 0x7c00u);
+    const std::uint32_t finite = select(magnitude < (113u << 23), denormal, normal);
+    return static_cast<std::uint16_t>(sign | select(magnitude >= (143u << 23), special, finite));
+  }
+
+  std::uint16_t bits_;
+};
+
+/// bfloat16: the upper half of a float. From float: to nearest, ties to even.
+class bfloat16 {
+ public:
+  bfloat16() = default;
+  TENON_FN constexpr bfloat16(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}
+  TENON_FN constexpr operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16); }
+
+  TENON_FN static constexpr bfloat16 from_bits(std::uint16_t bits) {
+    bfloat16 result{};
+    result.bits_ = bits;
+    return result;
+  }
+  TENON_FN constexpr std::uint16_t bits() const { return bits_; }
+
+ private:
+  TENON_FN static constexpr std::uint16_t round(std::uint32_t bits) {
+    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const bool nan = (bits & 0x7fffffffu) > (255u << 23);
+    return static_cast<std::uint16_t>(select(nan, (bits >> 16) | 0x40u, rounded));
+  }
+
+  std::uint16_t bits_;
+};
+
+static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2);
+
+}  // namespace tenon

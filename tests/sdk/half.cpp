@@ -1,0 +1,108 @@
+// The oracle works on values alone: it decodes bits by ldexp and rounds by looking for the nearest entry of the sorted list of all values.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <tenon/half.hpp>
+#include <vector>
+
+namespace {
+
+struct Format {
+  int exponent_bits, fraction_bits;
+};
+constexpr Format binary16{5, 10}, brain16{8, 7};
+
+double decode(Format format, int bits) {
+  const int fraction = bits & ((1 << format.fraction_bits) - 1);
+  const int exponent = (bits >> format.fraction_bits) & ((1 << format.exponent_bits) - 1);
+  const double sign = bits & 0x8000 ? -1 : 1;
+  const int bias = (1 << (format.exponent_bits - 1)) - 1;
+  if (exponent == (1 << format.exponent_bits) - 1) return fraction ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - format.fraction_bits);
+  return sign * std::ldexp(fraction + (1 << format.fraction_bits), exponent - bias - format.fraction_bits);
+}
+
+template <class T>
+void check_widening(Format format) {
+  for (int bits = 0; bits < 65536; ++bits) {
+    const double expected = decode(format, bits);
+    const float found = T::from_bits(static_cast<std::uint16_t>(bits));
+    const bool same = std::isnan(expected) ? std::isnan(found) : expected == found && std::signbit(expected) == std::signbit(found);
+    if (!same) FAIL("bits ", bits, " became ", found, ", not ", expected);
+  }
+}
+
+// Each gap between neighbours is tried at its ends, at its middle (the tie) and one float on both sides of the middle.
+template <class T>
+void check_rounding(Format format) {
+  const int infinity = ((1 << format.exponent_bits) - 1) << format.fraction_bits;
+  for (int low = 0; low < infinity; ++low) {
+    const int high = low + 1;
+    const double top = high == infinity ? 2 * decode(format, low) - decode(format, low - 1) : decode(format, high);
+    const auto middle = static_cast<float>((decode(format, low) + top) / 2);
+    const struct {
+      float value;
+      int bits;
+    } cases[] = {{static_cast<float>(decode(format, low)), low},
+                 {std::nextafter(middle, 0.f), low},
+                 {middle, low % 2 ? high : low},
+                 {std::nextafter(middle, std::numeric_limits<float>::infinity()), high}};
+    for (const auto& [value, bits] : cases) {
+      if (T(value).bits() != bits) FAIL(value, " became bits ", T(value).bits(), ", not ", bits);
+      if (T(-value).bits() != (bits | 0x8000)) FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits | 0x8000);
+    }
+  }
+}
+
+template <class T>
+void check_special() {
+  const float infinity = std::numeric_limits<float>::infinity();
+  CHECK(float(T(infinity)) == infinity);
+  CHECK(float(T(-infinity)) == -infinity);
+  CHECK(float(T(std::numeric_limits<float>::max())) == infinity);
+  CHECK(std::signbit(float(T(-0.0f))));
+  CHECK(T(std::numeric_limits<float>::denorm_min()).bits() == 0);
+  for (std::uint32_t payload : {1u, 0x1fffu, 0x200000u, 0x400000u, 0x7fffffu})
+    for (std::uint32_t sign : {0u, 0x80000000u}) {
+      const std::uint32_t bits = sign | 0x7f800000u | payload;
+      float value;
+      std::memcpy(&value, &bits, sizeof value);
+      CHECK(std::isnan(float(T(value))));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every half widens to its value") {
+  check_widening<tenon::half>(binary16);
+}
+TEST_CASE("every bfloat16 widens to its value") {
+  check_widening<tenon::bfloat16>(brain16);
+}
+TEST_CASE("floats round to the nearest half, ties to even") {
+  check_rounding<tenon::half>(binary16);
+}
+TEST_CASE("floats round to the nearest bfloat16, ties to even") {
+  check_rounding<tenon::bfloat16>(brain16);
+}
+TEST_CASE("infinities, NaN and zeros stay what they are as half") {
+  check_special<tenon::half>();
+}
+TEST_CASE("infinities, NaN and zeros stay what they are as bfloat16") {
+  check_special<tenon::bfloat16>();
+}
+
+TEST_CASE("what is too large for half is infinite") {
+  for (float value : {65520.f, 65536.f, 65537.f, 98304.f, 131072.f, 1e30f}) {
+    CHECK(tenon::half(value).bits() == 0x7c00);
+    CHECK(tenon::half(-value).bits() == 0xfc00);
+  }
+}
+
+TEST_CASE("conversions are constant expressions") {
+  static_assert(tenon::half(1.5f).bits() == 0x3e00);
+  static_assert(float(tenon::half::from_bits(0x0001)) == 0x1p-24f);
+  static_assert(tenon::bfloat16(-2.f).bits() == 0xc000);
+}
