@@ -1,0 +1,18 @@
+# How everything in this repository is compiled: warnings, sanitizers, the compiler cache.
+
+add_library(tenon_warnings INTERFACE)
+target_compile_options(tenon_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Werror>)
+
+if(TENON_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TENON_SANITIZE}> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)
+  add_link_options(-fsanitize=${TENON_SANITIZE})
+endif()
+
+find_program(TENON_CCACHE ccache)
+mark_as_advanced(TENON_CCACHE)
+foreach(language C CXX CUDA)
+  if(TENON_CCACHE AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${TENON_CCACHE})
+  endif()
+endforeach()

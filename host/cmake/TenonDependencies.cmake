@@ -1,0 +1,41 @@
+# What the host needs from the system. Everything that is missing is said at once, with the Debian package that has it.
+
+set(missing "")
+
+# tenon_need(<variable> <what for> <package> <kind> <name>...): find_path or find_library, or one more line to the complaint.
+macro(tenon_need variable what package kind)
+  cmake_language(CALL find_${kind} ${variable} ${ARGN})
+  mark_as_advanced(${variable})
+  if(NOT ${variable})
+    list(APPEND missing "${package} (${what})")
+  endif()
+endmacro()
+
+find_package(TBB QUIET)
+if(NOT TARGET TBB::tbb)
+  list(APPEND missing "libtbb-dev (oneTBB: threads)")
+endif()
+find_package(fmt QUIET)
+if(NOT TARGET fmt::fmt)
+  list(APPEND missing "libfmt-dev (fmt: text)")
+endif()
+find_package(Threads REQUIRED)
+
+tenon_need(TENON_BOOST_INCLUDE "Boost.DLL: loading plugins" libboost-dev path boost/dll/shared_library.hpp)
+tenon_need(TENON_LIBELF_INCLUDE "libelf: reading plugins" libelf-dev path libelf.h)
+tenon_need(TENON_LIBELF "libelf: reading plugins" libelf-dev library elf)
+tenon_need(TENON_JSON_INCLUDE "JSON and CBOR" nlohmann-json3-dev path nlohmann/json.hpp)
+tenon_need(TENON_FLATBUFFERS_INCLUDE "FlatBuffers: graph files" libflatbuffers-dev path flatbuffers/flatbuffers.h)
+tenon_need(TENON_FLATC "flatc: graph files" flatbuffers-compiler program flatc)
+tenon_need(TENON_XXHASH_INCLUDE "xxHash: checksums" libxxhash-dev path xxhash.h)
+tenon_need(TENON_XXHASH "xxHash: checksums" libxxhash-dev library xxhash)
+tenon_need(TENON_LIBZIP_INCLUDE "libzip: .npz files" libzip-dev path zip.h)
+tenon_need(TENON_LIBZIP "libzip: .npz files" libzip-dev library zip)
+tenon_need(TENON_CLI11_INCLUDE "CLI11: the command line" libcli11-dev path CLI/CLI.hpp)
+
+if(missing)
+  list(REMOVE_DUPLICATES missing)
+  list(JOIN missing ", " missing_text)
+  message(FATAL_ERROR "Tenon's host cannot be built, because these Debian packages are missing: ${missing_text}. "
+                      "Install them with apt install, or run `bash host/setup.sh`.")
+endif()

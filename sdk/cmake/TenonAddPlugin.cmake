@@ -1,0 +1,47 @@
+# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [CUDA])
+#
+# A plugin: a shared object `name.so` that exports its operators and nothing else. The target has the plugin's name.
+#   VERSION  what `tenon list` shows; the project's version where it is left out
+#   CUDA     compile every source with nvcc, so that element-wise operators get CUDA kernels; without nvcc it is ignored.
+#            Sources named .cu are always compiled by nvcc, and left out where there is none.
+
+set(_tenon_plugin_map ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
+
+function(tenon_add_plugin name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA" "VERSION" "SOURCES;LIBRARIES")
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "tenon_add_plugin(${name}): no sources; write SOURCES and the files after it")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tenon_add_plugin(${name}): cannot read ${arg_UNPARSED_ARGUMENTS}; write SOURCES before the files")
+  endif()
+  if(NOT arg_VERSION)
+    set(arg_VERSION ${PROJECT_VERSION})
+  endif()
+  if(NOT arg_VERSION)
+    set(arg_VERSION 0)
+  endif()
+  if(NOT CMAKE_CUDA_COMPILER_LOADED)
+    list(FILTER arg_SOURCES EXCLUDE REGEX "\\.cu$")
+  elseif(arg_CUDA)
+    set_source_files_properties(${arg_SOURCES} PROPERTIES LANGUAGE CUDA)
+  endif()
+
+  add_library(${name} MODULE ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE Tenon::sdk ${arg_LIBRARIES})
+  target_compile_definitions(${name} PRIVATE TENON_PLUGIN_NAME="${name}" TENON_PLUGIN_VERSION="${arg_VERSION}")
+  # An empty build type means no optimization at all, which nobody wants for a kernel.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:>:-O2>)
+  set_target_properties(${name} PROPERTIES
+    PREFIX "" SUFFIX .so POSITION_INDEPENDENT_CODE ON
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+
+  # The map also hides what static libraries bring along, which compiler flags cannot reach.
+  target_link_options(${name} PRIVATE LINKER:--version-script=${_tenon_plugin_map} LINKER:--exclude-libs,ALL)
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${_tenon_plugin_map})
+  # clang leaves a sanitizer's own symbols to the program, so a sanitized plugin has undefined ones.
+  string(JOIN " " flags "${CMAKE_CXX_FLAGS}" "${TENON_SANITIZE}" "${CMAKE_MODULE_LINKER_FLAGS}")
+  if(NOT TENON_SANITIZE AND NOT flags MATCHES "-fsanitize")
+    target_link_options(${name} PRIVATE LINKER:--no-undefined)
+  endif()
+endfunction()
