@@ -1,0 +1,136 @@
+// Element types of tensors: their names, sizes and C++ types, and sets of them.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "abi.h"
+#include "error.hpp"
+#include "half.hpp"
+
+namespace tenon {
+
+/// The type of a tensor's elements. The numbers are those of the C boundary; `unknown_dtype` stands only in inference.
+enum class DType : std::uint8_t {
+  boolean = TENON_BOOLEAN,
+  u8 = TENON_U8,
+  i8 = TENON_I8,
+  i32 = TENON_I32,
+  i64 = TENON_I64,
+  f16 = TENON_F16,
+  bf16 = TENON_BF16,
+  f32 = TENON_F32,
+  f64 = TENON_F64
+};
+inline constexpr auto boolean = DType::boolean, u8 = DType::u8, i8 = DType::i8, i32 = DType::i32, i64 = DType::i64, f16 = DType::f16,
+                      bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
+inline constexpr auto unknown_dtype = static_cast<DType>(TENON_DTYPE_UNKNOWN);
+inline constexpr int dtype_count = TENON_DTYPE_COUNT;
+
+/// How a tensor's values lie in memory: all of them, only rows that are not all zero, or compressed sparse rows of a matrix.
+enum class Storage : std::uint8_t { dense = TENON_DENSE, row_sparse = TENON_ROW_SPARSE, csr = TENON_CSR };
+
+/// How a kernel must write an output: not at all, over what is there, over an input's memory, or by adding to what is there.
+enum class Write : std::uint8_t { none = TENON_WRITE_NONE, to = TENON_WRITE_TO, in_place = TENON_WRITE_IN_PLACE, add = TENON_WRITE_ADD };
+
+/// numpy's name; "unknown" for unknown_dtype and for numbers that are no dtype.
+constexpr const char* name_of(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return "bool";
+    case DType::u8:
+      return "uint8";
+    case DType::i8:
+      return "int8";
+    case DType::i32:
+      return "int32";
+    case DType::i64:
+      return "int64";
+    case DType::f16:
+      return "float16";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::f32:
+      return "float32";
+    case DType::f64:
+      return "float64";
+  }
+  return "unknown";
+}
+
+constexpr const char* name_of(Storage storage) {
+  return storage == Storage::dense ? "dense" : storage == Storage::row_sparse ? "row_sparse" : storage == Storage::csr ? "csr" : "unknown";
+}
+constexpr const char* name_of(Write write) {
+  return write == Write::none       ? "none"
+         : write == Write::to       ? "to"
+         : write == Write::in_place ? "in_place"
+         : write == Write::add      ? "add"
+                                    : "unknown";
+}
+
+/// Bytes of one element; 0 for unknown_dtype.
+constexpr std::size_t size_of(DType dtype) {
+  constexpr std::size_t sizes[dtype_count] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
+  const auto i = static_cast<std::size_t>(dtype);
+  return i < dtype_count ? sizes[i] : 0;
+}
+
+inline void append_part(std::string& text, DType dtype) {
+  text += name_of(dtype);
+}
+inline void append_part(std::string& text, Storage storage) {
+  text += name_of(storage);
+}
+inline void append_part(std::string& text, Write write) {
+  text += name_of(write);
+}
+
+/// A set of dtypes: one of the constants below, or {tenon::f32, tenon::f64}.
+struct Types {
+  std::uint16_t mask = 0;  ///< bit i: the dtype of number i; public, so that Types can be a template argument
+
+  constexpr Types() = default;
+  constexpr Types(std::initializer_list<DType> dtypes) {
+    for (const DType dtype : dtypes) mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
+  }
+  constexpr bool has(DType dtype) const { return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1); }
+  friend constexpr bool operator==(Types, Types) = default;
+  friend constexpr Types operator+(Types left, Types right) {
+    left.mask = static_cast<std::uint16_t>(left.mask | right.mask);
+    return left;
+  }
+};
+inline constexpr Types floating{f16, bf16, f32, f64}, integral{u8, i8, i32, i64}, numeric = integral + floating,
+                                                                                  any_type = numeric + Types{boolean};
+
+/// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile.
+template <class T>
+inline constexpr DType dtype_of = [] {
+  static_assert(!std::is_same_v<T, T>,
+                "this is not an element type: use bool, uint8_t, int8_t, int32_t, int64_t, half, bfloat16, float or double");
+  return unknown_dtype;
+}();
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<std::int8_t> = DType::i8;
+template <>
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<half> = DType::f16;
+template <>
+inline constexpr DType dtype_of<bfloat16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+
+}  // namespace tenon
