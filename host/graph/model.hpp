@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "graph/strings.hpp"
+#include "graph/type.hpp"
 
 namespace tenon {
 
@@ -96,21 +97,10 @@ struct GraphModel {
 /// `fc1`, `fc1:1`, `image`.
 std::string value_label(const GraphModel& model, ValueId value);
 
+/// Whether a node, input, variable, state or constant has this name: they share one space of names.
+bool is_named(const GraphModel& model, std::string_view name);
+
 /// `node`, `node:1`, `node:mask`, or the name of an input, variable, state or constant. Throws Failure (usage) with near names.
 ValueId find_value(const GraphModel& model, std::string_view text);
-
-/// `[f32 [2, 3]]`-like text of what is known of a type.
-std::string to_string(const tenon_type& type);
-
-constexpr tenon_type unknown_type() {
-  tenon_type type{};
-  type.rank = -1;
-  type.dtype = TENON_DTYPE_UNKNOWN;
-  type.storage = TENON_DENSE;
-  type.present = 1;
-  return type;
-}
-tenon_type type_of(DType dtype, const Shape& shape);
-Shape shape_of(const tenon_type& type);
 
 }  // namespace tenon

@@ -21,6 +21,11 @@ class Strings {
   ~Strings() = default;
 
   StringId intern(std::string_view text);
+  /// 0xffffffff where the text is not here.
+  StringId find(std::string_view text) const {
+    const auto found = ids_.find(text);
+    return found == ids_.end() ? 0xffffffff : found->second;
+  }
   std::string_view operator[](StringId id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
   void reserve(std::size_t count) { ids_.reserve(count); }

@@ -1,0 +1,108 @@
+#include "graph/binding.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "graph/operator_use.hpp"
+#include "graph/parameters.hpp"
+#include "graph/upgrade.hpp"
+
+namespace tenon {
+namespace {
+
+std::string came_from(const GraphModel& model, const OperatorUse& use) {
+  if (use.plugin == none) return "registered by the application that made the graph";
+  const auto& plugin = model.plugins[use.plugin];
+  return plugin.version.empty() ? fmt::format("from plugin {}", plugin.name)
+                                : fmt::format("from plugin {} {}", plugin.name, plugin.version);
+}
+
+std::string first_node_of(const GraphModel& model, std::uint32_t op) {
+  const auto count = std::count_if(model.nodes.begin(), model.nodes.end(), [&](const NodeRecord& node) { return node.op == op; });
+  const auto first = std::find_if(model.nodes.begin(), model.nodes.end(), [&](const NodeRecord& node) { return node.op == op; });
+  if (first == model.nodes.end()) return "no node";
+  const auto name = model.strings[first->name];
+  return count == 1 ? fmt::format("node '{}'", name) : fmt::format("node '{}' and {} more", name, count - 1);
+}
+
+std::string searched_in(const Catalog& catalog) {
+  std::vector<std::string> folders;
+  for (const auto& folder : catalog.searched()) folders.push_back(folder.string());
+  return folders.empty() ? "no plugin folder was given" : fmt::format("searched in {}", fmt::join(folders, ", "));
+}
+
+[[noreturn]] void report_missing(const GraphModel& model, const Catalog& catalog, const std::vector<std::uint32_t>& missing) {
+  std::string message = missing.size() == 1 ? "an operator is missing:" : fmt::format("{} operators are missing:", missing.size());
+  std::string near;
+  for (const auto op : missing) {
+    const auto& use = model.operators[op];
+    message += fmt::format("\n  {} version {}, {}, used by {}", use.name, use.version, came_from(model, use), first_node_of(model, op));
+    for (const auto& name : catalog.near(use.name)) near += (near.empty() ? "" : ", ") + name;
+  }
+  message += "\n  " + searched_in(catalog);
+  std::string hint = "put the plugin into one of these folders, or name its folder with --plugins";
+  if (!near.empty()) hint = fmt::format("near names here: {}; or {}", near, hint);
+  throw Failure(FailureKind::plugin, message, hint);
+}
+
+void find_operators(GraphModel& model, PluginSet& plugins, Binding& binding) {
+  std::vector<std::uint32_t> missing;
+  for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
+    if (plugins.catalog().find(model.operators[op].name) == nullptr) missing.push_back(static_cast<std::uint32_t>(op));
+  if (!missing.empty()) report_missing(model, plugins.catalog(), missing);
+  for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
+    binding.operators.push_back(&plugins.load(model.operators[op].name));
+}
+
+// What a file says of a node must fit the operator that is here, which need not be the one that wrote it.
+void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
+  const auto inputs = info.inputs.size();
+  const bool fits = info.variadic() ? node.input_count + 1 >= inputs : node.input_count == inputs;
+  if (!fits) throw Failure(FailureKind::file, fmt::format("has {} inputs but the operator takes {}", node.input_count, inputs));
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto& declared = info.inputs[std::min<std::size_t>(i, inputs - 1)];
+    if (model.edges[node.first_edge + i] == none && !declared.optional)
+      throw Failure(FailureKind::file, fmt::format("input '{}' is not connected", declared.name));
+  }
+  if (node.state_count != info.states.size())
+    throw Failure(FailureKind::file, fmt::format("has {} states but the operator has {}", node.state_count, info.states.size()));
+  if (const auto wanted = output_count(model, node, info); node.output_count != wanted)
+    throw Failure(FailureKind::file, fmt::format("has {} outputs but the operator makes {}", node.output_count, wanted));
+}
+
+}  // namespace
+
+void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
+  const auto first_new = binding.operators.size();
+  find_operators(model, plugins, binding);
+  std::vector<tenon_attribute> attributes;
+  binding.nodes.reserve(model.nodes.size());
+  for (auto id = static_cast<NodeId>(binding.nodes.size()); id < model.nodes.size(); ++id) {
+    auto& node = model.nodes[id];
+    const auto& op = *binding.operators[node.op];
+    at_node(model, id, [&] {
+      if (model.operators[node.op].version != op.info->version) upgrade(model, node, model.operators[node.op].version, *op.info);
+      check_parameters(model, node, *op.info);
+      check_arity(model, node, *op.info);
+      fill_attributes(model, node, attributes);
+      binding.nodes.push_back({&op, Instance(*op.table, attributes)});
+    });
+  }
+  for (auto op = first_new; op < model.operators.size(); ++op) {
+    const auto* found = plugins.catalog().find(model.operators[op].name);
+    if (found->info.version != model.operators[op].version) refresh(model, model.operators[op], plugins.catalog(), *found);
+  }
+}
+
+std::string node_label(const GraphModel& model, NodeId node) {
+  const auto& record = model.nodes[node];
+  return fmt::format("[{}] node '{}'", model.operators[record.op].name, model.strings[record.name]);
+}
+
+void rethrow_at(const std::string& label, const Failure& failure) {
+  throw Failure(failure.kind(), label + ": " + failure.what(), failure.hint());
+}
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+// A graph's nodes meet their operators: loaded, and re-created as objects.
+#pragma once
+#include <tenon/failure.hpp>
+#include <vector>
+
+#include "graph/instance.hpp"
+#include "graph/model.hpp"
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// One entry for each node. The objects serve inference and gradients, which never change them.
+struct Binding {
+  struct Node {
+    const LoadedOperator* op = nullptr;
+    Instance instance;
+  };
+  std::vector<Node> nodes;
+  std::vector<const LoadedOperator*> operators;  // one entry for each OperatorUse
+};
+
+/// Binds what is not bound yet. All operators that are missing are reported at once: node, operator, version, the plugin it came from,
+/// where was searched, what is near (Failure, plugin). Nodes written for an older version of their operator are brought up to date in the
+/// model.
+void bind(GraphModel& model, PluginSet& plugins, Binding& binding);
+
+/// `[quadratic] node 'act'`: how messages begin.
+std::string node_label(const GraphModel& model, NodeId node);
+
+/// The same failure with the label before its message.
+[[noreturn]] void rethrow_at(const std::string& label, const Failure& failure);
+
+/// Runs f; a Failure that comes out of it then begins with the node's label.
+template <class F>
+decltype(auto) at_node(const GraphModel& model, NodeId node, F&& f) {
+  try {
+    return f();
+  } catch (const Failure& failure) {
+    rethrow_at(node_label(model, node), failure);
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,54 @@
+// Adds values and nodes to a graph, each checked when it is added.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tenon/attribute_map.hpp>
+#include <utility>
+#include <vector>
+
+#include "graph/binding.hpp"
+#include "graph/model.hpp"
+
+namespace tenon {
+
+/// What a node is made from. Inputs by position or by name; `none` and what is left out become variables (see Graph::add).
+struct NodeSpec {
+  std::string_view op, name;  // an empty name is made up: op, op_1 ...
+  std::vector<ValueId> inputs;
+  std::vector<std::pair<std::string, ValueId>> named_inputs;
+  const Attributes& attributes;
+  std::string_view device = {};
+};
+
+/// Threads: one at a time. After a Failure the graph is as it was.
+class GraphBuilder {
+ public:
+  GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins) : model_(model), binding_(binding), plugins_(plugins) {}
+
+  ValueId input(std::string_view name, const tenon_type& type);
+  ValueId variable(std::string_view name, const tenon_type& type, const Init& init = {});
+  /// A variable, state or constant with elements.
+  ValueId tensor(std::string_view name, Role role, const Tensor& tensor);
+  NodeId node(const NodeSpec& spec);
+  void output(std::string_view name, ValueId value);
+
+  /// Infers over the whole graph and adds the variables that operators still want.
+  void complete();
+
+ private:
+  struct Mark;
+  ValueId add_value(std::string_view name, Role role, const tenon_type& type);
+  void check_name(std::string_view name) const;
+  StringId node_name(const NodeSpec& spec);
+  std::vector<ValueId> place_inputs(const OperatorInfo& info, const NodeSpec& spec) const;
+  void connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs);
+  void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node);
+  void roll_back(const Mark& mark);
+
+  GraphModel& model_;
+  Binding& binding_;
+  PluginSet& plugins_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,122 @@
+#include "graph/inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tenon {
+
+void Inference::run() {
+  std::vector<ValueId> later;
+  for (NodeId node = 0; node < model_.nodes.size(); ++node) {
+    changed_.clear();
+    infer(node);
+    // what a node learned about its own outputs reaches its readers in this very sweep
+    const auto& record = model_.nodes[node];
+    for (const auto value : changed_)
+      if (value < record.first_output || value >= record.first_output + record.output_count) later.push_back(value);
+  }
+  changed_ = std::move(later);
+  settle();
+}
+
+void Inference::run_from(NodeId node) {
+  remember_ = true;
+  try {
+    changed_.clear();
+    infer(node);
+    // values that were made for this node alone have nobody else to tell
+    const auto& record = model_.nodes[node];
+    std::erase_if(changed_, [&](ValueId value) { return value >= record.first_output; });
+    settle();
+  } catch (...) {
+    for (auto entry = before_.rbegin(); entry != before_.rend(); ++entry) types_[entry->first] = entry->second;
+    throw;
+  }
+}
+
+// Works until nobody has anything to tell.
+void Inference::settle() {
+  if (changed_.empty()) return;
+  find_readers();
+  queued_.assign(model_.nodes.size(), false);
+  for (;;) {
+    for (const auto value : changed_) {
+      if (model_.values[value].producer != none) wake(model_.values[value].producer);
+      for (auto i = first_reader_[value]; i < first_reader_[value + 1]; ++i) wake(readers_[i]);
+    }
+    changed_.clear();
+    if (queue_.empty()) return;
+    const auto node = queue_.back();
+    queue_.pop_back();
+    queued_[node] = false;
+    infer(node);
+  }
+}
+
+void Inference::wake(NodeId node) {
+  if (queued_[node]) return;
+  queued_[node] = true;
+  queue_.push_back(node);
+}
+
+void Inference::find_readers() {
+  first_reader_.assign(model_.values.size() + 1, 0);
+  const auto each_read = [&](auto&& visit) {
+    for (NodeId id = 0; id < model_.nodes.size(); ++id) {
+      const auto& node = model_.nodes[id];
+      for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
+        if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(id, value);
+    }
+  };
+  each_read([&](NodeId, ValueId value) { ++first_reader_[value + 1]; });
+  for (std::size_t i = 1; i < first_reader_.size(); ++i) first_reader_[i] += first_reader_[i - 1];
+  readers_.resize(first_reader_.back());
+  auto next = first_reader_;
+  each_read([&](NodeId id, ValueId value) { readers_[next[value]++] = id; });
+}
+
+void Inference::infer(NodeId id) {
+  const auto& node = model_.nodes[id];
+  const auto* edges = model_.edges.data() + node.first_edge;
+  auto& types = scratch_;
+  types.inputs.resize(node.input_count);
+  types.states.resize(node.state_count);
+  types.outputs.resize(node.output_count);
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    types.inputs[i] = edges[i] == none ? unknown_type() : types_[edges[i]];
+    types.inputs[i].present = edges[i] != none;
+  }
+  for (std::uint32_t i = 0; i < node.state_count; ++i) types.states[i] = types_[edges[node.input_count + i]];
+  for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = types_[node.first_output + i];
+
+  const auto& bound = binding_.nodes[id];
+  at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance.get(), types); });
+
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    if (edges[i] != none)
+      learn(id, edges[i], types.inputs[i]);
+    else if (types.inputs[i].rank >= 0)
+      wanted_.emplace_back(node.first_edge + i, types.inputs[i]);
+  }
+  for (std::uint32_t i = 0; i < node.state_count; ++i) learn(id, edges[node.input_count + i], types.states[i]);
+  for (std::uint32_t i = 0; i < node.output_count; ++i) learn(id, node.first_output + i, types.outputs[i]);
+}
+
+// The same value may stand at several inputs, so each may have learned a part.
+void Inference::learn(NodeId node, ValueId value, const tenon_type& type) {
+  const auto before = types_[value];
+  switch (merge(types_[value], type)) {
+    case Merge::same:
+      return;
+    case Merge::learned:
+      changed_.push_back(value);
+      if (remember_) before_.emplace_back(value, before);
+      return;
+    case Merge::contradiction:
+      throw Failure(FailureKind::failed, fmt::format("{}: {} would be both {} and {}", node_label(model_, node), value_label(model_, value),
+                                                     to_string(types_[value]), to_string(type)));
+  }
+}
+
+}  // namespace tenon

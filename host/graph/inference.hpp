@@ -1,0 +1,59 @@
+// Inference over a whole graph, forwards and backwards, to a fixed point.
+#pragma once
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "graph/binding.hpp"
+#include "graph/operator_inference.hpp"
+
+namespace tenon {
+
+/// The types of a graph's values: those in the model, or a plan's own copy.
+class TypeTable {
+ public:
+  explicit TypeTable(std::vector<ValueRecord>& values)
+      : first_(values.empty() ? nullptr : reinterpret_cast<std::byte*>(&values[0].type)), stride_(sizeof(ValueRecord)) {}
+  explicit TypeTable(std::vector<tenon_type>& types) : first_(reinterpret_cast<std::byte*>(types.data())), stride_(sizeof(tenon_type)) {}
+  tenon_type& operator[](ValueId value) const { return *reinterpret_cast<tenon_type*>(first_ + value * stride_); }
+
+ private:
+  std::byte* first_;
+  std::size_t stride_;
+};
+
+/// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
+class Inference {
+ public:
+  Inference(const GraphModel& model, const Binding& binding, TypeTable types) : model_(model), binding_(binding), types_(types) {}
+
+  /// Every node, then again those whose values changed. Throws Failure (failed) with the node's label.
+  void run();
+  /// One node; what it learns about its inputs goes on to the rest of the graph. Where it throws, the types are as they were.
+  void run_from(NodeId node);
+
+  /// Optional inputs that are not connected but that their operator gave a type: it wants them. (edge, type)
+  const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
+
+ private:
+  void infer(NodeId node);
+  void learn(NodeId node, ValueId value, const tenon_type& type);
+  void wake(NodeId node);
+  void find_readers();
+  void settle();
+
+  const GraphModel& model_;
+  const Binding& binding_;
+  TypeTable types_;
+  OperatorTypes scratch_;
+  std::vector<ValueId> changed_;
+  std::vector<NodeId> queue_;
+  std::vector<bool> queued_;
+  std::vector<std::uint32_t> first_reader_;  // readers of value v: readers_[first_reader_[v] .. first_reader_[v + 1])
+  std::vector<NodeId> readers_;
+  std::vector<std::pair<std::uint32_t, tenon_type>> wanted_;
+  std::vector<std::pair<ValueId, tenon_type>> before_;  // what run_from has changed
+  bool remember_ = false;
+};
+
+}  // namespace tenon

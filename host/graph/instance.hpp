@@ -1,0 +1,53 @@
+// An object of a plugin's class, made by its factory and owned here.
+#pragma once
+#include <tenon/abi.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+namespace tenon {
+
+/// Threads: as abi.h says of the table's functions. The plugin is never unloaded, so the table outlives every object.
+class Instance {
+ public:
+  Instance() = default;
+  /// Throws Failure (usage) with the plugin's reason.
+  Instance(const tenon_operator& table, std::span<const tenon_attribute> attributes);
+  ~Instance() { reset(); }
+  Instance(Instance&& other) noexcept : table_(std::exchange(other.table_, nullptr)), object_(std::exchange(other.object_, nullptr)) {}
+  Instance& operator=(Instance&& other) noexcept {
+    std::swap(table_, other.table_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+
+  void* get() const { return object_; }
+  const tenon_operator* table() const { return table_; }
+
+ private:
+  void reset() {
+    if (table_ != nullptr && table_->destroy != nullptr) table_->destroy(object_);
+    table_ = nullptr;
+  }
+  const tenon_operator* table_ = nullptr;
+  void* object_ = nullptr;
+};
+
+/// The buffer that the boundary's functions write their reason into.
+struct ErrorBuffer {
+  ErrorBuffer() {
+    error.size = sizeof error;
+    error.text = text;
+    error.capacity = sizeof text;
+  }
+  ErrorBuffer(const ErrorBuffer&) = delete;
+  ErrorBuffer& operator=(const ErrorBuffer&) = delete;
+  /// What was written, or words for nothing; a callee that forgot the final zero does no harm.
+  std::string reason() const;
+
+  tenon_error error{};
+  char text[2048] = "";
+};
+
+}  // namespace tenon

@@ -1,0 +1,64 @@
+#include "graph/model.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <tenon/catalog.hpp>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+template <class Id>
+Id look_up(const Strings& strings, const std::unordered_map<StringId, Id>& names, std::string_view name) {
+  const auto id = strings.find(name);
+  if (id == none) return none;
+  const auto found = names.find(id);
+  return found == names.end() ? none : found->second;
+}
+
+// `1` or `mask` after the colon.
+std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std::string_view text) {
+  std::uint32_t index = none;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error == std::errc() && end == text.data() + text.size()) return index;
+  const int named = model.operators[node.op].info->find_output(text);
+  return named < 0 ? none : static_cast<std::uint32_t>(named);
+}
+
+[[noreturn]] void refuse_unknown(const GraphModel& model, std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& node : model.nodes) names.emplace_back(model.strings[node.name]);
+  for (const auto& [name, value] : model.value_names) names.emplace_back(model.strings[name]);
+  const auto near = near_names(text, names);
+  throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text),
+                near.empty() ? "" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+}
+
+}  // namespace
+
+std::string value_label(const GraphModel& model, ValueId value) {
+  const auto& record = model.values[value];
+  if (record.role != Role::output) return std::string(model.strings[record.name]);
+  const auto name = model.strings[model.nodes[record.producer].name];
+  return record.index == 0 ? std::string(name) : fmt::format("{}:{}", name, record.index);
+}
+
+bool is_named(const GraphModel& model, std::string_view name) {
+  return look_up(model.strings, model.node_names, name) != none || look_up(model.strings, model.value_names, name) != none;
+}
+
+ValueId find_value(const GraphModel& model, std::string_view text) {
+  if (const auto value = look_up(model.strings, model.value_names, text); value != none) return value;
+  const auto colon = text.find(':');
+  const auto id = look_up(model.strings, model.node_names, text.substr(0, colon));
+  if (id == none) refuse_unknown(model, text);
+  const auto& node = model.nodes[id];
+  const auto index = colon == std::string_view::npos ? 0 : output_index(model, node, text.substr(colon + 1));
+  if (index >= node.output_count)
+    throw Failure(FailureKind::usage, fmt::format("'{}': node '{}' has {} outputs", text, text.substr(0, colon), node.output_count));
+  return node.first_output + index;
+}
+
+}  // namespace tenon

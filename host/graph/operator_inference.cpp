@@ -1,0 +1,114 @@
+#include "graph/operator_inference.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <tenon/failure.hpp>
+
+#include "graph/instance.hpp"
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void refuse(const OperatorInfo& info, const OperatorTypes& types, const std::string& reason) {
+  throw Failure(FailureKind::failed, reason + ' ' + describe_inputs(info, types.inputs));
+}
+
+std::string names_of(DTypeMask mask) {
+  std::string text;
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (allows(mask, static_cast<DType>(i))) text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<DType>(i)));
+  return text;
+}
+
+std::uint8_t only_one_of(DTypeMask mask) {
+  return std::has_single_bit(mask) ? static_cast<std::uint8_t>(std::countr_zero(mask)) : std::uint8_t{TENON_DTYPE_UNKNOWN};
+}
+
+void check_allowed(const OperatorInfo& info, const OperatorTypes& types, std::size_t i, DTypeMask mask) {
+  const auto dtype = types.inputs[i].dtype;
+  if (dtype == TENON_DTYPE_UNKNOWN || allows(mask, static_cast<DType>(dtype))) return;
+  refuse(info, types,
+         fmt::format("{} is {} but must be one of {}", info.inputs[declared_input(info, i)].name, name_of(static_cast<DType>(dtype)),
+                     names_of(mask)));
+}
+
+// Inputs that declare no dtype of their own share one.
+void share_dtype(const OperatorInfo& info, OperatorTypes& types) {
+  std::size_t first = types.inputs.size();
+  std::uint8_t shared = only_one_of(info.types);
+  for (std::size_t i = 0; i < types.inputs.size(); ++i) {
+    auto& input = types.inputs[i];
+    const auto& declared = info.inputs[declared_input(info, i)];
+    if (declared.types) {
+      if (input.dtype == TENON_DTYPE_UNKNOWN) input.dtype = only_one_of(*declared.types);
+      check_allowed(info, types, i, *declared.types);
+      continue;
+    }
+    check_allowed(info, types, i, info.types);
+    if (input.dtype == TENON_DTYPE_UNKNOWN || !input.present) continue;
+    if (shared != TENON_DTYPE_UNKNOWN && input.dtype != shared)
+      refuse(info, types,
+             fmt::format("{} is {} but {} is {}: both must have one dtype", declared.name, name_of(static_cast<DType>(input.dtype)),
+                         info.inputs[declared_input(info, first)].name, name_of(static_cast<DType>(shared))));
+    shared = input.dtype;
+    if (first == types.inputs.size()) first = i;
+  }
+  for (std::size_t i = 0; i < types.inputs.size(); ++i)
+    if (!info.inputs[declared_input(info, i)].types && types.inputs[i].dtype == TENON_DTYPE_UNKNOWN) types.inputs[i].dtype = shared;
+}
+
+// The operator may add knowledge and nothing else.
+void check_said(const OperatorInfo& info, const OperatorTypes& before, std::vector<tenon_type> OperatorTypes::*group, const char* what,
+                OperatorTypes& types) {
+  for (std::size_t i = 0; i < (types.*group).size(); ++i) {
+    const tenon_type& said = (types.*group)[i];
+    tenon_type known = (before.*group)[i];
+    if (std::memcmp(&said, &known, sizeof said) == 0) continue;
+    if (!is_sound(said)) refuse(info, before, fmt::format("its infer() left {} {} with an impossible type", what, i));
+    if (merge(known, said) == Merge::contradiction)
+      refuse(info, before, fmt::format("{} {} would be {} but is already known to be {}", what, i, to_string(said), to_string(known)));
+    known.present = (before.*group)[i].present;
+    (types.*group)[i] = known;
+  }
+}
+
+}  // namespace
+
+void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
+  share_dtype(*op.info, types);
+  if (op.table->infer == nullptr) return;
+  thread_local OperatorTypes before;  // keeps its memory between nodes
+  before.inputs.assign(types.inputs.begin(), types.inputs.end());
+  before.outputs.assign(types.outputs.begin(), types.outputs.end());
+  before.states.assign(types.states.begin(), types.states.end());
+
+  ErrorBuffer buffer;
+  tenon_infer io{};
+  io.size = sizeof io;
+  io.error = &buffer.error;
+  io.input_count = static_cast<std::uint32_t>(types.inputs.size());
+  io.output_count = static_cast<std::uint32_t>(types.outputs.size());
+  io.state_count = static_cast<std::uint32_t>(types.states.size());
+  io.inputs = types.inputs.data();
+  io.outputs = types.outputs.data();
+  io.states = types.states.data();
+  if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
+
+  check_said(*op.info, before, &OperatorTypes::inputs, "input", types);
+  check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
+  check_said(*op.info, before, &OperatorTypes::states, "state", types);
+}
+
+std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].present) continue;
+    if (text.size() > 1) text += ", ";
+    text += info.inputs[declared_input(info, i)].name + ' ' + to_string(inputs[i]);
+  }
+  return text + ')';
+}
+
+}  // namespace tenon

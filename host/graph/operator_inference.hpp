@@ -1,0 +1,29 @@
+// Inference of one operator: what the host knows by itself (shared dtypes), then the operator's own infer(), then a check of all it said.
+#pragma once
+#include <span>
+#include <string>
+#include <tenon/operator_info.hpp>
+#include <vector>
+
+#include "graph/type.hpp"
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// The types around one operator: in before, out after.
+struct OperatorTypes {
+  std::vector<tenon_type> inputs, outputs, states;
+};
+
+/// Which input of the manifest the i-th connected input is: a variadic one stands for all that follow.
+inline std::size_t declared_input(const OperatorInfo& info, std::size_t i) {
+  return i < info.inputs.size() ? i : info.inputs.size() - 1;
+}
+
+/// Adds all that can be known. Throws Failure (failed) with the reason and the inputs' types, without the node's name.
+void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types);
+
+/// `(data float32 [8, 64], weight float32 [10, 32])`
+std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs);
+
+}  // namespace tenon

@@ -1,0 +1,51 @@
+#include "graph/operator_use.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+std::uint32_t use_plugin(GraphModel& model, const PluginFile& file) {
+  const auto same = [&](const PluginUse& use) { return use.name == file.name && use.version == file.version; };
+  const auto found = std::find_if(model.plugins.begin(), model.plugins.end(), same);
+  if (found != model.plugins.end()) return static_cast<std::uint32_t>(found - model.plugins.begin());
+  model.plugins.push_back({file.name, file.version, file.abi_minor, file.content_hash});
+  return static_cast<std::uint32_t>(model.plugins.size() - 1);
+}
+
+}  // namespace
+
+void refresh(GraphModel& model, OperatorUse& use, const Catalog& catalog, const CatalogOperator& op) {
+  use.version = op.info.version;
+  use.info = std::make_shared<const OperatorInfo>(op.info);
+  use.plugin = op.file < 0 ? none : use_plugin(model, catalog.files()[static_cast<std::size_t>(op.file)]);
+}
+
+std::uint32_t use_operator(GraphModel& model, const Catalog& catalog, const CatalogOperator& op) {
+  for (std::uint32_t i = 0; i < model.operators.size(); ++i)
+    if (model.operators[i].name == op.info.name) return i;
+  auto& use = model.operators.emplace_back();
+  use.name = op.info.name;
+  refresh(model, use, catalog, op);
+  return static_cast<std::uint32_t>(model.operators.size() - 1);
+}
+
+std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
+  std::int64_t total = 0;
+  for (const auto& output : info.outputs) {
+    std::int64_t count = 1;
+    for (std::uint32_t i = 0; !output.count.empty() && i < node.attribute_count; ++i) {
+      const auto& record = model.attributes[node.first_attribute + i];
+      if (model.strings[record.name] == output.count) count = record.i;
+    }
+    if (count < 0 || count > max_outputs)
+      throw Failure(FailureKind::usage, fmt::format("parameter '{}' is {} but must be from 0 to {}", output.count, count, max_outputs));
+    total += count;
+  }
+  return static_cast<std::uint32_t>(total);
+}
+
+}  // namespace tenon

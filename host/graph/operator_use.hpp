@@ -1,0 +1,20 @@
+// What a graph records of the operators it uses.
+#pragma once
+#include "graph/model.hpp"
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// More outputs than this from one node is a mistake or an attack.
+inline constexpr std::int64_t max_outputs = 4096;
+
+/// The record of a catalogued operator in the model; added where it is new.
+std::uint32_t use_operator(GraphModel& model, const Catalog& catalog, const CatalogOperator& op);
+
+/// Makes a record describe the operator that is here now, after nodes were brought up to date.
+void refresh(GraphModel& model, OperatorUse& use, const Catalog& catalog, const CatalogOperator& op);
+
+/// Outputs of a node with the parameters it has. Throws Failure (usage).
+std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
+
+}  // namespace tenon

@@ -1,0 +1,266 @@
+#include "graph/parameters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tenon/catalog.hpp>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+template <class... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
+  throw Failure(FailureKind::usage, fmt::format(text, std::forward<Args>(args)...));
+}
+
+[[noreturn]] void refuse_kind(const ParamInfo& param, const AttributeValue& value) {
+  refuse("parameter '{}' is {} but must be {}", param.name, to_string(value),
+         param.kind == ParamKind::choice ? fmt::format("one of {}", fmt::join(param.choices, ", ")) : std::string(name_of(param.kind)));
+}
+
+bool as_integer(const AttributeValue& value, std::int64_t& out) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return out = *whole, true;
+  const auto* real = std::get_if<double>(&value.variant());
+  // 2^63 is the first double that does not fit; the comparison is false for NaN
+  if (real == nullptr || !(*real >= -0x1p63 && *real < 0x1p63) || *real != std::trunc(*real)) return false;
+  return out = static_cast<std::int64_t>(*real), true;
+}
+
+bool as_real(const AttributeValue& value, double& out) {
+  if (const auto* real = std::get_if<double>(&value.variant())) return out = *real, true;
+  const auto* whole = std::get_if<std::int64_t>(&value.variant());
+  return whole != nullptr && (out = static_cast<double>(*whole), true);
+}
+
+void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+  record.first = static_cast<std::uint32_t>(model.ints.size());
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant())) {
+    model.ints.insert(model.ints.end(), whole->begin(), whole->end());
+  } else if (const auto* real = std::get_if<std::vector<double>>(&value.variant())) {
+    for (const double item : *real) {
+      std::int64_t integer = 0;
+      if (!as_integer(item, integer)) refuse_kind(param, value);
+      model.ints.push_back(integer);
+    }
+  } else {
+    refuse_kind(param, value);
+  }
+  record.count = static_cast<std::uint32_t>(model.ints.size()) - record.first;
+}
+
+void put_floats(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+  record.first = static_cast<std::uint32_t>(model.floats.size());
+  if (const auto* real = std::get_if<std::vector<double>>(&value.variant())) {
+    model.floats.insert(model.floats.end(), real->begin(), real->end());
+  } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant())) {
+    for (const auto item : *whole) model.floats.push_back(static_cast<double>(item));
+  } else {
+    refuse_kind(param, value);
+  }
+  record.count = static_cast<std::uint32_t>(model.floats.size()) - record.first;
+}
+
+AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const AttributeValue& value) {
+  AttributeRecord record;
+  record.name = model.strings.intern(param.name);
+  record.kind = attribute_kind(param.kind);
+  switch (record.kind) {
+    case TENON_ATTR_BOOL: {
+      const auto* flag = std::get_if<bool>(&value.variant());
+      if (flag == nullptr) refuse_kind(param, value);
+      record.i = *flag ? 1 : 0;
+      break;
+    }
+    case TENON_ATTR_INT:
+      if (!as_integer(value, record.i)) refuse_kind(param, value);
+      break;
+    case TENON_ATTR_FLOAT:
+      if (!as_real(value, record.f)) refuse_kind(param, value);
+      break;
+    case TENON_ATTR_TEXT: {
+      const auto* text = std::get_if<std::string>(&value.variant());
+      if (text == nullptr) refuse_kind(param, value);
+      record.i = model.strings.intern(*text);
+      break;
+    }
+    case TENON_ATTR_INTS:
+      put_ints(model, record, param, value);
+      break;
+    default:
+      put_floats(model, record, param, value);
+  }
+  return record;
+}
+
+void check_number(const ParamInfo& param, double number, const std::string& shown) {
+  const auto need = [&](bool holds, const char* relation, double bound) {
+    if (!holds) refuse("parameter '{}' is {} but must be {} {}", param.name, shown, relation, bound);
+  };
+  if (param.min) need(number >= *param.min, "at least", *param.min);
+  if (param.max) need(number <= *param.max, "at most", *param.max);
+  if (param.above) need(number > *param.above, "above", *param.above);
+  if (param.below) need(number < *param.below, "below", *param.below);
+}
+
+void check_scalar(const GraphModel& model, const ParamInfo& param, const AttributeRecord& record) {
+  if (param.kind == ParamKind::int32 && record.i != static_cast<std::int32_t>(record.i))
+    refuse("parameter '{}' is {} but must fit 32 bits", param.name, record.i);
+  if (param.kind == ParamKind::float32 && std::isfinite(record.f) && std::abs(record.f) > std::numeric_limits<float>::max())
+    refuse("parameter '{}' is {} but must fit a 32-bit float", param.name, record.f);
+  if (param.min || param.max || param.above || param.below) {
+    const bool integer = record.kind == TENON_ATTR_INT;
+    check_number(param, integer ? static_cast<double>(record.i) : record.f, to_string(value_of(model, record)));
+  }
+}
+
+void check_record(const GraphModel& model, const ParamInfo& param, const AttributeRecord& record) {
+  if (record.kind != attribute_kind(param.kind)) refuse_kind(param, value_of(model, record));
+  if (param.kind == ParamKind::choice) {
+    const auto chosen = model.strings[static_cast<StringId>(record.i)];
+    if (std::find(param.choices.begin(), param.choices.end(), chosen) == param.choices.end()) refuse_kind(param, value_of(model, record));
+  } else if (record.kind == TENON_ATTR_INTS) {
+    for (std::uint32_t i = 0; i < record.count; ++i) {
+      const auto item = model.ints[record.first + i];
+      check_number(param, static_cast<double>(item), std::to_string(item));
+    }
+  } else if (record.kind == TENON_ATTR_FLOATS) {
+    for (std::uint32_t i = 0; i < record.count; ++i)
+      check_number(param, model.floats[record.first + i], fmt::to_string(model.floats[record.first + i]));
+  } else if (record.kind == TENON_ATTR_INT || record.kind == TENON_ATTR_FLOAT) {
+    check_scalar(model, param, record);
+  }
+}
+
+[[noreturn]] void refuse_unknown(const OperatorInfo& info, const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& param : info.params) known.push_back(param.name);
+  const auto near = near_names(name, known);
+  std::string hint = near.empty() ? fmt::format("it has {}", known.empty() ? "no parameters" : fmt::format("{}", fmt::join(known, ", ")))
+                                  : fmt::format("did you mean {}?", fmt::join(near, " or "));
+  throw Failure(FailureKind::usage, fmt::format("there is no parameter '{}'", name), hint);
+}
+
+const AttributeValue* given(const Attributes& attributes, const std::string& name) {
+  const AttributeValue* found = nullptr;
+  for (const auto& [key, value] : attributes) {
+    if (key != name) continue;
+    if (found != nullptr) refuse("parameter '{}' is given twice", name);
+    found = &value;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::uint32_t attribute_kind(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::boolean:
+      return TENON_ATTR_BOOL;
+    case ParamKind::int32:
+    case ParamKind::int64:
+      return TENON_ATTR_INT;
+    case ParamKind::float32:
+    case ParamKind::float64:
+      return TENON_ATTR_FLOAT;
+    case ParamKind::text:
+    case ParamKind::choice:
+      return TENON_ATTR_TEXT;
+    case ParamKind::ints:
+      return TENON_ATTR_INTS;
+    default:
+      return TENON_ATTR_FLOATS;
+  }
+}
+
+std::string_view name_of(ParamKind kind) {
+  static constexpr std::string_view names[] = {"true or false", "a whole number",          "a whole number",    "a number", "a number",
+                                               "text",          "a list of whole numbers", "a list of numbers", "a choice"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& attributes) {
+  for (const auto& [name, value] : attributes)
+    if (info.find_param(name) < 0) refuse_unknown(info, name);
+  node.first_attribute = static_cast<std::uint32_t>(model.attributes.size());
+  node.attribute_count = static_cast<std::uint32_t>(info.params.size());
+  for (const auto& param : info.params) {
+    const auto* value = given(attributes, param.name);
+    if (value == nullptr && param.required) refuse("parameter '{}' is required: {}", param.name, param.doc);
+    const auto record = make_record(model, param, value != nullptr ? *value : param.default_value);
+    if (value != nullptr) check_record(model, param, record);
+    model.attributes.push_back(record);
+  }
+}
+
+void check_parameters(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
+  std::uint64_t seen = 0;
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model.attributes[node.first_attribute + i];
+    const auto name = model.strings[record.name];
+    // files list the parameters in the declaration's order, so the search is rarely needed
+    const int found = i < info.params.size() && info.params[i].name == name ? static_cast<int>(i) : info.find_param(name);
+    if (found < 0) refuse_unknown(info, std::string(name));
+    check_record(model, info.params[static_cast<std::size_t>(found)], record);
+    if (found < 64) seen |= std::uint64_t{1} << found;
+  }
+  for (std::size_t i = 0; i < info.params.size() && i < 64; ++i)
+    if (info.params[i].required && (seen >> i & 1U) == 0) refuse("parameter '{}' is required: {}", info.params[i].name, info.params[i].doc);
+}
+
+void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vector<tenon_attribute>& out) {
+  out.resize(node.attribute_count);
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model.attributes[node.first_attribute + i];
+    tenon_attribute& attribute = out[i];
+    attribute = {};
+    attribute.name = model.strings[record.name].data();
+    attribute.kind = record.kind;
+    attribute.count = record.count;
+    attribute.i = record.i;
+    attribute.f = record.f;
+    if (record.kind == TENON_ATTR_TEXT) {
+      const auto text = model.strings[static_cast<StringId>(record.i)];
+      attribute.text = text.data();
+      attribute.count = text.size();
+    } else if (record.kind == TENON_ATTR_INTS) {
+      attribute.ints = model.ints.data() + record.first;
+    } else if (record.kind == TENON_ATTR_FLOATS) {
+      attribute.floats = model.floats.data() + record.first;
+    }
+  }
+}
+
+AttributeValue value_of(const GraphModel& model, const AttributeRecord& record) {
+  switch (record.kind) {
+    case TENON_ATTR_BOOL:
+      return record.i != 0;
+    case TENON_ATTR_INT:
+      return record.i;
+    case TENON_ATTR_FLOAT:
+      return record.f;
+    case TENON_ATTR_TEXT:
+      return std::string(model.strings[static_cast<StringId>(record.i)]);
+    case TENON_ATTR_INTS:
+      return std::vector<std::int64_t>(model.ints.begin() + record.first, model.ints.begin() + record.first + record.count);
+    default:
+      return std::vector<double>(model.floats.begin() + record.first, model.floats.begin() + record.first + record.count);
+  }
+}
+
+std::string to_string(const AttributeValue& value) {
+  struct Printer {
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(std::int64_t whole) const { return std::to_string(whole); }
+    std::string operator()(double real) const { return fmt::to_string(real); }
+    std::string operator()(const std::string& text) const { return '"' + text + '"'; }
+    std::string operator()(const std::vector<std::int64_t>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
+    std::string operator()(const std::vector<double>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
+  };
+  return std::visit(Printer{}, value.variant());
+}
+
+}  // namespace tenon

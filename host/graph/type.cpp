@@ -1,0 +1,76 @@
+#include "graph/type.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon {
+
+tenon_type type_of(DType dtype, const Shape& shape) {
+  tenon_type type = unknown_type();
+  type.dtype = static_cast<std::uint8_t>(dtype);
+  if (!shape.has_rank()) return type;
+  type.rank = shape.rank();
+  std::copy(shape.begin(), shape.end(), type.dims);
+  return type;
+}
+
+Shape shape_of(const tenon_type& type) {
+  return type.rank < 0 ? Shape() : Shape(type.dims, type.rank);
+}
+
+bool is_known(const tenon_type& type) {
+  return type.rank >= 0 && type.dtype != TENON_DTYPE_UNKNOWN &&
+         std::all_of(type.dims, type.dims + type.rank, [](std::int64_t dim) { return dim >= 0; });
+}
+
+bool is_sound(const tenon_type& type) {
+  if (type.rank < -1 || type.rank > TENON_MAX_RANK || type.storage > TENON_CSR) return false;
+  if (type.dtype >= TENON_DTYPE_COUNT && type.dtype != TENON_DTYPE_UNKNOWN) return false;
+  const auto* end = type.dims + std::max(type.rank, 0);
+  return std::all_of(type.dims, end, [](std::int64_t dim) { return dim >= -1; }) &&
+         std::all_of(end, type.dims + TENON_MAX_RANK, [](std::int64_t dim) { return dim == 0; });
+}
+
+std::int64_t element_count(const tenon_type& type) {
+  std::int64_t count = 1;
+  bool overflow = false;
+  for (int axis = 0; axis < type.rank; ++axis) {
+    if (type.dims[axis] == 0) return 0;
+    overflow = overflow || __builtin_mul_overflow(count, type.dims[axis], &count);
+  }
+  return overflow ? -1 : count;
+}
+
+std::int64_t byte_count(const tenon_type& type) {
+  const auto count = element_count(type);
+  std::int64_t bytes = 0;
+  if (count < 0 || __builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(static_cast<DType>(type.dtype))), &bytes)) return -1;
+  return bytes;
+}
+
+Merge merge(tenon_type& into, const tenon_type& from) {
+  if (std::memcmp(&into, &from, sizeof into) == 0) return Merge::same;
+  tenon_type merged = into;
+  if (merged.dtype == TENON_DTYPE_UNKNOWN) merged.dtype = from.dtype;
+  if (from.dtype != TENON_DTYPE_UNKNOWN && from.dtype != merged.dtype) return Merge::contradiction;
+  if (merged.rank < 0) {
+    merged.rank = from.rank;
+    std::copy_n(from.dims, TENON_MAX_RANK, merged.dims);
+  } else if (from.rank >= 0) {
+    if (from.rank != merged.rank) return Merge::contradiction;
+    for (int axis = 0; axis < merged.rank; ++axis) {
+      if (merged.dims[axis] < 0) merged.dims[axis] = from.dims[axis];
+      if (from.dims[axis] >= 0 && from.dims[axis] != merged.dims[axis]) return Merge::contradiction;
+    }
+  }
+  if (std::memcmp(&merged, &into, sizeof merged) == 0) return Merge::same;
+  into = merged;
+  return Merge::learned;
+}
+
+std::string to_string(const tenon_type& type) {
+  std::string text = type.dtype < TENON_DTYPE_COUNT ? std::string(name_of(static_cast<DType>(type.dtype))) : "?";
+  return text + ' ' + to_string(shape_of(type));
+}
+
+}  // namespace tenon
