@@ -1,0 +1,19 @@
+// What a call fails with, as text to compare.
+#pragma once
+#include <string>
+#include <tenon/failure.hpp>
+
+struct FailureText {
+  int kind = 0;  // 0: it did not fail
+  std::string message, hint;
+};
+
+template <class Call>
+FailureText failure_of(Call&& call) {
+  try {
+    call();
+    return {};
+  } catch (const tenon::Failure& failure) {
+    return {static_cast<int>(failure.kind()), failure.what(), failure.hint()};
+  }
+}
