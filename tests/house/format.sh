@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# clang-format over everything but the examples, which are kept as they were given, and the template, which is not C++ yet. Exits 77 (skipped) without clang-format 14.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+format=$(command -v clang-format-14 || command -v clang-format) || { echo "skipped: clang-format is missing (apt install clang-format)"; exit 77; }
+"$format" --version | grep -q 'version 14\.' || { echo "skipped: $("$format" --version); this repository is formatted by version 14"; exit 77; }
+find host sdk plugins tests \( -path tests/examples -o -path sdk/template \) -prune -o \
+  -regex '.*\.\(hpp\|cpp\|h\|c\|cu\)' -print0 | xargs -0 -n 32 -P "$(nproc)" "$format" --dry-run -Werror

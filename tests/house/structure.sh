@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Checks what the compiler cannot: that includes follow the order of the house, that files stay small, that nothing is left half done.
+# structure.sh [FOLDER]: the repository, or a copy of it. Prints each fault and its place; exits 1 where there is one.
+set -euo pipefail
+cd "${1:-$(dirname "$0")/../..}"
+shopt -s nullglob globstar
+
+faults=0
+fault() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+# What may stand at the top, besides dot-files.
+top=" CMakeLists.txt CMakePresets.json README.md LICENSE host sdk plugins schemas tests "
+for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
+  [[ $entry == .* || $top == *" $entry "* ]] || fault "$entry: only the four files and the five folders stand at the top"
+done
+
+# A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
+declare -A place=([device]=1 [plugin]=2 [graph]=3 [file]=4 [plan]=4 [run]=5 [train]=6 [cli]=7 [python]=7)
+
+includes() {  # file:line:<name> or file:line:"name" of every include in the files given
+  grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
+}
+
+sources=(host/**/*.{hpp,cpp,h,cu})
+while IFS=: read -r file line name; do
+  from=${file#host/}
+  from=${from%%/*}
+  to=${name:1:-1}
+  to=${to%%/*}
+  if [[ $from == include ]]; then
+    # Nothing of the libraries that the host uses may show in its public headers.
+    [[ $name == "<tenon/"* || $name != */* && $name == "<"* && $name != *.h* ]] ||
+      fault "$file:$line: public headers include <tenon/...> and the standard library, not $name"
+  elif [[ $name == \"*plugins/* || $name == \"../* ]]; then
+    fault "$file:$line: $name: includes are written relative to host/, and the host never includes plugins"
+  elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] && ((${place[$from]:-0} <= ${place[$to]})); then
+    fault "$file:$line: host/$from may not include host/$to, which does not stand before it: $name"
+  fi
+done < <(includes "${sources[@]}")
+
+# The SDK: the standard library, itself, and CUDA's own headers.
+while IFS=: read -r file line name; do
+  target=${name:1:-1}
+  [[ $name == "<tenon/"* && -e sdk/include/$target || $name == \"* && -e ${file%/*}/$target ||
+    $name == "<"* && $name != */* && $name != *.h* || $name == "<stdint.h>" || $name == "<cuda"*".h>" || $name == "<cuda/"* || $name == "<cub/"* ]] ||
+    fault "$file:$line: the SDK depends on nothing but the standard library and itself, not on $name"
+done < <(includes sdk/include/**/*.{hpp,h})
+
+while IFS=: read -r file line name; do
+  target=${name:1:-1}
+  if [[ $name == "<tenon/"* && ! -e sdk/include/$target ]]; then
+    fault "$file:$line: plugins see the SDK alone, and $name is not in it"
+  elif [[ $name == \"* && ! -e ${file%/*}/$target ]]; then
+    fault "$file:$line: plugins include their own folder and the SDK, not $name"
+  fi
+done < <(includes plugins/**/*.{hpp,cpp,h,cu})
+
+ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt} CMakeLists.txt)
+for file in "${ours[@]}"; do
+  lines=$(wc -l <"$file")
+  ((lines <= 450)) || fault "$file: $lines lines; above 450 a file is two files"
+  name=$(basename "$file")
+  [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after the one thing that is in it"
+  depth=${file//[^\/]/}
+  ((${#depth} <= 4)) || fault "$file: a folder is at most three deep under each top folder"
+  if [[ $name == *.hpp ]]; then
+    grep -q '^#pragma once' "$file" || fault "$file: no #pragma once"
+  fi
+done
+
+# Anything that says it is not finished.
+while IFS=: read -r file line text; do
+  fault "$file:$line: unfinished: $text"
+done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host sdk plugins schemas 2>/dev/null || true)
+
+((faults == 0)) || { echo "$faults faults"; exit 1; }
