@@ -76,6 +76,12 @@ struct OperatorUse {
   std::uint32_t plugin = none;               // into GraphModel::plugins; none: the application's own
 };
 
+/// What another program keeps in the graph's file; nobody here looks into it.
+struct Extension {
+  std::string name;
+  std::vector<std::byte> content;
+};
+
 struct GraphModel {
   std::string name = "main";
   Strings strings;
@@ -92,6 +98,9 @@ struct GraphModel {
   std::vector<ValueId> inputs;                        // in the order given
   std::unordered_map<StringId, NodeId> node_names;    // also guards uniqueness
   std::unordered_map<StringId, ValueId> value_names;  // of inputs, variables, states and constants
+  std::string producer;                               // who first wrote the file it came from; empty: this program will
+  std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
+  std::vector<Extension> extensions;
 };
 
 /// `fc1`, `fc1:1`, `image`.
