@@ -44,13 +44,10 @@ class Shape {
   constexpr std::int64_t size() const {
     if (!known()) return unknown;
     std::int64_t product = 1;
-    for (const std::int64_t dim : *this) {
-      if (dim == 0) return 0;
-      if (product > INT64_MAX / dim && !has_zero())
+    for (const std::int64_t dim : *this)
+      if (__builtin_mul_overflow(product, dim, &product) && !empty())
         throw Error(ErrorKind::type, "a tensor of this shape has more elements than can be counted");
-      product *= dim;
-    }
-    return product;
+    return empty() ? 0 : product;
   }
 
   constexpr const std::int64_t* begin() const { return dims_; }
@@ -65,7 +62,7 @@ class Shape {
   }
 
  private:
-  constexpr bool has_zero() const {
+  constexpr bool empty() const {  // of size 0
     for (const std::int64_t dim : *this)
       if (dim == 0) return true;
     return false;

@@ -1,0 +1,107 @@
+// Inference of shapes and dtypes, as an operator's infer() sees it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "abi.h"
+#include "names.hpp"
+#include "shape.hpp"
+
+namespace tenon {
+
+/// What is known of an operator's inputs, outputs and states, and a place to add to it. infer() may be called with any of it unknown, and
+/// several times; it says what it can each time, of inputs as well as of outputs. Whatever it sets is merged with what was known, and a
+/// contradiction is an error (type) that shows both. Used by one thread.
+class Infer {
+ public:
+  Infer(const tenon_infer& raw, const Names& names) : raw_(&raw), names_(&names) {}
+  const tenon_infer& raw() const { return *raw_; }
+
+  int inputs() const { return static_cast<int>(raw_->input_count); }  ///< optional ones count, connected or not
+  int outputs() const { return static_cast<int>(raw_->output_count); }
+  bool has_input(int i) const { return i >= 0 && i < inputs() && raw_->inputs[i].present; }
+  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }  ///< connected
+
+  /// What is known so far; nothing at all for an optional input that is not connected.
+  TensorType input(int i) const { return read(inputs_group().entry(i)); }
+  TensorType input(std::string_view name) const { return read(inputs_group().entry(name)); }
+  TensorType output(int i) const { return read(outputs_group().entry(i)); }
+  TensorType output(std::string_view name) const { return read(outputs_group().entry(name)); }
+  TensorType state(std::string_view name) const { return read(states_group().entry(name)); }
+
+  /// Adds knowledge. Unknown dimensions add none; an optional input that is not connected takes none.
+  void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
+  void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
+  /// Without a dtype an output gets the first input's.
+  void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) { outputs_group().merge(i, shape, dtype); }
+  void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { outputs_group().merge(name, shape, dtype); }
+  void set_state(std::string_view name, const Shape& shape, DType dtype = DType::f32) { states_group().merge(name, shape, dtype); }
+
+  /// Refuses unless it holds; the reason is joined from its parts, and shapes print as [2, 3].
+  template <class... Reason>
+  void require(bool holds, const Reason&... reason) const {
+    if (!holds) throw Error(ErrorKind::type, reason...);
+  }
+  /// Refuses a parameter: io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions").
+  template <class... Reason>
+  [[noreturn]] void param_error(std::string_view param, const Reason&... reason) const {
+    throw Error(ErrorKind::parameter, "parameter '", param, "' ", reason...);
+  }
+
+ private:
+  // One of the three arrays, with its names.
+  struct Group {
+    const char* kind;
+    tenon_type* types;
+    int count;
+    const NameGroup* names;
+
+    tenon_type& entry(int i) const {
+      if (i < 0 || i >= count)
+        throw Error(ErrorKind::failed, "infer() asks for ", kind, " ", i, ", but there are ", count, " (", names->list(), ")");
+      return types[i];
+    }
+    tenon_type& entry(std::string_view name) const { return types[position(name)]; }
+    int position(std::string_view name) const {
+      const int i = names->find(name, count);
+      if (i < 0) throw Error(ErrorKind::failed, "infer() asks for ", kind, " '", name, "', but describe() names ", names->list());
+      return i;
+    }
+    void merge(std::string_view name, const Shape& shape, DType dtype) const { merge(position(name), shape, dtype); }
+    void merge(int i, const Shape& shape, DType dtype) const {
+      tenon_type& known = entry(i);
+      if (!known.present && kind[0] == 'i') return;
+      merge_shape(known, i, shape);
+      if (dtype == unknown_dtype) return;
+      if (known.dtype != TENON_DTYPE_UNKNOWN && known.dtype != static_cast<std::uint8_t>(dtype))
+        throw Error(ErrorKind::type, kind, " '", names->at(i, count), "' is ", static_cast<DType>(known.dtype), " but needs ", dtype);
+      known.dtype = static_cast<std::uint8_t>(dtype);
+    }
+    void merge_shape(tenon_type& known, int i, const Shape& shape) const {
+      if (!shape.has_rank()) return;
+      const Shape before = read(known).shape;
+      Shape merged = shape;
+      bool fits = !before.has_rank() || before.rank() == shape.rank();
+      for (int axis = 0; fits && before.has_rank() && axis < shape.rank(); ++axis) {
+        if (shape[axis] == unknown) merged.set(axis, before[axis]);
+        fits = before[axis] == unknown || before[axis] == merged[axis];
+      }
+      if (!fits) throw Error(ErrorKind::type, kind, " '", names->at(i, count), "' is ", before, " but needs ", shape);
+      for (int axis = 0; axis < merged.rank(); ++axis) known.dims[axis] = merged[axis];
+      known.rank = shape.rank();
+    }
+  };
+  Group inputs_group() const { return {"input", raw_->inputs, inputs(), &names_->inputs}; }
+  Group outputs_group() const { return {"output", raw_->outputs, outputs(), &names_->outputs}; }
+  Group states_group() const { return {"state", raw_->states, static_cast<int>(raw_->state_count), &names_->states}; }
+
+  static TensorType read(const tenon_type& type) {
+    return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};
+  }
+
+  const tenon_infer* raw_;
+  const Names* names_;
+};
+
+}  // namespace tenon

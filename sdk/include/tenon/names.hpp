@@ -1,0 +1,61 @@
+// Names of an operator's inputs, outputs, states and parameters, by their position in describe().
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "error.hpp"
+
+namespace tenon {
+
+/// One group of names. One name of a group may stand for several tensors: a variadic input, or an output with a count. These have the names
+/// name0, name1 ... and take as many positions. `total` is always the number of tensors at hand.
+struct NameGroup {
+  const char* const* names = nullptr;
+  int count = 0;
+  int repeated = -1;  ///< the name that stands for several; -1: none
+
+  /// The position of a name; -1 where there is no such name. A repeated name without number is its first tensor.
+  int find(std::string_view name, int total) const {
+    for (int i = 0; i < count; ++i)
+      if (name == names[i]) return i <= repeated || repeated < 0 ? i : i + repeats(total) - 1;
+    return find_numbered(name, total);
+  }
+
+  /// The name at a position: "weight", or "data2" of a repeated name.
+  std::string at(int position, int total) const {
+    if (position < 0 || position >= total) return std::to_string(position);
+    if (repeated < 0 || position < repeated) return position < count ? names[position] : std::to_string(position);
+    const int within = position - repeated;
+    if (within < repeats(total)) return join(names[repeated], within);
+    const int after = within - repeats(total) + repeated + 1;
+    return after < count ? names[after] : std::to_string(position);
+  }
+
+  /// "left, right"; "none" for an empty group.
+  std::string list() const {
+    std::string text = count ? "" : "none";
+    for (int i = 0; i < count; ++i) text += join(i ? ", " : "", names[i], i == repeated ? "..." : "");
+    return text;
+  }
+
+ private:
+  int repeats(int total) const { return total - (count - 1); }
+
+  int find_numbered(std::string_view name, int total) const {
+    if (repeated < 0 || !name.starts_with(names[repeated])) return -1;
+    const std::string_view digits = name.substr(std::string_view(names[repeated]).size());
+    int number = 0;
+    for (const char digit : digits) {
+      if (digit < '0' || digit > '9' || number > 1 << 20) return -1;
+      number = number * 10 + (digit - '0');
+    }
+    return !digits.empty() && number < repeats(total) ? repeated + number : -1;
+  }
+};
+
+/// The names of one operator.
+struct Names {
+  NameGroup inputs, outputs, states, params;
+};
+
+}  // namespace tenon

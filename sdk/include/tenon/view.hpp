@@ -1,0 +1,84 @@
+// A tensor as a kernel reads and writes it.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "abi.h"
+#include "shape.hpp"
+
+namespace tenon {
+
+/// A dense tensor of T, borrowed for the length of the call. Element i in row-major order is view[i]. Contiguous, unless the operator says
+/// op.takes_strides(): then walk it by stride(axis), or let [] find each element, which costs a division for each axis. Copying a view
+/// copies no element. Several threads may use one view; two must not write one element.
+template <class T>
+class View {
+ public:
+  View() = default;
+  /// tensor must be dense, of T's dtype, and outlive the view.
+  explicit View(const tenon_dense& tensor)
+      : data_(reinterpret_cast<T*>(static_cast<Byte*>(tensor.data) + tensor.byte_offset)), shape_(tensor.shape, tensor.ndim), size_(1) {
+    for (const std::int64_t dim : shape_) size_ *= dim;
+    if (tensor.strides && !row_major(tensor.strides)) strides_ = tensor.strides;
+  }
+
+  T* data() const { return data_; }            ///< the first element; null is possible where size() is 0
+  std::int64_t size() const { return size_; }  ///< number of elements; 1 for rank 0
+  const Shape& shape() const { return shape_; }
+  int rank() const { return shape_.rank(); }
+  std::int64_t dim(int axis) const { return shape_[axis]; }  ///< a negative axis counts from the end
+
+  bool contiguous() const { return !strides_; }  ///< element i is data()[i]
+  std::int64_t stride(int axis) const {          ///< in elements; 0 where one element stands for the whole axis
+    const std::int64_t dim = shape_[axis];       // refuses an axis that is not there
+    const int first = axis < 0 ? axis + rank() : axis;
+    if (strides_) return strides_[first];
+    std::int64_t stride = 1;
+    for (int inner = first + 1; inner < rank(); ++inner) stride *= shape_[inner];
+    return dim < 0 ? 0 : stride;
+  }
+
+  /// The i-th element in row-major order, i below size(); not checked.
+  T& operator[](std::int64_t i) const {
+    if (!strides_) [[likely]]
+      return data_[i];
+    return data_[offset(i)];
+  }
+
+  /// Error: the view is strided; use [] or stride().
+  T* begin() const { return plain(); }
+  T* end() const { return plain() + size_; }
+
+ private:
+  using Byte = std::conditional_t<std::is_const_v<T>, const unsigned char, unsigned char>;
+
+  bool row_major(const std::int64_t* strides) const {
+    std::int64_t expected = 1;
+    for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t dim = shape_.begin()[axis];
+      if (dim != 1 && strides[axis] != expected) return size_ == 0;
+      expected *= dim;
+    }
+    return true;
+  }
+  std::int64_t offset(std::int64_t i) const {
+    std::int64_t offset = 0;
+    for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t dim = shape_.begin()[axis];
+      offset += i % dim * strides_[axis];
+      i /= dim;
+    }
+    return offset;
+  }
+  T* plain() const {
+    if (strides_) throw Error("this view is strided: index it by [] or stride(), or leave out op.takes_strides()");
+    return data_;
+  }
+
+  T* data_ = nullptr;
+  const std::int64_t* strides_ = nullptr;  // null: contiguous
+  Shape shape_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace tenon
