@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# setup.sh [--tests]: installs the Debian packages that building Tenon needs (and its tests, with --tests), as far as they are missing.
+# Needs root or sudo only where something is missing. CUDA is not installed by this: Tenon uses nvcc where it is on the PATH.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build ccache libboost-dev libelf-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler libtbb-dev
+  libfmt-dev libcli11-dev libxxhash-dev libzip-dev libdnnl-dev libopenblas-dev graphviz)
+if [[ ${1:-} == --tests ]]; then
+  packages+=(doctest-dev libbenchmark-dev libdlpack-dev clang clang-format pkg-config dpkg-dev)
+fi
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "setup: this is not a Debian system; going on with what is here. On Debian 12 these packages are used: ${packages[*]}" >&2
+  exit 0
+fi
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+root=()
+if ((EUID != 0)); then
+  if ! sudo -n true 2>/dev/null && ! { [[ -t 0 ]] && command -v sudo >/dev/null; }; then
+    echo "setup: packages are missing, and installing them needs root. Run this, then start again:" >&2
+    echo "    apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  root=(sudo)
+fi
+echo "setup: installing ${missing[*]}" >&2
+# The package lists of a fresh machine are empty or old, so they are fetched first.
+"${root[@]}" apt-get update -q >&2
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2

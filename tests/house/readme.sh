@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# readme.sh: the README's plugin is ten lines, and compiles by the README's own g++ line; no link of a page leads nowhere.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+awk '/^```cpp$/ {inside = 1; next} /^```$/ {if (inside) exit} inside' README.md >"$work/half_square.cpp"
+lines=$(wc -l <"$work/half_square.cpp")
+((lines == 10)) || { echo "README.md: the plugin has $lines lines, not ten"; exit 1; }
+
+line=$(grep -m1 -oP '^ +\Kg\+\+ .*half_square\.cpp.*' README.md) || { echo "README.md: no g++ line for half_square.cpp"; exit 1; }
+line=${line//half_square/$work/half_square}
+echo "$line"
+$line -Wall -Wextra -Wpedantic -Werror
+nm -D "$work/half_square.so" | grep -q ' tenon_op_v1__half_square$'
+
+find . -name '*.md' -not -path './build*' -not -path './sdk/template/*' | while read -r page; do
+  grep -oP '\]\(\K[^)#]+' "$page" | grep -v '://' | while read -r link; do
+    [[ -e $(dirname "$page")/$link ]] || { echo "$page: the link to $link leads nowhere"; exit 1; }
+  done || exit 1
+done

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change goes in: build and all tests; then the tests under AddressSanitizer and
+# UndefinedBehaviorSanitizer, the threaded ones under ThreadSanitizer, and the build by clang. Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default asan tsan clang
+set -uo pipefail
+cd "$(dirname "$0")/.."
+stages=("$@")
+((${#stages[@]})) || stages=(default asan tsan clang)
+summary=()
+failed=0
+
+# step NAME COMMAND...: runs it; its output is kept, and shown whole only where it fails.
+step() {
+  local name=$1 log=build/log/$1.txt begin=$SECONDS
+  shift
+  echo "== $name"
+  if "$@" >"$log" 2>&1; then
+    summary+=("passed   $name ($((SECONDS - begin)) s)")
+  else
+    cat "$log"
+    summary+=("FAILED   $name ($((SECONDS - begin)) s): $*")
+    failed=1
+    return 1
+  fi
+}
+skipped() { summary+=("skipped  $1: $2"); }
+
+# tests NAME FOLDER CTEST-OPTIONS...: runs ctest, and prints its closing lines.
+tests() {
+  local name=$1 folder=$2
+  shift 2
+  step "$name" ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
+  local result=$?
+  sed -n '/% tests passed/,$p' "build/log/$name.txt"
+  return $result
+}
+
+run_default() {
+  step configure cmake --preset default && step build cmake --build build && tests test build || return
+  command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
+  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here"
+  grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
+  if command -v dpkg-shlibdeps >/dev/null; then
+    step deb cmake --build build --target package
+  else
+    skipped deb "dpkg-dev is missing"
+  fi
+}
+
+run_asan() {
+  step asan-configure cmake --preset asan && step asan-build cmake --build build-asan && tests asan-test build-asan -L unit
+}
+
+run_tsan() {
+  step tsan-configure cmake --preset tsan && step tsan-build cmake --build build-tsan --target tenon_threaded_tests &&
+    tests tsan-test build-tsan -L threads
+}
+
+run_clang() {
+  local clang
+  clang=$(command -v clang++-14 || command -v clang++) || { skipped clang "clang++ is missing"; return; }
+  step clang-configure cmake --preset default -B build-clang -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_C_COMPILER="${clang/++/}" \
+    -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF && step clang-build cmake --build build-clang
+}
+
+mkdir -p build/log
+step setup bash host/setup.sh --tests || exit 1
+for stage in "${stages[@]}"; do
+  "run_$stage" || true
+done
+
+echo
+printf '%s\n' "${summary[@]}"
+if ((failed)); then
+  echo "run.sh: FAILED after $((SECONDS / 60)) min"
+else
+  echo "run.sh: all passed in $((SECONDS / 60)) min"
+fi
+exit $failed
