@@ -30,6 +30,10 @@ function(tenon_add_plugin name)
   add_library(${name} MODULE ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE Tenon::sdk ${arg_LIBRARIES})
   target_compile_definitions(${name} PRIVATE TENON_PLUGIN_NAME="${name}" TENON_PLUGIN_VERSION="${arg_VERSION}")
+  # CMake 3.25 drops CUDA_STANDARD 20 without a word for nvcc 13.
+  if(NOT CMAKE_CUDA_FLAGS MATCHES "-std=")
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+  endif()
   # An empty build type means no optimization at all, which nobody wants for a kernel.
   target_compile_options(${name} PRIVATE $<$<CONFIG:>:-O2>)
   set_target_properties(${name} PROPERTIES

@@ -45,7 +45,7 @@ done < <(includes "${sources[@]}")
 while IFS=: read -r file line name; do
   target=${name:1:-1}
   [[ $name == "<tenon/"* && -e sdk/include/$target || $name == \"* && -e ${file%/*}/$target ||
-    $name == "<"* && $name != */* && $name != *.h* || $name == "<stdint.h>" || $name == "<cuda"*".h>" || $name == "<cuda/"* || $name == "<cub/"* ]] ||
+    $name == "<"* && $name != */* && $name != *.h* || $name =~ ^\<(stddef|stdint|string|math|float)\.h\>$ || $name == "<cuda"*".h>" || $name == "<cuda/"* || $name == "<cub/"* ]] ||
     fault "$file:$line: the SDK depends on nothing but the standard library and itself, not on $name"
 done < <(includes sdk/include/**/*.{hpp,h})
 

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# must_say.sh SOURCE COMPILER OPTION...: compiling fails, and the first error says what the source's first line promises.
+set -euo pipefail
+source=$1
+shift
+says=$(head -1 "$source" | grep -oP '^// says: \K.+') || { echo "$source: the first line must be '// says: ...'"; exit 1; }
+if messages=$("$@" -fsyntax-only "$source" 2>&1); then
+  echo "$source compiles, but it holds a mistake"
+  exit 1
+fi
+if ! grep -m1 -A1 'error:' <<<"$messages" | grep -qF "$says"; then
+  echo "$source: the first error does not say: $says"
+  echo "$messages"
+  exit 1
+fi
