@@ -31,6 +31,7 @@ tenon_need(TENON_XXHASH_INCLUDE "xxHash: checksums" libxxhash-dev path xxhash.h)
 tenon_need(TENON_XXHASH "xxHash: checksums" libxxhash-dev library xxhash)
 tenon_need(TENON_LIBZIP_INCLUDE "libzip: .npz files" libzip-dev path zip.h)
 tenon_need(TENON_LIBZIP "libzip: .npz files" libzip-dev library zip)
+tenon_need(TENON_DLPACK_INCLUDE "DLPack: exchanging tensors" libdlpack-dev path dlpack/dlpack.h)
 tenon_need(TENON_CLI11_INCLUDE "CLI11: the command line" libcli11-dev path CLI/CLI.hpp)
 
 if(missing)

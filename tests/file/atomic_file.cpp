@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../failure_of.hpp"
-#include "../temporary_folder.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
 #include "without_rights.hpp"
 
 using tenon::AtomicFile;

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "../failure_of.hpp"
-#include "../temporary_folder.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
 #include "without_rights.hpp"
 
 using tenon::MappedFile;

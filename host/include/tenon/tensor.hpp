@@ -40,7 +40,8 @@ class Tensor {
     return from(std::span<const T>(values), shape);
   }
 
-  /// Somebody else's memory; `owner` is held as long as any copy of the tensor lives. Strides in elements; empty: contiguous.
+  /// Somebody else's memory; `owner` is held as long as any copy of the tensor lives. Strides in elements; empty: contiguous. Throws
+  /// Failure where `data` is null or not aligned to the size of an element.
   static Tensor borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
                        std::shared_ptr<const void> owner = nullptr);
 
@@ -68,9 +69,12 @@ class Tensor {
 
   Tensor clone() const;                      ///< a contiguous copy
   Tensor make_contiguous() const;            ///< itself where it is contiguous already
-  Tensor reshape(const Shape& shape) const;  ///< shares the elements; needs a contiguous tensor of the same size
 
-  /// DLPack 0.x both ways. to_dlpack() gives a new handle that the receiver must delete through its deleter; from_dlpack() takes it over.
+  /// Shares the elements. Needs a contiguous tensor; one dimension of `shape` may be unknown and is found from the size.
+  Tensor reshape(const Shape& shape) const;
+
+  /// DLPack 0.x both ways, CPU memory only, strided tensors too. to_dlpack() gives a new handle that the receiver must delete through its
+  /// deleter; from_dlpack() takes a handle over, unless it throws: then it is still the caller's.
   DLManagedTensor* to_dlpack() const;
   static Tensor from_dlpack(DLManagedTensor* managed);
 
@@ -83,6 +87,7 @@ class Tensor {
  private:
   struct Impl;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const;  // throws where the handle is empty
   static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
   void require_dtype(DType wanted) const;
   void require_contiguous() const;

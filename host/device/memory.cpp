@@ -1,0 +1,28 @@
+#include "device/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <limits>
+#include <tenon/failure.hpp>
+
+#include "device/readable_bytes.hpp"
+
+namespace tenon {
+
+static constexpr std::uint64_t huge_page = 2u << 20;
+
+Memory allocate(std::uint64_t bytes) {
+  // From a few huge pages on, fewer page faults and address look-ups outweigh what the last page wastes.
+  const bool large = bytes >= 4 * huge_page;
+  const std::uint64_t alignment = large ? huge_page : memory_alignment;
+  void* memory = nullptr;
+  if (bytes <= std::numeric_limits<std::uint64_t>::max() / 2) {
+    const std::uint64_t whole = bytes == 0 ? memory_alignment : align_up(bytes);
+    if (::posix_memalign(&memory, alignment, whole) != 0) memory = nullptr;
+    if (memory != nullptr && large) ::madvise(memory, whole, MADV_HUGEPAGE);  // a wish: without huge pages it works as well
+  }
+  if (memory == nullptr) throw Failure(FailureKind::failed, "cannot allocate " + readable_bytes(bytes) + ": out of memory");
+  return Memory(static_cast<std::byte*>(memory));
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+#include <dlpack/dlpack.h>
+
+#include <memory>
+#include <optional>
+#include <tenon/failure.hpp>
+
+#include "device/tensor_impl.hpp"
+
+namespace tenon {
+namespace {
+
+struct Given {
+  DLManagedTensor managed{};
+  Tensor tensor;
+};
+
+// Calls the giver's deleter when the last tensor over its memory is gone.
+struct Taken {
+  DLManagedTensor* managed = nullptr;
+  ~Taken() {
+    if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
+  }
+};
+
+std::optional<DType> dtype_from(DLDataType type) {
+  for (const DType dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
+    if (type.lanes == 1 && dlpack_type(dtype) == DlpackType{type.code, type.bits}) return dtype;
+  }
+  return std::nullopt;
+}
+
+Failure refusal(const std::string& reason) {
+  return {FailureKind::usage, "cannot take this DLPack tensor: " + reason};
+}
+
+}  // namespace
+
+DLManagedTensor* Tensor::to_dlpack() const {
+  const Impl& tensor = impl();
+  auto given = std::make_unique<Given>();
+  given->tensor = *this;
+  DLTensor& dense = given->managed.dl_tensor;
+  dense.data = tensor.abi.dense.data;
+  dense.device = {kDLCPU, 0};
+  dense.ndim = tensor.abi.dense.ndim;
+  dense.dtype = {tensor.abi.dense.type_code, tensor.abi.dense.type_bits, tensor.abi.dense.type_lanes};
+  dense.shape = const_cast<std::int64_t*>(tensor.dims);
+  dense.strides = const_cast<std::int64_t*>(tensor.strides);  // always: some receivers cannot read null
+  given->managed.manager_ctx = given.get();
+  given->managed.deleter = [](DLManagedTensor* self) { delete static_cast<Given*>(self->manager_ctx); };
+  return &given.release()->managed;
+}
+
+Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
+  if (managed == nullptr) throw refusal("it is a null pointer");
+  const DLTensor& dense = managed->dl_tensor;
+  // Memory that CUDA pinned or manages can be read by the CPU like any other.
+  if (dense.device.device_type != kDLCPU && dense.device.device_type != kDLCUDAHost) {
+    throw refusal(join("it lies on a device of DLPack's number ", static_cast<int>(dense.device.device_type), ", not in the CPU's memory"));
+  }
+  const std::optional<DType> dtype = dtype_from(dense.dtype);
+  if (!dtype) {
+    throw refusal(join("no dtype of Tenon has type code ", static_cast<int>(dense.dtype.code), ", ", static_cast<int>(dense.dtype.bits),
+                       " bits and ", static_cast<int>(dense.dtype.lanes), " lanes"));
+  }
+  if (dense.ndim < 0 || dense.ndim > max_rank) throw refusal(join("it has ", dense.ndim, " dimensions, and at most 8 are possible"));
+  if (dense.shape == nullptr && dense.ndim != 0) throw refusal("it has no shape");
+  for (int axis = 0; axis < dense.ndim; ++axis) {
+    if (dense.shape[axis] < 0) throw refusal(join("dimension ", axis, " is ", dense.shape[axis]));
+  }
+  // Filled in last, so that after any failure the tensor is still the caller's.
+  auto taken = std::make_shared<Taken>();
+  const auto rank = dense.strides != nullptr ? static_cast<std::size_t>(dense.ndim) : 0;
+  std::byte* const data = dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
+  Tensor result = borrow(data, *dtype, Shape(dense.shape, dense.ndim), {dense.strides, rank}, taken);
+  taken->managed = managed;
+  return result;
+}
+
+}  // namespace tenon

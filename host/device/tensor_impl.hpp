@@ -1,0 +1,41 @@
+// What a Tensor's handle points to.
+#pragma once
+#include <memory>
+#include <optional>
+#include <tenon/tensor.hpp>
+
+#include "device/memory.hpp"
+
+namespace tenon {
+
+struct DlpackType {
+  std::uint8_t code, bits;
+  friend bool operator==(const DlpackType&, const DlpackType&) = default;
+};
+DlpackType dlpack_type(DType dtype);
+
+/// Elements of a tensor of this shape; nothing where it is not known, or they are too many to be counted.
+std::optional<std::int64_t> element_count(const Shape& shape);
+
+/// abi.dense points into the object itself, so it never moves. Strides there are null exactly where the elements are contiguous.
+struct Tensor::Impl {
+  /// Throws Failure where the shape is not known or its bytes cannot be counted. `strides` may be null: contiguous.
+  Impl(DType dtype, const Shape& shape, const std::int64_t* strides);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  DType dtype() const { return static_cast<DType>(abi.dtype); }
+  Shape shape() const { return {dims, abi.dense.ndim}; }
+  bool contiguous() const { return abi.dense.strides == nullptr; }
+  std::byte* data() const { return static_cast<std::byte*>(abi.dense.data); }
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(size) * size_of(dtype()); }
+
+  tenon_tensor abi{};
+  std::int64_t dims[TENON_MAX_RANK] = {};
+  std::int64_t strides[TENON_MAX_RANK] = {};  // in elements, of contiguous tensors too
+  std::int64_t size = 0;
+  Memory memory;                      // null where the memory is somebody else's
+  std::shared_ptr<const void> owner;  // keeps that memory alive
+};
+
+}  // namespace tenon

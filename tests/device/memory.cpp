@@ -1,0 +1,56 @@
+#include "device/memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "device/readable_bytes.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+TEST_CASE("blocks of any size are aligned and writable to the last byte") {
+  for (const std::uint64_t bytes : {0, 1, 63, 64, 65, 4096, 1 << 20, (8 << 20) - 1, 8 << 20, (9 << 20) + 1}) {
+    CAPTURE(bytes);
+    const Memory memory = allocate(bytes);
+    REQUIRE(memory != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(memory.get()) % 64 == 0);
+    std::memset(memory.get(), 1, bytes);
+  }
+}
+
+TEST_CASE("an arena gives offsets into one block") {
+  const Arena arena(1000);
+  CHECK(arena.size() == 1000);
+  CHECK(arena.at(640) - arena.at(0) == 640);
+  CHECK(reinterpret_cast<std::uintptr_t>(arena.at(640)) % 64 == 0);
+}
+
+TEST_CASE("more memory than there is is refused with its size") {
+  CHECK(failure_of([] { allocate(UINT64_MAX); }).message == "cannot allocate 15.9 EiB: out of memory");
+  const FailureText failure = failure_of([] { allocate(std::uint64_t{1} << 60); });
+  CHECK(failure.kind == 1);
+  CHECK(failure.message == "cannot allocate 1.0 EiB: out of memory");
+}
+
+TEST_CASE("offsets are rounded up to cache lines") {
+  const std::uint64_t cases[][2] = {{0, 0}, {1, 64}, {63, 64}, {64, 64}, {65, 128}, {std::uint64_t{1} << 63, std::uint64_t{1} << 63}};
+  for (const auto& [bytes, aligned] : cases) CHECK(align_up(bytes) == aligned);
+}
+
+TEST_CASE("numbers of bytes are readable") {
+  const struct {
+    std::uint64_t bytes;
+    const char* text;
+  } cases[] = {
+      {0, "0 B"},
+      {1023, "1023 B"},
+      {1024, "1.0 KiB"},
+      {1536, "1.5 KiB"},
+      {1048575, "1023.9 KiB"},
+      {1048576, "1.0 MiB"},
+      {std::uint64_t{5} << 30, "5.0 GiB"},
+      {UINT64_MAX, "15.9 EiB"},
+  };
+  for (const auto& test : cases) CHECK(readable_bytes(test.bytes) == test.text);
+}
