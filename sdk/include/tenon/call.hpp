@@ -21,7 +21,7 @@ namespace tenon {
 /// name, a wrong element type, a tensor that is not there or not dense are errors that say what is right.
 class Call {
  public:
-  Call(const tenon_call& raw, const Names& names) : raw_(&raw), names_(&names) {}
+  Call(const tenon_call& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_call& raw() const { return *raw_; }
 
   bool training() const { return raw_->flags & TENON_CALL_TRAINING; }
@@ -156,7 +156,7 @@ class Call {
  private:
   enum class Slot { input, output, output_grad, input_grad, state };
 
-  const NameGroup& names(Slot slot) const {
+  const detail::NameGroup& names(Slot slot) const {
     return slot == Slot::state ? names_->states : slot == Slot::output || slot == Slot::output_grad ? names_->outputs : names_->inputs;
   }
   int count(Slot slot) const {
@@ -221,7 +221,7 @@ class Call {
   [[noreturn]] void refuse_workspace(std::size_t count, std::size_t size) const;
 
   const tenon_call* raw_;
-  const Names* names_;
+  const detail::Names* names_;
 };
 
 }  // namespace tenon

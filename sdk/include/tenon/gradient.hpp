@@ -58,7 +58,7 @@ class Gradient {
     tenon_attribute raw_;
   };
 
-  Gradient(tenon_gradient& raw, const Names& names) : raw_(&raw), names_(&names) {}
+  Gradient(tenon_gradient& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
 
   int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
@@ -86,7 +86,7 @@ class Gradient {
     check(raw_->value(raw_, source, static_cast<std::uint32_t>(i), &id));
     return Value(id);
   }
-  static int find(const NameGroup& names, std::string_view name, int total) {
+  static int find(const detail::NameGroup& names, std::string_view name, int total) {
     const int i = names.find(name, total);
     if (i < 0) throw Error(ErrorKind::failed, "gradient() asks for input '", name, "', but describe() names ", names.list());
     return i;
@@ -99,7 +99,7 @@ class Gradient {
   }
 
   tenon_gradient* raw_;
-  const Names* names_;
+  const detail::Names* names_;
 };
 
 }  // namespace tenon

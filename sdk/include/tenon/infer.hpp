@@ -15,7 +15,7 @@ namespace tenon {
 /// contradiction is an error (type) that shows both. Used by one thread.
 class Infer {
  public:
-  Infer(const tenon_infer& raw, const Names& names) : raw_(&raw), names_(&names) {}
+  Infer(const tenon_infer& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_infer& raw() const { return *raw_; }
 
   int inputs() const { return static_cast<int>(raw_->input_count); }  ///< optional ones count, connected or not
@@ -55,7 +55,7 @@ class Infer {
     const char* kind;
     tenon_type* types;
     int count;
-    const NameGroup* names;
+    const detail::NameGroup* names;
 
     tenon_type& entry(int i) const {
       if (i < 0 || i >= count)
@@ -101,7 +101,7 @@ class Infer {
   }
 
   const tenon_infer* raw_;
-  const Names* names_;
+  const detail::Names* names_;
 };
 
 }  // namespace tenon

@@ -5,7 +5,7 @@
 
 #include "error.hpp"
 
-namespace tenon {
+namespace tenon::detail {
 
 /// One group of names. One name of a group may stand for several tensors: a variadic input, or an output with a count. These have the names
 /// name0, name1 ... and take as many positions. `total` is always the number of tensors at hand.
@@ -58,4 +58,4 @@ struct Names {
   NameGroup inputs, outputs, states, params;
 };
 
-}  // namespace tenon
+}  // namespace tenon::detail

@@ -1,0 +1,127 @@
+// An author's mistakes, found at compile time, each with one sentence.
+#pragma once
+#include "describe.hpp"
+#include "members.hpp"
+
+namespace tenon::detail {
+
+template <class C>
+concept Described = requires(Collector<C>& op) {
+  C::describe(op);
+};
+
+/// Whether describe() runs at compile time.
+template <class C>
+concept DescribedAtCompileTime = requires {
+  typename std::bool_constant<(static_cast<void>(collect<C>()), true)>;
+};
+
+template <class C>
+constexpr Mistake check_signatures() {
+  using M = Members<C>;
+  if (names_forward<C> && !M::forward) return Mistake::forward_signature;
+  if (names_forward_sparse<C> && !M::forward_sparse) return Mistake::forward_sparse_signature;
+  if (names_backward<C> && !M::backward) return Mistake::backward_signature;
+  if (names_backward_sparse<C> && !M::backward_sparse) return Mistake::backward_sparse_signature;
+  if (names_gradient<C> && !M::gradient && !description_of<C>.elementwise) return Mistake::gradient_signature;
+  if (!M::infer) return Mistake::infer_signature;
+  if (!M::storage_callable) return Mistake::infer_storage_signature;
+  if ((names_workspace<C> && !M::workspace) || (names_backward_workspace<C> && !M::backward_workspace)) return Mistake::workspace_signature;
+  if (!M::configure) return Mistake::configure_signature;
+  return Mistake::none;
+}
+
+/// The first mistake of an operator's class.
+template <class C>
+constexpr Mistake operator_mistake() {
+  if constexpr (!std::is_base_of_v<Operator, C>) {
+    return Mistake::not_an_operator;
+  } else if constexpr (!Described<C>) {
+    return Mistake::no_describe;
+  } else if constexpr (!Literal<C>) {
+    return Mistake::not_literal;
+  } else if constexpr (!DescribedAtCompileTime<C>) {
+    return Mistake::describe_not_constant;
+  } else if constexpr (description_of<C>.mistake != Mistake::none) {
+    return description_of<C>.mistake;
+  } else {
+    if (!names_forward<C> && !description_of<C>.kernels_elsewhere) return Mistake::no_forward;
+    return check_signatures<C>();
+  }
+}
+
+/// The first mistake of a kernel's class. Its description is its operator's, which has been checked there.
+template <class C>
+constexpr Mistake kernel_mistake() {
+  if constexpr (!std::is_base_of_v<Operator, C>) {
+    return Mistake::not_an_operator;
+  } else if constexpr (!Described<C>) {
+    return Mistake::no_describe;
+  } else if constexpr (description_of<C>.mistake != Mistake::none) {
+    return description_of<C>.mistake;
+  } else {
+    constexpr Mistake signatures = check_signatures<C>();
+    if (signatures != Mistake::none) return signatures;
+    return Members<C>::any_kernel ? Mistake::none : Mistake::empty_kernel;
+  }
+}
+
+/// Fails to compile with exactly one sentence where there is a mistake. Whatever is made of the class afterwards asks for `good` first.
+template <Mistake found>
+struct Verdict {
+  static constexpr bool good = found == Mistake::none;
+  static constexpr bool told = true;
+
+#define TENON_SENTENCE(mistake, sentence) static_assert(found != Mistake::mistake, sentence)
+  TENON_SENTENCE(not_an_operator, "an operator's class must derive from tenon::Operator or tenon::Elementwise");
+  TENON_SENTENCE(no_describe, "the class needs: static constexpr void describe(auto& op)");
+  TENON_SENTENCE(not_literal,
+                 "an operator's class must be made at compile time: use tenon::Text, tenon::Ints and tenon::Floats as members instead of "
+                 "std::string and std::vector, and keep handles and buffers in a class of TENON_KERNEL");
+  TENON_SENTENCE(describe_not_constant,
+                 "describe must run at compile time: write static constexpr void describe(auto& op), and only literals in it");
+  TENON_SENTENCE(no_doc, "describe has no doc: say op.doc(\"one sentence\")");
+  TENON_SENTENCE(too_many,
+                 "describe says more than the SDK has room for: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+                 "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 16 renamed, 16 added, 8 aliases");
+  TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
+  TENON_SENTENCE(same_state, "two states have the same name");
+  TENON_SENTENCE(same_param, "two parameters have the same name");
+  TENON_SENTENCE(param_type,
+                 "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
+  TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{\"name\", Enum::value}, ...})");
+  TENON_SENTENCE(default_no_choice, "the default of a parameter is not among the choices of its one_of");
+  TENON_SENTENCE(default_out_of_range,
+                 "the default of a parameter is outside of its own bounds: change the member's initialiser, or say .required()");
+  TENON_SENTENCE(variadic_not_last, "a variadic input must be the last input");
+  TENON_SENTENCE(two_counts, "only one output can have a count");
+  TENON_SENTENCE(count_unknown, "the count of an output names a member that is no parameter");
+  TENON_SENTENCE(inplace_unknown, "inplace(input, output) names an input or output that does not exist");
+  TENON_SENTENCE(backward_inplace_unknown, "backward_inplace(output, input) names an output or input that does not exist");
+  TENON_SENTENCE(backward_reads_unknown, "backward_reads names something that is neither an input nor an output");
+  TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");
+  TENON_SENTENCE(added_unknown, "added(version, param) names a parameter that does not exist");
+  TENON_SENTENCE(version_too_new, "renamed or added speaks of a version after the operator's own: raise op.version");
+  TENON_SENTENCE(
+      no_forward,
+      "the class has no forward: write void forward(const tenon::Call& call) const, or say op.kernels_elsewhere() if another file has it");
+  TENON_SENTENCE(forward_signature, "forward must be public: void forward(const tenon::Call& call) const");
+  TENON_SENTENCE(forward_sparse_signature, "forward_sparse must be public: void forward_sparse(const tenon::Call& call) const");
+  TENON_SENTENCE(backward_signature, "backward must be public: void backward(const tenon::Call& call) const");
+  TENON_SENTENCE(backward_sparse_signature, "backward_sparse must be public: void backward_sparse(const tenon::Call& call) const");
+  TENON_SENTENCE(gradient_signature, "gradient must be public: void gradient(tenon::Gradient& g) const");
+  TENON_SENTENCE(infer_signature, "infer must be public: void infer(tenon::Infer& io) const");
+  TENON_SENTENCE(infer_storage_signature, "infer_storage must be public: void infer_storage(tenon::InferStorage& io) const");
+  TENON_SENTENCE(workspace_signature,
+                 "workspace and backward_workspace must be public: std::size_t workspace(const tenon::Infer& io) const");
+  TENON_SENTENCE(configure_signature, "configure must be public: void configure()");
+  TENON_SENTENCE(empty_kernel, "a kernel's class needs at least one of forward, forward_sparse, backward and backward_sparse");
+#undef TENON_SENTENCE
+};
+
+template <class C>
+using OperatorVerdict = Verdict<operator_mistake<C>()>;
+template <class C>
+using KernelVerdict = Verdict<kernel_mistake<C>()>;
+
+}  // namespace tenon::detail

@@ -1,0 +1,127 @@
+// The checks of a finished Description that need no more than itself.
+#pragma once
+#include "description.hpp"
+
+namespace tenon::detail {
+
+template <class Entries>
+constexpr bool repeats_a_name(const Entries& entries) {
+  for (int i = 1; i < entries.size; ++i)
+    if (index_of(entries, entries[i].name) < i) return true;
+  return false;
+}
+
+constexpr bool overflows(const Description& d) {
+  return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
+         d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.overflow ||
+         d.renamed.overflow || d.added.overflow;
+}
+
+constexpr Mistake check_tensors(const Description& d) {
+  if (repeats_a_name(d.inputs) || repeats_a_name(d.outputs)) return Mistake::same_input_or_output;
+  for (const auto& output : d.outputs)
+    if (index_of(d.inputs, output.name) >= 0) return Mistake::same_input_or_output;
+  if (repeats_a_name(d.states)) return Mistake::same_state;
+  for (int i = 0; i + 1 < d.inputs.size; ++i)
+    if (d.inputs[i].variadic) return Mistake::variadic_not_last;
+  int counts = 0;
+  for (const auto& output : d.outputs) counts += output.counted;
+  return counts > 1 ? Mistake::two_counts : Mistake::none;
+}
+
+constexpr bool within(const ParamEntry& p, std::int64_t value) {
+  return !(p.min.given && value < p.min.integer) && !(p.max.given && value > p.max.integer) &&
+         !(p.above.given && value <= p.above.integer) && !(p.below.given && value >= p.below.integer);
+}
+constexpr bool within(const ParamEntry& p, double value) {  // a NaN is outside of every bound
+  return (!p.min.given || value >= p.min.number) && (!p.max.given || value <= p.max.number) && (!p.above.given || value > p.above.number) &&
+         (!p.below.given || value < p.below.number);
+}
+
+constexpr bool default_within(const Description& d, const ParamEntry& p) {
+  if (p.kind == Kind::int32 || p.kind == Kind::int64) return within(p, p.integer);
+  if (p.kind == Kind::float32 || p.kind == Kind::float64) return within(p, p.number);
+  for (int i = p.first_value; i < p.first_value + p.values; ++i)
+    if (!(p.kind == Kind::ints ? within(p, d.ints[i]) : within(p, d.floats[i]))) return false;
+  return true;
+}
+
+constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
+  for (int i = p.first_choice; i < p.first_choice + p.choices; ++i)
+    if (p.kind == Kind::text ? p.text == d.choices[i].name : p.integer == d.choices[i].value) return true;
+  return false;
+}
+
+/// has_defaults: false for the description of a kernel, whose defaults were not read.
+constexpr Mistake check_params(const Description& d, bool has_defaults) {
+  if (repeats_a_name(d.params)) return Mistake::same_param;
+  for (const auto& param : d.params) {
+    if (param.kind == Kind::none) return Mistake::param_type;
+    if (param.kind == Kind::choice && param.choices == 0) return Mistake::enum_without_choices;
+    if (!has_defaults) continue;
+    const bool needs_choice = param.kind == Kind::choice || (param.choices > 0 && !param.required);
+    if (needs_choice && !default_is_a_choice(d, param)) return Mistake::default_no_choice;
+    if (!param.required && !default_within(d, param)) return Mistake::default_out_of_range;
+  }
+  return Mistake::none;
+}
+
+constexpr Mistake check_references(const Description& d) {
+  for (const auto& pair : d.inplace)
+    if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0) return Mistake::inplace_unknown;
+  for (const auto& pair : d.backward_inplace)
+    if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0) return Mistake::backward_inplace_unknown;
+  for (const char* name : d.backward_reads)
+    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return Mistake::backward_reads_unknown;
+  return Mistake::none;
+}
+
+/// Whether a parameter has this name now or had it until it was renamed.
+constexpr bool ever_named(const Description& d, std::string_view name) {
+  if (index_of(d.params, name) >= 0) return true;
+  for (const auto& renaming : d.renamed)
+    if (name == renaming.from) return true;
+  return false;
+}
+
+constexpr Mistake check_versions(const Description& d) {
+  for (const auto& renaming : d.renamed) {
+    if (!ever_named(d, renaming.to)) return Mistake::renamed_unknown;
+    if (renaming.version > d.version) return Mistake::version_too_new;
+  }
+  for (const auto& addition : d.added) {
+    if (!ever_named(d, addition.param)) return Mistake::added_unknown;
+    if (addition.version > d.version) return Mistake::version_too_new;
+  }
+  return Mistake::none;
+}
+
+/// Finds the parameters that outputs' counts stand for, by where the members lie.
+constexpr Mistake resolve_counts(Description& d, const Addresses& addresses) {
+  Mistake mistake = Mistake::none;
+  for (int o = 0; o < d.outputs.size; ++o) {
+    if (!d.outputs[o].counted) continue;
+    for (int p = 0; p < d.params.size; ++p)
+      if (addresses.params[p] == addresses.counts[o]) d.outputs[o].count_param = p;
+    if (d.outputs[o].count_param < 0) mistake = Mistake::count_unknown;
+  }
+  return mistake;
+}
+
+/// Completes a description after describe() has run, and notes the first mistake. addresses: null for a kernel, whose class has no object
+/// at compile time and whose defaults were not read.
+constexpr void finish(Description& d, const Addresses* addresses) {
+  const bool has_defaults = addresses != nullptr;
+  const Mistake counts = addresses ? resolve_counts(d, *addresses) : Mistake::none;
+  const Mistake found[] = {*d.doc ? Mistake::none : Mistake::no_doc,
+                           overflows(d) ? Mistake::too_many : Mistake::none,
+                           check_tensors(d),
+                           check_params(d, has_defaults),
+                           counts,
+                           check_references(d),
+                           check_versions(d)};
+  for (const Mistake mistake : found)
+    if (d.mistake == Mistake::none) d.mistake = mistake;
+}
+
+}  // namespace tenon::detail

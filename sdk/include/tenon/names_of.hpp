@@ -1,0 +1,55 @@
+// The names of a class's tensors and parameters, kept for run time: what is left of its description there.
+#pragma once
+#include "describe.hpp"
+#include "names.hpp"
+
+// Hidden in every build: classes of one name in two plugins must not share these.
+#pragma GCC visibility push(hidden)
+namespace tenon::detail {
+
+template <int N>
+struct NameArray {
+  const char* names[N + 1] = {};  // one more: an array of none is not allowed
+};
+
+template <class C>
+constexpr auto collect_names() {
+  constexpr const Description& d = description_of<C>;
+  NameArray<d.inputs.size + d.outputs.size + d.states.size + d.params.size> array;
+  int i = 0;
+  for (const auto& input : d.inputs) array.names[i++] = input.name;
+  for (const auto& output : d.outputs) array.names[i++] = output.name;
+  for (const auto& state : d.states) array.names[i++] = state.name;
+  for (const auto& param : d.params) array.names[i++] = param.name;
+  return array;
+}
+
+template <class C>
+inline constexpr auto name_array = collect_names<C>();
+
+template <class C>
+constexpr Names collect_groups() {
+  constexpr const Description& d = description_of<C>;
+  const char* const* next = name_array<C>.names;
+  const auto group = [&](int count, int repeated) {
+    const NameGroup result{next, count, repeated};
+    next += count;
+    return result;
+  };
+  const bool variadic = d.inputs.size > 0 && d.inputs[d.inputs.size - 1].variadic;
+  int counted = -1;
+  for (int i = 0; i < d.outputs.size; ++i)
+    if (d.outputs[i].counted) counted = i;
+  Names names;
+  names.inputs = group(d.inputs.size, variadic ? d.inputs.size - 1 : -1);
+  names.outputs = group(d.outputs.size, counted);
+  names.states = group(d.states.size, -1);
+  names.params = group(d.params.size, -1);
+  return names;
+}
+
+template <class C>
+inline constexpr Names names_of = collect_groups<C>();
+
+}  // namespace tenon::detail
+#pragma GCC visibility pop

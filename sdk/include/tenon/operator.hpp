@@ -1,0 +1,28 @@
+// Everything for writing an operator: derive a class from tenon::Operator, describe it, give it a forward, register it.
+//
+//     struct Twice : tenon::Operator {
+//       static constexpr void describe(auto& op) {
+//         op.doc("2 x");
+//         op.types({tenon::f32});
+//         op.input("x", "any shape");
+//         op.output("y", "same shape as x");
+//       }
+//       void forward(const tenon::Call& call) const {
+//         auto x = call.input<float>(0);
+//         auto y = call.output<float>(0);
+//         for (std::int64_t i = 0; i < x.size(); ++i) y[i] = 2 * x[i];
+//       }
+//     };
+//     TENON_OPERATOR(twice, Twice)
+//
+// It becomes a plugin by: g++ -std=c++20 -O2 -fPIC -shared -I<sdk> twice.cpp -o twice.so
+#pragma once
+#include "call.hpp"
+#include "gradient.hpp"
+#include "infer.hpp"
+#include "infer_storage.hpp"
+#include "manifest.hpp"
+#include "operator_class.hpp"
+#include "registration.hpp"
+#include "table.hpp"
+#include "visit.hpp"

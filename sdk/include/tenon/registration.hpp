@@ -1,0 +1,88 @@
+// TENON_OPERATOR and TENON_KERNEL: what a plugin exports.
+#pragma once
+#include <string_view>
+#include <type_traits>
+
+#include "abi.h"
+#include "manifest.hpp"
+#include "plugin_info.hpp"
+#include "table.hpp"
+
+namespace tenon {
+
+/// The devices that TENON_KERNEL(name, device, Class) knows. Another word does not compile.
+struct cpu {};
+struct cuda {};
+
+/// The class of the CUDA kernel that comes with an operator's class where nvcc compiles it; void: none. elementwise.hpp gives its own.
+template <class Class>
+struct cuda_kernel {
+  using type = void;
+};
+
+namespace detail {
+
+template <class Class, class Name>
+using ManifestOf = decltype(manifest_bytes<Completed<Class>, Name>());
+
+template <class Kernel>
+const tenon_operator* kernel_table() {
+  return checked_table<Completed<Kernel>, KernelVerdict<Completed<Kernel>>>();
+}
+template <>
+inline const tenon_operator* kernel_table<void>() {
+  return nullptr;
+}
+
+}  // namespace detail
+}  // namespace tenon
+
+// In CUDA sources an operator's class may bring its CUDA kernel along. Whether it does is known only to templates, but a symbol is exported
+// or not whatever they say. So the function is inline, which the compiler leaves out unless something names it, and the operator's own
+// function names it where there is a kernel.
+#if defined(__CUDACC__)
+#define TENON_DECLARE_CUDA(name, Class)                                                                                \
+  __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##name(const tenon_host*) __asm__( \
+      TENON_KERNEL_SYMBOL_PREFIX "cuda__" #name);                                                                      \
+  inline const tenon_operator* tenon_cuda_of_##name(const tenon_host*) {                                               \
+    return ::tenon::detail::kernel_table<typename ::tenon::cuda_kernel<Class>::type>();                                \
+  }
+#define TENON_KEEP_CUDA(name, Class)                                                                                         \
+  [](auto* kernel) {                                                                                                         \
+    if constexpr (!std::is_void_v<std::remove_pointer_t<decltype(kernel)>>) asm volatile("" : : "r"(&tenon_cuda_of_##name)); \
+  }(static_cast<typename ::tenon::cuda_kernel<Class>::type*>(nullptr));
+#else
+#define TENON_DECLARE_CUDA(name, Class)
+#define TENON_KEEP_CUDA(name, Class)
+#endif
+
+/// Registers an operator under a name, which is an identifier. Write it outside of namespaces, once per operator and plugin. The plugin
+/// gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function that returns the table. Nothing runs when it is
+/// loaded.
+#define TENON_OPERATOR(name, Class)                                                                                      \
+  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                      \
+  namespace {                                                                                                            \
+  struct tenon_name_of_##name {                                                                                          \
+    static constexpr std::string_view text() { return #name; }                                                           \
+  };                                                                                                                     \
+  }                                                                                                                      \
+  TENON_DECLARE_CUDA(name, Class)                                                                                        \
+  extern "C" {                                                                                                           \
+  __attribute__((visibility("default"),                                                                                  \
+                 section(TENON_MANIFEST_SECTION))) extern const ::tenon::detail::ManifestOf<Class, tenon_name_of_##name> \
+      tenon_op_v1__##name;                                                                                               \
+  __attribute__((used)) constinit const ::tenon::detail::ManifestOf<Class, tenon_name_of_##name> tenon_op_v1__##name =   \
+      ::tenon::detail::manifest_bytes<::tenon::Completed<Class>, tenon_name_of_##name>();                                \
+  __attribute__((used, visibility("default"))) const tenon_operator* tenon_get_v1__##name(const tenon_host*) {           \
+    TENON_KEEP_CUDA(name, Class)                                                                                         \
+    return ::tenon::table_of<Class>();                                                                                   \
+  }                                                                                                                      \
+  }
+
+/// Registers a kernel for the operator of this name, whichever plugin that is in. device is cpu or cuda; Class derives from the operator's
+/// class and has forward or backward of its own. The plugin gets the symbol tenon_kernel_v1__DEVICE__NAME.
+#define TENON_KERNEL(name, device, Class)                                                                                                \
+  static_assert(sizeof(::tenon::device) > 0);                                                                                            \
+  extern "C" __attribute__((used, visibility("default"))) const tenon_operator* tenon_kernel_v1__##device##__##name(const tenon_host*) { \
+    return ::tenon::detail::kernel_table<Class>();                                                                                       \
+  }

@@ -1,0 +1,7 @@
+// The version of the SDK.
+#pragma once
+
+#define TENON_SDK_MAJOR 0
+#define TENON_SDK_MINOR 1
+#define TENON_SDK_PATCH 0
+#define TENON_SDK_VERSION (TENON_SDK_MAJOR * 10000 + TENON_SDK_MINOR * 100 + TENON_SDK_PATCH)
