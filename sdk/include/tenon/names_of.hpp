@@ -25,7 +25,7 @@ constexpr auto collect_names() {
 }
 
 template <class C>
-inline constexpr auto name_array = collect_names<C>();
+[[gnu::visibility("hidden")]] inline constexpr auto name_array = collect_names<C>();
 
 template <class C>
 constexpr Names collect_groups() {
@@ -49,7 +49,7 @@ constexpr Names collect_groups() {
 }
 
 template <class C>
-inline constexpr Names names_of = collect_groups<C>();
+[[gnu::visibility("hidden")]] inline constexpr Names names_of = collect_groups<C>();
 
 }  // namespace tenon::detail
 #pragma GCC visibility pop

@@ -101,7 +101,7 @@ constexpr tenon_operator make_table() {
 }
 
 template <class C>
-inline constexpr tenon_operator table = make_table<C>();
+[[gnu::visibility("hidden")]] inline constexpr tenon_operator table = make_table<C>();
 
 /// Null for a class with mistakes, which does not compile.
 template <class C, class Checked>
