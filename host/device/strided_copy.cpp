@@ -52,24 +52,27 @@ void copy_row(const std::byte* from, std::byte* to, std::int64_t count, std::int
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * static_cast<std::int64_t>(element), from + i * stride, element);
 }
 
-// `across` lies contiguous in the source, `inner` in the target. A tile reads whole cache lines, turns them in a buffer, and writes whole
-// lines, so that a stride of a power of two, where all lines of a column share one cache set, does no harm.
+// `across` lies contiguous in the source, `inner` in the target. In tiles, so that each cache line that is fetched is used up while it is
+// there; a tile's constant size lets the compiler unroll it.
 template <std::size_t element>
 void transpose(const std::byte* from, std::byte* to, const Axis& across, const Axis& inner) {
-  constexpr std::int64_t side = 64 / element;
-  alignas(64) std::byte tile[side][side][element];
-  for (std::int64_t a = 0; a < across.dim; a += side) {
-    const std::int64_t height = std::min(side, across.dim - a);
-    for (std::int64_t i = 0; i < inner.dim; i += side) {
-      const std::int64_t width = std::min(side, inner.dim - i);
+  constexpr std::int64_t side = 16;
+  const auto copy_tile = [&](std::int64_t a, std::int64_t i, std::int64_t height, std::int64_t width) {
+    const std::byte* const source = from + a * across.from + i * inner.from;
+    std::byte* const target = to + a * across.to + i * inner.to;
+    for (std::int64_t row = 0; row < height; ++row) {
       for (std::int64_t column = 0; column < width; ++column) {
-        const std::byte* const line = from + a * across.from + (i + column) * inner.from;
-        for (std::int64_t row = 0; row < height; ++row) {
-          std::memcpy(tile[row][column], line + row * static_cast<std::int64_t>(element), element);
-        }
+        std::memcpy(target + row * across.to + column * static_cast<std::int64_t>(element),
+                    source + row * static_cast<std::int64_t>(element) + column * inner.from, element);
       }
-      for (std::int64_t row = 0; row < height; ++row) {
-        std::memcpy(to + (a + row) * across.to + i * inner.to, tile[row], static_cast<std::size_t>(width) * element);
+    }
+  };
+  for (std::int64_t i = 0; i < inner.dim; i += side) {
+    for (std::int64_t a = 0; a < across.dim; a += side) {
+      if (i + side <= inner.dim && a + side <= across.dim) {
+        copy_tile(a, i, side, side);
+      } else {
+        copy_tile(a, i, std::min(side, across.dim - a), std::min(side, inner.dim - i));
       }
     }
   }

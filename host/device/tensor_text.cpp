@@ -1,36 +1,23 @@
 #include <algorithm>
 #include <string>
+#include <tenon/visit.hpp>
+#include <type_traits>
 
 #include "device/tensor_impl.hpp"
 
 namespace tenon {
 
-template <class T>
-static void append_element(std::string& text, const std::byte* at) {
-  append_part(text, *reinterpret_cast<const T*>(at));
-}
-
 static void append_element(std::string& text, DType dtype, const std::byte* at) {
-  switch (dtype) {
-    case DType::boolean:
-      return append_part(text, *at != std::byte{0});
-    case DType::u8:
-      return append_part(text, static_cast<int>(*reinterpret_cast<const std::uint8_t*>(at)));
-    case DType::i8:
-      return append_part(text, static_cast<int>(*reinterpret_cast<const std::int8_t*>(at)));
-    case DType::i32:
-      return append_element<std::int32_t>(text, at);
-    case DType::i64:
-      return append_element<std::int64_t>(text, at);
-    case DType::f16:
-      return append_part(text, static_cast<float>(*reinterpret_cast<const half*>(at)));
-    case DType::bf16:
-      return append_part(text, static_cast<float>(*reinterpret_cast<const bfloat16*>(at)));
-    case DType::f32:
-      return append_element<float>(text, at);
-    case DType::f64:
-      return append_element<double>(text, at);
-  }
+  visit(dtype, [&]<class T>() {
+    const T value = *reinterpret_cast<const T*>(at);
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
+      append_part(text, static_cast<float>(value));
+    } else if constexpr (sizeof(T) == 1 && !std::is_same_v<T, bool>) {
+      append_part(text, static_cast<int>(value));  // a number, not a character
+    } else {
+      append_part(text, value);
+    }
+  });
 }
 
 std::string Tensor::to_string(std::int64_t limit) const {
