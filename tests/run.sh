@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change goes in: build and all tests; then the tests under AddressSanitizer and
-# UndefinedBehaviorSanitizer, the threaded ones under ThreadSanitizer, and the build by clang. Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default asan tsan clang
+# UndefinedBehaviorSanitizer, the threaded ones under ThreadSanitizer, the build by clang, and clang-tidy. Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default asan tsan clang tidy
 set -uo pipefail
 cd "$(dirname "$0")/.."
 stages=("$@")
-((${#stages[@]})) || stages=(default asan tsan clang)
+((${#stages[@]})) || stages=(default asan tsan clang tidy)
 summary=()
 failed=0
 
@@ -61,6 +61,12 @@ run_clang() {
   clang=$(command -v clang++-14 || command -v clang++) || { skipped clang "clang++ is missing"; return; }
   step clang-configure cmake --preset default -B build-clang -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_C_COMPILER="${clang/++/}" \
     -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF && step clang-build cmake --build build-clang
+}
+
+run_tidy() {
+  command -v run-clang-tidy >/dev/null || { skipped clang-tidy "clang-tidy is missing"; return; }
+  [[ -e build/compile_commands.json ]] || cmake --preset default >/dev/null
+  step tidy run-clang-tidy -p build -quiet -j "$(nproc)" "$PWD/(host|plugins)/.*\\.cpp$"
 }
 
 mkdir -p build/log
