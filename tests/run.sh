@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change goes in: build and all tests; then the tests under AddressSanitizer and
-# UndefinedBehaviorSanitizer, the threaded ones under ThreadSanitizer, the build by clang, and clang-tidy. Says at the end what ran and what did not.
+# UndefinedBehaviorSanitizer, the threaded ones under ThreadSanitizer, the build by clang, and clang-tidy. Says at the end what ran and
+# what did not.
 # run.sh [STAGE]...: some stages only, of: default asan tsan clang tidy
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -66,7 +67,7 @@ run_clang() {
 run_tidy() {
   command -v run-clang-tidy >/dev/null || { skipped clang-tidy "clang-tidy is missing"; return; }
   [[ -e build/compile_commands.json ]] || cmake --preset default >/dev/null
-  step tidy run-clang-tidy -p build -quiet -j "$(nproc)" "$PWD/(host|plugins)/.*\\.cpp$"
+  step tidy run-clang-tidy -p build -quiet -j "$(nproc)" '/(host|plugins)/[^/]+/[^/]+\.cpp$'
 }
 
 mkdir -p build/log
