@@ -10,7 +10,7 @@
 namespace tenon::detail {
 
 /// The value as people write it: true, 3, 0.5, 'same', [1, 2].
-inline std::string written(const tenon_attribute& attribute) {
+[[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
   const auto list = [&](const auto* values) {
     std::string text;
     for (std::uint64_t i = 0; i < attribute.count && i < 8; ++i) text += join(i ? ", " : "", values[i]);
@@ -86,13 +86,13 @@ class AttributeReader {
   }
   void check_length() const {
     if (attribute_->count > Ints::capacity)
-      throw Error(ErrorKind::parameter, "parameter '", attribute_->name, "' has ", attribute_->count,
-                  " values, but a list parameter holds at most ", Ints::capacity);
+      fail(ErrorKind::parameter,
+           {"parameter '", attribute_->name, "' has ", attribute_->count, " values, but a list parameter holds at most ", Ints::capacity});
   }
-  [[noreturn]] void refuse(const char* wanted) const {
-    throw Error(ErrorKind::parameter, "parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_));
+  [[noreturn, gnu::cold]] void refuse(const char* wanted) const {
+    fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_)});
   }
-  [[noreturn]] void refuse_null() const { throw Error(ErrorKind::parameter, "parameter '", attribute_->name, "' has no values"); }
+  [[noreturn, gnu::cold]] void refuse_null() const { fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has no values"}); }
 
   const tenon_attribute* attribute_;
 };

@@ -48,8 +48,8 @@ class Listener {
 
 /// Refuses one attribute's value: "parameter 'p' is 1.5 but must be less than 1".
 template <class Value, class Limit>
-[[noreturn]] void refuse_value(const char* name, const Value& value, const char* relation, const Limit& limit) {
-  throw Error(ErrorKind::parameter, "parameter '", name, "' is ", value, " but must be ", relation, limit);
+[[noreturn, gnu::cold]] void refuse_value(const char* name, const Value& value, const char* relation, const Limit& limit) {
+  fail(ErrorKind::parameter, {"parameter '", name, "' is ", value, " but must be ", relation, limit});
 }
 
 /// `op` of the describe() that sets parameters. Members without an attribute keep their defaults.
@@ -70,7 +70,7 @@ class Setter : public Listener {
     }
 
     Parameter& required() {
-      if (!attribute_) throw Error(ErrorKind::parameter, "parameter '", name_, "' is required");
+      if (!attribute_) fail(ErrorKind::parameter, {"parameter '", name_, "' is required"});
       return *this;
     }
     Parameter& at_least(Limit limit) {
@@ -112,7 +112,7 @@ class Setter : public Listener {
       return *this;
     }
     template <class Choices, class NameOf>
-    [[noreturn]] void refuse_choice(const Choices& choices, NameOf name_of_choice) {
+    [[noreturn, gnu::cold]] void refuse_choice(const Choices& choices, NameOf name_of_choice) {
       std::string list;
       for (const auto& choice : choices) list += join(list.empty() ? "" : ", ", name_of_choice(choice));
       refuse_value(name_, written(*attribute_), "one of ", list);
@@ -144,14 +144,13 @@ class Setter : public Listener {
 };
 
 /// Refuses attributes that no parameter has the name of, and two of one name.
-inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
+[[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (!attributes[i].name) throw Error(ErrorKind::parameter, "parameter ", i, " has no name");
+    if (!attributes[i].name) fail(ErrorKind::parameter, {"parameter ", i, " has no name"});
     const std::string_view name = attributes[i].name;
-    if (params.find(name, params.count) < 0)
-      throw Error(ErrorKind::parameter, "there is no parameter '", name, "'; there are: ", params.list());
+    if (params.find(name, params.count) < 0) fail(ErrorKind::parameter, {"there is no parameter '", name, "'; there are: ", params.list()});
     for (std::uint64_t other = 0; other < i; ++other)
-      if (name == attributes[other].name) throw Error(ErrorKind::parameter, "parameter '", name, "' is given twice");
+      if (name == attributes[other].name) fail(ErrorKind::parameter, {"parameter '", name, "' is given twice"});
   }
 }
 
@@ -186,7 +185,7 @@ class Teller : public Listener {
     Parameter& one_of(std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
       for (const auto& choice : choices)
         if (choice.second == *member_) return (*visitor_)(std::string_view(name_), std::string_view(choice.first)), *this;
-      throw Error(ErrorKind::parameter, "parameter '", name_, "' has a value that its one_of does not name");
+      fail(ErrorKind::parameter, {"parameter '", name_, "' has a value that its one_of does not name"});
     }
     Parameter& one_of(std::initializer_list<const char*>) requires std::is_same_v<M, Text> { return *this; }
 

@@ -206,7 +206,7 @@ class Call {
     const tenon_tensor* tensor = slot(where, i);
     if (!tensor) tensor = slot(otherwise, i);
     if (!tensor) refuse_missing(where, i);
-    return {Shape(tensor->dense.shape, tensor->dense.ndim), static_cast<DType>(tensor->dtype)};
+    return {Shape::of_tensor(tensor->dense.shape, tensor->dense.ndim), static_cast<DType>(tensor->dtype)};
   }
 
   // ---- how it refuses; out of the way of the code that runs

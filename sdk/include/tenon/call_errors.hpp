@@ -9,45 +9,45 @@ inline int Call::find(Slot slot, std::string_view name) const {
   const int i = names(slot).find(name, count(slot));
   if (i >= 0) return i;
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output ? "output" : "input";
-  throw Error(ErrorKind::failed, "the kernel asks for ", kind, " '", name, "', but describe() names ", names(slot).list());
+  fail(ErrorKind::failed, {"the kernel asks for ", kind, " '", name, "', but describe() names ", names(slot).list()});
 }
 
 inline int Call::forward_only(int i) const {
-  if (backward()) throw Error(ErrorKind::failed, "backward reads ", place(Slot::output, i), " by output_value, not by output");
+  if (backward()) fail(ErrorKind::failed, {"backward reads ", place(Slot::output, i), " by output_value, not by output"});
   return i;
 }
 
 /// "input 'weight'", "the gradient of output 'y'"
-inline std::string Call::place(Slot slot, int i) const {
+[[gnu::cold]] inline std::string Call::place(Slot slot, int i) const {
   const bool gradient = slot == Slot::output_grad || slot == Slot::input_grad;
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
   return join(gradient ? "the gradient of " : "", kind, " '", names(slot).at(i, count(slot)), "'");
 }
 
-inline void Call::refuse_position(Slot slot, int i) const {
+[[gnu::cold]] inline void Call::refuse_position(Slot slot, int i) const {
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
-  throw Error(ErrorKind::failed, "the kernel asks for ", kind, " ", i, ", but there are ", count(slot), " (", names(slot).list(), ")");
+  fail(ErrorKind::failed, {"the kernel asks for ", kind, " ", i, ", but there are ", count(slot), " (", names(slot).list(), ")"});
 }
 
-inline void Call::refuse_missing(Slot slot, int i) const {
+[[gnu::cold]] inline void Call::refuse_missing(Slot slot, int i) const {
   const auto name = place(slot, i);
   if (slot == Slot::input_grad || slot == Slot::output_grad) {
-    if (!backward()) throw Error(ErrorKind::failed, name, " exists only in backward");
-    if (slot == Slot::input_grad) throw Error(ErrorKind::failed, name, " is not wanted: look at write(", i, ") first");
-    throw Error(ErrorKind::failed, name, " is zero and not stored: ask has_output_grad(", i, ") first");
+    if (!backward()) fail(ErrorKind::failed, {name, " exists only in backward"});
+    if (slot == Slot::input_grad) fail(ErrorKind::failed, {name, " is not wanted: look at write(", i, ") first"});
+    fail(ErrorKind::failed, {name, " is zero and not stored: ask has_output_grad(", i, ") first"});
   }
-  if (slot == Slot::input && !backward()) throw Error(ErrorKind::failed, name, " is not connected: ask has_input first");
-  if (slot == Slot::output && !backward()) throw Error(ErrorKind::failed, name, " is not wanted: look at write(", i, ") first");
-  throw Error(ErrorKind::failed, name, " is not kept for backward: name it in op.backward_reads");
+  if (slot == Slot::input && !backward()) fail(ErrorKind::failed, {name, " is not connected: ask has_input first"});
+  if (slot == Slot::output && !backward()) fail(ErrorKind::failed, {name, " is not wanted: look at write(", i, ") first"});
+  fail(ErrorKind::failed, {name, " is not kept for backward: name it in op.backward_reads"});
 }
 
-inline void Call::refuse(Slot slot, int i, DType wanted) const {
+[[gnu::cold]] inline void Call::refuse(Slot slot, int i, DType wanted) const {
   const tenon_tensor* tensor = this->slot(slot, i);
   if (!tensor) refuse_missing(slot, i);
   const auto dtype = static_cast<DType>(tensor->dtype);
   const auto storage = static_cast<Storage>(tensor->storage);
-  if (storage != Storage::dense) throw Error(ErrorKind::type, place(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")");
-  throw Error(ErrorKind::type, place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted);
+  if (storage != Storage::dense) fail(ErrorKind::type, {place(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")"});
+  fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }
 
 inline const tenon_tensor& Call::sparse(int input, Storage storage, DType wanted) const {
@@ -56,10 +56,10 @@ inline const tenon_tensor& Call::sparse(int input, Storage storage, DType wanted
   const auto name = [&] { return place(Slot::input, input); };
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
-  if (found != storage) throw Error(ErrorKind::type, name(), " is ", found, ", but the kernel asks for ", storage);
-  if (dtype != wanted) throw Error(ErrorKind::type, name(), " holds ", dtype, ", but the kernel asks for ", wanted);
-  if (tensor->index_dtype != TENON_I64) throw Error(ErrorKind::type, name(), " has int32 indices, but kernels of this SDK read int64");
-  if (storage == Storage::csr && tensor->dense.ndim != 2) throw Error(ErrorKind::type, name(), " is csr but no matrix");
+  if (found != storage) fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
+  if (dtype != wanted) fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel asks for ", wanted});
+  if (tensor->index_dtype != TENON_I64) fail(ErrorKind::type, {name(), " has int32 indices, but kernels of this SDK read int64"});
+  if (storage == Storage::csr && tensor->dense.ndim != 2) fail(ErrorKind::type, {name(), " is csr but no matrix"});
   return *tensor;
 }
 
@@ -68,19 +68,18 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
   if (!planned) refuse_missing(Slot::output, output);
   const auto found = static_cast<Storage>(planned->storage);
   const auto dtype = static_cast<DType>(planned->dtype);
-  if (found != storage)
-    throw Error(ErrorKind::type, place(Slot::output, output), " is ", found, ", not ", storage, ": say so in infer_storage");
-  if (dtype != wanted) throw Error(ErrorKind::type, place(Slot::output, output), " holds ", dtype, ", but the kernel writes ", wanted);
-  if (stored < 0) throw Error(ErrorKind::failed, place(Slot::output, output), " cannot store ", stored, " values");
+  if (found != storage) fail(ErrorKind::type, {place(Slot::output, output), " is ", found, ", not ", storage, ": say so in infer_storage"});
+  if (dtype != wanted) fail(ErrorKind::type, {place(Slot::output, output), " holds ", dtype, ", but the kernel writes ", wanted});
+  if (stored < 0) fail(ErrorKind::failed, {place(Slot::output, output), " cannot store ", stored, " values"});
   tenon_tensor* memory = nullptr;
   HostError error;
   if (!raw_->host || raw_->host->allocate_sparse(raw_, static_cast<std::uint32_t>(output), stored, &memory, error.raw())) error.raise();
   return *memory;
 }
 
-inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
-  throw Error(ErrorKind::memory, "the kernel asks for a workspace of ", count, " times ", size,
-              " bytes, but workspace() asked the host for ", raw_->workspace_size);
+[[gnu::cold]] inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
+  fail(ErrorKind::memory, {"the kernel asks for a workspace of ", count, " times ", size, " bytes, but workspace() asked the host for ",
+                           raw_->workspace_size});
 }
 
 }  // namespace tenon

@@ -79,13 +79,13 @@ constexpr std::size_t size_of(DType dtype) {
   return i < dtype_count ? sizes[i] : 0;
 }
 
-inline void append_part(std::string& text, DType dtype) {
+[[gnu::cold]] inline void append_part(std::string& text, DType dtype) {
   text += name_of(dtype);
 }
-inline void append_part(std::string& text, Storage storage) {
+[[gnu::cold]] inline void append_part(std::string& text, Storage storage) {
   text += name_of(storage);
 }
-inline void append_part(std::string& text, Write write) {
+[[gnu::cold]] inline void append_part(std::string& text, Write write) {
   text += name_of(write);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <charconv>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,43 +21,91 @@ enum class ErrorKind : std::int32_t {
   unknown = TENON_ERROR_UNKNOWN  ///< something was thrown that is not a std::exception
 };
 
-/// Appends one part of a reason. Types of ours (Shape, DType ...) add an overload beside themselves.
-inline void append_part(std::string& text, std::string_view part) {
-  text += part;
-}
+/// One part of a reason, borrowed until the end of the statement: a text, a number, or any type with append_part(std::string&, const T&)
+/// beside it (Shape, DType ...). One type for all, so that reasons cost a plugin little code and compile time.
+class Part {
+ public:
+  Part(std::string_view text) : append_(&append_text), text_(text) {}
+  Part(const std::string& text) : Part(std::string_view(text)) {}
+  Part(const char* text) : Part(std::string_view(text)) {}
+  template <class T>
+  requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>) Part(const T& text)
+      : Part(static_cast<std::string_view>(text)) {}
+  Part(bool value) : Part(value ? "true" : "false") {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number> Part(Number number) {
+    if constexpr (std::is_same_v<Number, char>) {
+      append_ = &append_char, signed_ = number;
+    } else if constexpr (std::is_same_v<Number, float>) {
+      append_ = &append_float, float_ = number;
+    } else if constexpr (std::is_floating_point_v<Number>) {
+      append_ = &append_double, double_ = static_cast<double>(number);
+    } else if constexpr (std::is_signed_v<Number>) {
+      append_ = &append_signed, signed_ = number;
+    } else {
+      append_ = &append_unsigned, unsigned_ = number;
+    }
+  }
+  template <class T>
+  requires requires(std::string& text, const T& value) { append_part(text, value); }
+  Part(const T& value)
+      : append_([](std::string& text, const Part& part) { append_part(text, *static_cast<const T*>(part.value_)); }), value_(&value) {}
 
-/// Numbers print in the shortest form that reads back as the same number, whatever the locale; bool as true or false.
-template <class Number>
-requires std::is_arithmetic_v<Number>
-void append_part(std::string& text, Number number) {
-  if constexpr (std::is_same_v<Number, bool>) {
-    text += number ? "true" : "false";
-  } else if constexpr (std::is_same_v<Number, char>) {
-    text += number;
-  } else {
-    char digits[64];
+  void append_to(std::string& text) const { append_(text, *this); }
+
+ private:
+  // Numbers print in the shortest form that reads back as the same number, whatever the locale.
+  template <class Number>
+  [[gnu::cold]] static void append_number(std::string& text, Number number) {
+    char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
   }
+  static void append_text(std::string& text, const Part& part) { text += part.text_; }
+  static void append_char(std::string& text, const Part& part) { text += static_cast<char>(part.signed_); }
+  static void append_float(std::string& text, const Part& part) { append_number(text, part.float_); }
+  static void append_double(std::string& text, const Part& part) { append_number(text, part.double_); }
+  static void append_signed(std::string& text, const Part& part) { append_number(text, part.signed_); }
+  static void append_unsigned(std::string& text, const Part& part) { append_number(text, part.unsigned_); }
+
+  void (*append_)(std::string& text, const Part& part);
+  union {
+    std::string_view text_;
+    float float_;
+    double double_;
+    long long signed_;
+    unsigned long long unsigned_;
+    const void* value_;
+  };
+};
+
+/// The parts as one text.
+[[gnu::cold]] inline std::string join_parts(std::initializer_list<Part> parts) {
+  std::string text;
+  for (const Part& part : parts) part.append_to(text);
+  return text;
 }
 
 /// The parts as one text: join("left is ", shape, " but k is ", 3).
 template <class... Parts>
 std::string join(const Parts&... parts) {
-  std::string text;
-  (append_part(text, parts), ...);
-  return text;
+  return join_parts({Part(parts)...});
 }
 
 /// A failure with a reason for people, joined from its parts. Throw it from any member of an operator; the SDK catches it at the boundary
 /// and the host adds node, operator, plugin and shapes. Anything else that is thrown is caught and reported too.
 struct Error : std::runtime_error {
+  explicit Error(const std::string& reason, ErrorKind kind = ErrorKind::failed) : std::runtime_error(reason), kind(kind) {}
   template <class... Parts>
-  explicit Error(ErrorKind kind, const Parts&... reason) : std::runtime_error(join(reason...)), kind(kind) {}
-  explicit Error(const std::string& reason) : std::runtime_error(reason) {}
+  explicit Error(std::string_view reason, const Parts&... more) : Error(join(reason, more...)) {}
   template <class... Parts>
-  explicit Error(std::string_view reason, const Parts&... more) : std::runtime_error(join(reason, more...)) {}
+  explicit Error(ErrorKind kind, const Parts&... reason) : Error(join(reason...), kind) {}
 
-  ErrorKind kind = ErrorKind::failed;
+  ErrorKind kind;
 };
+
+/// Throws an Error of these parts; how the SDK itself refuses.
+[[noreturn, gnu::cold]] inline void fail(ErrorKind kind, std::initializer_list<Part> reason) {
+  throw Error(join_parts(reason), kind);
+}
 
 }  // namespace tenon

@@ -88,7 +88,7 @@ class Gradient {
   }
   static int find(const detail::NameGroup& names, std::string_view name, int total) {
     const int i = names.find(name, total);
-    if (i < 0) throw Error(ErrorKind::failed, "gradient() asks for input '", name, "', but describe() names ", names.list());
+    if (i < 0) fail(ErrorKind::failed, {"gradient() asks for input '", name, "', but describe() names ", names.list()});
     return i;
   }
   void check(std::int32_t failed) const {  // the host has written its reason into the error that the caller will read

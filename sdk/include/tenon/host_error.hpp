@@ -26,7 +26,7 @@ class HostError {
 };
 
 /// Writes a reason into the caller's buffer, cut between two characters of UTF-8 where it does not fit. error may be null.
-inline void write_error(tenon_error* error, ErrorKind kind, std::string_view reason) noexcept {
+[[gnu::cold]] inline void write_error(tenon_error* error, ErrorKind kind, std::string_view reason) noexcept {
   if (!error || !error->text || error->capacity == 0) return;
   std::size_t size = reason.size() < error->capacity ? reason.size() : static_cast<std::size_t>(error->capacity - 1);
   if (size < reason.size())
@@ -37,7 +37,7 @@ inline void write_error(tenon_error* error, ErrorKind kind, std::string_view rea
 }
 
 /// Call inside a catch block: writes what was thrown.
-inline void write_current_exception(tenon_error* error) noexcept {
+[[gnu::cold]] inline void write_current_exception(tenon_error* error) noexcept {
   try {
     throw;
   } catch (const Error& failure) {

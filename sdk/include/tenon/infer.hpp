@@ -41,12 +41,12 @@ class Infer {
   /// Refuses unless it holds; the reason is joined from its parts, and shapes print as [2, 3].
   template <class... Reason>
   void require(bool holds, const Reason&... reason) const {
-    if (!holds) throw Error(ErrorKind::type, reason...);
+    if (!holds) fail(ErrorKind::type, {reason...});
   }
   /// Refuses a parameter: io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions").
   template <class... Reason>
   [[noreturn]] void param_error(std::string_view param, const Reason&... reason) const {
-    throw Error(ErrorKind::parameter, "parameter '", param, "' ", reason...);
+    fail(ErrorKind::parameter, {"parameter '", param, "' ", reason...});
   }
 
  private:
@@ -57,28 +57,28 @@ class Infer {
     int count;
     const detail::NameGroup* names;
 
-    tenon_type& entry(int i) const {
+    [[gnu::cold]] tenon_type& entry(int i) const {
       if (i < 0 || i >= count)
-        throw Error(ErrorKind::failed, "infer() asks for ", kind, " ", i, ", but there are ", count, " (", names->list(), ")");
+        fail(ErrorKind::failed, {"infer() asks for ", kind, " ", i, ", but there are ", count, " (", names->list(), ")"});
       return types[i];
     }
     tenon_type& entry(std::string_view name) const { return types[position(name)]; }
-    int position(std::string_view name) const {
+    [[gnu::cold]] int position(std::string_view name) const {
       const int i = names->find(name, count);
-      if (i < 0) throw Error(ErrorKind::failed, "infer() asks for ", kind, " '", name, "', but describe() names ", names->list());
+      if (i < 0) fail(ErrorKind::failed, {"infer() asks for ", kind, " '", name, "', but describe() names ", names->list()});
       return i;
     }
     void merge(std::string_view name, const Shape& shape, DType dtype) const { merge(position(name), shape, dtype); }
-    void merge(int i, const Shape& shape, DType dtype) const {
+    [[gnu::cold]] void merge(int i, const Shape& shape, DType dtype) const {
       tenon_type& known = entry(i);
       if (!known.present && kind[0] == 'i') return;
       merge_shape(known, i, shape);
       if (dtype == unknown_dtype) return;
       if (known.dtype != TENON_DTYPE_UNKNOWN && known.dtype != static_cast<std::uint8_t>(dtype))
-        throw Error(ErrorKind::type, kind, " '", names->at(i, count), "' is ", static_cast<DType>(known.dtype), " but needs ", dtype);
+        fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ", static_cast<DType>(known.dtype), " but needs ", dtype});
       known.dtype = static_cast<std::uint8_t>(dtype);
     }
-    void merge_shape(tenon_type& known, int i, const Shape& shape) const {
+    [[gnu::cold]] void merge_shape(tenon_type& known, int i, const Shape& shape) const {
       if (!shape.has_rank()) return;
       const Shape before = read(known).shape;
       Shape merged = shape;
@@ -87,7 +87,7 @@ class Infer {
         if (shape[axis] == unknown) merged.set(axis, before[axis]);
         fits = before[axis] == unknown || before[axis] == merged[axis];
       }
-      if (!fits) throw Error(ErrorKind::type, kind, " '", names->at(i, count), "' is ", before, " but needs ", shape);
+      if (!fits) fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ", before, " but needs ", shape});
       for (int axis = 0; axis < merged.rank(); ++axis) known.dims[axis] = merged[axis];
       known.rank = shape.rank();
     }

@@ -36,7 +36,7 @@ class InferStorage {
     return static_cast<Storage>(raw_->inputs[first + i]);
   }
   static void check(int i, int count, const char* what) {
-    if (i < 0 || i >= count) throw Error(ErrorKind::failed, "infer_storage() asks for ", what, " ", i, ", but there are ", count);
+    if (i < 0 || i >= count) fail(ErrorKind::failed, {"infer_storage() asks for ", what, " ", i, ", but there are ", count});
   }
 
   tenon_infer_storage* raw_;

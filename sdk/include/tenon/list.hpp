@@ -20,7 +20,7 @@ class List {
 
   constexpr List(std::initializer_list<T> values = {}) : List(values.begin(), values.size()) {}
   constexpr List(const T* values, std::size_t size) : size_(size) {
-    if (size > capacity) throw Error(ErrorKind::parameter, "a list parameter holds at most 32 values, not ", size);
+    if (size > capacity) fail(ErrorKind::parameter, {"a list parameter holds at most 32 values, not ", size});
     for (std::size_t i = 0; i < size; ++i) values_[i] = values[i];
   }
 
@@ -51,7 +51,7 @@ void append_part(std::string& text, const List<T>& list) {
   text += '[';
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (i) text += ", ";
-    append_part(text, list[i]);
+    Part(list[i]).append_to(text);
   }
   text += ']';
 }

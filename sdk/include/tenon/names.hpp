@@ -22,17 +22,17 @@ struct NameGroup {
   }
 
   /// The name at a position: "weight", or "data2" of a repeated name.
-  std::string at(int position, int total) const {
-    if (position < 0 || position >= total) return std::to_string(position);
-    if (repeated < 0 || position < repeated) return position < count ? names[position] : std::to_string(position);
+  [[gnu::cold]] std::string at(int position, int total) const {
+    if (position < 0 || position >= total) return join(position);
+    if (repeated < 0 || position < repeated) return position < count ? names[position] : join(position);
     const int within = position - repeated;
     if (within < repeats(total)) return join(names[repeated], within);
     const int after = within - repeats(total) + repeated + 1;
-    return after < count ? names[after] : std::to_string(position);
+    return after < count ? names[after] : join(position);
   }
 
   /// "left, right"; "none" for an empty group.
-  std::string list() const {
+  [[gnu::cold]] std::string list() const {
     std::string text = count ? "" : "none";
     for (int i = 0; i < count; ++i) text += join(i ? ", " : "", names[i], i == repeated ? "..." : "");
     return text;
@@ -41,7 +41,7 @@ struct NameGroup {
  private:
   int repeats(int total) const { return total - (count - 1); }
 
-  int find_numbered(std::string_view name, int total) const {
+  [[gnu::cold]] int find_numbered(std::string_view name, int total) const {
     if (repeated < 0 || !name.starts_with(names[repeated])) return -1;
     const std::string_view digits = name.substr(std::string_view(names[repeated]).size());
     int number = 0;

@@ -22,6 +22,13 @@ class Shape {
   constexpr Shape(const std::int64_t* dims, int rank) : rank_(checked_rank(rank)) {
     for (int axis = 0; axis < rank; ++axis) dims_[axis] = checked_dim(dims[axis]);
   }
+  /// Of a tensor that exists: 0 <= rank <= 8 and no dimension below 0, which is not checked again.
+  static Shape of_tensor(const std::int64_t* dims, int rank) {
+    Shape shape;
+    for (int axis = 0; axis < rank; ++axis) shape.dims_[axis] = dims[axis];
+    shape.rank_ = rank;
+    return shape;
+  }
   static constexpr Shape scalar() { return of_rank(0); }  ///< rank 0, one element; `{}` would be a shape of unknown rank
   static constexpr Shape of_rank(int rank) {              ///< every dimension unknown
     Shape shape;
@@ -46,7 +53,7 @@ class Shape {
     std::int64_t product = 1;
     for (const std::int64_t dim : *this)
       if (__builtin_mul_overflow(product, dim, &product) && !empty())
-        throw Error(ErrorKind::type, "a tensor of this shape has more elements than can be counted");
+        fail(ErrorKind::type, {"a tensor of this shape has more elements than can be counted"});
     return empty() ? 0 : product;
   }
 
@@ -73,11 +80,11 @@ class Shape {
     return i;
   }
   static constexpr int checked_rank(int rank) {
-    if (rank < 0 || rank > max_rank) throw Error(ErrorKind::type, "a shape has at most 8 dimensions, not ", rank);
+    if (rank < 0 || rank > max_rank) fail(ErrorKind::type, {"a shape has at most 8 dimensions, not ", rank});
     return rank;
   }
   static constexpr std::int64_t checked_dim(std::int64_t dim) {
-    if (dim < unknown) throw Error(ErrorKind::type, "a dimension cannot be ", dim);
+    if (dim < unknown) fail(ErrorKind::type, {"a dimension cannot be ", dim});
     return dim;
   }
   [[noreturn]] inline void refuse_axis(int axis) const;
@@ -94,7 +101,7 @@ struct TensorType {
 };
 
 /// "[2, 3]", "[?, 3]" with an unknown dimension, "[...]" where the rank is unknown.
-inline void append_part(std::string& text, const Shape& shape) {
+[[gnu::cold]] inline void append_part(std::string& text, const Shape& shape) {
   text += '[';
   if (!shape.has_rank()) text += "...";
   const char* separator = "";
@@ -103,13 +110,13 @@ inline void append_part(std::string& text, const Shape& shape) {
     if (dim == unknown) {
       text += '?';
     } else {
-      append_part(text, dim);
+      Part(dim).append_to(text);
     }
     separator = ", ";
   }
   text += ']';
 }
-inline void append_part(std::string& text, const TensorType& type) {
+[[gnu::cold]] inline void append_part(std::string& text, const TensorType& type) {
   append_part(text, type.dtype);
   text += ' ';
   append_part(text, type.shape);
@@ -123,7 +130,7 @@ inline std::string to_string(const TensorType& type) {
 }  ///< "float32 [2, 3]"
 
 inline void Shape::refuse_axis(int axis) const {
-  throw Error(ErrorKind::type, "no axis ", axis, " in shape ", *this);
+  fail(ErrorKind::type, {"no axis ", axis, " in shape ", *this});
 }
 
 }  // namespace tenon

@@ -17,7 +17,9 @@ class View {
   View() = default;
   /// tensor must be dense, of T's dtype, and outlive the view.
   explicit View(const tenon_dense& tensor)
-      : data_(reinterpret_cast<T*>(static_cast<Byte*>(tensor.data) + tensor.byte_offset)), shape_(tensor.shape, tensor.ndim), size_(1) {
+      : data_(reinterpret_cast<T*>(static_cast<Byte*>(tensor.data) + tensor.byte_offset)),
+        shape_(Shape::of_tensor(tensor.shape, tensor.ndim)),
+        size_(1) {
     for (const std::int64_t dim : shape_) size_ *= dim;
     if (tensor.strides && !row_major(tensor.strides)) strides_ = tensor.strides;
   }

@@ -31,7 +31,7 @@ decltype(auto) visit(DType dtype, F&& f) {
     if (dtype == f32) return with(static_cast<float*>(nullptr));
   if constexpr (allowed.has(f64))
     if (dtype == f64) return with(static_cast<double*>(nullptr));
-  throw Error(ErrorKind::type, "there is no kernel for ", dtype);
+  fail(ErrorKind::type, {"there is no kernel for ", dtype});
 }
 
 }  // namespace tenon
