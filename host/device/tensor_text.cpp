@@ -11,11 +11,11 @@ static void append_element(std::string& text, DType dtype, const std::byte* at) 
   visit(dtype, [&]<class T>() {
     const T value = *reinterpret_cast<const T*>(at);
     if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
-      append_part(text, static_cast<float>(value));
+      text += join(static_cast<float>(value));
     } else if constexpr (sizeof(T) == 1 && !std::is_same_v<T, bool>) {
-      append_part(text, static_cast<int>(value));  // a number, not a character
+      text += join(static_cast<int>(value));  // a number, not a character
     } else {
-      append_part(text, value);
+      text += join(value);
     }
   });
 }
