@@ -1,0 +1,100 @@
+// Compiled without ThreadSanitizer (see host/CMakeLists.txt): oneTBB's library is not instrumented, so its templates must not be either, or
+// every task handed over would look like a race. What TSan needs to know about the order of things, Loop tells it.
+#include "device/threads.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tenon/failure.hpp>
+
+// Null in programs without ThreadSanitizer.
+extern "C" __attribute__((weak)) void __tsan_acquire(void* address);
+extern "C" __attribute__((weak)) void __tsan_release(void* address);
+
+namespace tenon {
+namespace {
+
+// One call of parallel_for, on the caller's stack.
+class Loop {
+ public:
+  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context) : n_(n), grain_(grain), body_(body), context_(context) {}
+
+  std::int64_t parts() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
+
+  void run(std::int64_t first, std::int64_t last) const {
+    for (std::int64_t part = first; part < last; ++part) {
+      const std::int64_t begin = part * grain_;
+      body_(context_, begin, begin + std::min(grain_, n_ - begin));
+    }
+  }
+
+  void spread(tbb::task_arena& arena) {
+    happens_before(&begun_);
+    arena.execute([this] {
+      // Without isolation, a thread that waits here could take up a part of an outer loop, inside of one it is in the middle of.
+      tbb::this_task_arena::isolate([this] {
+        tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, parts()), [this](const tbb::blocked_range<std::int64_t>& range) {
+          happens_after(&begun_);
+          run(range.begin(), range.end());
+          happens_before(&ended_);
+        });
+      });
+    });
+    happens_after(&ended_);
+  }
+
+ private:
+  static void happens_before(char* moment) {
+    if (__tsan_release != nullptr) __tsan_release(moment);
+  }
+  static void happens_after(char* moment) {
+    if (__tsan_acquire != nullptr) __tsan_acquire(moment);
+  }
+
+  const std::int64_t n_, grain_;
+  const tenon_body body_;
+  void* const context_;
+  char begun_ = 0, ended_ = 0;  // two moments: with one, parts would seem to be ordered among themselves
+};
+
+}  // namespace
+
+struct Threads::Arena {
+  explicit Arena(int count) : arena(count) {
+    // oneTBB starts no more workers than the machine has cores, unless it is told to.
+    if (count > tbb::info::default_concurrency())
+      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count));
+  }
+  std::optional<tbb::global_control> more;
+  tbb::task_arena arena;
+};
+
+static int checked_count(int count) {
+  if (count < 0 || count > 1024)
+    throw Failure(FailureKind::usage, "the number of threads must be from 1 to 1024, not " + std::to_string(count));
+  return count == 0 ? std::min(tbb::info::default_concurrency(), 1024) : count;
+}
+
+Threads::Threads(int count) : count_(checked_count(count)) {
+  if (count_ > 1) arena_ = std::make_unique<Arena>(count_);
+}
+
+Threads::~Threads() = default;
+
+void Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const {
+  if (n <= 0) return;
+  Loop loop(n, std::max<std::int64_t>(grain, 1), body, context);
+  if (arena_ == nullptr || loop.parts() == 1) {
+    loop.run(0, loop.parts());
+  } else {
+    loop.spread(arena_->arena);
+  }
+}
+
+}  // namespace tenon
