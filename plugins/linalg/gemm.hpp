@@ -1,0 +1,86 @@
+// Matrix products in f32 and f64 through OpenBLAS, with the same bits on any number of threads.
+#pragma once
+#include <cblas.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <tenon/operator.hpp>
+#include <type_traits>
+
+namespace gemm {
+
+/// Matrices lie row by row in memory without gaps; `transposed` reads one as its transpose.
+template <class T>
+struct Operand {
+  const T* data;
+  std::int64_t row_size;  ///< elements in one row as stored
+  bool transposed;
+
+  const T* row(std::int64_t i) const { return data + (transposed ? i : i * row_size); }
+  const T* column(std::int64_t j) const { return data + (transposed ? j * row_size : j); }
+  CBLAS_TRANSPOSE order() const { return transposed ? CblasTrans : CblasNoTrans; }
+};
+
+/// The result of a product, cut into pieces that depend on its size alone: never on the number of threads.
+struct Tiles {
+  static constexpr std::int64_t tall = 128, wide = 256;
+  std::int64_t rows, columns;
+
+  std::int64_t across() const { return (columns + wide - 1) / wide; }
+  std::int64_t count() const { return (rows + tall - 1) / tall * across(); }
+};
+
+/// Multiplications that are worth a thread's while.
+inline constexpr double worth_a_thread = 100'000;
+
+/// How many of `items` equal pieces of one product a thread should take at once.
+inline std::int64_t grain(std::int64_t items, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  if (items == 0) return 1;
+  const double each = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth) / static_cast<double>(items);
+  return each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
+}
+
+/// OpenBLAS counts in int. Call once before the products of a kernel, on the kernel's own thread.
+inline void prepare(std::initializer_list<std::int64_t> sizes) {
+  for (const auto size : sizes)
+    if (size > std::numeric_limits<blasint>::max())
+      throw tenon::Error("a matrix has ", size, " rows or columns, but OpenBLAS takes at most ", std::numeric_limits<blasint>::max());
+  // The host's threads already run side by side; OpenBLAS's own would compete with them and cut sums in other places.
+  if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
+}
+
+/// Tile number `tile` of result = left * right + beta * result, where left has `depth` columns.
+template <class T>
+void multiply_tile(Operand<T> left, Operand<T> right, T* result, Tiles tiles, std::int64_t depth, T beta, std::int64_t tile) {
+  const auto row = tile / tiles.across() * Tiles::tall, column = tile % tiles.across() * Tiles::wide;
+  const auto rows = std::min(Tiles::tall, tiles.rows - row), columns = std::min(Tiles::wide, tiles.columns - column);
+  T* const corner = result + row * tiles.columns + column;
+  if (depth == 0) {  // a sum of nothing; BLAS leaves open what it does
+    if (beta == 0)
+      for (std::int64_t i = 0; i < rows; ++i) std::fill_n(corner + i * tiles.columns, columns, T(0));
+    return;
+  }
+  const auto multiply = [&](auto function) {
+    function(CblasRowMajor, left.order(), right.order(), static_cast<blasint>(rows), static_cast<blasint>(columns),
+             static_cast<blasint>(depth), T(1), left.row(row), static_cast<blasint>(left.row_size), right.column(column),
+             static_cast<blasint>(right.row_size), beta, corner, static_cast<blasint>(tiles.columns));
+  };
+  if constexpr (std::is_same_v<T, double>)
+    multiply(cblas_dgemm);
+  else
+    multiply(cblas_sgemm);
+}
+
+/// result[rows, columns] = left[rows, depth] * right[depth, columns] + beta * result, on the host's threads.
+template <class T>
+void multiply(const tenon::Call& call, Operand<T> left, Operand<T> right, T* result, Tiles tiles, std::int64_t depth, T beta) {
+  prepare({tiles.rows, tiles.columns, depth});
+  const auto count = tiles.count();
+  call.parallel_for(count, grain(count, tiles.rows, tiles.columns, depth), [&](std::int64_t begin, std::int64_t end) {
+    for (auto tile = begin; tile < end; ++tile) multiply_tile(left, right, result, tiles, depth, beta, tile);
+  });
+}
+
+}  // namespace gemm

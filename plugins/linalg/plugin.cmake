@@ -1,0 +1,10 @@
+# OpenBLAS. Debian keeps its header in a folder of its own.
+find_path(TENON_OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas-pthread openblas)
+find_library(TENON_OPENBLAS openblas)
+mark_as_advanced(TENON_OPENBLAS_INCLUDE TENON_OPENBLAS)
+if(NOT TENON_OPENBLAS_INCLUDE OR NOT TENON_OPENBLAS)
+  set(PLUGIN_SKIP "it needs OpenBLAS (libopenblas-dev)")
+  return()
+endif()
+set(PLUGIN_LIBRARIES ${TENON_OPENBLAS})
+set(PLUGIN_INCLUDES ${TENON_OPENBLAS_INCLUDE})
