@@ -1,0 +1,33 @@
+// Reading a tensor of indices, whatever its integral dtype, and refusing those that point nowhere.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tenon/operator.hpp>
+#include <vector>
+
+/// Where element `i` of a tensor stands, as in [2, 0].
+inline std::string position(const tenon::Shape& shape, std::int64_t i) {
+  std::string text = "]";
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    text = (axis > 0 ? ", " : "") + std::to_string(i % shape[axis]) + text;
+    i /= shape[axis];
+  }
+  return "[" + text;
+}
+
+/// All elements of input `input`, each at least 0 and below `limit`. `name` and `target` are for the error: labels, "classes".
+inline std::vector<std::int64_t> read_indices(const tenon::Call& call, int input, std::int64_t limit, std::string_view name,
+                                              std::string_view target) {
+  std::vector<std::int64_t> indices;
+  const auto type = call.input_type(input);
+  tenon::visit<tenon::integral>(type.dtype, [&]<class T>() {
+    const auto view = call.input<T>(input);
+    indices.assign(view.begin(), view.end());
+  });
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    if (indices[i] < 0 || indices[i] >= limit)
+      throw tenon::Error(name, position(type.shape, static_cast<std::int64_t>(i)), " is ", indices[i], ", but there are ", limit, " ",
+                         target, ": needs 0 to ", limit - 1);
+  return indices;
+}

@@ -1,0 +1,114 @@
+// oneDNN as a plugin may use it: on the calling thread alone, its failures as tenon::Error.
+#pragma once
+#include <cstddef>
+#include <dnnl.hpp>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <tenon/operator.hpp>
+
+extern "C" {  // of GNU OpenMP, on which Debian's oneDNN runs; clang has no omp.h for it
+int omp_get_max_threads();
+void omp_set_num_threads(int threads);
+}
+
+namespace onednn {
+
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+
+/// While it lives, OpenMP runs on this thread only: the host's threads work side by side already, and where oneDNN cuts its sums
+/// depends on how many threads it may use.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+/// body() on one thread. Everything that makes or runs primitives stands in here.
+template <class Body>
+decltype(auto) use(Body&& body) {
+  const OneThread one;
+  try {
+    return body();
+  } catch (const dnnl::error& error) {
+    throw tenon::Error("oneDNN refuses: ", error.what(), " (status ", static_cast<int>(error.status), ")");
+  }
+}
+
+/// Never destroyed, as primitives refer to it and kernels may live until the very end.
+inline const dnnl::engine& cpu() {
+  static const auto& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// f32, row by row without gaps: how the host's tensors lie.
+inline Desc plain(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+/// f32, laid out as the primitive likes it best.
+inline Desc any(const Dims& dims) {
+  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+/// oneDNN's kernels count in int in places, without a check.
+inline void require_countable(const tenon::Shape& shape, std::string_view name) {
+  std::int64_t sample = 1;
+  for (int axis = 1; axis < shape.rank(); ++axis)
+    if (__builtin_mul_overflow(sample, shape[axis], &sample) || sample > std::numeric_limits<std::int32_t>::max())
+      throw tenon::Error("one sample of ", name, " ", shape, " has more elements than oneDNN can count (2147483647)");
+}
+
+inline dnnl::primitive_attr with_own_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own is not safe for several threads
+  return attributes;
+}
+
+/// A memory object over the host's memory, which oneDNN never takes as const.
+inline dnnl::memory memory_at(const Desc& desc, const void* data) {
+  return {desc, cpu(), const_cast<void*>(data)};
+}
+
+/// `bytes` rounded up, so that what follows is aligned as `scratch` is.
+inline std::size_t aligned(std::size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+/// Memory aligned as oneDNN likes it, of undefined content.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes) : bytes_(bytes), memory_(static_cast<std::byte*>(::operator new(bytes, alignment))) {}
+  std::byte* data() const { return memory_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+  };
+  std::size_t bytes_ = 0;
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+/// At least `bytes` of this thread's scratch memory; good until the next call on this thread.
+inline std::byte* scratch(std::size_t bytes) {
+  thread_local Buffer buffer;
+  if (bytes > buffer.bytes()) {
+    buffer = Buffer();  // first give the old one back
+    buffer = Buffer(bytes);
+  }
+  return buffer.data();
+}
+
+}  // namespace onednn

@@ -1,0 +1,16 @@
+# OpenBLAS for fully_connected; oneDNN for convolution and pooling, with the OpenMP library that it runs on. Debian's dnnl-config.cmake
+# stops with an error, so oneDNN is looked for by hand.
+include(${CMAKE_CURRENT_LIST_DIR}/../linalg/plugin.cmake)
+if(PLUGIN_SKIP)
+  return()
+endif()
+find_path(TENON_DNNL_INCLUDE dnnl.hpp)
+find_library(TENON_DNNL dnnl)
+find_library(TENON_GOMP NAMES gomp libgomp.so.1)
+mark_as_advanced(TENON_DNNL_INCLUDE TENON_DNNL TENON_GOMP)
+if(NOT TENON_DNNL_INCLUDE OR NOT TENON_DNNL OR NOT TENON_GOMP)
+  set(PLUGIN_SKIP "it needs oneDNN (libdnnl-dev) and GNU OpenMP (libgomp1)")
+  return()
+endif()
+list(APPEND PLUGIN_LIBRARIES ${TENON_DNNL} ${TENON_GOMP})
+list(APPEND PLUGIN_INCLUDES ${TENON_DNNL_INCLUDE})

@@ -1,0 +1,65 @@
+// The window that a convolution or a pooling moves over 1 to 3 spatial axes.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <tenon/operator.hpp>
+
+struct Window {
+  using Numbers = std::array<std::int64_t, 3>;
+  static constexpr std::int64_t largest = 65535;  // of each number: their products stay far from overflow
+
+  int axes = 0;
+  Numbers kernel{}, stride{}, pad{}, dilate{};
+
+  /// Numbers for each axis. A list of one number is that number for all axes, an empty one the fallback's.
+  static Numbers numbers(const tenon::Ints& list, int axes, Numbers fallback) {
+    for (int axis = 0; axis < axes && list.size() > 0; ++axis)
+      fallback[static_cast<std::size_t>(axis)] = list[list.size() == 1 ? 0 : static_cast<std::size_t>(axis)];
+    return fallback;
+  }
+
+  /// Input elements from the first one that the kernel touches along an axis to the last.
+  std::int64_t reach(int axis) const { return dilate[at(axis)] * (kernel[at(axis)] - 1) + 1; }
+  std::int64_t padded(int axis, std::int64_t size) const { return size + 2 * pad[at(axis)]; }
+
+  /// Places along an axis of `size` elements. Needs reach <= padded.
+  std::int64_t places(int axis, std::int64_t size) const { return (padded(axis, size) - reach(axis)) / stride[at(axis)] + 1; }
+
+ private:
+  static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+};
+
+/// Refuses a list that has neither one number nor one for each of the kernel's axes.
+inline void require_numbers(const tenon::Infer& io, const char* name, const tenon::Ints& list, std::size_t axes) {
+  if (list.size() > 1 && list.size() != axes)
+    io.param_error(name, "has ", list.size(), " values, but kernel has ", axes, ": give one for each spatial axis, or one for all");
+}
+
+/// Refuses a kernel that is not for 1 to 3 axes.
+inline void require_kernel(const tenon::Infer& io, const tenon::Ints& kernel) {
+  if (kernel.size() < 1 || kernel.size() > 3)
+    io.param_error("kernel", "has ", kernel.size(), " values: needs 1 to 3, one for each spatial axis");
+}
+
+/// Refuses data of which more than the batch is empty.
+inline void require_nonempty_samples(const tenon::Infer& io, const tenon::Shape& data) {
+  for (int axis = 1; axis < data.rank(); ++axis) io.require(data[axis] != 0, "data is ", data, ": only the batch may be empty");
+}
+
+/// Refuses data without a batch, channels and the window's axes.
+inline void require_spatial(const tenon::Infer& io, const tenon::Shape& data, int axes) {
+  io.require(data.rank() == axes + 2, "data is ", data, " but a kernel of ", axes, " values needs ", axes + 2,
+             " dimensions: batch, channels, and one for each value");
+  require_nonempty_samples(io, data);
+}
+
+/// Sets the spatial axes of `output`: how often the window fits into data's.
+inline void set_places(const tenon::Infer& io, const Window& window, const tenon::Shape& data, tenon::Shape& output) {
+  for (int axis = 0; axis < window.axes; ++axis) {
+    const auto size = data[axis + 2];
+    if (size == tenon::unknown) continue;
+    io.require(window.reach(axis) <= window.padded(axis, size), "the kernel reaches over ", window.reach(axis), " elements of axis ",
+               axis + 2, ", but data ", data, " with its padding has ", window.padded(axis, size));
+    output.set(axis + 2, window.places(axis, size));
+  }
+}
