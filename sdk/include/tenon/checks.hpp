@@ -80,7 +80,7 @@ struct Verdict {
                  "std::string and std::vector, and keep handles and buffers in a class of TENON_KERNEL");
   TENON_SENTENCE(describe_not_constant,
                  "describe must run at compile time: write static constexpr void describe(auto& op), and only literals in it");
-  TENON_SENTENCE(no_doc, "describe has no doc: say op.doc(\"one sentence\")");
+  TENON_SENTENCE(no_doc, "describe has no doc: say op.doc(...) with one sentence");
   TENON_SENTENCE(too_many,
                  "describe says more than the SDK has room for: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
                  "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 16 renamed, 16 added, 8 aliases");
@@ -89,7 +89,7 @@ struct Verdict {
   TENON_SENTENCE(same_param, "two parameters have the same name");
   TENON_SENTENCE(param_type,
                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
-  TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{\"name\", Enum::value}, ...})");
+  TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{name, value}, ...})");
   TENON_SENTENCE(default_no_choice, "the default of a parameter is not among the choices of its one_of");
   TENON_SENTENCE(default_out_of_range,
                  "the default of a parameter is outside of its own bounds: change the member's initialiser, or say .required()");

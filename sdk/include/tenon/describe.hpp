@@ -202,11 +202,14 @@ class Collector {
   Addresses addresses_;
 };
 
-/// Whether C{} is a constant expression.
 template <class C>
-concept Literal = requires {
-  typename std::bool_constant<(static_cast<void>(C{}), true)>;
-};
+constexpr bool make() {
+  [[maybe_unused]] const C object{};
+  return true;
+}
+/// Whether an object of C can be made at compile time.
+template <class C>
+concept Literal = requires { typename std::bool_constant<make<C>()>; };
 
 /// Runs describe(). Without defaults for a class that cannot be made at compile time.
 template <class C>

@@ -1,0 +1,13 @@
+// says: an enum parameter needs the names of its values
+#include <tenon/operator.hpp>
+
+struct Wrong : tenon::Operator {
+  enum class Pad { same, valid } pad = Pad::same;
+
+  static constexpr void describe(auto& op) {
+    op.doc("does nothing");
+    op.param("pad", &Wrong::pad, "what is beyond the edge");
+  }
+  void forward(const tenon::Call&) const {}
+};
+TENON_OPERATOR(wrong, Wrong)

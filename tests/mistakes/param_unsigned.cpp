@@ -1,0 +1,13 @@
+// says: a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text
+#include <tenon/operator.hpp>
+
+struct Wrong : tenon::Operator {
+  unsigned a = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("does nothing");
+    op.param("a", &Wrong::a, "a count");
+  }
+  void forward(const tenon::Call&) const {}
+};
+TENON_OPERATOR(wrong, Wrong)
