@@ -94,6 +94,7 @@ struct Types {
   std::uint16_t mask = 0;  ///< bit i: the dtype of number i; public, so that Types can be a template argument
 
   constexpr Types() = default;
+  constexpr Types(std::uint16_t mask) : mask(mask) {}  ///< implicit: nvcc writes a template argument of this type as {mask}
   constexpr Types(std::initializer_list<DType> dtypes) {
     for (const DType dtype : dtypes) mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
   }

@@ -1,0 +1,86 @@
+// The axes of an output as a gradient that is summed over some of them sees them: neighbours of the same kind joined.
+#pragma once
+
+#include <cstdint>
+
+#include "../abi.h"
+#include "../shape.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+/// Innermost last. Each axis is kept (the gradient has it too) or summed over, in turns.
+struct Axes {
+  int count = 0;
+  std::int64_t size[max_rank];
+  bool kept[max_rank];
+
+  /// `narrow` broadcasts to `wide`.
+  Axes(const tenon_dense& narrow, const tenon_dense& wide) {
+    for (int axis = 0; axis < wide.ndim; ++axis) {
+      const int own = axis - (wide.ndim - narrow.ndim);
+      if (wide.shape[axis] != 1) add(wide.shape[axis], own >= 0 && narrow.shape[own] != 1);
+    }
+  }
+
+  /// The innermost kept axis, the outermost summed one; -1: none.
+  int last_kept() const {
+    for (int axis = count - 1; axis >= 0; --axis)
+      if (kept[axis]) return axis;
+    return -1;
+  }
+  int first_summed() const {
+    for (int axis = 0; axis < count; ++axis)
+      if (!kept[axis]) return axis;
+    return -1;
+  }
+
+ private:
+  void add(std::int64_t dim, bool keep) {
+    if (count > 0 && kept[count - 1] == keep) {
+      size[count - 1] *= dim;
+    } else {
+      size[count] = dim;
+      kept[count++] = keep;
+    }
+  }
+};
+
+/// Part of the space that the axes span: on each axis a range.
+struct Box {
+  std::int64_t begin[max_rank], end[max_rank];
+
+  explicit Box(const Axes& axes) {
+    for (int axis = 0; axis < axes.count; ++axis) begin[axis] = 0, end[axis] = axes.size[axis];
+  }
+  void restrict(int axis, std::int64_t from, std::int64_t to) { begin[axis] = from, end[axis] = to; }
+
+  /// run(position, n) for the stretches of the row-major order that make up the box, as long as they can be, in order.
+  template <class Run>
+  void for_each_run(const Axes& axes, Run run) const {
+    std::int64_t length = 1, stride[max_rank], index[max_rank];
+    for (int axis = axes.count - 1; axis >= 0; --axis) {
+      stride[axis] = axis + 1 < axes.count ? stride[axis + 1] * axes.size[axis + 1] : 1;
+      if (end[axis] <= begin[axis]) return;
+    }
+    int outer = axes.count;  // axes before this one are walked, those from it on are one stretch
+    while (outer > 0 && length == (outer < axes.count ? stride[outer] * axes.size[outer] : 1)) {
+      --outer;
+      length *= end[outer] - begin[outer];
+    }
+    std::int64_t position = 0;
+    for (int axis = 0; axis < axes.count; ++axis) index[axis] = begin[axis], position += begin[axis] * stride[axis];
+    for (int axis = 0; axis >= 0;) {
+      run(position, length);
+      for (axis = outer - 1; axis >= 0; --axis) {
+        position += stride[axis];
+        if (++index[axis] < end[axis]) break;
+        position -= (end[axis] - begin[axis]) * stride[axis];
+        index[axis] = begin[axis];
+      }
+    }
+  }
+};
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon

@@ -1,0 +1,95 @@
+// An author's mistakes that only elementwise classes can have, found at compile time, each with one sentence.
+#pragma once
+
+#include <type_traits>
+
+#include "../checks.hpp"
+#include "job.hpp"
+#include "signature.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+enum class Fault { none, input_count, input_kind, outputs, no_shared_dtype, arguments, result, gradient_signature, gradient_result, duals };
+
+/// Whether the class gives its gradient as a graph of other operators.
+template <class Class>
+constexpr bool graph_gradient() {
+  if constexpr (detail::names_gradient<Class> && Signature<Class, SomeType<Class>>::rule == Rule::dual) {
+    return detail::Members<Class>::gradient;
+  } else {
+    return false;
+  }
+}
+
+constexpr Fault input_fault(const detail::Description& d) {
+  if (d.inputs.size < 1 || d.inputs.size > max_inputs) return Fault::input_count;
+  bool shared = false;
+  for (const auto& input : d.inputs) {
+    if (input.optional || input.variadic) return Fault::input_kind;
+    shared = shared || !input.own_types;
+  }
+  if (d.outputs.size != 1 || d.outputs[0].counted) return Fault::outputs;
+  return shared ? Fault::none : Fault::no_shared_dtype;
+}
+
+template <class Class>
+constexpr Fault gradient_fault() {
+  using T = SomeType<Class>;
+  using S = Signature<Class, T>;
+  if constexpr (S::rule != Rule::dual) {
+    using Expected = std::conditional_t<arity<Class> == 1, T, Pair<T>>;
+    using Found = decltype(S::some_gradient(std::declval<const Class&>(), T{}));
+    return arity<Class> <= 2 && std::is_same_v<Found, Expected> ? Fault::none : Fault::gradient_result;
+  } else if constexpr (graph_gradient<Class>()) {
+    return Fault::none;
+  } else if constexpr (detail::names_gradient<Class>) {
+    return Fault::gradient_signature;
+  } else {
+    return S::takes_duals ? Fault::none : Fault::duals;
+  }
+}
+
+/// The first mistake; the description must be sound.
+template <class Class>
+constexpr Fault class_fault() {
+  constexpr Fault inputs = input_fault(detail::description_of<Class>);
+  if constexpr (inputs != Fault::none) {
+    return inputs;
+  } else if constexpr (!Signature<Class, SomeType<Class>>::callable) {
+    return Fault::arguments;
+  } else if constexpr (std::is_void_v<Result<Class, SomeType<Class>>>) {
+    return Fault::result;
+  } else if constexpr (differentiable<Class>) {
+    return gradient_fault<Class>();
+  } else {
+    return Fault::none;
+  }
+}
+
+/// Fails to compile with exactly one sentence where there is a mistake.
+template <Fault found>
+struct ClassVerdict {
+  static constexpr bool good = found == Fault::none;
+  static_assert(found != Fault::input_count, "an elementwise operator has 1 to 6 inputs: name them in describe by op.input");
+  static_assert(found != Fault::input_kind, "the inputs of an elementwise operator can be neither optional nor variadic");
+  static_assert(found != Fault::outputs, "an elementwise operator has exactly one output: name it in describe by op.output");
+  static_assert(found != Fault::no_shared_dtype,
+                "every input has .types() of its own: leave it out where the dtype is the one to compute in, and say op.types()");
+  static_assert(found != Fault::arguments,
+                "operator() must be public, const, and take as many arguments of one type as describe() has inputs: "
+                "template <class T> TENON_FN T operator()(T x) const for one");
+  static_assert(found != Fault::result, "operator() returns nothing: it must return the output's element");
+  static_assert(found != Fault::gradient_signature,
+                "gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy, tenon::InputOf<T> x) with one "
+                "InputOf<T> for each input");
+  static_assert(found != Fault::gradient_result,
+                "gradient must return T where there is one input, and tenon::Pair<T> where there are two; with more inputs leave it out, "
+                "and the derivative is made from operator()");
+  static_assert(found != Fault::duals,
+                "operator() must be a template, template <class T> TENON_FN T operator()(T x) const, so that its derivative can be made "
+                "by calling it with dual numbers; or give the class a gradient");
+};
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon

@@ -1,0 +1,181 @@
+// What the SDK makes of an elementwise class: an operator with all its functions, and a description that says what they can do.
+#pragma once
+
+#include <type_traits>
+
+#include "../names_of.hpp"
+#include "../operator_class.hpp"
+#include "../visit.hpp"
+#include "class_checks.hpp"
+#include "convert.hpp"
+#include "convert_any.hpp"
+#include "loops.hpp"
+#include "run.hpp"
+#include "shapes.hpp"
+#include "signature.hpp"
+#include "sparse.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+/// The first input of the shared dtype.
+template <class Class>
+constexpr int first_shared() {
+  const auto& inputs = detail::description_of<Class>.inputs;
+  for (int i = 0; i < inputs.size; ++i)
+    if (!inputs[i].own_types) return i;
+  return 0;
+}
+
+/// How tensors are read whose dtype is not the one computed in. Only operators that need it pay for all the pairs of dtypes.
+template <class Class>
+constexpr Convert conversion() {
+  constexpr bool own_types = [] {
+    for (const auto& input : detail::description_of<Class>.inputs)
+      if (input.own_types) return true;
+    return false;
+  }();
+  if constexpr (own_types) {
+    return convert_any;
+  } else {
+    return convert_half;
+  }
+}
+
+/// Whether the output's dtype is that of the inputs, so that it may take their memory.
+template <class Class>
+inline constexpr bool output_like_inputs = std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;
+
+/// Class without the author's gradient() of scalars, which is not the graph of operators that others give by this name.
+template <class Class>
+struct WithoutScalarGradient : Class {
+  void gradient() const = delete;
+};
+
+/// Class with what follows from its function and holds on every device: description and inference.
+template <class Class>
+struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutScalarGradient<Class>> {
+  static constexpr void describe(auto& op) {
+    Class::describe(op);
+    op.elementwise();
+    op.accumulates();
+    op.takes_strides();
+    constexpr const auto& d = detail::description_of<Class>;
+    const char* output = d.outputs[0].name;
+    for (const auto& input : d.inputs) {
+      if (input.own_types) continue;
+      if (output_like_inputs<Class>) op.inplace(input.name, output);
+      if (differentiable<Class>) op.backward_inplace(output, input.name);
+    }
+    if (!d.backward_reads_said) describe_reads(op);
+  }
+
+  void infer(Infer& io) const {
+    const detail::NameGroup& names = detail::names_of<Semantics>.inputs;
+    if (arity<Class> == 1) io.set_input(0, io.output(0).shape);
+    const DType shared = io.input(first_shared<Class>()).dtype;
+    io.set_output(0, broadcast_shape(io, names), shared == unknown_dtype ? shared : output_dtype(shared));
+  }
+
+  void infer_storage(InferStorage& io) const {
+    if constexpr (arity<Class> == 1) {
+      using T = SomeType<Class>;
+      if (static_cast<const Class&>(*this)(T(0)) == Result<Class, T>(0)) keep_storage(io);
+    }
+  }
+
+ private:
+  static DType output_dtype(DType shared) {
+    return visit<detail::description_of<Class>.types>(shared, [&]<class T>() { return result_dtype<Class, Computed<T>>(shared); });
+  }
+  static constexpr void describe_reads(auto& op) {
+    constexpr const auto& d = detail::description_of<Class>;
+    const char* names[max_inputs + 1] = {};
+    int count = 0;
+    if (rule<Class> == Rule::output) names[count++] = d.outputs[0].name;
+    if (rule<Class> == Rule::inputs || rule<Class> == Rule::dual)
+      for (const auto& input : d.inputs) names[count++] = input.name;
+    op.backward_reads(static_cast<const char* const*>(names), count);
+  }
+};
+
+/// And with the CPU kernel.
+template <class Class>
+struct ForwardKernel : Semantics<Class> {
+  void forward(const Call& call) const {
+    elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>()]->dtype)));
+  }
+
+ protected:
+  /// For inputs of a dtype.
+  Kernel kernel(DType dtype) const {
+    const Loops* found = nullptr;
+    visit<detail::description_of<Class>.types>(dtype, [&]<class T>() { found = &loops<Class, Computed<T>>; });
+    return {static_cast<const Class*>(this), found, conversion<Class>(), rule<Class>};
+  }
+};
+
+/// And with the one for sparse tensors.
+template <class Class>
+struct SparseKernel : ForwardKernel<Class> {
+  void forward_sparse(const Call& call) const {
+    visit<detail::description_of<Class>.types>(call.input_type(0).dtype, [&]<class T>() {
+      constexpr DType out = result_dtype<Class, Computed<T>>(dtype_of<T>);
+      visit<Types{out}>(out, [&]<class Out>() { elementwise::forward_sparse<T, Out>(call, this->kernel(dtype_of<T>)); });
+    });
+  }
+};
+
+/// And with the gradient.
+template <class Forward>
+struct BackwardKernel : Forward {
+  void backward(const Call& call) const {
+    const tenon_tensor* dy = call.raw().output_grads[0];
+    if (dy) return elementwise::backward(call, this->kernel(static_cast<DType>(dy->dtype)));
+    for (int i = 0; i < call.inputs(); ++i) zero_gradient(call, i);
+  }
+};
+
+template <class Class>
+using Forward = std::conditional_t<arity<Class> == 1, SparseKernel<Class>, ForwardKernel<Class>>;
+template <class Class>
+using AllKernels = std::conditional_t<differentiable<Class> && !graph_gradient<Class>(), BackwardKernel<Forward<Class>>, Forward<Class>>;
+
+/// What a class with a mistake becomes: the sentence about it is the only error.
+template <class Class>
+struct Refused : Class {
+  void forward(const Call&) const {}
+};
+
+template <class Class>
+constexpr bool gives_kernels = detail::names_forward<Class> || detail::names_forward_sparse<Class> || detail::names_backward<Class> ||
+                               detail::names_backward_sparse<Class>;
+
+/// A class with kernels of its own, for another device or from another library, keeps them.
+template <class Class>
+constexpr auto choose() {
+  if constexpr (!detail::Described<Class>) {
+    return std::type_identity<Refused<Class>>{};
+  } else if constexpr (gives_kernels<Class>) {
+    return std::type_identity<Semantics<Class>>{};
+  } else if constexpr (!detail::Literal<Class> || !detail::DescribedAtCompileTime<Class>) {
+    return std::type_identity<Refused<Class>>{};
+  } else if constexpr (detail::description_of<Class>.mistake != detail::Mistake::none) {
+    return std::type_identity<Refused<Class>>{};
+  } else if constexpr (ClassVerdict<class_fault<Class>()>::good) {
+    return std::type_identity<AllKernels<Class>>{};
+  } else {
+    return std::type_identity<Refused<Class>>{};
+  }
+}
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+
+/// The hook of operator_class.hpp.
+template <class Class>
+requires std::is_base_of_v<Elementwise, Class>
+struct completed<Class> {
+  using type = typename decltype(elementwise::choose<Class>())::type;
+};
+
+}  // namespace tenon

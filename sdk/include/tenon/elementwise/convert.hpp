@@ -1,0 +1,73 @@
+// Blocks of elements from one dtype to another.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "../dtype.hpp"
+#include "../half.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+/// The loops of this SDK go in steps of this many elements: GCC 12 makes vector code at -O2 only of loops with a constant count.
+inline constexpr std::int64_t step = 64;
+/// Elements that are staged at a time where a tensor cannot be read or written in place.
+inline constexpr std::int64_t block = 256;
+
+// Iterations are independent, though out may be one of the inputs: element i is written from elements i alone.
+#if defined(__clang__)
+#define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TENON_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/// body(i) for i in [0, n); its iterations must be independent.
+template <class Body>
+inline void for_each(std::int64_t n, Body body) {
+  std::int64_t i = 0;
+  for (; i + step <= n; i += step) {
+    TENON_INDEPENDENT
+    for (std::int64_t k = 0; k < step; ++k) body(i + k);
+  }
+  for (; i < n; ++i) body(i);
+}
+
+/// What floats outside of the whole type's range, and NaN, become: its ends, and 0.
+template <class To, class From>
+inline To number_as(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+    // The upper end may round up to a number that does not fit; everything below the rounded end does.
+    constexpr auto low = static_cast<From>(std::numeric_limits<To>::min()), high = static_cast<From>(std::numeric_limits<To>::max());
+    if (value != value) return 0;
+    if (value < low) return std::numeric_limits<To>::min();
+    return value < high ? static_cast<To>(value) : std::numeric_limits<To>::max();
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class From, class To>
+void convert_block(const void* in, void* out, std::int64_t n) {
+  const From* from = static_cast<const From*>(in);
+  To* to = static_cast<To*>(out);
+  for_each(n, [=](std::int64_t i) { to[i] = number_as<To>(from[i]); });
+}
+
+using Convert = void (*)(DType from, DType to, const void* in, void* out, std::int64_t n);
+
+/// Between the 16-bit types and float; all that operators need whose inputs share one dtype. Error (type): other dtypes.
+inline void convert_half(DType from, DType to, const void* in, void* out, std::int64_t n) {
+  if (from == DType::f16 && to == DType::f32) return convert_block<half, float>(in, out, n);
+  if (from == DType::bf16 && to == DType::f32) return convert_block<bfloat16, float>(in, out, n);
+  if (from == DType::f32 && to == DType::f16) return convert_block<float, half>(in, out, n);
+  if (from == DType::f32 && to == DType::bf16) return convert_block<float, bfloat16>(in, out, n);
+  fail(ErrorKind::type, {from, " cannot be read as ", to, " here"});
+}
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon

@@ -1,0 +1,42 @@
+// What the generic code is told by an operator's class: one loop over a block, and what it reads and writes. All else (dtypes,
+// broadcasting, strides, write modes, threads) is the same for every class and compiled once in a plugin.
+#pragma once
+
+#include <cstdint>
+
+#include "../abi.h"
+#include "../dtype.hpp"
+#include "convert.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+/// out[i] = f(in[0][i], in[1][i] ...) for i in [0, n), all of them side by side in memory. out may be exactly one of the inputs.
+using Loop = void (*)(const void* op, const void* const* in, void* out, std::int64_t n);
+
+/// to[i] += values[i].
+using Accumulate = void (*)(const void* values, void* to, std::int64_t n);
+
+/// Most tensors that a loop reads: the inputs, and in backward the output and its gradient.
+inline constexpr int max_sources = 8;
+/// Most inputs of an elementwise operator.
+inline constexpr int max_inputs = max_sources - 2;
+/// Elements that a thread takes at a time.
+inline constexpr std::int64_t grain = 16384;
+
+struct Job {
+  const void* op;
+  Loop loop;
+  Accumulate accumulate;
+  Convert convert;
+  DType compute, result;  ///< what the loop reads and writes
+  tenon_tensor* output;
+  Write write;
+  int source_count = 0;
+  const tenon_tensor* sources[max_sources] = {};  ///< null: zeros
+
+  void read(const tenon_tensor* tensor) { sources[source_count++] = tensor; }
+};
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon

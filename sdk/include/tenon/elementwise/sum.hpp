@@ -1,0 +1,143 @@
+// The gradient of an input that was broadcast: the job's results summed over the axes along which the input was repeated. The sums are made
+// in double, and in parts that depend on the shapes alone: any number of threads gives the same bits.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "../call.hpp"
+#include "axes.hpp"
+#include "job.hpp"
+#include "map.hpp"
+#include "reader.hpp"
+#include "total.hpp"
+#include "writer.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+class BroadcastSum {
+ public:
+  /// wide: a tensor of the shape that the input was broadcast to. job.result must be f32 or f64.
+  BroadcastSum(const Job& job, const tenon_dense& wide)
+      : job_(&job),
+        axes_(job.output->dense, wide),
+        sources_(job, wide.shape, wide.ndim),
+        target_(job),
+        tiled_axis_(axes_.last_kept()),
+        split_axis_(axes_.first_summed()),
+        row_(tiled_axis_ < 0 ? 1 : axes_.size[tiled_axis_]) {
+    totals_.size = sizeof(double);
+    for (int axis = axes_.count - 1; axis >= 0; --axis)
+      totals_.add_axis(axes_.size[axis], axis == tiled_axis_ ? static_cast<std::int64_t>(sizeof(double)) : 0);
+    const std::int64_t results = element_count(job.output->dense);
+    terms_ = results ? element_count(wide) / results : 0;
+    // Where results lie side by side long rows of them are summed at once, else as many as make a thread's work.
+    const bool side_by_side = tiled_axis_ == axes_.count - 1;
+    tile_ = std::min(row_, side_by_side ? block : std::clamp(2 * grain / std::max<std::int64_t>(terms_, 1), std::int64_t{1}, block));
+    tiles_in_row_ = row_ ? (row_ + tile_ - 1) / tile_ : 0;
+    tasks_ = row_ ? results / row_ * tiles_in_row_ : 0;
+  }
+
+  void run(const Call& call) const {
+    const std::int64_t work = std::max<std::int64_t>(terms_ * tile_, 1);
+    const std::int64_t parts = tasks_ >= 16 || split_axis_ < 0 ? 1 : std::min({max_parts, work / (2 * grain), axes_.size[split_axis_]});
+    if (parts <= 1) {
+      call.parallel_for(tasks_, std::max<std::int64_t>(2 * grain / work, 1), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+          double totals[block] = {};
+          sum(task, 0, 1, totals);
+          write(task, totals);
+        }
+      });
+      return;
+    }
+    for (std::int64_t task = 0; task < tasks_; ++task) {
+      double totals[max_parts][block] = {};
+      call.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = begin; part < end; ++part) sum(task, part, parts, totals[part]);
+      });
+      for (std::int64_t part = 1; part < parts; ++part) add_to_totals(totals[part], totals[0], tile_);
+      write(task, totals[0]);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t max_parts = 16;
+
+  std::int64_t first_in_row(std::int64_t task) const { return task % tiles_in_row_ * tile_; }
+  std::int64_t count(std::int64_t task) const { return std::min(tile_, row_ - first_in_row(task)); }
+
+  /// Adds to totals, which stand for the task's tile of results, part `part` of `parts` of the terms.
+  void sum(std::int64_t task, std::int64_t part, std::int64_t parts, double* totals) const {
+    Box box(axes_);
+    std::int64_t row = task / tiles_in_row_;
+    for (int axis = tiled_axis_ - 1; axis >= 0; --axis) {
+      if (!axes_.kept[axis]) continue;
+      box.restrict(axis, row % axes_.size[axis], row % axes_.size[axis] + 1);
+      row /= axes_.size[axis];
+    }
+    const std::int64_t first = first_in_row(task);
+    if (tiled_axis_ >= 0) box.restrict(tiled_axis_, first, first + count(task));
+    if (parts > 1) {
+      const std::int64_t size = axes_.size[split_axis_];
+      box.restrict(split_axis_, size * part / parts, size * (part + 1) / parts);
+    }
+    Reader reader(sources_);
+    Cursor cursor;
+    alignas(64) unsigned char values[block * 8];
+    box.for_each_run(axes_, [&](std::int64_t position, std::int64_t length) {
+      for (std::int64_t done = 0, n; done < length; done += n) {
+        n = std::min(block, length - done);
+        job_->loop(job_->op, reader.read(position + done, n), values, n);
+        if (job_->result == DType::f32) {
+          add(reinterpret_cast<const float*>(values), cursor, position + done, n, totals, first);
+        } else {
+          add(reinterpret_cast<const double*>(values), cursor, position + done, n, totals, first);
+        }
+      }
+    });
+  }
+
+  template <class T>
+  void add(const T* values, Cursor& cursor, std::int64_t position, std::int64_t n, double* totals, std::int64_t first) const {
+    if (totals_.rank == 0) {
+      totals[0] += total_of(values, n);
+      return;
+    }
+    cursor.seek(totals_, position);
+    for (std::int64_t run; n > 0; n -= run, values += run) {
+      run = cursor.run(totals_, n);
+      double* here = totals + (cursor.offset / static_cast<std::int64_t>(sizeof(double)) - first);
+      if (totals_.strides[0] == 0) {
+        *here += total_of(values, run);
+      } else {
+        add_to_totals(values, here, run);
+      }
+      cursor.advance(totals_, run);
+    }
+  }
+
+  void write(std::int64_t task, const double* totals) const {
+    Writer writer(target_);
+    const std::int64_t position = task / tiles_in_row_ * row_ + first_in_row(task);
+    void* place = writer.place(position);
+    if (job_->result == DType::f32) {
+      convert_block<double, float>(totals, place, count(task));
+    } else {
+      convert_block<double, double>(totals, place, count(task));
+    }
+    writer.write(position, place, count(task));
+  }
+
+  const Job* job_;
+  Axes axes_;
+  Sources sources_;
+  Target target_;
+  Operand totals_;  // a total for each element of the output
+  int tiled_axis_, split_axis_;
+  std::int64_t row_, terms_, tile_, tiles_in_row_, tasks_;
+};
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// Blocks of a job's results into its output: converted, added or strided as it must be.
+#pragma once
+
+#include <cstdint>
+
+#include "job.hpp"
+#include "reader.hpp"
+#include "strided.hpp"
+
+namespace tenon {
+namespace [[gnu::visibility("hidden")]] elementwise {
+
+/// The output and how it is written; made once a call.
+struct Target {
+  Operand operand;
+  DType stored, result;
+  Write write;
+  Convert convert;
+  Accumulate accumulate;
+
+  /// The output in its own shape.
+  [[gnu::cold]] explicit Target(const Job& job)
+      : operand(broadcast(*job.output, job.output->dense.shape, job.output->dense.ndim)),
+        stored(static_cast<DType>(job.output->dtype)),
+        result(job.result),
+        write(job.write),
+        convert(job.convert),
+        accumulate(job.accumulate) {}
+  /// A loop may write straight into the output.
+  bool direct() const { return operand.access == Access::flat && stored == result && write != Write::add; }
+  unsigned char* at(std::int64_t position) const { return operand.data + position * operand.size; }
+};
+
+class Writer {
+ public:
+  explicit Writer(const Target& target) : target_(&target), old_{} {
+    old_.operand = target.operand;
+    old_.stored = target.stored;
+    old_.wanted = target.result;
+  }
+
+  /// Where the n <= block results from `position` on may be put before write() is called for them.
+  void* place(std::int64_t position) { return target_->direct() ? target_->at(position) : stage_; }
+
+  /// values: what place() gave.
+  void write(std::int64_t position, void* values, std::int64_t n) {
+    if (target_->direct()) return;
+    if (target_->write == Write::add) {
+      // The sum is made in a place of its own, for what is read may be the output itself.
+      target_->accumulate(before_.read(old_, target_->convert, position, n), values, n);
+    }
+    const void* stored = values;
+    if (target_->stored != target_->result) {
+      target_->convert(target_->result, target_->stored, values, converted_, n);
+      stored = converted_;
+    }
+    const Operand& operand = target_->operand;
+    if (operand.access == Access::general) return scatter(operand, cursor_, position, stored, n);
+    std::memcpy(target_->at(position), stored, static_cast<std::size_t>(n * operand.size));
+  }
+
+ private:
+  const Target* target_;
+  Source old_;
+  SourceBlocks before_;
+  Cursor cursor_;
+  alignas(64) unsigned char stage_[block * 8], converted_[block * 8];
+};
+
+}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon
