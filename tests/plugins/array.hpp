@@ -1,0 +1,96 @@
+// Tensors of the plugin tests: elements of any dtype in memory that is watched at both ends, and the same as double for the oracles.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <tenon/shape.hpp>
+#include <tenon/visit.hpp>
+#include <vector>
+
+/// What oracles compute with.
+struct Doubles {
+  tenon::Shape shape;
+  std::vector<double> values;
+
+  double& operator[](std::int64_t i) { return values[static_cast<std::size_t>(i)]; }
+  double operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }
+  std::int64_t dim(int axis) const { return shape[axis]; }
+  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }
+};
+
+inline Doubles zeros(const tenon::Shape& shape) {
+  return {shape, std::vector<double>(static_cast<std::size_t>(shape.size()))};
+}
+
+class Array {
+ public:
+  Array() = default;  ///< nothing: an optional input that is left out
+  /// Elements are all bits set: NaN, or -1, so that one that is never written shows.
+  Array(tenon::DType dtype, const tenon::Shape& shape)
+      : type_{shape, dtype}, bytes_(static_cast<std::size_t>(shape.size()) * tenon::size_of(dtype) + 2 * margin, 0xff) {
+    std::memset(bytes_.data(), watch, margin);
+    std::memset(bytes_.data() + bytes_.size() - margin, watch, margin);
+  }
+  Array(tenon::DType dtype, const Doubles& from) : Array(dtype, from.shape) {
+    tenon::visit(dtype, [&]<class T>() {
+      for (std::int64_t i = 0; i < from.size(); ++i) data<T>()[i] = to_element<T>(from[i]);
+    });
+  }
+
+  explicit operator bool() const { return !bytes_.empty(); }
+  const tenon::TensorType& type() const { return type_; }
+  std::size_t bytes() const { return bytes_.size() - 2 * margin; }
+  void* memory() { return bytes_.data() + margin; }
+  const void* memory() const { return bytes_.data() + margin; }
+  template <class T>
+  T* data() {
+    return static_cast<T*>(memory());
+  }
+
+  Doubles doubles() const {
+    auto result = zeros(type_.shape);
+    tenon::visit(type_.dtype, [&]<class T>() {
+      for (std::int64_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(static_cast<const T*>(memory())[i]);
+    });
+    return result;
+  }
+
+  bool same_bits(const Array& other) const { return bytes_ == other.bytes_; }
+  /// Whether nothing was written before the first element or behind the last.
+  bool margins_untouched() const {
+    for (std::size_t i = 0; i < margin; ++i)
+      if (bytes_[i] != watch || bytes_[bytes_.size() - 1 - i] != watch) return false;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t margin = 64;
+  static constexpr std::uint8_t watch = 0xa5;
+
+  template <class T>
+  static T to_element(double value) {
+    if constexpr (std::is_same_v<T, tenon::half> || std::is_same_v<T, tenon::bfloat16>)
+      return T(static_cast<float>(value));
+    else
+      return static_cast<T>(value);
+  }
+
+  tenon::TensorType type_;
+  std::vector<std::uint8_t> bytes_;
+};
+
+/// Numbers in [-1, 1) with few enough bits that float and double hold the same.
+inline Doubles random_doubles(const tenon::Shape& shape, unsigned seed) {
+  std::mt19937 generator(seed);
+  auto result = zeros(shape);
+  for (auto& value : result.values) value = static_cast<double>(generator() % 65536) / 32768 - 1;
+  return result;
+}
+
+inline Doubles random_indices(const tenon::Shape& shape, unsigned limit, unsigned seed) {
+  std::mt19937 generator(seed);
+  auto result = zeros(shape);
+  for (auto& value : result.values) value = generator() % limit;
+  return result;
+}

@@ -1,0 +1,155 @@
+// convolution against its definition, written as loops.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "check.hpp"
+#include "sliding_window.hpp"
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+struct Row {
+  tenon::Shape data;
+  std::int64_t filters;
+  Numbers kernel, stride = {}, pad = {}, dilate = {};
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+
+Numbers for_each_axis(const Numbers& given, std::size_t axes, std::int64_t otherwise) {
+  if (given.size() == axes) return given;
+  return Numbers(axes, given.empty() ? otherwise : given[0]);
+}
+
+Sliding sliding(const Row& row) {
+  const auto axes = row.kernel.size();
+  return {row.kernel, for_each_axis(row.stride, axes, 1), for_each_axis(row.pad, axes, 0), for_each_axis(row.dilate, axes, 1)};
+}
+
+Doubles convolve(const Doubles& data, const Doubles& weight, const Doubles& bias, const Row& row) {
+  const auto window = sliding(row);
+  auto output = zeros(window.output(data.shape, row.filters));
+  const auto channels = data.dim(1) / row.groups, filters = row.filters / row.groups;
+  const auto in = channel_size(data.shape), out = channel_size(output.shape), elements = channel_size(weight.shape);
+  for (std::int64_t sample = 0; sample < data.dim(0); ++sample)
+    for (std::int64_t filter = 0; filter < row.filters; ++filter) {
+      const auto to = (sample * row.filters + filter) * out;
+      if (row.bias)
+        for (std::int64_t i = 0; i < out; ++i) output[to + i] = bias[filter];
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        const auto from = (sample * data.dim(1) + filter / filters * channels + channel) * in;
+        const auto weights = (filter * channels + channel) * elements;
+        window.for_each(data.shape, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
+          if (at >= 0) output[to + place] += data[from + at] * weight[weights + element];
+        });
+      }
+    }
+  return output;
+}
+
+tenon::Shape weight_shape(const Row& row) {
+  auto shape = tenon::Shape::of_rank(static_cast<int>(row.kernel.size()) + 2);
+  shape.set(0, row.filters);
+  shape.set(1, row.data.rank() > 1 ? row.data[1] / row.groups : 1);
+  for (std::size_t i = 0; i < row.kernel.size(); ++i) shape.set(static_cast<int>(i) + 2, row.kernel[i]);
+  return shape;
+}
+
+tenon::Attributes attributes(const Row& row) {
+  return {{"num_filter", row.filters}, {"kernel", row.kernel}, {"stride", row.stride}, {"pad", row.pad},
+          {"dilate", row.dilate},      {"groups", row.groups}, {"no_bias", !row.bias}};
+}
+
+Case convolution(const Row& row) {
+  Case test{tenon::to_string(row.data), "nn", "convolution", attributes(row), {}, {}, {0, 1}, 2e-5};
+  test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)), Array(tenon::f32, random_doubles(weight_shape(row), 2)), Array()};
+  if (row.bias) {
+    test.inputs[2] = Array(tenon::f32, random_doubles({row.filters}, 3));
+    test.differentiable.push_back(2);
+  }
+  test.oracle = [row](const std::vector<Doubles>& in) { return std::vector{convolve(in[0], in[1], in[2], row)}; };
+  return test;
+}
+
+}  // namespace
+
+TEST_CASE("convolution is its definition, and its gradient the oracle's") {
+  const Row rows[] = {
+      {{2, 3, 5, 7}, 4, {3, 2}},
+      {{1, 1, 1, 1}, 1, {1, 1}},
+      {{1, 1, 8, 8}, 3, {3, 3}, {1}, {1}},
+      {{5, 3, 9, 6}, 2, {3, 3}, {2, 3}, {1, 2}},
+      {{2, 2, 9, 11}, 3, {3, 3}, {1, 2}, {2, 1}, {2, 3}},
+      {{2, 4, 6, 6}, 6, {3, 3}, {}, {1}, {}, 2},
+      {{2, 5, 6, 7}, 5, {3, 3}, {}, {1}, {}, 5},  // depth-wise
+      {{2, 3, 5, 5}, 9, {2, 2}, {}, {}, {2}, 3, false},
+      {{3, 2, 4, 4}, 2, {3, 3}, {}, {4}},    // windows in the padding alone
+      {{2, 17, 5, 5}, 33, {3, 3}, {}, {1}},  // more channels than one vector holds
+      {{2, 64, 6, 6}, 32, {1, 1}, {}, {}, {}, 1, false},
+      {{3, 2, 13}, 4, {5}, {2}, {2}, {2}},
+      {{2, 4, 13}, 4, {3}, {}, {}, {}, 4, false},
+      {{2, 2, 4, 5, 6}, 3, {2, 3, 2}, {1, 2, 1}, {1, 0, 1}},
+      {{2, 4, 5, 5, 5}, 4, {3, 3, 3}, {2}, {2}, {2}, 2},
+      {{37, 2, 4, 4}, 3, {3, 3}, {}, {1}},  // chunks of 3 samples, and a last one of 1
+      {{16, 1, 3, 3}, 2, {2, 2}},
+      {{0, 3, 5, 5}, 2, {3, 3}},
+  };
+  for (const auto& row : rows) check(convolution(row));
+}
+
+TEST_CASE("one convolution object serves changing shapes") {
+  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Numbers{3, 3}}});
+  for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 5}, {1, 3, 4, 6}, {2, 3, 5, 5}, {0, 3, 5, 5}}) {
+    const Row row{data, 2, {3, 3}};
+    const auto test = convolution(row);
+    std::vector<Array> states;
+    const auto found = op.forward(test.inputs, states, {})[0];
+    const auto fresh = PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
+    CHECK(found.same_bits(fresh));
+  }
+}
+
+TEST_CASE("convolution refuses what does not fit, and says what") {
+  const struct {
+    Row row;
+    const char* reason;
+  } rows[] = {
+      {{{2, 3, 5, 5}, 2, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
+      {{{2, 3, 5, 5}, 2, {1, 1, 1, 1}}, "parameter 'kernel' has 4 values: needs 1 to 3, one for each spatial axis"},
+      {{{2, 3, 5, 5}, 2, {3, 3}, {1, 2, 3}},
+       "parameter 'stride' has 3 values, but kernel has 2: give one for each spatial axis, or one for all"},
+      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 3}, "parameter 'num_filter' is 4, which 3 groups do not divide"},
+      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 2}, "data [2, 3, 5, 5] has 3 channels, which 2 groups do not divide"},
+      {{{2, 3, 5}, 2, {3, 3}}, "data is [2, 3, 5] but a kernel of 2 values needs 4 dimensions: batch, channels, and one for each value"},
+      {{{2, 3, 5, 0}, 2, {3, 3}}, "data is [2, 3, 5, 0]: only the batch may be empty"},
+      {{{2, 3, 5, 4}, 2, {3, 3}, {}, {}, {2}},
+       "the kernel reaches over 5 elements of axis 3, but data [2, 3, 5, 4] with its padding has 4"},
+  };
+  for (const auto& row : rows)
+    CHECK(refusal("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
+  const tenon::Attributes given{{"num_filter", 2}, {"kernel", Numbers{3, 3}}};
+  CHECK(refusal("nn", "convolution", given, {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
+        "weight is [2, 4, 3, 3] but data [2, 3, 5, 5] needs [2, 3, 3, 3]");
+}
+
+TEST_CASE("convolution infers from what is known") {
+  constexpr auto u = tenon::unknown;
+  const tenon::Attributes given{{"num_filter", 6}, {"kernel", Numbers{3, 3}}, {"groups", 2}, {"pad", Numbers{1}}};
+  const struct {
+    tenon::Shape data, weight, data_after, weight_after, output;
+  } rows[] = {
+      {{u, 4, 5, 5}, {}, {u, 4, 5, 5}, {6, 2, 3, 3}, {u, 6, 5, 5}},
+      {{}, {}, {u, u, u, u}, {6, u, 3, 3}, {u, 6, u, u}},
+      {{2, u, 5, u}, {6, 4, 3, 3}, {2, 8, 5, u}, {6, 4, 3, 3}, {2, 6, 5, u}},
+  };
+  for (const auto& row : rows) {
+    const auto types =
+        PluginOperator("nn", "convolution", given).infer({{row.data, tenon::f32}, {row.weight, tenon::f32}, {{}, tenon::f32}});
+    CHECK(tenon::to_string(types.inputs[0].shape) == tenon::to_string(row.data_after));
+    CHECK(tenon::to_string(types.inputs[1].shape) == tenon::to_string(row.weight_after));
+    CHECK(tenon::to_string(types.inputs[2].shape) == "[6]");
+    CHECK(tenon::to_string(types.outputs[0].shape) == tenon::to_string(row.output));
+  }
+}

@@ -1,0 +1,299 @@
+#include "plugin_operator.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+#include <variant>
+
+namespace {
+
+struct Reason {
+  char text[1024] = {};
+  tenon_error raw{sizeof(tenon_error), TENON_ERROR_FAILED, 0, text, sizeof text};
+
+  void check(std::int32_t result) const {
+    if (result != 0) throw tenon::Error(static_cast<tenon::ErrorKind>(raw.kind), text);
+  }
+};
+
+/// Parts of `grain` on as many threads as the call says, in whatever order they come.
+void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&] {
+    for (auto begin = next.fetch_add(grain); begin < n; begin = next.fetch_add(grain)) body(context, begin, std::min(begin + grain, n));
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < call->threads; ++i) others.emplace_back(work);
+  work();
+  for (auto& thread : others) thread.join();
+}
+
+const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr};
+
+/// The attributes as they cross the boundary; points into `attributes`.
+std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes) {
+  std::vector<tenon_attribute> raw;
+  for (const auto& [name, value] : attributes) {
+    auto& to = raw.emplace_back();
+    to.name = name.c_str();
+    if (const auto* flag = std::get_if<bool>(&value.variant())) {
+      to.kind = TENON_ATTR_BOOL;
+      to.i = *flag;
+    } else if (const auto* integer = std::get_if<std::int64_t>(&value.variant())) {
+      to.kind = TENON_ATTR_INT;
+      to.i = *integer;
+    } else if (const auto* number = std::get_if<double>(&value.variant())) {
+      to.kind = TENON_ATTR_FLOAT;
+      to.f = *number;
+    } else if (const auto* text = std::get_if<std::string>(&value.variant())) {
+      to.kind = TENON_ATTR_TEXT;
+      to.text = text->c_str();
+      to.count = text->size();
+    } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant())) {
+      to.kind = TENON_ATTR_INTS;
+      to.ints = list->data();
+      to.count = list->size();
+    } else {
+      throw std::logic_error("the tests of the plugins pass no lists of doubles");
+    }
+  }
+  return raw;
+}
+
+/// A tensor as it crosses the boundary; points into the array.
+struct RawTensor {
+  std::vector<std::int64_t> shape;
+  tenon_tensor raw{};
+
+  explicit RawTensor(const Array& array) : shape(array.type().shape.begin(), array.type().shape.end()) {
+    raw.size = sizeof raw;
+    raw.dense.data = const_cast<void*>(array.memory());
+    raw.dense.device_type = TENON_CPU;
+    raw.dense.ndim = static_cast<std::int32_t>(shape.size());
+    raw.dense.shape = shape.data();
+    raw.storage = TENON_DENSE;
+    raw.dtype = static_cast<std::uint8_t>(array.type().dtype);
+  }
+};
+
+tenon_type raw_type(const tenon::TensorType& type) {
+  tenon_type raw{};
+  raw.rank = type.shape.rank();
+  for (int axis = 0; axis < type.shape.rank(); ++axis) raw.dims[axis] = type.shape[axis];
+  raw.dtype = static_cast<std::uint8_t>(type.dtype);
+  raw.present = type.dtype != tenon::unknown_dtype;
+  return raw;
+}
+
+std::vector<tenon::TensorType> read_types(const std::vector<tenon_type>& raw, tenon::DType otherwise) {
+  std::vector<tenon::TensorType> types;
+  for (const auto& type : raw)
+    types.push_back({type.rank < 0 ? tenon::Shape() : tenon::Shape(type.dims, type.rank),
+                     type.dtype == TENON_DTYPE_UNKNOWN ? otherwise : static_cast<tenon::DType>(type.dtype)});
+  return types;
+}
+
+std::vector<tenon::TensorType> types_of(const std::vector<Array>& arrays) {
+  std::vector<tenon::TensorType> types;
+  for (const auto& array : arrays) types.push_back(array.type());
+  return types;
+}
+
+}  // namespace
+
+/// The tensors of one call; empty arrays are not there.
+struct PluginOperator::Step {
+  std::vector<Array*> inputs, outputs, states, output_grads, input_grads;
+  std::vector<std::uint8_t> writes, workspace;
+};
+
+PluginOperator::PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes) : name_(name) {
+  const auto path = std::filesystem::path(TENON_TEST_PLUGINS) / ("tenon_" + plugin + ".so");
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw std::runtime_error(dlerror());
+  const auto table = [&](const std::string& symbol) -> const tenon_operator* {
+    const auto get = reinterpret_cast<tenon_get_function>(dlsym(library, symbol.c_str()));
+    return get ? get(&host) : nullptr;
+  };
+  operator_ = table(TENON_GET_SYMBOL_PREFIX + name);
+  if (!operator_) throw std::runtime_error(plugin + " has no operator " + name);
+  kernel_ = table(TENON_KERNEL_SYMBOL_PREFIX "cpu__" + name);
+  if (!kernel_) kernel_ = operator_;
+  manifest_ = OperatorManifest::of(library, name);
+  const auto raw = raw_attributes(attributes);
+  Reason failure;
+  failure.check(operator_->create(raw.data(), raw.size(), &operator_object_, &failure.raw));
+  failure.check(kernel_->create(raw.data(), raw.size(), &kernel_object_, &failure.raw));
+}
+
+PluginOperator::~PluginOperator() {
+  if (operator_object_) operator_->destroy(operator_object_);
+  if (kernel_object_) kernel_->destroy(kernel_object_);
+}
+
+PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>& inputs) const {
+  std::vector<tenon_type> in, out(manifest_.outputs, raw_type({})), states(manifest_.states, raw_type({}));
+  for (const auto& type : inputs) in.push_back(raw_type(type));
+  for (auto* group : {&out, &states})
+    for (auto& type : *group) type.present = 1;
+  Reason reason;
+  tenon_infer io{sizeof io,
+                 &reason.raw,
+                 static_cast<std::uint32_t>(in.size()),
+                 static_cast<std::uint32_t>(out.size()),
+                 static_cast<std::uint32_t>(states.size()),
+                 0,
+                 in.data(),
+                 out.data(),
+                 states.data()};
+  reason.check(operator_->infer(operator_object_, &io));
+  const auto first = inputs.front().dtype;
+  return {read_types(in, tenon::unknown_dtype), read_types(out, first), read_types(states, first)};
+}
+
+std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& inputs, int dispatch) const {
+  const auto types = infer(types_of(inputs));
+  std::vector<tenon_type> in, out, states;
+  for (const auto& type : types.inputs) in.push_back(raw_type(type));
+  for (const auto& type : types.outputs) out.push_back(raw_type(type));
+  for (const auto& type : types.states) states.push_back(raw_type(type));
+  if (!kernel_->workspace) return {};
+  Reason reason;
+  const tenon_infer io{sizeof io,
+                       &reason.raw,
+                       static_cast<std::uint32_t>(in.size()),
+                       static_cast<std::uint32_t>(out.size()),
+                       static_cast<std::uint32_t>(states.size()),
+                       0,
+                       in.data(),
+                       out.data(),
+                       states.data()};
+  std::uint64_t bytes = 0;
+  reason.check(kernel_->workspace(kernel_object_, &io, dispatch, &bytes));
+  return std::vector<std::uint8_t>(bytes);
+}
+
+void PluginOperator::run(Step& step, int dispatch, Mode mode) {
+  std::vector<std::vector<RawTensor>> tensors;
+  std::vector<std::vector<tenon_tensor*>> pointers;
+  for (const auto* arrays : {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads}) {
+    auto& raw = tensors.emplace_back();
+    auto& to = pointers.emplace_back();
+    raw.reserve(arrays->size());
+    for (const auto* array : *arrays) to.push_back(array && *array ? &raw.emplace_back(*array).raw : nullptr);
+  }
+  Reason reason;
+  tenon_call call{};
+  call.size = sizeof call;
+  call.host = &host;
+  call.error = &reason.raw;
+  call.input_count = static_cast<std::uint32_t>(step.inputs.size());
+  call.output_count = static_cast<std::uint32_t>(step.outputs.size());
+  call.state_count = static_cast<std::uint32_t>(step.states.size());
+  call.flags = mode.training ? TENON_CALL_TRAINING : 0;
+  call.inputs = pointers[0].data();
+  call.outputs = pointers[1].data();
+  call.states = pointers[2].data();
+  call.output_grads = pointers[3].data();
+  call.input_grads = pointers[4].data();
+  call.writes = step.writes.data();
+  call.workspace = step.workspace.data();
+  call.workspace_size = step.workspace.size();
+  call.threads = mode.threads;
+  call.dispatch = dispatch;
+  const auto function = dispatch == TENON_FORWARD ? kernel_->forward : kernel_->backward;
+  if (!function) throw std::runtime_error(name_ + " has no kernel");
+  reason.check(function(kernel_object_, &call));
+  for (const auto* arrays : {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads})
+    for (const auto* array : *arrays)
+      if (array && *array && !array->margins_untouched()) throw std::runtime_error(name_ + " writes outside of a tensor");
+}
+
+std::vector<Array> PluginOperator::make_states(const std::vector<Array>& inputs) const {
+  std::vector<Array> states;
+  for (const auto& type : infer(types_of(inputs)).states) states.emplace_back(type.dtype, zeros(type.shape));
+  return states;
+}
+
+namespace {
+
+/// Arrays that may be written through the pointers, though the test sees them as const.
+std::vector<Array*> pointers_to(std::vector<Array>& arrays) {
+  std::vector<Array*> pointers;
+  for (auto& array : arrays) pointers.push_back(&array);
+  return pointers;
+}
+
+void require_unchanged(const std::vector<Array>& before, const std::vector<Array>& after) {
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (!before[i].same_bits(after[i])) throw std::runtime_error("input " + std::to_string(i) + " was changed");
+}
+
+}  // namespace
+
+std::vector<Array> PluginOperator::forward(const std::vector<Array>& inputs, std::vector<Array>& states, Mode mode,
+                                           const std::vector<Array>& add_to) {
+  auto outputs = add_to;
+  if (outputs.empty())
+    for (const auto& type : infer(types_of(inputs)).outputs) outputs.emplace_back(type.dtype, type.shape);
+  auto read = inputs;
+  Step step{pointers_to(read), pointers_to(outputs), pointers_to(states), {}, {}, {}, workspace(inputs, TENON_FORWARD)};
+  step.writes.assign(outputs.size(), add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
+  run(step, TENON_FORWARD, mode);
+  require_unchanged(inputs, read);
+  return outputs;
+}
+
+std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states,
+                                                    Mode mode) {
+  std::vector<Array> outputs;
+  for (const auto& type : infer(types_of(inputs)).outputs) outputs.emplace_back(type.dtype, type.shape);
+  auto read = inputs;
+  Step step{pointers_to(read), pointers_to(outputs), pointers_to(states), {}, {}, {}, workspace(inputs, TENON_FORWARD)};
+  step.outputs[0] = step.inputs[shared];
+  step.writes.assign(outputs.size(), TENON_WRITE_TO);
+  step.writes[0] = TENON_WRITE_IN_PLACE;
+  run(step, TENON_FORWARD, mode);
+  outputs[0] = read[shared];
+  return outputs;
+}
+
+std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
+                                            const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to) {
+  return run_backward(inputs, outputs, output_grad, wanted, mode, add_to, -1);
+}
+
+std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                                                     const Array& output_grad, const std::vector<bool>& wanted, Mode mode) {
+  return run_backward(inputs, outputs, output_grad, wanted, mode, {}, manifest_.backward_in_place);
+}
+
+/// shared: the input whose gradient lies in the memory of the output's; -1: none.
+std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                                                const Array& output_grad, const std::vector<bool>& wanted, Mode mode,
+                                                const std::vector<Array>& add_to, int shared) {
+  auto read_inputs = inputs, read_outputs = outputs;
+  std::vector<Array> output_grads(outputs.size()), input_grads(inputs.size());
+  output_grads[0] = output_grad;
+  Step step{pointers_to(read_inputs),         pointers_to(read_outputs), {}, pointers_to(output_grads), pointers_to(input_grads), {},
+            workspace(inputs, TENON_BACKWARD)};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!manifest_.reads_input[i]) step.inputs[i] = nullptr;
+    if (wanted[i]) input_grads[i] = add_to.empty() ? Array(inputs[i].type().dtype, inputs[i].type().shape) : add_to[i];
+    step.writes.push_back(!wanted[i] ? TENON_WRITE_NONE : add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!manifest_.reads_output[i]) step.outputs[i] = nullptr;
+  const auto place = static_cast<std::size_t>(shared);
+  if (shared >= 0 && wanted[place]) {
+    step.input_grads[place] = step.output_grads[0];
+    step.writes[place] = TENON_WRITE_IN_PLACE;
+  }
+  run(step, TENON_BACKWARD, mode);
+  require_unchanged(inputs, read_inputs);
+  if (shared >= 0 && wanted[place]) input_grads[place] = output_grads[0];
+  return input_grads;
+}

@@ -1,0 +1,65 @@
+// Runs one operator of a bundled plugin through the C boundary alone: any number of threads, every write mode, forward and backward.
+#pragma once
+#include <tenon/abi.h>
+
+#include <string>
+#include <tenon/attribute_map.hpp>
+#include <vector>
+
+#include "array.hpp"
+#include "operator_manifest.hpp"
+
+class PluginOperator {
+ public:
+  /// How a kernel is called.
+  struct Mode {
+    bool training = false;
+    int threads = 1;
+  };
+  struct Types {
+    std::vector<tenon::TensorType> inputs, outputs, states;
+  };
+
+  /// Loads the bundled plugin and makes an object. Throws tenon::Error with the operator's reason.
+  PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes);
+  ~PluginOperator();
+  PluginOperator(const PluginOperator&) = delete;
+  PluginOperator& operator=(const PluginOperator&) = delete;
+
+  /// An input without a dtype is not connected; an empty array has none. Throws tenon::Error with the operator's reason.
+  Types infer(const std::vector<tenon::TensorType>& inputs) const;
+
+  /// Outputs are added to where `add_to` has them. Throws tenon::Error with the kernel's reason.
+  std::vector<Array> forward(const std::vector<Array>& inputs, std::vector<Array>& states, Mode mode,
+                             const std::vector<Array>& add_to = {});
+  /// Output number 0 in the memory of input number `shared`.
+  std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states, Mode mode);
+
+  /// Gradients of the inputs that `wanted` marks; the others come back empty. The hidden outputs have no gradient.
+  std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
+                              const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to = {});
+
+  /// The gradient of the input that may have it in the memory of the output's gradient.
+  std::vector<Array> backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
+                                       const std::vector<bool>& wanted, Mode mode);
+
+  std::vector<Array> make_states(const std::vector<Array>& inputs) const;
+
+  bool accumulates() const { return manifest_.accumulates; }
+  /// Number of the input whose memory output 0 may use, and of the one whose gradient may use that of output 0's; -1: none.
+  int forward_in_place_input() const { return manifest_.forward_in_place; }
+  int backward_in_place_input() const { return manifest_.backward_in_place; }
+
+ private:
+  struct Step;
+  std::vector<Array> run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
+                                  const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to, int shared);
+  void run(Step& step, int dispatch, Mode mode);
+  std::vector<std::uint8_t> workspace(const std::vector<Array>& inputs, int dispatch) const;
+
+  std::string name_;
+  OperatorManifest manifest_;
+  const tenon_operator* operator_ = nullptr;  // infers
+  const tenon_operator* kernel_ = nullptr;    // computes; often the same
+  void *operator_object_ = nullptr, *kernel_object_ = nullptr;
+};

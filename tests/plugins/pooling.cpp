@@ -1,0 +1,121 @@
+// The poolings against their definitions, written as loops.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "check.hpp"
+#include "sliding_window.hpp"
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+enum class Kind { max, average, average_of_data };
+
+/// What one window amounts to. `inside`: its elements that are not padding; size: all of them.
+double gather(Kind kind, const std::vector<double>& inside, double size) {
+  if (kind == Kind::max) return *std::max_element(inside.begin(), inside.end());
+  double sum = 0;
+  for (const auto value : inside) sum += value;
+  return sum / (kind == Kind::average ? size : static_cast<double>(inside.size()));
+}
+
+Doubles pool(const Doubles& data, const Sliding& window, Kind kind) {
+  auto output = zeros(window.output(data.shape, data.dim(1)));
+  const auto in = channel_size(data.shape), out = channel_size(output.shape);
+  for (std::int64_t channel = 0; channel < data.dim(0) * data.dim(1); ++channel) {
+    std::map<std::int64_t, std::vector<double>> inside;
+    std::map<std::int64_t, double> size;
+    window.for_each(data.shape, [&](std::int64_t place, std::int64_t, std::int64_t at) {
+      size[place] += 1;
+      if (at >= 0) inside[place].push_back(data[channel * in + at]);
+    });
+    for (const auto& [place, values] : inside) output[channel * out + place] = gather(kind, values, size[place]);
+  }
+  return output;
+}
+
+/// Different numbers in mixed order, so that every window has one largest element.
+Doubles shuffled(const tenon::Shape& shape) {
+  auto data = zeros(shape);
+  for (std::int64_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) / 64 - 3;
+  std::shuffle(data.values.begin(), data.values.end(), std::mt19937(5));
+  return data;
+}
+
+struct Row {
+  tenon::Shape data;
+  Numbers kernel, stride = {}, pad = {};
+};
+
+Numbers for_each_axis(const Numbers& given, const Numbers& otherwise) {
+  if (given.empty()) return otherwise;
+  return given.size() == otherwise.size() ? given : Numbers(otherwise.size(), given[0]);
+}
+
+Case pooling(const Row& row, Kind kind) {
+  const auto axes = row.kernel.size();
+  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel), for_each_axis(row.pad, Numbers(axes, 0)), Numbers(axes, 1)};
+  Case test{tenon::to_string(row.data), "nn", kind == Kind::max ? "max_pool" : "avg_pool", {}, {}, {}, {0}, 1e-5};
+  test.attributes = {{"kernel", row.kernel}, {"stride", row.stride}, {"pad", row.pad}};
+  if (kind == Kind::average_of_data) test.attributes.set("count_include_pad", false);
+  test.inputs = {Array(tenon::f32, shuffled(row.data))};
+  test.oracle = [=](const std::vector<Doubles>& in) { return std::vector{pool(in[0], window, kind)}; };
+  return test;
+}
+
+Case global_pooling(const tenon::Shape& data, Kind kind) {
+  Numbers sizes(data.begin() + 2, data.end());
+  auto test = pooling({data, sizes, Numbers(sizes.size(), 1)}, kind);
+  test.op = kind == Kind::max ? "global_max_pool" : "global_avg_pool";
+  test.attributes = {};
+  return test;
+}
+
+}  // namespace
+
+TEST_CASE("max_pool and avg_pool are their definitions, and their gradients the oracle's") {
+  const Row rows[] = {
+      {{2, 3, 6, 8}, {2, 2}},
+      {{1, 1, 1, 1}, {1, 1}},
+      {{2, 3, 7, 5}, {3, 2}, {2, 1}},
+      {{2, 3, 7, 5}, {3, 3}, {1}, {1}},
+      {{2, 17, 7, 9}, {3, 3}, {2}, {1, 2}},  // more channels than one vector holds
+      {{3, 2, 5, 5}, {2, 2}, {3}},           // elements that no window sees
+      {{2, 3, 9}, {4}, {3}, {2}},
+      {{2, 2, 4, 5, 6}, {2, 3, 2}, {1, 2, 2}, {1, 0, 1}},
+      {{1, 1, 20, 20}, {17, 17}, {1}, {8}},  // more places in a window than one byte counts
+      {{37, 2, 4, 4}, {2, 2}},               // chunks of 3 samples, and a last one of 1
+      {{0, 3, 4, 4}, {2, 2}},
+  };
+  for (const auto& row : rows)
+    for (const auto kind : {Kind::max, Kind::average, Kind::average_of_data}) check(pooling(row, kind));
+}
+
+TEST_CASE("global poolings are their definitions, and their gradients the oracle's") {
+  for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 7}, {1, 1, 1, 1}, {2, 17, 9}, {20, 2, 3, 4, 5}, {2, 2, 31, 33}, {0, 3, 4, 4}})
+    for (const auto kind : {Kind::max, Kind::average}) check(global_pooling(data, kind));
+}
+
+TEST_CASE("poolings refuse what does not fit, and say what") {
+  const struct {
+    Row row;
+    const char* reason;
+  } rows[] = {
+      {{{2, 3, 5, 5}, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
+      {{{2, 3, 5, 5}, {2, 2}, {1, 1, 1}},
+       "parameter 'stride' has 3 values, but kernel has 2: give one for each spatial axis, or one for all"},
+      {{{2, 3, 5, 5}, {2, 3}, {}, {1, 3}}, "parameter 'pad' is 3 where kernel is 3: needs less, or a window may hold nothing"},
+      {{{2, 3, 5}, {2, 2}}, "data is [2, 3, 5] but a kernel of 2 values needs 4 dimensions: batch, channels, and one for each value"},
+      {{{2, 3, 5, 3}, {4, 4}}, "the kernel reaches over 4 elements of axis 3, but data [2, 3, 5, 3] with its padding has 3"},
+      {{{2, 0, 5, 5}, {4, 4}}, "data is [2, 0, 5, 5]: only the batch may be empty"},
+  };
+  for (const auto& row : rows)
+    for (const char* op : {"max_pool", "avg_pool"})
+      CHECK(refusal("nn", op, {{"kernel", row.row.kernel}, {"stride", row.row.stride}, {"pad", row.row.pad}},
+                    {{row.row.data, tenon::f32}}) == row.reason);
+  CHECK(refusal("nn", "global_max_pool", {}, {{{2, 3}, tenon::f32}}) == "data is [2, 3] but needs batch, channels and 1 to 3 spatial axes");
+  CHECK(refusal("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) == "data is [2, 3, 0]: only the batch may be empty");
+}
