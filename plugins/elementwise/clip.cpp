@@ -1,0 +1,38 @@
+#include <tenon/elementwise.hpp>
+
+#include "saturate.hpp"
+
+struct Clip : tenon::Elementwise {
+  double low = 0, high = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x limited to the range from low to high, element by element; nan stays nan");
+    op.types(tenon::numeric);
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+    op.param("low", &Clip::low, "smallest result; for integer x it is rounded towards zero").required();
+    op.param("high", &Clip::high, "largest result; for integer x it is rounded towards zero").required();
+  }
+
+  void configure() {
+    if (!(low <= high))
+      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, ", but low must not be above high");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    const T lowest = bound<T>(low), highest = bound<T>(high);
+    return where(x < lowest, lowest, where(x > highest, highest, x));
+  }
+
+ private:
+  template <class T>
+  TENON_FN static T bound(double value) {
+    if constexpr (std::is_integral_v<T>) {
+      return saturate<T>(value);
+    } else {
+      return T(value);
+    }
+  }
+};
+TENON_OPERATOR(clip, Clip)

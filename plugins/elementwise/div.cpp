@@ -1,0 +1,22 @@
+#include <tenon/elementwise.hpp>
+#include <type_traits>
+
+struct Div : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left / right, element by element; integers give float64");
+    op.types(tenon::numeric);
+    op.input("left", "dividend");
+    op.input("right", "divisor");
+    op.output("output", "the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN auto operator()(T left, T right) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<double>(left) / static_cast<double>(right);
+    } else {
+      return left / right;
+    }
+  }
+};
+TENON_OPERATOR(div, Div)

@@ -1,0 +1,15 @@
+#include <tenon/elementwise.hpp>
+
+struct Erf : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("the error function of x, element by element");
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return erf(x);
+  }
+};
+TENON_OPERATOR(erf, Erf)

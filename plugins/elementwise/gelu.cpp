@@ -1,0 +1,15 @@
+#include <tenon/elementwise.hpp>
+
+struct Gelu : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("x times the probability that a standard normal number is below x: x * (1 + erf(x / sqrt(2))) / 2");
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return T(0.5) * x * (T(1) + erf(T(0.70710678118654752) * x));
+  }
+};
+TENON_OPERATOR(gelu, Gelu)

@@ -1,0 +1,23 @@
+#include <tenon/elementwise.hpp>
+
+struct LeakyRelu : tenon::Elementwise {
+  double slope = 0.01;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x where x is above 0, else slope * x");
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+    op.param("slope", &LeakyRelu::slope, "factor of negative x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return where(x < T(0), T(slope) * x, x);
+  }
+
+  template <class T>
+  TENON_FN T gradient(T dy, tenon::InputOf<T> x) const {
+    return where(T(x) > T(0), dy, T(slope) * dy);
+  }
+};
+TENON_OPERATOR(leaky_relu, LeakyRelu)

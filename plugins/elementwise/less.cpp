@@ -1,0 +1,17 @@
+#include <tenon/elementwise.hpp>
+
+struct Less : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("whether left is below right, element by element");
+    op.types(tenon::any_type);
+    op.input("left", "first operand");
+    op.input("right", "second operand");
+    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN bool operator()(T left, T right) const {
+    return left < right;
+  }
+};
+TENON_OPERATOR(less, Less)

@@ -1,0 +1,18 @@
+#include <tenon/elementwise.hpp>
+
+#include "wrapping.hpp"
+
+struct Neg : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("-x, element by element; integers wrap around");
+    op.types(tenon::numeric);
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return wrapping(T(0), x, [](auto zero, auto v) { return zero - v; });
+  }
+};
+TENON_OPERATOR(neg, Neg)

@@ -1,0 +1,17 @@
+#include <tenon/elementwise.hpp>
+
+struct Pow : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("base to the power exponent, element by element; integers wrap around and give 0 for a fraction");
+    op.types(tenon::numeric);
+    op.input("base", "any numbers; nan follows from a negative one with a fractional exponent");
+    op.input("exponent", "any numbers");
+    op.output("output", "the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T base, T exponent) const {
+    return pow(base, exponent);
+  }
+};
+TENON_OPERATOR(pow, Pow)

@@ -1,0 +1,20 @@
+#include <tenon/elementwise.hpp>
+
+struct Relu : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("x where x is above 0, else 0; nan stays nan");
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return where(x < T(0), T(0), x);
+  }
+
+  template <class T>
+  TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const {
+    return where(T(y) > T(0), dy, T(0));
+  }
+};
+TENON_OPERATOR(relu, Relu)

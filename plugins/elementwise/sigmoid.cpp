@@ -1,0 +1,21 @@
+#include <tenon/elementwise.hpp>
+
+struct Sigmoid : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("1 / (1 + exp(-x)), element by element");
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return T(1) / (T(1) + exp(-x));
+  }
+
+  template <class T>
+  TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const {
+    const T v = y;
+    return dy * v * (T(1) - v);
+  }
+};
+TENON_OPERATOR(sigmoid, Sigmoid)

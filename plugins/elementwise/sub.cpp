@@ -1,0 +1,19 @@
+#include <tenon/elementwise.hpp>
+
+#include "wrapping.hpp"
+
+struct Sub : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left - right, element by element; integers wrap around");
+    op.types(tenon::numeric);
+    op.input("left", "minuend");
+    op.input("right", "subtrahend");
+    op.output("output", "the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T left, T right) const {
+    return wrapping(left, right, [](auto l, auto r) { return l - r; });
+  }
+};
+TENON_OPERATOR(sub, Sub)

@@ -1,0 +1,18 @@
+#include <tenon/elementwise.hpp>
+
+struct Where : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("yes where condition is true, else no, element by element");
+    op.types(tenon::any_type);
+    op.input("condition", "true or false").types({tenon::boolean});
+    op.input("yes", "values where condition is true");
+    op.input("no", "values where condition is false");
+    op.output("output", "the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T condition, T yes, T no) const {
+    return where(condition != T(0), yes, no);
+  }
+};
+TENON_OPERATOR(where, Where)

@@ -1,0 +1,65 @@
+// What uniform and normal share: their shape and dtype, and the bits of wide numbers.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <tenon/operator.hpp>
+#include <type_traits>
+
+/// What a T computes in.
+template <class T>
+using Plain = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+struct Draw : tenon::Operator {
+  tenon::Ints shape;
+  tenon::DType dtype = tenon::DType::f32;
+
+  void infer(tenon::Infer& io) const {
+    if (shape.size() > tenon::max_rank) io.param_error("shape", "has ", shape.size(), " dimensions, but tensors have at most 8");
+    std::int64_t product = 1;
+    for (const auto dim : shape) {
+      if (dim < 0) io.param_error("shape", "has the size ", dim);
+      if (dim > 0 && __builtin_mul_overflow(product, dim, &product)) io.param_error("shape", "has more elements than 64 bits can count");
+    }
+    io.set_output(0, tenon::Shape(shape.begin(), static_cast<int>(shape.size())), dtype);
+  }
+
+ protected:
+  static constexpr void describe_draw(auto& op) {
+    op.types(tenon::floating);
+    op.output("output", "independent numbers; the same seed gives the same ones");
+    op.param("shape", &Draw::shape, "shape of the output").required();
+    op.param("dtype", &Draw::dtype, "dtype of the output")
+        .one_of({{"float16", tenon::DType::f16},
+                 {"bfloat16", tenon::DType::bf16},
+                 {"float32", tenon::DType::f32},
+                 {"float64", tenon::DType::f64}});
+    op.uses_random();
+  }
+
+  static double largest(tenon::DType dtype) {
+    if (dtype == tenon::f16) return 65504;
+    if (dtype == tenon::bf16) return 0x1.fep127;
+    return dtype == tenon::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  }
+
+  /// In [0, 1): 53 bits, from two words.
+  static double uniform53(const std::uint32_t* words) {
+    const auto high = std::uint64_t{words[0]} >> 5, low = std::uint64_t{words[1]} >> 6;
+    return static_cast<double>(high << 26 | low) * 0x1p-53;
+  }
+
+  /// Fills the output: make(words, numbers) turns each block of four random words into `per_block` numbers.
+  template <int per_block, class T, class Make>
+  static void fill(const tenon::Call& call, Make make) {
+    const auto output = call.output<T>(0);
+    const auto random = call.random();
+    call.parallel_for((output.size() + per_block - 1) / per_block, 1024, [&](std::int64_t begin, std::int64_t end) {
+      for (auto b = begin; b < end; ++b) {
+        T numbers[per_block];
+        make(random.block(static_cast<std::uint64_t>(b)).words, numbers);
+        std::copy_n(numbers, std::min<std::int64_t>(per_block, output.size() - b * per_block), output.data() + b * per_block);
+      }
+    });
+  }
+};

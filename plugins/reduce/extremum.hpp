@@ -1,0 +1,57 @@
+// What max and min share: one of them for each Rule.
+#pragma once
+#include "axes.hpp"
+#include "rules.hpp"
+
+template <template <class> class Rule>
+struct Extremum : Reduction {
+  void infer(tenon::Infer& io) const {
+    infer_reduction(io, io.input(0).dtype);
+    require_elements(io);
+  }
+
+  std::size_t workspace(const tenon::Infer& io) const {
+    const auto x = io.input(0).shape;
+    return reduce_workspace(x, reduced(x.rank()));
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() { run<Rule<Plain<T>>, T, T>(call, [](Plain<T> folded) { return folded; }); });
+  }
+
+  /// dy goes to the chosen element; where several are equal, each gets the same part.
+  void backward(const tenon::Call& call) const {
+    const auto type = call.input_type(0);
+    if (type.shape.size() == 0) return;
+    tenon::visit<tenon::floating>(type.dtype,
+                                  [&]<class T>() { share(call, call.input<T>(0), call.input_grad<T>(0), reduced(type.shape.rank())); });
+  }
+
+ private:
+  template <class T>
+  static void share(const tenon::Call& call, tenon::View<const T> x, tenon::View<T> dx, unsigned reduced) {
+    const auto y = call.output_value<T>(0), dy = call.output_grad<T>(0);
+    const Strips strips(x.shape(), reduced);
+    const bool inner = strips.inner_reduced();
+    const auto grain = std::max<std::int64_t>(1, (1 << 14) * strips.units() / x.size());
+    call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto u = begin; u < end; ++u) {
+        const auto unit = strips.unit(u);
+        std::int64_t ties[Strips::tile] = {};
+        const auto each = [&](auto&& visit_element) {
+          for (std::int64_t s = 0; s < strips.steps(); ++s) {
+            const auto step = strips.step(s);
+            const auto length = inner ? step.length : unit.width;
+            for (std::int64_t e = 0; e < length; ++e) visit_element(unit.x + step.x + e, inner ? 0 : e);
+          }
+        };
+        const auto chosen = [&](std::int64_t i, std::int64_t r) { return Plain<T>(x.data()[i]) == Plain<T>(y.data()[unit.y + r]); };
+        each([&](std::int64_t i, std::int64_t r) { ties[r] += chosen(i, r); });
+        each([&](std::int64_t i, std::int64_t r) {
+          const auto part = chosen(i, r) ? Plain<T>(dy.data()[unit.y + r]) / Plain<T>(ties[r]) : Plain<T>(0);
+          dx.data()[i] = static_cast<T>(part);
+        });
+      }
+    });
+  }
+};

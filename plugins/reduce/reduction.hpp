@@ -1,0 +1,141 @@
+// The kernel of sum, mean, max and min. Rule says how two results become one:
+//   using Acc = ...;  static Acc identity();  static Acc merge(Acc, Acc);
+// Strips are folded in lanes, and the strips' results pairwise, so rounding errors grow with the logarithm of the count.
+// The order depends on the shape alone: the same bits on any number of threads.
+#pragma once
+#include "strips.hpp"
+
+/// Loops of this fixed length over local arrays are what compilers turn into vector code also with -O2.
+constexpr int lanes = 16;
+
+template <class Rule, class T>
+typename Rule::Acc fold_strip(const T* x, std::int64_t length) {
+  using Acc = typename Rule::Acc;
+  std::int64_t i = 0;
+  if (length < lanes) {
+    Acc result = Rule::identity();
+    for (; i < length; ++i) result = Rule::merge(result, static_cast<Acc>(x[i]));
+    return result;
+  }
+  Acc lane[lanes];
+  std::fill_n(lane, lanes, Rule::identity());
+  for (; i + lanes <= length; i += lanes)
+    for (int l = 0; l < lanes; ++l) lane[l] = Rule::merge(lane[l], static_cast<Acc>(x[i + l]));
+  for (int l = 0; i < length; ++i, ++l) lane[l] = Rule::merge(lane[l], static_cast<Acc>(x[i]));
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) lane[l] = Rule::merge(lane[l], lane[l + half]);
+  return lane[0];
+}
+
+template <class Rule, class T>
+class Fold {
+ public:
+  using Acc = typename Rule::Acc;
+  explicit Fold(const Strips& strips) : strips_(strips) {}
+
+  /// Steps from `begin` to `end` of one result.
+  Acc strips(const T* x, std::int64_t begin, std::int64_t end) const {
+    // a leaf takes one full strip, or as many short ones as have its size together
+    const auto length = strips_.steps() > 0 ? strips_.step(0).length : 1;
+    if (end - begin > std::max<std::int64_t>(1, Strips::block / length)) {
+      const auto middle = begin + (end - begin) / 2;
+      return Rule::merge(strips(x, begin, middle), strips(x, middle, end));
+    }
+    Acc result = Rule::identity();
+    for (auto s = begin; s < end; ++s) {
+      const auto step = strips_.step(s);
+      result = Rule::merge(result, fold_strip<Rule>(x + step.x, step.length));
+    }
+    return result;
+  }
+
+  /// Steps from `begin` to `end` of `width` results side by side.
+  void rows(const T* x, std::int64_t width, std::int64_t begin, std::int64_t end, Acc* results) const {
+    constexpr std::int64_t leaf = 64;
+    if (end - begin > leaf) {
+      const auto middle = begin + (end - begin) / 2;
+      rows(x, width, begin, middle, results);
+      Acc right[Strips::tile];
+      rows(x, width, middle, end, right);
+      for (std::int64_t i = 0; i < width; ++i) results[i] = Rule::merge(results[i], right[i]);
+      return;
+    }
+    Acc tile[Strips::tile];
+    std::fill_n(tile, width, Rule::identity());
+    for (auto s = begin; s < end; ++s) {
+      const T* row = x + strips_.step(s).x;
+      std::int64_t i = 0;
+      for (; i + lanes <= width; i += lanes)
+        for (int l = 0; l < lanes; ++l) tile[i + l] = Rule::merge(tile[i + l], static_cast<Acc>(row[i + l]));
+      for (; i < width; ++i) tile[i] = Rule::merge(tile[i], static_cast<Acc>(row[i]));
+    }
+    std::copy_n(tile, width, results);
+  }
+
+ private:
+  const Strips& strips_;
+};
+
+/// How many parts each unit is cut into: one, except where too few units are there to keep threads busy.
+inline std::int64_t parts_of(const Strips& strips, std::int64_t elements) {
+  constexpr std::int64_t enough_units = 16, most_parts = 64, elements_of_part = 1 << 16;
+  if (strips.units() >= enough_units) return 1;
+  return std::clamp<std::int64_t>(elements / elements_of_part, 1, std::min(most_parts, strips.steps()));
+}
+
+/// Pairwise, as everything else.
+template <class Rule>
+typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t count, std::int64_t stride) {
+  if (count == 1) return *part;
+  const auto half = count / 2;
+  return Rule::merge(merge_parts<Rule>(part, half, stride), merge_parts<Rule>(part + half * stride, count - half, stride));
+}
+
+/// Bytes of scratch that reduce() can use.
+inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced) {
+  if (!x.known() || x.size() == 0) return 0;
+  const Strips strips(x, reduced);
+  const auto parts = parts_of(strips, x.size());
+  return parts == 1 ? 0 : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * sizeof(double);
+}
+
+/// y = finish(x folded over the reduced axes), or y + that where `add`. Without scratch each result is made by one thread.
+template <class Rule, class T, class Out, class Finish>
+void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y, unsigned reduced, bool add, typename Rule::Acc* scratch,
+            Finish finish) {
+  using Acc = typename Rule::Acc;
+  const auto put = [&](std::int64_t i, Acc folded) {
+    const Acc value = finish(folded);
+    y.data()[i] = static_cast<Out>(add ? static_cast<Acc>(y.data()[i]) + value : value);
+  };
+  if (x.size() == 0) {
+    for (std::int64_t i = 0; i < y.size(); ++i) put(i, Rule::identity());
+    return;
+  }
+
+  const Strips strips(x.shape(), reduced);
+  const Fold<Rule, T> fold(strips);
+  const auto fold_part = [&](std::int64_t u, std::int64_t begin, std::int64_t end, Acc* to) {
+    const auto unit = strips.unit(u);
+    if (strips.inner_reduced())
+      *to = fold.strips(x.data() + unit.x, begin, end);
+    else
+      fold.rows(x.data() + unit.x, unit.width, begin, end, to);
+  };
+  const auto steps = strips.steps(), parts = scratch ? parts_of(strips, x.size()) : 1, widest = strips.widest();
+  const auto grain = std::max<std::int64_t>(1, (1 << 15) * strips.units() * parts / x.size());
+  call.parallel_for(strips.units() * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = begin; i < end; ++i) {
+      const auto u = i / parts, part = i % parts;
+      Acc results[Strips::tile];
+      Acc* to = parts > 1 ? scratch + i * widest : results;
+      fold_part(u, steps * part / parts, steps * (part + 1) / parts, to);
+      const auto unit = strips.unit(u);
+      for (std::int64_t r = 0; parts == 1 && r < unit.width; ++r) put(unit.y + r, to[r]);
+    }
+  });
+  for (std::int64_t u = 0; parts > 1 && u < strips.units(); ++u) {
+    const auto unit = strips.unit(u);
+    for (std::int64_t r = 0; r < unit.width; ++r) put(unit.y + r, merge_parts<Rule>(scratch + u * parts * widest + r, parts, widest));
+  }
+}

@@ -1,0 +1,47 @@
+// How two results become one, and in which type.
+#pragma once
+#include <limits>
+#include <tenon/operator.hpp>
+#include <type_traits>
+
+template <class T>
+constexpr bool is_half = std::is_same_v<T, tenon::half> || std::is_same_v<T, tenon::bfloat16>;
+template <class T>
+constexpr bool is_floating = std::is_floating_point_v<T> || is_half<T>;
+
+/// What elements are compared in: themselves; halves as float.
+template <class T>
+using Plain = std::conditional_t<is_half<T>, float, T>;
+
+/// What elements are added in: integers without a sign, so that they wrap around as int64.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Plain<T>>;
+
+template <class A>
+struct Plus {
+  using Acc = A;
+  static Acc identity() { return 0; }
+  static Acc merge(Acc l, Acc r) { return l + r; }
+};
+
+/// The larger one; nan where either is nan.
+template <class A>
+struct Larger {
+  using Acc = A;
+  static Acc identity() {
+    using Limits = std::numeric_limits<A>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+  static Acc merge(Acc l, Acc r) { return ((r > l) | (r != r)) ? r : l; }
+};
+
+/// The smaller one; nan where either is nan.
+template <class A>
+struct Smaller {
+  using Acc = A;
+  static Acc identity() {
+    using Limits = std::numeric_limits<A>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  static Acc merge(Acc l, Acc r) { return ((r < l) | (r != r)) ? r : l; }
+};

@@ -1,0 +1,39 @@
+// Checks of parameters that name axes or sizes; what they refuse is told with the parameter's name.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <tenon/operator.hpp>
+
+/// An axis as 0 to rank - 1.
+inline int axis_of(const tenon::Infer& io, std::int64_t axis, int rank, const char* param = "axis") {
+  if (axis < -rank || axis >= rank) io.param_error(param, "names axis ", axis, ", which is out of range for ", rank, " dimensions");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+/// The same for an axis that infer has checked.
+inline int axis_of(std::int64_t axis, int rank) {
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+/// A bit for each of the axes.
+inline unsigned axes_of(const tenon::Infer& io, const tenon::Ints& axes, int rank, const char* param = "axis") {
+  unsigned mask = 0;
+  for (const auto axis : axes) {
+    const auto bit = 1u << axis_of(io, axis, rank, param);
+    if (mask & bit) io.param_error(param, "names axis ", axis, " twice");
+    mask |= bit;
+  }
+  return mask;
+}
+
+/// The shape in a parameter; -1 is an unknown size.
+inline tenon::Shape shape_of(const tenon::Infer& io, const tenon::Ints& dims) {
+  if (dims.size() > tenon::max_rank)
+    io.param_error("shape", "has ", dims.size(), " dimensions, but tensors have at most ", tenon::max_rank);
+  std::int64_t product = 1;
+  for (const auto dim : dims) {
+    if (dim < tenon::unknown) io.param_error("shape", "has the size ", dim);
+    if (dim > 0 && __builtin_mul_overflow(product, dim, &product)) io.param_error("shape", "has more elements than 64 bits can count");
+  }
+  return tenon::Shape(dims.begin(), static_cast<int>(dims.size()));
+}

@@ -1,0 +1,32 @@
+// What concat and split share: a whole whose parts stand one after another along an axis.
+#pragma once
+#include "box_copy.hpp"
+#include "dims.hpp"
+
+inline tenon::Shape with_size(tenon::Shape shape, int axis, std::int64_t size) {
+  shape.set(axis, size);
+  return shape;
+}
+
+/// Copies between a part and its place in the whole, `start` elements along the axis after the whole's beginning.
+class Part {
+ public:
+  Part(const tenon::Shape& whole, const tenon::Shape& part, int axis, std::int64_t start, tenon::DType dtype)
+      : part_(part), in_whole_(row_major(whole)), in_part_(row_major(part)), element_size_(tenon::size_of(dtype)) {
+    offset_ = start * in_whole_[axis] * static_cast<std::int64_t>(element_size_);
+  }
+
+  void put(const tenon::Call& call, const std::byte* part, std::byte* whole) const {
+    BoxCopy(part_, in_part_, in_whole_, element_size_)(call, part, whole + offset_);
+  }
+
+  void take(const tenon::Call& call, const std::byte* whole, std::byte* part) const {
+    BoxCopy(part_, in_whole_, in_part_, element_size_)(call, whole + offset_, part);
+  }
+
+ private:
+  tenon::Shape part_;
+  Strides in_whole_, in_part_;
+  std::size_t element_size_;
+  std::int64_t offset_;
+};
