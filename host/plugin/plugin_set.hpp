@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tenon/catalog.hpp>
 #include <vector>
@@ -18,6 +19,7 @@ struct LoadedOperator {
   const tenon_operator* table = nullptr;  ///< create, infer, gradient ...
   const tenon_operator* cpu = nullptr;    ///< forward ... on the CPU: table itself, or a TENON_KERNEL's; null where there is none
   const tenon_operator* cuda = nullptr;
+  std::string kernel_trouble;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
 };
 
 struct PluginOptions {
@@ -25,17 +27,23 @@ struct PluginOptions {
   bool trust_writable = false;
   bool probe = true;  ///< first load of an unknown file happens in a child process
   int probe_timeout_ms = 10000;
+  std::filesystem::path probe_program;  ///< tenon-probe; empty: the one beside the host's library
+  bool cuda = true;                     ///< load CUDA kernels too; without a device they only cost time
 };
 
-/// Threads: scan and add from one thread; load from any.
+/// Threads: scan and add from one thread, while nothing is loaded; load from any.
 class PluginSet {
  public:
-  explicit PluginSet(PluginOptions options, const tenon_host& host);
+  /// `host` is what plugins get; it must live as long as the process.
+  PluginSet(PluginOptions options, const tenon_host& host);
   ~PluginSet();
+  PluginSet(const PluginSet&) = delete;
+  PluginSet& operator=(const PluginSet&) = delete;
 
-  /// Reads every file of the folder (sorted) into the catalog. A missing folder is a Failure (file) that names it.
+  /// Reads the folder's files NAME.so (sorted) into the catalog; files that are there already are left alone. What is wrong with a file
+  /// becomes its status. A folder that cannot be read is a Failure (file) that names it.
   void scan(const std::filesystem::path& folder);
-  /// One file by its path.
+  /// One file by its path, whatever it is called.
   void add_file(const std::filesystem::path& file);
   /// An operator of the application itself; replaces nothing: a name that exists already is a Failure (usage).
   void add(std::span<const std::byte> manifest, const tenon_operator* table);
@@ -45,6 +53,9 @@ class PluginSet {
   /// By name or alias; loads the plugin at first use. Throws Failure (plugin) where it is unknown (near names, folders searched) or its
   /// file cannot be loaded (status and sentence also go into the catalog).
   const LoadedOperator& load(std::string_view op);
+
+  /// XXH3 of the whole file; 0 where it cannot be read any more. `file` is an index into Catalog::files().
+  std::uint64_t content_hash(int file);
 
  private:
   struct Impl;

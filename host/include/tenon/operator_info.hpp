@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/attribute_map.hpp>

@@ -204,7 +204,7 @@ class Collector {
 
 template <class C>
 constexpr bool make() {
-  [[maybe_unused]] const C object{};
+  [[maybe_unused]] C object{};  // not const: in g++ 12 lists may not be filled in constant objects
   return true;
 }
 /// Whether an object of C can be made at compile time.
@@ -221,7 +221,7 @@ constexpr Description collect() {
     collector.finish();
   };
   if constexpr (Literal<C>) {
-    const C object{};
+    C object{};  // not const, as in make()
     run(&object);
   } else {
     run(nullptr);

@@ -1,0 +1,61 @@
+#include "plugin/library.hpp"
+
+#include <dlfcn.h>
+
+#include <boost/dll/shared_library.hpp>
+#include <exception>
+#include <memory>
+#include <system_error>
+
+#include "plugin/loader_message.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+namespace dll = boost::dll;
+
+Refusal threw(const std::string& who, const char* what) {
+  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? std::string(": ") + what : std::string(" something"))};
+}
+
+const dll::shared_library* open_library(const std::filesystem::path& path) {
+  // The object is leaked on purpose: its destructor would unload the plugin.
+  auto library = std::make_unique<dll::shared_library>();
+  std::error_code error;
+  try {
+    library->load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+  } catch (const std::exception& thrown) {
+    throw threw("an initialiser", thrown.what());
+  } catch (...) {
+    throw threw("an initialiser", nullptr);
+  }
+  if (!error) return library.release();
+  const char* reason = dlerror();
+  throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
+}
+
+const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host) {
+  try {
+    return get(&host);
+  } catch (const std::exception& thrown) {
+    throw threw(symbol, thrown.what());
+  } catch (...) {
+    throw threw(symbol, nullptr);
+  }
+}
+
+}  // namespace
+
+Library::Library(const std::filesystem::path& path) : library_(open_library(path)) {}
+
+const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) const {
+  if (!library_->has(symbol)) throw Refusal(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
+  const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
+  const tenon_operator* table = call(get, symbol, host);
+  const char* fault = table_fault(table, role);
+  if (fault) throw Refusal(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
+  return table;
+}
+
+}  // namespace tenon

@@ -1,0 +1,30 @@
+// A plugin's code in this process. Boost.DLL is seen by library.cpp alone.
+#pragma once
+#include <tenon/abi.h>
+
+#include <filesystem>
+#include <string>
+
+#include "plugin/operator_table.hpp"
+
+namespace boost::dll {
+class shared_library;
+}
+
+namespace tenon {
+
+/// Loads at once with all symbols (rtld_now) and shows them to nobody else (rtld_local). Never unloaded: tables, threads and exceptions of
+/// a plugin may outlive every object that knows of them.
+class Library {
+ public:
+  /// Throws Refusal: unresolved symbol, not loadable, crashed (an initialiser threw).
+  explicit Library(const std::filesystem::path& path);
+
+  /// Calls the function of that name with the host's table. Throws Refusal where there is none, it throws, or its table is not sound.
+  const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host) const;
+
+ private:
+  const boost::dll::shared_library* library_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,47 @@
+// What this user's earlier loads of plugins came to, kept as small files in the cache folder: `loaded/` says that a file was loaded and
+// need not be tried in a child process again, `quarantine/` that it crashed or hung. Both are by path and content, so a plugin that is
+// built anew starts anew. A cache folder that is missing, read-only or full costs a try at every start, nothing else.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+struct QuarantineEntry {
+  std::filesystem::path plugin;
+  std::uint64_t content_hash = 0;
+  std::string reason;            ///< reads on after the path
+  std::filesystem::path record;  ///< the file that says so
+};
+
+/// Threads: one.
+class LoadHistory {
+ public:
+  /// Reads the quarantine. `folder` may be empty: nothing is remembered then.
+  explicit LoadHistory(std::filesystem::path folder);
+
+  bool was_loaded(const std::filesystem::path& plugin, std::uint64_t content_hash) const;
+  void remember_loaded(const std::filesystem::path& plugin, std::uint64_t content_hash) const;
+
+  const std::vector<QuarantineEntry>& quarantine() const { return quarantine_; }
+  /// The entry for this path and content, null where there is none. The content is hashed only where the path has one.
+  const QuarantineEntry* find_quarantined(const std::filesystem::path& plugin, const std::function<std::uint64_t()>& content_hash) const;
+  /// False where it could not be written down: it holds for this process only then.
+  bool add_to_quarantine(const std::filesystem::path& plugin, std::uint64_t content_hash, const std::string& reason);
+  /// Lets a file be tried again. Returns how many entries there were for it.
+  int forget(const std::filesystem::path& plugin);
+
+ private:
+  std::filesystem::path record(const char* kind, const std::filesystem::path& plugin, std::uint64_t content_hash) const;
+
+  std::filesystem::path folder_;
+  std::vector<QuarantineEntry> quarantine_;
+};
+
+/// $XDG_CACHE_HOME/tenon, else $HOME/.cache/tenon; empty where neither is set to an absolute path.
+std::filesystem::path user_cache_folder();
+
+}  // namespace tenon

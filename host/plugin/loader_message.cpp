@@ -1,0 +1,41 @@
+#include "plugin/loader_message.hpp"
+
+#include <string>
+
+#include "plugin/plain_text.hpp"
+
+namespace tenon {
+namespace {
+
+/// What stands in `text` between `before` and the next of `ends`; empty where `before` does not.
+std::string_view between(std::string_view text, std::string_view before, std::string_view ends) {
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + before.size());
+  return text.substr(0, text.find_first_of(ends));
+}
+
+/// The message begins with the path that was opened, which is the private copy's and means nothing to anybody.
+std::string_view without_path(std::string_view message) {
+  if (!message.starts_with("/proc/")) return message;
+  const auto end = message.find(": ");
+  return end == std::string_view::npos ? message : message.substr(end + 2);
+}
+
+}  // namespace
+
+Refusal explain_loader_message(std::string_view message) {
+  if (!is_plain_text(message)) return {PluginStatus::not_loadable, "cannot be loaded, for a reason that is not plain text"};
+  if (const auto symbol = between(message, "undefined symbol: ", ", "); !symbol.empty()) {
+    return {PluginStatus::unresolved_symbol, "uses the symbol " + std::string(symbol) +
+                                                 ", which neither it nor the libraries that it names have: link the library that has it"};
+  }
+  constexpr std::string_view no_library = ": cannot open shared object file";
+  if (const auto at = message.find(no_library); at != std::string_view::npos) {
+    const std::string_view name = message.substr(0, at);
+    return {PluginStatus::not_loadable, "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) + ", which is not found here"};
+  }
+  return {PluginStatus::not_loadable, "cannot be loaded: " + std::string(without_path(message))};
+}
+
+}  // namespace tenon

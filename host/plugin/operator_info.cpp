@@ -1,0 +1,31 @@
+#include <algorithm>
+#include <tenon/operator_info.hpp>
+
+namespace tenon {
+namespace {
+
+template <class Entries>
+int find_named(const Entries& entries, std::string_view name) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+  return found == entries.end() ? -1 : static_cast<int>(found - entries.begin());
+}
+
+}  // namespace
+
+bool OperatorInfo::has(std::string_view function) const {
+  return std::find(functions.begin(), functions.end(), function) != functions.end();
+}
+
+int OperatorInfo::find_input(std::string_view name) const {
+  return find_named(inputs, name);
+}
+
+int OperatorInfo::find_output(std::string_view name) const {
+  return find_named(outputs, name);
+}
+
+int OperatorInfo::find_param(std::string_view name) const {
+  return find_named(params, name);
+}
+
+}  // namespace tenon

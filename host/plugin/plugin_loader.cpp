@@ -1,0 +1,88 @@
+#include "plugin/plugin_loader.hpp"
+
+#include <algorithm>
+
+#include "plugin/candidate.hpp"
+#include "plugin/library_place.hpp"
+#include "plugin/probe.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+std::vector<std::string> table_symbols(const PluginFile& file) {
+  std::vector<std::string> symbols;
+  for (const std::string& op : file.operators) symbols.push_back(TENON_GET_SYMBOL_PREFIX + op);
+  for (const KernelInfo& kernel : file.kernels) symbols.push_back(TENON_KERNEL_SYMBOL_PREFIX + kernel.device + "__" + kernel.op);
+  return symbols;
+}
+
+/// The copy was made later than the catalog: it must still say what the catalog says.
+void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+  const Candidate now = read_candidate(copy.path(), [](const InputFile&) {});
+  const auto has = [&](const OperatorInfo* info) {
+    return std::any_of(now.operators.begin(), now.operators.end(), [&](const OperatorInfo& op) { return op.manifest == info->manifest; });
+  };
+  const bool same =
+      now.file.usable() && table_symbols(now.file) == table_symbols(file) && std::all_of(expected.begin(), expected.end(), has);
+  if (!same) throw Refusal(PluginStatus::not_loadable, "has changed since its folder was read: start again to use what it is now");
+}
+
+}  // namespace
+
+PluginLoader::PluginLoader(const PluginOptions& options)
+    : options_(options), history_(options.cache.empty() ? user_cache_folder() : options.cache) {
+  if (options_.probe_program.empty()) options_.probe_program = find_beside_library("tenon-probe");
+}
+
+void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
+  if (!options_.trust_writable) {
+    if (const std::string objection = trust_.objection(path, file); !objection.empty()) throw Refusal(PluginStatus::untrusted, objection);
+  }
+  const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });
+  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined since an earlier load: it " + entry->reason);
+}
+
+const Library& PluginLoader::open(PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+  if (const auto loaded = libraries_.find(file.path); loaded != libraries_.end()) return loaded->second;
+  if (!file.usable()) throw Refusal(file.status, file.reason);
+  try {
+    const auto bytes = copy(file, expected);
+    file.content_hash = bytes->content_hash();
+    try_in_child(file, *bytes);
+    const Library library(bytes->path());
+    bytes->keep_open();
+    history_.remember_loaded(file.path, file.content_hash);
+    file.status = PluginStatus::loaded;
+    return libraries_.emplace(file.path, library).first->second;
+  } catch (const Refusal& refusal) {
+    file.status = refusal.status();
+    file.reason = refusal.what();
+    throw;
+  }
+}
+
+std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+  const InputFile input(file.path);
+  admit(file.path, input);
+  auto copy = std::make_unique<PrivateCopy>(input, file.path);
+  require_unchanged(*copy, file, expected);
+  return copy;
+}
+
+void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy) {
+  if (!options_.probe || history_.was_loaded(file.path, copy.content_hash())) return;
+  if (options_.probe_program.empty()) {
+    throw Failure(FailureKind::failed, "the program tenon-probe, which tries a plugin before its first load, is not beside Tenon's library",
+                  "install Tenon whole, or give its path as PluginOptions::probe_program");
+  }
+  try {
+    probe_library(copy.descriptor(), table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
+  } catch (const Refusal& refusal) {
+    const bool dangerous = refusal.status() == PluginStatus::crashed || refusal.status() == PluginStatus::hung;
+    if (dangerous) history_.add_to_quarantine(file.path, copy.content_hash(), refusal.what());
+    throw;
+  }
+}
+
+}  // namespace tenon

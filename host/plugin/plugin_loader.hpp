@@ -1,0 +1,40 @@
+// From a file of the catalog to its code in this process: copy, check again, try in a child, load.
+#pragma once
+#include <tenon/abi.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <tenon/catalog.hpp>
+
+#include "plugin/library.hpp"
+#include "plugin/load_history.hpp"
+#include "plugin/plugin_set.hpp"
+#include "plugin/private_copy.hpp"
+#include "plugin/trust.hpp"
+
+namespace tenon {
+
+/// Threads: one.
+class PluginLoader {
+ public:
+  explicit PluginLoader(const PluginOptions& options);
+
+  /// May this file be used at all? Throws Refusal: untrusted or quarantined. Before anything of it is loaded.
+  void admit(const std::filesystem::path& path, const InputFile& file);
+
+  /// The plugin's code, loaded at the first call. `file` must be usable; its status becomes what happens. Throws Refusal.
+  /// `expected` says which operators of it the catalog counts on.
+  const Library& open(PluginFile& file, const std::vector<const OperatorInfo*>& expected);
+
+ private:
+  std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected);
+  void try_in_child(const PluginFile& file, const PrivateCopy& copy);
+
+  PluginOptions options_;
+  Trust trust_;
+  LoadHistory history_;
+  std::map<std::filesystem::path, Library> libraries_;
+};
+
+}  // namespace tenon

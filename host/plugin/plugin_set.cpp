@@ -1,0 +1,201 @@
+#include "plugin/plugin_set.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <system_error>
+
+#include "plugin/catalog_builder.hpp"
+#include "plugin/plugin_loader.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> plugin_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entries(folder, error), end; !error && entries != end; entries.increment(error)) {
+    const fs::path& path = entries->path();
+    if (path.extension() == ".so" && path.filename().native()[0] != '.') files.push_back(path);
+  }
+  if (error) {
+    throw Failure(FailureKind::file, "plugin folder '" + folder.string() + "' cannot be read: " + error.message(),
+                  "give the folder that holds the plugins' .so files");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool can_run(const tenon_operator& table) {
+  return table.forward || table.forward_sparse || table.backward || table.backward_sparse;
+}
+
+std::string hint_for(PluginStatus status) {
+  switch (status) {
+    case PluginStatus::crashed:
+    case PluginStatus::hung:
+    case PluginStatus::quarantined:
+      return "it stays in quarantine until it is built anew or taken out by `tenon trust`";
+    case PluginStatus::untrusted:
+      return "take the right to write away from others, or say --trust-writable where they may be trusted";
+    default:
+      return "`tenon list` shows all plugins and what became of them";
+  }
+}
+
+}  // namespace
+
+struct PluginSet::Impl {
+  struct Loaded {
+    OperatorInfo info;  // a copy: the catalog's moves when files are added
+    LoadedOperator op;
+  };
+
+  Impl(const PluginOptions& options, const tenon_host& host) : host(host), cuda(options.cuda), loader(options) {}
+
+  void read(const std::vector<fs::path>& files);
+  std::unique_ptr<Loaded> load(const CatalogOperator& op);
+  void load_kernel(Loaded& loaded, const char* device, const tenon_operator*& kernel);
+  const Library& open(int file);
+  [[noreturn]] void fail_unknown(std::string_view op) const;
+
+  const tenon_host& host;
+  bool cuda;
+  PluginLoader loader;
+  Catalog catalog;
+  CatalogBuilder builder{catalog};
+  std::set<fs::path> known;
+  std::map<std::string, const tenon_operator*> own_tables;
+  std::mutex loading;
+  std::map<std::pair<int, std::string>, std::unique_ptr<Loaded>> loaded;  // by file and operator
+};
+
+void PluginSet::Impl::read(const std::vector<fs::path>& files) {
+  std::vector<Candidate> candidates;
+  for (const fs::path& file : files) {
+    if (!known.insert(file).second) continue;
+    candidates.push_back(read_candidate(file, [&](const InputFile& input) { loader.admit(file, input); }));
+  }
+  builder.add(std::move(candidates));
+}
+
+const Library& PluginSet::Impl::open(int file) {
+  std::vector<const OperatorInfo*> expected;
+  for (const CatalogOperator& op : catalog.operators()) {
+    if (op.file == file) expected.push_back(&op.info);
+  }
+  return loader.open(catalog.files_[static_cast<std::size_t>(file)], expected);
+}
+
+std::unique_ptr<PluginSet::Impl::Loaded> PluginSet::Impl::load(const CatalogOperator& op) {
+  auto made = std::make_unique<Loaded>();
+  made->info = op.info;
+  made->op.info = &made->info;
+  made->op.file = op.file;
+  made->op.table =
+      op.file < 0 ? own_tables.at(op.info.name) : open(op.file).table(TENON_GET_SYMBOL_PREFIX + op.info.name, TableRole::op, host);
+  load_kernel(*made, "cpu", made->op.cpu);
+  if (cuda) load_kernel(*made, "cuda", made->op.cuda);
+  return made;
+}
+
+/// A kernel that cannot be loaded leaves the operator without it: its other devices go on working.
+void PluginSet::Impl::load_kernel(Loaded& made, const char* device, const tenon_operator*& kernel) {
+  const KernelChoice choice = builder.kernel(made.info.name, device);
+  if (choice.source == KernelChoice::Source::own && can_run(*made.op.table)) kernel = made.op.table;
+  if (choice.source != KernelChoice::Source::file) return;
+  try {
+    const std::string symbol = std::string(TENON_KERNEL_SYMBOL_PREFIX) + device + "__" + made.info.name;
+    kernel = open(choice.file).table(symbol, TableRole::kernel, host);
+  } catch (const Refusal& refusal) {
+    if (!made.op.kernel_trouble.empty()) made.op.kernel_trouble += "; ";
+    made.op.kernel_trouble += "the " + std::string(device) + " kernel of operator '" + made.info.name +
+                              "' cannot be used: " + catalog.files()[static_cast<std::size_t>(choice.file)].path.string() + " " +
+                              refusal.what();
+  }
+}
+
+void PluginSet::Impl::fail_unknown(std::string_view op) const {
+  const std::string name(op);
+  if (const std::string reason = catalog.why_missing(op); !reason.empty()) {
+    throw Failure(FailureKind::plugin, "operator '" + name + "' cannot be used: " + reason);
+  }
+  std::string hint;
+  for (const std::string& near : catalog.near(op)) hint += (hint.empty() ? "did you mean '" : "', '") + near;
+  hint += hint.empty() ? "" : "'? ";
+  std::string searched;
+  for (const fs::path& folder : catalog.searched()) searched += (searched.empty() ? "searched: " : ", ") + folder.string();
+  throw Failure(FailureKind::plugin, "operator '" + name + "' is unknown",
+                hint + (searched.empty() ? "no plugin folder was given" : searched));
+}
+
+PluginSet::PluginSet(PluginOptions options, const tenon_host& host) : impl_(std::make_unique<Impl>(options, host)) {}
+
+PluginSet::~PluginSet() = default;
+
+void PluginSet::scan(const fs::path& folder) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(folder, error).lexically_normal();
+  const auto files = plugin_files(error ? folder : whole);
+  impl_->catalog.searched_.push_back(error ? folder : whole);
+  impl_->read(files);
+}
+
+void PluginSet::add_file(const fs::path& file) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(file, error).lexically_normal();
+  impl_->read({error ? file : whole});
+}
+
+void PluginSet::add(std::span<const std::byte> manifest, const tenon_operator* table) {
+  OperatorInfo info;
+  try {
+    info = read_manifest(manifest);
+  } catch (const Failure& failure) {
+    throw Failure(FailureKind::usage,
+                  std::string("an operator of the application cannot be added: its manifest is broken: ") + failure.what());
+  }
+  if (const char* fault = table_fault(table, TableRole::op)) {
+    throw Failure(FailureKind::usage, "operator '" + info.name + "' of the application cannot be added: its table " + fault);
+  }
+  const std::string name = info.name;
+  impl_->builder.add_own(std::move(info));
+  impl_->own_tables[name] = table;
+}
+
+const Catalog& PluginSet::catalog() const {
+  return impl_->catalog;
+}
+
+const LoadedOperator& PluginSet::load(std::string_view name) {
+  const std::lock_guard lock(impl_->loading);
+  const CatalogOperator* op = impl_->catalog.find(name);
+  if (!op) impl_->fail_unknown(name);
+  auto& loaded = impl_->loaded[{op->file, op->info.name}];
+  if (loaded) return loaded->op;
+  try {
+    loaded = impl_->load(*op);
+  } catch (const Refusal& refusal) {
+    throw Failure(FailureKind::plugin,
+                  "operator '" + std::string(name) + "' cannot be used: " +
+                      impl_->catalog.files()[static_cast<std::size_t>(op->file)].path.string() + " " + refusal.what(),
+                  hint_for(refusal.status()));
+  }
+  return loaded->op;
+}
+
+std::uint64_t PluginSet::content_hash(int file) {
+  const std::lock_guard lock(impl_->loading);
+  std::uint64_t& hash = impl_->catalog.files_.at(static_cast<std::size_t>(file)).content_hash;
+  try {
+    if (hash == 0) hash = tenon::content_hash(InputFile(impl_->catalog.files()[static_cast<std::size_t>(file)].path));
+  } catch (const Refusal&) {
+    hash = 0;
+  }
+  return hash;
+}
+
+}  // namespace tenon

@@ -1,0 +1,39 @@
+#include <tenon/catalog.hpp>
+
+namespace tenon {
+
+std::string_view name_of(PluginStatus status) {
+  switch (status) {
+    case PluginStatus::loaded:
+      return "loaded";
+    case PluginStatus::indexed:
+      return "indexed";
+    case PluginStatus::not_a_plugin:
+      return "not a plugin";
+    case PluginStatus::wrong_machine:
+      return "wrong machine";
+    case PluginStatus::needs_newer_host:
+      return "needs a newer host";
+    case PluginStatus::other_abi_major:
+      return "built for another ABI major";
+    case PluginStatus::broken_manifest:
+      return "broken manifest";
+    case PluginStatus::duplicate:
+      return "duplicate";
+    case PluginStatus::unresolved_symbol:
+      return "unresolved symbol";
+    case PluginStatus::not_loadable:
+      return "cannot be loaded";
+    case PluginStatus::crashed:
+      return "crashed while loading";
+    case PluginStatus::hung:
+      return "hung while loading";
+    case PluginStatus::quarantined:
+      return "quarantined";
+    case PluginStatus::untrusted:
+      return "refused by trust";
+  }
+  return "unknown";
+}
+
+}  // namespace tenon

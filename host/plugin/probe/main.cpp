@@ -1,0 +1,79 @@
+// tenon-probe FILE DESCRIPTOR SYMBOL...: loads a plugin and asks for its tables, in a process that may die of it. It links nothing of the
+// host, so that it starts in a millisecond and a plugin that dies here dies of itself.
+#include <dlfcn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "plugin/operator_table.hpp"
+#include "plugin/probe/report.hpp"
+
+namespace {
+
+void run_in_place(const tenon_call*, std::int64_t n, std::int64_t, tenon_body body, void* context) {
+  body(context, 0, n);
+}
+
+std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, tenon_tensor**, tenon_error*) {
+  return 1;
+}
+
+constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, run_in_place, refuse_to_allocate};
+
+/// Signals kill as they would without anybody's handlers (a sanitizer's, say); no core files; no life without the host.
+void prepare() {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/// Ends the process without running the plugin's destructors: the host never runs them either.
+[[noreturn]] void report(int descriptor, std::string line) {
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  line += '\n';
+  const bool told = write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  _exit(told ? 0 : 1);
+}
+
+std::string words(const char* word, std::string_view text, std::string_view more = {}) {
+  return std::string(word) + " " + std::string(text) + (more.empty() ? "" : " ") + std::string(more);
+}
+
+void check_table(void* library, const char* symbol, int descriptor) {
+  void* address = dlsym(library, symbol);
+  if (!address) report(descriptor, words(tenon::probe::no_symbol, symbol));
+  const auto get = reinterpret_cast<tenon_get_function>(address);
+  const bool is_kernel = std::string_view(symbol).starts_with(TENON_KERNEL_SYMBOL_PREFIX);
+  const char* fault = tenon::table_fault(get(&host), is_kernel ? tenon::TableRole::kernel : tenon::TableRole::op);
+  if (fault) report(descriptor, words(tenon::probe::bad_table, symbol, fault));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  int descriptor = -1;
+  if (count >= 3) std::from_chars(arguments[2], arguments[2] + std::strlen(arguments[2]), descriptor);
+  if (descriptor < 0) {
+    std::fputs(
+        "usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin for Tenon and reports on the descriptor; Tenon runs it itself.\n",
+        stderr);
+    return 2;
+  }
+  prepare();
+  void* library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* reason = dlerror();
+    report(descriptor, words(tenon::probe::not_opened, reason ? reason : "for no reason given"));
+  }
+  for (int i = 3; i < count; ++i) check_table(library, arguments[i], descriptor);
+  report(descriptor, tenon::probe::passed);
+}

@@ -1,0 +1,19 @@
+// Why a file is not used as a plugin: a status and a sentence about it.
+#pragma once
+#include <string>
+#include <tenon/catalog.hpp>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+
+/// `what()` begins with a verb, so that it reads on after the file's path: "is cut off: ...".
+class Refusal : public Failure {
+ public:
+  Refusal(PluginStatus status, const std::string& reason) : Failure(FailureKind::plugin, reason), status_(status) {}
+  PluginStatus status() const { return status_; }
+
+ private:
+  PluginStatus status_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,10 @@
+/* Hangs, and leaves a process of its own behind that would hang, too. */
+#include <unistd.h>
+
+#include "c_plugin.h"
+RECORD(0)
+OPERATOR(hang_at_load, MANIFEST(T12 "hang_at_load", T0, ONE, NO), &sound_table)
+__attribute__((constructor)) static void fault(void) {
+  fork();
+  for (;;) pause();
+}

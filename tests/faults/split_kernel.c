@@ -1,0 +1,3 @@
+#include "c_plugin.h"
+RECORD(0)
+KERNEL(cpu, split, &sound_table)

@@ -1,0 +1,6 @@
+/* A second kernel for what split_kernel.c has one for already. */
+#include "c_plugin.h"
+RECORD(0)
+static const tenon_operator table = {
+    .size = sizeof table, .abi_major = TENON_ABI_MAJOR, .create = create, .destroy = destroy, .backward = forward};
+KERNEL(cpu, split, &table)

@@ -1,0 +1,78 @@
+// CBOR that nobody means well with.
+#include "plugin/cbor.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <tenon/operator_info.hpp>
+
+#include "failure_of.hpp"
+#include "plugin/manifest_source.hpp"
+
+using namespace tenon;
+
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace
+
+TEST_CASE("CBOR that is no manifest's") {
+  struct Case {
+    std::string expected;
+    std::string bytes;
+  };
+  const Case cases[] = {
+      {"its CBOR ends within a value, before byte 1", ""},
+      {"its CBOR ends within a value",
+       "\x65"
+       "abc"},
+      {"its CBOR ends within a value", "\x82\x01"},
+      {"its CBOR goes on after its end, at byte 2", std::string("\x01\x01")},
+      {"its CBOR cannot be read at byte 1", "\x1c"},      // a form that is not assigned
+      {"its CBOR cannot be read at byte 1", "\xc1\x01"},  // a tag
+      {"its CBOR has a byte string", "\x41\x01"},
+      {"its CBOR has a list or map without a length", "\x9f\xff"},
+      {"its CBOR has a list or map without a length", "\xbf\xff"},
+      {"its CBOR has a key twice in one map",
+       "\xa2\x61"
+       "a\x01\x61"
+       "a\x02"},
+      {"its CBOR has an integer above 2^63 - 1", "\x1b\xff\xff\xff\xff\xff\xff\xff\xff"},
+      {"its CBOR is nested more than 6 deep", std::string(1 << 20, '\x81')},     // a parser that calls itself would run out of stack
+      {"its CBOR ends within a value", "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"},  // a list of 2^63 - 1 entries
+      {"its CBOR ends within a value",
+       "\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"
+       "abc"},  // a text as long
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.expected);
+    const FailureText failure = failure_of([&] { read_cbor(bytes_of(c.bytes)); });
+    CHECK_MESSAGE(failure.message.find(c.expected) == 0, failure.message);
+  }
+}
+
+TEST_CASE("a manifest of more than 64 KiB is not read") {
+  Json json = sound_manifest();
+  json["doc"] = std::string(1 << 16, 'a');
+  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message.find("at most 65536 are read") != std::string::npos);
+}
+
+TEST_CASE("a manifest that is cut off, or has any byte changed, is read or refused") {
+  const std::vector<std::byte> sound = as_cbor(sound_manifest());
+  for (std::size_t length = 0; length < sound.size(); ++length) {
+    CHECK(failure_of([&] { read_manifest(std::span(sound).first(length)); }).kind == 3);
+  }
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    auto broken = sound;
+    for (unsigned flips = 1 + random() % 3; flips > 0; --flips)
+      broken[random() % broken.size()] ^= static_cast<std::byte>(1U << random() % 8);
+    refused += failure_of([&] { read_manifest(broken); }).kind == 3;
+  }
+  CHECK(refused > 5000);  // the others changed a letter of a doc, say
+}

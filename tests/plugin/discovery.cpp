@@ -1,0 +1,146 @@
+// Folders become catalogs; every file ends in a status and a sentence, and none of it is run.
+#include <doctest/doctest.h>
+
+#include "failure_of.hpp"
+#include "plugin/plugin_folder.hpp"
+
+using namespace tenon;
+
+namespace {
+
+std::string plain() {
+  return read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "plain.so");
+}
+
+std::string with_byte(const std::string& bytes, std::size_t at, char value) {
+  return bytes.substr(0, at) + value + bytes.substr(at + 1);
+}
+
+std::string replaced(std::string bytes, std::string_view from, std::string_view to) {
+  const auto at = bytes.find(from);
+  REQUIRE(at != std::string::npos);
+  return bytes.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a sound plugin is indexed") {
+  PluginFolder folder;
+  folder.put("plain");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  const PluginFile& file = file_of(set, "plain.so");
+  CHECK(file.status == PluginStatus::indexed);
+  CHECK(file.reason == "");
+  CHECK(file.name == "plain");
+  CHECK(file.version == "1.2");
+  CHECK(file.compiler == "a C compiler");
+  CHECK(file.sdk_version == 102);
+  CHECK(file.operators == std::vector<std::string>{"plain"});
+  const CatalogOperator* op = set.catalog().find("plain");
+  REQUIRE(op);
+  CHECK(op->file == 0);
+  CHECK(op->info.inputs[0].name == "x");
+  CHECK(op->devices == std::vector<std::string>{"cpu"});
+  CHECK(set.catalog().searched() == std::vector<std::filesystem::path>{folder.plugins()});
+}
+
+TEST_CASE("each broken file has its status and its sentence") {
+  const std::string good = plain();
+  struct Case {
+    const char* fault;  // of tests/faults, or empty for the bytes
+    std::string bytes;
+    PluginStatus status;
+    std::string reason;
+  };
+  const Case cases[] = {
+      {"", "", PluginStatus::not_a_plugin, "is empty"},
+      {"", "#!/bin/sh\n", PluginStatus::not_a_plugin, "is not a shared object"},
+      {"", std::string(100, '\0'), PluginStatus::not_a_plugin, "is not a shared object"},
+      {"", good.substr(0, 40), PluginStatus::not_a_plugin, "is cut off: it has 40 bytes"},
+      {"", good.substr(0, good.size() / 2), PluginStatus::not_a_plugin, "is cut off or broken: it has "},
+      {"", with_byte(good, 4, 1), PluginStatus::wrong_machine, "is built for x86-64, 32 bits; this machine is x86-64"},
+      {"", with_byte(good, 5, 2), PluginStatus::wrong_machine, "is built for a machine of the other byte order"},
+      {"", with_byte(with_byte(good, 18, char(0xb7)), 19, 0), PluginStatus::wrong_machine, "is built for aarch64; this machine is"},
+      {"", with_byte(good, 16, 1), PluginStatus::not_a_plugin, "is an object file, not a shared object: link it with -shared"},
+      {"", with_byte(good, 16, 2), PluginStatus::not_a_plugin, "is a program, not a shared object"},
+      {"", replaced(good, "\x65tenon\x01", "\x65tenon\x02"), PluginStatus::broken_manifest,
+       "has a broken manifest of operator 'plain': tenon is 2"},
+      {"", replaced(good, "float32", "float23"), PluginStatus::broken_manifest,
+       "has a broken manifest of operator 'plain': types[0] is 'float23'"},
+      {"", replaced(good, "a C compiler", "a \x1b compiler"), PluginStatus::broken_manifest, "has a broken tenon_plugin_v1: its compiler"},
+      {"no_plugin", "", PluginStatus::not_a_plugin, "is a shared object without operators or kernels"},
+      {"abi_2", "", PluginStatus::other_abi_major, "is built for ABI 2; this host has ABI 1"},
+      {"newer_minor", "", PluginStatus::needs_newer_host, "needs ABI 1.99; this host has 1.0: update Tenon"},
+      {"wrong_name", "", PluginStatus::broken_manifest, "has a broken manifest of operator 'wrong_name': it says that its name is 'plain'"},
+      {"no_getter", "", PluginStatus::broken_manifest, "has no function tenon_get_v1__no_getter"},
+      {"data_getter", "", PluginStatus::broken_manifest, "has no function tenon_get_v1__data_getter"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.reason);
+    PluginFolder folder;
+    const auto path = *c.fault ? folder.put(c.fault, "it.so") : folder.write("it.so", c.bytes);
+    PluginSet set(folder.options(), idle_host());
+    set.scan(folder.plugins());
+    const PluginFile& file = file_of(set, "it.so");
+    CHECK(name_of(file.status) == name_of(c.status));
+    CHECK_MESSAGE(file.reason.find(c.reason) == 0, file.reason);
+    CHECK(set.catalog().operators().empty());
+  }
+}
+
+TEST_CASE("what is no file does not stop the scan") {
+  PluginFolder folder;
+  std::filesystem::create_directory(folder / "folder.so");
+  std::filesystem::create_symlink("nowhere", folder / "link.so");
+  REQUIRE(mkfifo((folder / "pipe.so").c_str(), 0600) == 0);
+  folder.put("plain");
+  folder.put("plain", ".hidden.so");
+  folder.write("notes.txt", "not looked at");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  CHECK(set.catalog().files().size() == 4);
+  CHECK(file_of(set, "folder.so").reason == "is a folder, not a shared object");
+  CHECK(file_of(set, "link.so").reason == "cannot be read: No such file or directory");
+  CHECK(file_of(set, "pipe.so").reason == "is a pipe, not a shared object");
+  CHECK(file_of(set, "plain.so").usable());
+}
+
+TEST_CASE("a folder that is missing is named") {
+  PluginFolder folder;
+  PluginSet set(folder.options(), idle_host());
+  const FailureText failure = failure_of([&] { set.scan(folder / "none"); });
+  CHECK(failure.kind == 4);
+  CHECK(failure.message == "plugin folder '" + (folder / "none").string() + "' cannot be read: No such file or directory");
+}
+
+TEST_CASE("files are read in sorted order, once each, and need not be called .so when they are named") {
+  PluginFolder folder;
+  for (const char* name : {"c.so", "a.so", "b.so"}) folder.put("plain", name);
+  const auto odd = folder.put("split_operator", "odd");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  set.scan(folder.plugins());
+  set.add_file(folder / "a.so");
+  set.add_file(odd);
+  std::vector<std::string> names;
+  for (const auto& file : set.catalog().files()) names.push_back(file.path.filename().string());
+  CHECK(names == std::vector<std::string>{"a.so", "b.so", "c.so", "odd"});
+  CHECK(set.catalog().find("split"));
+}
+
+TEST_CASE("an operator that is not to be had is explained") {
+  PluginFolder folder;
+  folder.put("newer_minor");
+  folder.put("plain");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  FailureText failure = failure_of([&] { set.load("newer_minor"); });
+  CHECK(failure.kind == 3);
+  CHECK(failure.message == "operator 'newer_minor' cannot be used: " + (folder / "newer_minor.so").string() +
+                               ", which has operator 'newer_minor', needs ABI 1.99; this host has 1.0: update Tenon");
+  failure = failure_of([&] { set.load("plian"); });
+  CHECK(failure.kind == 3);
+  CHECK(failure.message == "operator 'plian' is unknown");
+  CHECK(failure.hint == "did you mean 'plain'? searched: " + folder.plugins().string());
+}

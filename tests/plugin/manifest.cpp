@@ -1,0 +1,158 @@
+// Manifests: everything in a sound one is understood, and one thing wrong is named.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+#include <tenon/operator_info.hpp>
+
+#include "failure_of.hpp"
+#include "plugin/manifest_source.hpp"
+
+using namespace tenon;
+
+TEST_CASE("a manifest is understood") {
+  const auto bytes = as_cbor(sound_manifest());
+  const OperatorInfo info = read_manifest(bytes);
+  CHECK(info.name == "scale_up");
+  CHECK(info.version == 3);
+  CHECK(info.aliases == std::vector<std::string>{"upscale", "enlarge"});
+  CHECK(info.types == ((1U << 7U) | (1U << 8U)));
+  REQUIRE(info.inputs.size() == 3);
+  CHECK_FALSE(info.inputs[0].types);
+  CHECK(info.inputs[1].optional);
+  CHECK(info.inputs[1].types == ((1U << 3U) | (1U << 4U)));
+  CHECK(info.variadic());
+  REQUIRE(info.outputs.size() == 2);
+  CHECK(info.outputs[0].count == "parts");
+  CHECK(info.outputs[1].hidden);
+  CHECK(info.states[0].doc == "running");
+  CHECK(info.params[0].kind == ParamKind::int32);
+  CHECK(info.params[0].max == 8.0);
+  CHECK(info.params[1].default_value == AttributeValue(1.5));
+  CHECK(info.params[1].above == 0.0);
+  CHECK(info.params[2].choices == std::vector<std::string>{"near", "far"});
+  CHECK(info.params[3].required);
+  CHECK(info.params[4].default_value == AttributeValue(std::vector<std::int64_t>{0, -1}));
+  CHECK(info.params[5].default_value == AttributeValue("x"));
+  CHECK(info.params[6].default_value == AttributeValue(true));
+  CHECK(info.inplace == std::vector<std::pair<int, int>>{{0, 0}});
+  CHECK(info.backward_inplace == std::vector<std::pair<int, int>>{{0, 0}});
+  CHECK(info.backward_reads_input == std::vector<bool>{false, true, false});
+  CHECK(info.backward_reads_output == std::vector<bool>{false, true});
+  CHECK(info.accumulates);
+  CHECK_FALSE(info.strides);
+  CHECK(info.random);
+  CHECK(info.kernels_elsewhere);
+  CHECK(info.has("backward"));
+  CHECK_FALSE(info.has("gradient"));
+  CHECK(info.renamed[1].from == "ratio");
+  CHECK(info.added[0] == std::pair<int, std::string>{2, "mode"});
+  CHECK(info.manifest == bytes);
+  CHECK(info.find_param("scale") == 1);
+  CHECK(info.find_output("nothing") == -1);
+}
+
+TEST_CASE("backward_reads left out means all") {
+  Json json = sound_manifest();
+  json["backward_reads"] = nullptr;
+  const OperatorInfo info = read_manifest(as_cbor(json));
+  CHECK(info.backward_reads_input == std::vector<bool>(3, true));
+  CHECK(info.backward_reads_output == std::vector<bool>(2, true));
+}
+
+TEST_CASE("keys of later minor versions are passed over") {
+  Json json = sound_manifest();
+  json["colour"] = {{"of", "money"}};
+  json["inputs"][0]["layout"] = "nhwc";
+  CHECK(read_manifest(as_cbor(json)).name == "scale_up");
+}
+
+TEST_CASE("one thing wrong is named, with the way to it") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  struct Case {
+    std::string expected;
+    std::function<void(Json&)> change;
+  };
+  const Case cases[] = {
+      {"it lacks the key 'name'", [](Json& m) { m.erase("name"); }},
+      {"it lacks the key 'added'", [](Json& m) { m.erase("added"); }},
+      {"it is a list; needed is a map", [](Json& m) { m = Json::array({1}); }},
+      {"tenon is 2; needed is 1 to 1", [](Json& m) { m["tenon"] = 2; }},
+      {"name is an integer; needed is a text", [](Json& m) { m["name"] = 7; }},
+      {"name is 'two words'; needed is a name", [](Json& m) { m["name"] = "two words"; }},
+      {"name is ''; needed is a name", [](Json& m) { m["name"] = ""; }},
+      {"name is a text of 129 bytes; needed is a name", [](Json& m) { m["name"] = std::string(129, 'a'); }},
+      {"doc is not plain UTF-8 text", [](Json& m) { m["doc"] = "red: \x1b[31m"; }},
+      {"doc is not plain UTF-8 text", [](Json& m) { m["doc"] = "\xc3("; }},
+      {"version is 0; needed is 1 to 2147483647", [](Json& m) { m["version"] = 0; }},
+      {"version is a number; needed is an integer", [](Json& m) { m["version"] = 1.0; }},
+      {"version is 4294967296; needed is", [](Json& m) { m["version"] = 4294967296; }},
+      {"aliases is null; needed is a list", [](Json& m) { m["aliases"] = nullptr; }},
+      {"aliases[1] is 'upscale', a name that the operator has already", [](Json& m) { m["aliases"][1] = "upscale"; }},
+      {"aliases[0] is 'scale_up', a name that the operator has already", [](Json& m) { m["aliases"][0] = "scale_up"; }},
+      {"types is empty", [](Json& m) { m["types"] = Json::array(); }},
+      {"types[1] is 'float33'; needed is one of bool, uint8, int8, int32, int64, float16, bfloat16, float32, float64",
+       [](Json& m) { m["types"][1] = "float33"; }},
+      {"inputs[1].types[0] is 'double'", [](Json& m) { m["inputs"][1]["types"][0] = "double"; }},
+      {"inputs[0].optional is an integer; needed is a boolean", [](Json& m) { m["inputs"][0]["optional"] = 0; }},
+      {"inputs[1] lacks the key 'doc'", [](Json& m) { m["inputs"][1].erase("doc"); }},
+      {"inputs[0] is variadic; only the last input may be", [](Json& m) { m["inputs"][0]["variadic"] = true; }},
+      {"inputs[1] is called 'data', as something before it", [](Json& m) { m["inputs"][1]["name"] = "data"; }},
+      {"outputs[0] is called 'data', as something before it", [](Json& m) { m["outputs"][0]["name"] = "data"; }},
+      {"outputs is empty",
+       [](Json& m) { m["outputs"] = Json::array(), m["inplace"] = m["backward_inplace"] = m["backward_reads"] = Json::array(); }},
+      {"outputs[0].count is 'data', which is no parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
+      {"outputs[0].count is 'scale', which is no integer parameter", [](Json& m) { m["outputs"][0]["count"] = "scale"; }},
+      {"params[1] is called 'parts', as something before it", [](Json& m) { m["params"][1]["name"] = "parts"; }},
+      {"params[0].kind is 'int16', which is no kind of parameter", [](Json& m) { m["params"][0]["kind"] = "int16"; }},
+      {"params[0].default is a number; needed is an integer", [](Json& m) { m["params"][0]["default"] = 2.5; }},
+      {"params[0].default is 3000000000; needed is -2147483648 to 2147483647", [](Json& m) { m["params"][0]["default"] = 3000000000; }},
+      {"params[0].default does not meet the parameter's own bounds", [](Json& m) { m["params"][0]["default"] = 9; }},
+      {"params[1].default does not meet the parameter's own bounds", [](Json& m) { m["params"][1]["default"] = 2.0; }},
+      {"params[1].default does not meet the parameter's own bounds", [=](Json& m) { m["params"][1]["default"] = nan; }},
+      {"params[1].default is too large for a float32", [](Json& m) { m["params"][1]["default"] = 1e300; }},
+      {"params[1].above is not a number (NaN)", [=](Json& m) { m["params"][1]["above"] = nan; }},
+      {"params[1] has bounds that no value can meet", [](Json& m) { m["params"][1]["below"] = 0; }},
+      {"params[2].default is 'middle', which is not among its choices", [](Json& m) { m["params"][2]["default"] = "middle"; }},
+      {"params[2].choices is empty; an enum needs at least one", [](Json& m) { m["params"][2]["choices"] = Json::array(); }},
+      {"params[2].choices[1] is 'near' once more", [](Json& m) { m["params"][2]["choices"][1] = "near"; }},
+      {"params[2].min is a bound of a parameter that is neither", [](Json& m) { m["params"][2]["min"] = 1; }},
+      {"params[0].choices is given for a parameter that is neither", [](Json& m) { m["params"][0]["choices"] = {"a"}; }},
+      {"params[4].default[1] is a text; needed is an integer", [](Json& m) { m["params"][4]["default"][1] = "1"; }},
+      {"params[4].default does not meet the parameter's own bounds", [](Json& m) { m["params"][4]["default"][1] = -2; }},
+      {"params[6].default is an integer; needed is a boolean", [](Json& m) { m["params"][6]["default"] = 1; }},
+      {"inplace[0] has 3 entries; needed are 2", [](Json& m) { m["inplace"][0].push_back("x"); }},
+      {"inplace[0][0] is 'output', which is no input",
+       [](Json& m) {
+         m["inplace"][0] = {"output", "data"};
+       }},
+      {"backward_inplace[0][1] is 'rests', which is no input", [](Json& m) { m["backward_inplace"][0][1] = "rests"; }},
+      {"backward_reads[1] is 'mean', which is neither input nor output", [](Json& m) { m["backward_reads"][1] = "mean"; }},
+      {"functions[0] is 'fordward', which is no function of an operator", [](Json& m) { m["functions"][0] = "fordward"; }},
+      {"renamed[1][0] is 4; the operator's own version is 3", [](Json& m) { m["renamed"][1][0] = 4; }},
+      {"renamed[0][2] is 'rat', which is no parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
+      {"renamed[0] renames 'scale' to itself",
+       [](Json& m) {
+         m["renamed"] = {{2, "scale", "scale"}};
+       }},
+      {"added[0][1] is 'modes', which is no parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
+      {"random is a text; needed is a boolean", [](Json& m) { m["random"] = "yes"; }},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.expected);
+    Json json = sound_manifest();
+    c.change(json);
+    const FailureText failure = failure_of([&] { read_manifest(as_cbor(json)); });
+    CHECK(failure.kind == 3);
+    CHECK_MESSAGE(failure.message.find(c.expected) == 0, failure.message);
+  }
+}
+
+TEST_CASE("a required parameter's default need not meet its bounds, and a NaN is a default where there are none") {
+  Json json = sound_manifest();
+  json["params"][1]["above"] = json["params"][1]["below"] = nullptr;
+  json["params"][1]["default"] = std::numeric_limits<double>::quiet_NaN();
+  const OperatorInfo info = read_manifest(as_cbor(json));
+  const double value = std::get<double>(info.params[1].default_value.variant());
+  CHECK(value != value);
+}

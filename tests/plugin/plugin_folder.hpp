@@ -1,0 +1,58 @@
+// A folder of plugins made for a test from the broken and sound ones of tests/faults, with a cache folder of its own.
+#pragma once
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "plugin/plugin_set.hpp"
+#include "temporary_folder.hpp"
+
+/// What plugins of tests get as the host: nothing in these tests calls it.
+inline const tenon_host& idle_host() {
+  static const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr};
+  return host;
+}
+
+class PluginFolder {
+ public:
+  PluginFolder() {
+    std::filesystem::create_directory(plugins());
+    std::filesystem::permissions(plugins(), std::filesystem::perms(0755));
+  }
+
+  std::filesystem::path plugins() const { return folder_ / "plugins"; }
+  std::filesystem::path cache() const { return folder_ / "cache"; }
+  std::filesystem::path operator/(const std::string& name) const { return plugins() / name; }
+
+  /// Copies faults/FAULT.so to NAME.
+  std::filesystem::path put(const std::string& fault, const std::string& name) const {
+    return write(name, read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / (fault + ".so")));
+  }
+  std::filesystem::path put(const std::string& fault) const { return put(fault, fault + ".so"); }
+  std::filesystem::path write(const std::string& name, std::string_view bytes) const {
+    const auto path = plugins() / name;
+    write_bytes(path, bytes);
+    std::filesystem::permissions(path, std::filesystem::perms(0755));
+    return path;
+  }
+
+  tenon::PluginOptions options() const {
+    tenon::PluginOptions options;
+    options.cache = cache();
+    options.probe_program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-probe";
+    return options;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+/// The catalog's file of that name; fails where there is none.
+inline const tenon::PluginFile& file_of(const tenon::PluginSet& set, std::string_view name) {
+  for (const auto& file : set.catalog().files()) {
+    if (file.path.filename() == name) return file;
+  }
+  throw std::runtime_error("the catalog has no file " + std::string(name));
+}

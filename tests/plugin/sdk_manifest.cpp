@@ -1,0 +1,123 @@
+// What the SDK writes, the host reads: two writers of one format, held against each other.
+#include <doctest/doctest.h>
+
+#include <tenon/operator.hpp>
+#include <tenon/operator_info.hpp>
+
+using namespace tenon;
+
+namespace {
+
+enum class Pad { none, same };
+
+struct Everything : Operator {
+  bool flag = true;
+  std::int32_t parts = 3;
+  std::int64_t many = -5;
+  float rate = 0.5f;
+  double exact = 0.1;
+  Ints sizes = {1, 2};
+  Floats weights = {0.25, -1.0};
+  Pad pad = Pad::same;
+
+  static constexpr void describe(auto& op) {
+    op.doc("uses every word that describe() knows");
+    op.version(3);
+    op.alias("all_of_it");
+    op.types({f32, f64});
+    op.input("data", "values");
+    op.input("index", "where").types(integral).optional();
+    op.input("rest", "more").variadic();
+    op.output("parts", "pieces").count(&Everything::parts);
+    op.output("mask", "for backward").hidden();
+    op.state("mean", "running");
+    op.param("flag", &Everything::flag, "");
+    op.param("parts", &Everything::parts, "").at_least(1).at_most(8);
+    op.param("many", &Everything::many, "").required().at_least(1);
+    op.param("rate", &Everything::rate, "").greater_than(0).less_than(1);
+    op.param("exact", &Everything::exact, "");
+    op.param("sizes", &Everything::sizes, "").at_least(1);
+    op.param("weights", &Everything::weights, "");
+    op.param("pad", &Everything::pad, "").one_of({{"none", Pad::none}, {"same", Pad::same}});
+    op.inplace("data", "mask");
+    op.backward_inplace("mask", "data");
+    op.backward_reads("mask");
+    op.accumulates();
+    op.takes_strides();
+    op.uses_random();
+    op.renamed(2, "speed", "rate");
+    op.added(3, "pad");
+  }
+  void forward(const Call&) const {}
+};
+
+struct Texts : Operator {
+  Text label = "as it is";
+  Text unit = "m";
+
+  static constexpr void describe(auto& op) {
+    op.doc("parameters that are texts");
+    op.input("data", "");
+    op.output("output", "");
+    op.param("label", &Texts::label, "");
+    op.param("unit", &Texts::unit, "").one_of({"m", "km"});
+  }
+  void forward(const Call&) const {}
+};
+
+template <class Class>
+OperatorInfo read_back(const char* name) {
+  const std::string bytes = manifest_of<Class>(name);
+  return read_manifest(std::as_bytes(std::span(bytes)));
+}
+
+}  // namespace
+
+TEST_CASE("the host reads what the SDK writes") {
+  const OperatorInfo info = read_back<Everything>("everything");
+  CHECK(info.name == "everything");
+  CHECK(info.doc == "uses every word that describe() knows");
+  CHECK(info.version == 3);
+  CHECK(info.aliases == std::vector<std::string>{"all_of_it"});
+  CHECK(info.types == Types{f32, f64}.mask);
+  CHECK(info.inputs[1].types == integral.mask);
+  CHECK(info.inputs[1].optional);
+  CHECK(info.variadic());
+  CHECK(info.outputs[0].count == "parts");
+  CHECK(info.outputs[1].hidden);
+  CHECK(info.states[0].name == "mean");
+  const std::pair<const char*, AttributeValue> defaults[] = {{"flag", true},
+                                                             {"parts", 3},
+                                                             {"many", -5},
+                                                             {"rate", 0.5},
+                                                             {"exact", 0.1},
+                                                             {"sizes", std::vector<std::int64_t>{1, 2}},
+                                                             {"weights", std::vector<double>{0.25, -1.0}},
+                                                             {"pad", "same"}};
+  REQUIRE(info.params.size() == std::size(defaults));
+  for (std::size_t i = 0; i < std::size(defaults); ++i) {
+    CAPTURE(info.params[i].name);
+    CHECK(info.params[i].name == defaults[i].first);
+    CHECK(info.params[i].default_value == defaults[i].second);
+  }
+  CHECK(info.params[1].max == 8.0);
+  CHECK(info.params[2].required);
+  CHECK(info.params[3].below == 1.0);
+  CHECK(info.params[7].kind == ParamKind::choice);
+  CHECK(info.inplace == std::vector<std::pair<int, int>>{{0, 1}});
+  CHECK(info.backward_reads_output == std::vector<bool>{false, true});
+  CHECK(info.backward_reads_input == std::vector<bool>{false, false, false});
+  CHECK((info.accumulates && info.strides && info.random));
+  CHECK_FALSE(info.kernels_elsewhere);
+  CHECK(info.functions == std::vector<std::string>{"forward"});
+  CHECK(info.renamed[0].to == "rate");
+  CHECK(info.added[0].second == "pad");
+}
+
+TEST_CASE("the host reads texts and their choices") {
+  const OperatorInfo info = read_back<Texts>("texts");
+  REQUIRE(info.params.size() == 2);
+  CHECK(info.params[0].default_value == AttributeValue("as it is"));
+  CHECK(info.params[1].choices == std::vector<std::string>{"m", "km"});
+  CHECK(info.types == floating.mask);
+}
