@@ -2,6 +2,7 @@
 #include <cstring>
 #include <tenon/failure.hpp>
 
+#include "device/element_count.hpp"
 #include "device/strided_copy.hpp"
 #include "device/tensor_impl.hpp"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tenon/failure.hpp>
 
+#include "device/element_count.hpp"
+
 namespace tenon {
 
 DlpackType dlpack_type(DType dtype) {
@@ -12,24 +14,13 @@ DlpackType dlpack_type(DType dtype) {
   return {codes[static_cast<int>(dtype)], static_cast<std::uint8_t>(8 * size_of(dtype))};
 }
 
-std::optional<std::int64_t> element_count(const Shape& shape) {
-  if (!shape.known()) return std::nullopt;
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  std::int64_t count = 1;
-  for (const std::int64_t dim : shape) {
-    if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
-  }
-  return count;
-}
-
 static std::int64_t checked_size(DType dtype, const Shape& shape) {
   if (static_cast<int>(dtype) >= dtype_count) throw Failure(FailureKind::usage, "a tensor needs a dtype, and this one is unknown");
   if (!shape.known()) throw Failure(FailureKind::usage, join("a tensor needs a known shape, not ", shape));
-  const std::optional<std::int64_t> size = element_count(shape);
-  if (!size || *size > INT64_MAX / static_cast<std::int64_t>(size_of(dtype))) {
+  if (!byte_count(dtype, shape)) {
     throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " has more bytes than can be counted"));
   }
-  return *size;
+  return *element_count(shape);
 }
 
 // How far elements lie apart must stay far below 2^63 bytes, so that no sum of offsets overflows.

@@ -1,7 +1,6 @@
 // What a Tensor's handle points to.
 #pragma once
 #include <memory>
-#include <optional>
 #include <tenon/tensor.hpp>
 
 #include "device/memory.hpp"
@@ -13,9 +12,6 @@ struct DlpackType {
   friend bool operator==(const DlpackType&, const DlpackType&) = default;
 };
 DlpackType dlpack_type(DType dtype);
-
-/// Elements of a tensor of this shape; nothing where it is not known, or they are too many to be counted.
-std::optional<std::int64_t> element_count(const Shape& shape);
 
 /// abi.dense points into the object itself, so it never moves. Strides there are null exactly where the elements are contiguous.
 struct Tensor::Impl {

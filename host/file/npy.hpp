@@ -1,0 +1,23 @@
+// Arrays in numpy's .npy files.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <tenon/tensor.hpp>
+
+namespace tenon {
+
+/// The array of a file of version 1.0 to 3.0. Elements that lie as Tenon wants them are mapped: nothing is read before it is used, and
+/// what is written stays in memory. Others (Fortran order, big-endian, not aligned) are converted; the result is always contiguous.
+/// Throws Failure (file) for what cannot be read, is broken, or has bytes after the array; Python objects are never unpickled.
+Tensor read_npy(const std::filesystem::path& path);
+
+/// Version 1.0, in C order. bfloat16, which numpy lacks, is written as ml_dtypes does (see npy_dtype.hpp). Whole or not at all.
+void write_npy(const std::filesystem::path& path, const Tensor& tensor);
+
+/// The array in a file's bytes, kept alive by `owner`. `name` stands in messages.
+Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, const std::shared_ptr<const void>& owner);
+
+}  // namespace tenon

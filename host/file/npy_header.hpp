@@ -1,0 +1,25 @@
+// The header of numpy's .npy format, versions 1.0 to 3.0 (numpy.lib.format): what is in an array file before the elements.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <tenon/dtype.hpp>
+#include <tenon/shape.hpp>
+
+namespace tenon {
+
+struct NpyHeader {
+  DType dtype = unknown_dtype;
+  bool big_endian = false;
+  bool fortran_order = false;
+  Shape shape;
+  std::size_t size = 0;  // bytes before the elements
+};
+
+/// Reads the header at the beginning of `bytes`. Throws Failure (file), `cannot read NAME: reason`; trusts no byte.
+NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> bytes);
+
+/// The header of a contiguous little-endian array: version 1.0, padded to a multiple of 64 bytes as numpy's own.
+std::string npy_header(DType dtype, const Shape& shape);
+
+}  // namespace tenon

@@ -1,0 +1,130 @@
+#include "file/npy_header.hpp"
+
+#include <doctest/doctest.h>
+
+#include "failure_of.hpp"
+
+using namespace tenon;
+using namespace std::string_literals;
+
+static NpyHeader parse(const std::string& file) {
+  return parse_npy_header("x.npy", std::as_bytes(std::span(file)));
+}
+
+static std::string with_text(const std::string& text) {
+  return "\x93NUMPY\x01\0"s + static_cast<char>(text.size() % 256) + static_cast<char>(text.size() / 256) + text;
+}
+
+TEST_CASE("headers as others write them") {
+  const struct {
+    const char* text;
+    DType dtype;
+    Shape shape;
+  } cases[] = {
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", f32, {2, 3}},
+      {"{'descr':'<f4','fortran_order':False,'shape':(2,3)}", f32, {2, 3}},
+      {"{\"shape\": (2, 3,), \"descr\": \"<f4\", \"fortran_order\": False}   \n", f32, {2, 3}},
+      {"  {'shape' : ( 2 , 3 ) ,\n 'descr': '<i8',\t'fortran_order': False} \n\n", i64, {2, 3}},
+      {"{'descr': '|b1', 'fortran_order': False, 'shape': (7L,), }", boolean, {7}},
+      {"{'descr': '<b1', 'fortran_order': False, 'shape': (), }", boolean, Shape::scalar()},
+      {"{'descr': '|V2', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1), }", bf16, {1, 1, 1, 1, 1, 1, 1, 1}},
+      {"{'descr': '|i1', 'fortran_order': False, 'shape': (9223372036854775807,), }", i8, {INT64_MAX}},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.text);
+    const NpyHeader header = parse(with_text(test.text));
+    CHECK(header.dtype == test.dtype);
+    CHECK(header.shape == test.shape);
+    CHECK_FALSE(header.fortran_order);
+    CHECK_FALSE(header.big_endian);
+    CHECK(header.size == 10 + std::string(test.text).size());
+  }
+  CHECK(parse(with_text("{'descr': '>f4', 'fortran_order': False, 'shape': ()}")).big_endian);
+  CHECK_FALSE(parse(with_text("{'descr': '>u1', 'fortran_order': False, 'shape': ()}")).big_endian);
+  CHECK(parse(with_text("{'descr': '<f4', 'fortran_order': True, 'shape': ()}")).fortran_order);
+}
+
+TEST_CASE("headers that are refused") {
+  const struct {
+    std::string file;
+    const char* reason;
+  } cases[] = {
+      {"", "it is empty"},
+      {"hello", "it is no .npy file: it does not begin with \\x93NUMPY"},
+      {"PK\3\4", "it is an archive, not an array"},
+      {"\x93NUM", "it is cut short within its first 8 bytes"},
+      {"\x93NUMPY\4\0\2\0{}"s, "it is of format version 4.0, and 1.0 to 3.0 are known"},
+      {"\x93NUMPY\1\1\2\0{}"s, "it is of format version 1.1, and 1.0 to 3.0 are known"},
+      {"\x93NUMPY\0\0\2\0{}"s, "it is of format version 0.0, and 1.0 to 3.0 are known"},
+      {"\x93NUMPY\1\0\2"s, "it is cut short before its header"},
+      {"\x93NUMPY\2\0\2\0{}"s, "it is cut short: its header ends at byte 2105212942, and the file at 12"},
+      {"\x93NUMPY\1\0\xff\xff{}"s, "it is cut short: its header ends at byte 65545, and the file at 12"},
+      {"\x93NUMPY\3\0\xff\xff\xff\xff{}"s, "it is cut short: its header ends at byte 4294967307, and the file at 14"},
+      {with_text(""), "its header is broken at byte 10, where '{' should be"},
+      {with_text("{}"), "its header says nothing about 'descr'"},
+      {with_text("{'descr': '<f4'}"), "its header says nothing about 'fortran_order'"},
+      {with_text("{'descr': '<f4', 'fortran_order': False}"), "its header says nothing about 'shape'"},
+      {with_text("{'descr': '<f4', 'descr': '<f4'}"), "its header has 'descr' twice"},
+      {with_text("{'order': 1}"), "its header has an entry 'order', which the format does not know"},
+      {with_text("{'\x1b[2J': 1}"), "its header has an entry '?[2J', which the format does not know"},
+      {with_text("{descr: '<f4'}"), "its header is broken at byte 11, where a quoted key should be"},
+      {with_text("{'descr' '<f4'}"), "its header is broken at byte 19, where ':' should be"},
+      {with_text("{'descr': <f4}"), "its header is broken at byte 20, where a quoted dtype should be"},
+      {with_text("{'descr': '<f4}"), "its header is broken at byte 20, where a text on one line, without backslashes should be"},
+      {with_text("{'descr': '\\x3cf4'}"), "its header is broken at byte 20, where a text on one line, without backslashes should be"},
+      {with_text("{'descr': '<f4' 'shape': ()}"), "its header is broken at byte 26, where '}' should be"},
+      {with_text("{'fortran_order': 1}"), "its header is broken at byte 28, where True or False should be"},
+      {with_text("{'shape': 3}"), "its header is broken at byte 20, where '(' should be"},
+      {with_text("{'shape': (3)}"), "its header is broken at byte 22, where a comma should be"},
+      {with_text("{'shape': (3 4)}"), "its header is broken at byte 23, where a comma should be"},
+      {with_text("{'shape': (3, 4 5)}"), "its header is broken at byte 26, where ')' should be"},
+      {with_text("{'shape': (-3,)}"), "its header is broken at byte 21, where a dimension should be"},
+      {with_text("{'shape': (,)}"), "its header is broken at byte 21, where a dimension should be"},
+      {with_text("{'shape': (3.5,)}"), "its header is broken at byte 22, where a comma should be"},
+      {with_text("{'shape': (3,"), "its header is broken at byte 23, where a dimension should be"},
+      {with_text("{'shape': (9223372036854775808,)}"), "one of its dimensions is larger than can be counted"},
+      {with_text("{'shape': (99999999999999999999999,)}"), "one of its dimensions is larger than can be counted"},
+      {with_text("{'shape': (1, 2, 3, 4, 5, 6, 7, 8, 9)}"), "it has more than 8 dimensions, and no tensor has"},
+      {with_text("{'descr': '<f4', 'fortran_order': False, 'shape': ()} #"),
+       "its header is broken at byte 64, where nothing but spaces should be"},
+      {with_text("{'descr': '<f4', 'fortran_order': False, 'shape': ()}\0"s),
+       "its header is broken at byte 63, where nothing but spaces should be"},
+      {with_text("{'descr': '|O', 'fortran_order': False, 'shape': ()}"),
+       "its elements are Python objects, and reading those could run code"},
+      {with_text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}"), "its elements are records of several fields"},
+      {with_text("{'descr': '<i2'}"), "its elements are of numpy's type '<i2', which Tenon does not have"},
+      {with_text("{'descr': '<c8'}"), "its elements are of numpy's type '<c8', which Tenon does not have"},
+      {with_text("{'descr': '<U12'}"), "its elements are of numpy's type '<U12', which Tenon does not have"},
+      {with_text("{'descr': '|f4'}"), "its elements are of numpy's type '|f4', which Tenon does not have"},
+      {with_text("{'descr': ''}"), "its elements are of numpy's type '', which Tenon does not have"},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.reason);
+    const FailureText failure = failure_of([&] { parse(test.file); });
+    CHECK(failure.kind == 4);
+    CHECK(failure.message == std::string("cannot read x.npy: ") + test.reason);
+  }
+}
+
+TEST_CASE("a header is a whole number of cache lines, in numpy's words") {
+  const struct {
+    DType dtype;
+    Shape shape;
+    const char* text;
+  } cases[] = {
+      {f32, Shape::scalar(), "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"},
+      {u8, {5}, "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }"},
+      {i64, {2, 0, 3}, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 0, 3), }"},
+  };
+  for (const auto& test : cases) {
+    const std::string header = npy_header(test.dtype, test.shape);
+    CHECK(header.size() % 64 == 0);
+    CHECK(header.substr(0, 8) == "\x93NUMPY\1\0"s);
+    CHECK(header.substr(10).starts_with(test.text));
+    CHECK(header.find_first_not_of(' ', 10 + std::string(test.text).size()) == header.size() - 1);
+    CHECK(header.back() == '\n');
+  }
+  constexpr std::int64_t most = INT64_MAX;
+  const Shape wide{most, most, most, most, most, most, most, most};
+  CHECK(parse(npy_header(f64, wide)).shape == wide);
+}
