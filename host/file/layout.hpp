@@ -1,0 +1,38 @@
+// A .tenon file around its metadata: header, metadata, zeros up to a multiple of 64 KiB, data.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace tenon::layout {
+
+inline constexpr std::size_t header_size = 64;
+inline constexpr std::uint64_t segment_alignment = 65536;    // the largest page size in use, so that segments can be mapped on their own
+inline constexpr std::uint64_t tensor_alignment = 64;        // a cache line, and the widest vector
+inline constexpr std::uint64_t metadata_limit = 0x7fff0000;  // FlatBuffers' offsets have 31 bits
+inline constexpr std::uint32_t version = 1;
+
+constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+/// Byte  0  "\x89TENON\r\n"; the first byte and the line end show what a text-mode transfer did to the file
+///       8  version, 32 bits; 12  header_size, 32 bits
+///      16  metadata_size        24  metadata_checksum        32  data_offset; 0: no data        40  file_size
+///      48  zero                 56  checksum of the 56 bytes before
+/// Numbers are little-endian, 64 bits where nothing is said; checksums are XXH3's 64 bits. The metadata follow the header.
+struct Header {
+  std::uint64_t metadata_size = 0, metadata_checksum = 0, data_offset = 0, file_size = 0;
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+std::array<std::byte, header_size> encode(const Header& header);
+
+/// Throws Failure (file) where the bytes of the file do not begin with a sound header that fits their number.
+Header decode(std::span<const std::byte> file, const std::filesystem::path& path);
+
+std::uint64_t checksum(std::span<const std::byte> bytes);
+
+}  // namespace tenon::layout

@@ -1,0 +1,34 @@
+// .tenon files: a graph and its tensors. Nothing here needs a plugin.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "graph/model.hpp"
+
+namespace tenon {
+
+/// Writes the file whole or not at all. The same graph gives the same bytes. Tensors are written from where they are; only strided ones
+/// are copied first. Throws Failure (file).
+void write_tenon(const GraphModel& model, const std::filesystem::path& path);
+
+enum class FileCheck : std::uint8_t {
+  structure,   ///< everything but the tensors' own bytes, which are not even looked at
+  everything,  ///< the tensors' checksums and the zeros between them too
+};
+
+/// Tensors point into the mapped file: they cost nothing until they are looked at, may be written (the file never changes), and keep the
+/// mapping alive. Throws Failure (file) with one sentence about what is wrong.
+GraphModel read_tenon(const std::filesystem::path& path, FileCheck check = FileCheck::structure);
+
+/// A file that is in memory already, aligned to 64 bytes: its tensors point into the bytes, and hold the owner.
+struct FileBytes {
+  std::filesystem::path path;  // for messages
+  std::span<std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+GraphModel read_tenon(const FileBytes& file, FileCheck check = FileCheck::structure);
+
+}  // namespace tenon

@@ -1,0 +1,17 @@
+// Which bytes are text.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+/// Well-formed UTF-8 as Unicode defines it: shortest forms only, no surrogates, nothing above U+10FFFF.
+bool is_utf8(std::string_view text);
+
+/// UTF-8 without control characters, not empty: what names of nodes and values must be, for they are printed in messages.
+bool is_name(std::string_view text);
+
+/// The text with whatever would disturb a message replaced by \xNN.
+std::string printable(std::string_view text);
+
+}  // namespace tenon

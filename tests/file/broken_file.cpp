@@ -1,0 +1,313 @@
+// Files that are wrong in one place each, and what people are told about it.
+#include <doctest/doctest.h>
+
+#include "../failure_of.hpp"
+#include "forged_file.hpp"
+#include "sample_graph.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// What opening the bytes fails with, without the path.
+std::string sentence(const std::string& bytes, FileCheck check = FileCheck::structure) {
+  const auto failure = failure_of([&] { read_forged(bytes, check); });
+  if (failure.kind == 0) return "";
+  CHECK(failure.kind == static_cast<int>(FailureKind::file));
+  CHECK(failure.message.starts_with("forged.tenon: "));
+  return failure.message.substr(14);
+}
+
+struct Case {
+  const char* sentence;
+  std::function<void(format::ModelT&)> change;
+};
+
+void check_all(const std::vector<Case>& cases) {
+  const auto sound = FileParts::of(sample_graph());
+  for (const auto& wrong : cases) {
+    auto parts = sound;
+    parts.change(wrong.change);
+    CHECK(sentence(parts.bytes()) == std::string(wrong.sentence));
+  }
+}
+
+std::string with_header(const layout::Header& header, const std::string& rest) {
+  const auto bytes = layout::encode(header);
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()) + rest;
+}
+
+}  // namespace
+
+TEST_CASE("a file that was not changed opens, and so does one that was only packed again") {
+  auto parts = FileParts::of(sample_graph());
+  CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
+  parts.change([](auto&) {});
+  CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
+}
+
+TEST_CASE("a file that is no .tenon file") {
+  const auto sound = FileParts::of(sample_graph()).bytes();
+  auto unix_ends = sound, other_version = sound, damaged = sound;
+  unix_ends.erase(6, 1);
+  other_version[8] = 2;
+  damaged[20] = static_cast<char>(damaged[20] ^ 1);
+  const struct {
+    std::string bytes;
+    const char* sentence;
+  } cases[] = {
+      {"", "the file is empty, where a .tenon file has at least 64 bytes"},
+      {"PK\x03\x04", "this is not a .tenon file: its first bytes are not those of one"},
+      {"{\"tenon\": 1}", "this is text, perhaps a graph.json, and not a .tenon file"},
+      {unix_ends,
+       "the first bytes of a .tenon file are there, but changed as a text-mode transfer changes them; copy it again in binary mode"},
+      {sound.substr(0, 40), "the file ends after 40 bytes, inside its header of 64"},
+      {other_version, "the file has layout version 2, and this tenon reads version 1; a newer tenon may read it"},
+      {damaged, "the header is damaged: its checksum does not fit"},
+  };
+  for (const auto& wrong : cases) CHECK(sentence(wrong.bytes) == std::string(wrong.sentence));
+}
+
+TEST_CASE("a header that does not fit the file") {
+  CHECK(sentence(with_header({0, 0, 0, 100}, "")) == "the file has 64 bytes, and its header says 100: it was cut short");
+  CHECK(sentence(with_header({0, 0, 0, 64}, "x")) == "the file has 65 bytes, and its header says 64: it was added to");
+  CHECK(sentence(with_header({9, 0, 0, 68}, "1234")) == "the header says 9 bytes of metadata, which the file of 68 cannot hold");
+  CHECK(sentence(with_header({~0ULL, 0, 0, 68}, "1234")) ==
+        "the header says 18446744073709551615 bytes of metadata, which the file of 68 cannot hold");
+  CHECK(sentence(with_header({4, 0, 100, 68}, "1234")) == "the header says that the data begin at byte 100, but the metadata end at 68");
+  CHECK(sentence(with_header({2, 0, 0, 68}, "1234")) == "the header says that the data begin at byte 0, but the metadata end at 66");
+}
+
+TEST_CASE("metadata that are damaged") {
+  auto parts = FileParts::of(sample_graph());
+  auto damaged = parts.bytes();
+  damaged[200] = static_cast<char>(damaged[200] ^ 1);
+  CHECK(sentence(damaged) == "the metadata are damaged: their checksum does not fit");
+  std::memset(parts.metadata.data(), 0x7f, 4);
+  CHECK(sentence(parts.bytes()) == "the metadata are no sound FlatBuffers: an offset or a length leads outside of them");
+  CHECK(sentence(with_header({0, layout::checksum({}), 0, 64}, "")) ==
+        "the metadata are no sound FlatBuffers: an offset or a length leads outside of them");
+}
+
+TEST_CASE("files of newer programs are refused, not misread") {
+  check_all({
+      {"it has format 2, written by tenon " TENON_VERSION "; this tenon reads format 1", [](auto& m) { m.format = 2; }},
+      {"reading it needs the feature 'author', which this tenon does not have; it was written by tenon " TENON_VERSION,
+       [](auto& m) { m.required_features = {m.meta[0]->key}; }},
+      {"it holds the state of a training, which this tenon cannot keep yet",
+       [](auto& m) { m.training = std::make_unique<format::TrainingStateT>(); }},
+      {"it holds 0 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.clear(); }},
+      {"it holds 2 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.push_back(std::make_unique<format::GraphT>()); }},
+      {"its graph belongs inside another one, which is not there", [](auto& m) { m.graphs[0]->parent = 0; }},
+      {"its graph belongs inside another one, which is not there", [](auto& m) { m.graphs[0]->captures = {0}; }},
+      {"type 0 names its dimensions, and this tenon cannot keep such names yet",
+       [](auto& m) {
+         m.types[0]->dim_names = {1, 2};
+       }},
+  });
+}
+
+TEST_CASE("texts") {
+  check_all({
+      {"text 0 must be the empty text", [](auto& m) { m.strings.clear(); }},
+      {"text 0 must be the empty text", [](auto& m) { m.strings[0] = "x"; }},
+      {"text 3, '\\xc0\\xaf', is not UTF-8", [](auto& m) { m.strings[3] = "\xc0\xaf"; }},
+      {"text 4, 'a', stands there twice", [](auto& m) { m.strings[3] = m.strings[4] = "a"; }},
+      {"the producer is number 99, but there are 42",
+       [](auto& m) {
+         m.producer = 99;
+         m.strings.resize(42);
+         for (int i = 1; i < 42; ++i) m.strings[static_cast<std::size_t>(i)] = std::to_string(i);
+       }},
+      {"required feature 0 is number 9999, but there are 35", [](auto& m) { m.required_features = {9999}; }},
+      {"the key of note 0 is number 9999, but there are 35", [](auto& m) { m.meta[0]->key = 9999; }},
+      {"the text of note 0 is number 9999, but there are 35", [](auto& m) { m.meta[0]->value = 9999; }},
+      {"the name of extension 0 is number 9999, but there are 35", [](auto& m) { m.extensions[0]->name = 9999; }},
+  });
+}
+
+TEST_CASE("types") {
+  check_all({
+      {"type 0 has 9 dimensions, and at most 8 are allowed", [](auto& m) { m.types[0]->dims.resize(9); }},
+      {"type 0 has 2 dimensions, but says that their number is unknown", [](auto& m) { m.types[0]->unranked = true; }},
+      {"type 0 has dtype 9, which is none", [](auto& m) { m.types[0]->dtype = format::DType(9); }},
+      {"type 0 has storage 3, which is none", [](auto& m) { m.types[0]->storage = format::Storage(3); }},
+      {"type 0 has a dimension below -1, which stands for unknown", [](auto& m) { m.types[0]->dims = {-2}; }},
+      {"type 0, float32 [4611686018427387904, 1], has more bytes than 64 bits count",
+       [](auto& m) {
+         m.types[0]->dims = {std::int64_t{1} << 62, -1};
+       }},
+      {"type 0, float32 [4294967296, 4294967296], has more bytes than 64 bits count",
+       [](auto& m) {
+         m.types[0]->dims = {std::int64_t{1} << 32, std::int64_t{1} << 32};
+       }},
+  });
+}
+
+TEST_CASE("segments, buffers and tensors") {
+  check_all({
+      {"the purpose of segment 0 is number 9999, but there are 35", [](auto& m) { m.segments[0]->purpose = 9999; }},
+      {"segment 0 begins at byte 64 of the data, not at a multiple of 65536", [](auto& m) { m.segments[0]->offset = 64; }},
+      {"segment 0 has 136 bytes at byte 65536 of the data, which are 136 long", [](auto& m) { m.segments[0]->offset = 65536; }},
+      {"segment 0 has 18446744073709551615 bytes at byte 0 of the data, which are 136 long", [](auto& m) { m.segments[0]->size = ~0ULL; }},
+      {"the data are 136 bytes long, but the segments end at byte 135", [](auto& m) { m.segments[0]->size = 135; }},
+      {"segment 1 begins at byte 0 of the data, before the last one ends at 136",
+       [](auto& m) { m.segments.push_back(std::make_unique<format::SegmentT>()); }},
+      {"the segment of buffer 1 is number 1, but there are 1", [](auto& m) { m.buffers[1]->segment = 1; }},
+      {"buffer 1 begins at byte 0 of segment 0, before the last one ends", [](auto& m) { m.buffers[1]->offset = 0; }},
+      {"buffer 1 begins at byte 65, not at a multiple of 64", [](auto& m) { m.buffers[1]->offset = 65; }},
+      {"buffer 3 has 8 bytes at byte 18446744073709551552 of segment 0, which is 136 long",
+       [](auto& m) { m.buffers[3]->offset = ~0ULL - 63; }},
+      {"buffer 3 has 64 bytes at byte 128 of segment 0, which is 136 long", [](auto& m) { m.buffers[3]->size = 64; }},
+      {"the type of tensor 1 is number 99, but there are 9", [](auto& m) { m.tensors[1]->type = 99; }},
+      {"tensor 0 is float32 [?, 64], and a tensor has no unknown parts", [](auto& m) { m.tensors[0]->type = 0; }},
+      {"the buffer of tensor 0's values is number 4, but there are 4", [](auto& m) { m.tensors[0]->values = 4; }},
+      {"buffer 0 belongs to two tensors, tensor 1 is the second", [](auto& m) { m.tensors[1]->values = 0; }},
+      {"tensor 0, float32 [3], has a buffer of 11 bytes for its values, which need 12", [](auto& m) { m.buffers[0]->size = 11; }},
+      {"tensor 0 is dense, but has the indices of a sparse one", [](auto& m) { m.tensors[0]->indices = 1; }},
+      {"tensor 0 is dense, but has the indices of a sparse one", [](auto& m) { m.tensors[0]->stored = 1; }},
+  });
+}
+
+TEST_CASE("operators and plugins") {
+  check_all({
+      {"the name of plugin 0 is number 9999, but there are 35", [](auto& m) { m.plugins[0]->name = 9999; }},
+      {"the version of plugin 0 is number 9999, but there are 35", [](auto& m) { m.plugins[0]->version = 9999; }},
+      {"plugin 0 has control characters in its name", [](auto& m) { m.strings[m.plugins[0]->name] = "\n"; }},
+      {"its plugins are together longer than the file",
+       [](auto& m) {
+         m.strings[m.plugins[0]->name] = std::string(1000, 'x');
+         for (int i = 0; i < 20; ++i) m.plugins.push_back(std::make_unique<format::PluginT>(*m.plugins[0]));
+       }},
+      {"the name of operator 0 is number 9999, but there are 35", [](auto& m) { m.operators[0]->name = 9999; }},
+      {"operator 1 has the name 'norm', which is taken", [](auto& m) { m.operators[1]->name = m.operators[0]->name; }},
+      {"operator 0 has the name '', which is none", [](auto& m) { m.operators[0]->name = 0; }},
+      {"operator 'norm' has no manifest", [](auto& m) { m.operators[0]->manifest.clear(); }},
+      {"operator 'norm' version 1 has the manifest of 'split' version 3",
+       [](auto& m) { m.operators[0]->manifest = m.operators[1]->manifest; }},
+      {"operator 'norm' version 2 has the manifest of 'norm' version 1", [](auto& m) { m.operators[0]->version = 2; }},
+      {"the plugin of operator 'norm' is number 1, but there are 1", [](auto& m) { m.operators[0]->plugin = 1; }},
+  });
+  auto parts = FileParts::of(sample_graph());
+  parts.change([](auto& m) { m.operators[0]->manifest.pop_back(); });
+  CHECK(sentence(parts.bytes()).starts_with("operator 'norm': its manifest is broken: "));
+}
+
+TEST_CASE("extensions that share their bytes cannot make a small file large in memory") {
+  auto parts = FileParts::of(GraphModel());
+  parts.change([](auto& m) {
+    for (int i = 0; i < 3; ++i) m.extensions.push_back(std::make_unique<format::ExtensionT>());
+    m.extensions[0]->content.resize(100000);
+  });
+  // the packer writes each vector once for each table; here all tables are led to the one that is long
+  auto* extensions = format::GetModel(parts.metadata.data())->extensions();
+  auto* table = const_cast<std::uint8_t*>(extensions->Data());
+  for (int i = 1; i < 3; ++i)
+    flatbuffers::WriteScalar(table + 4 * i, flatbuffers::ReadScalar<std::uint32_t>(table) - 4U * static_cast<unsigned>(i));
+  CHECK(sentence(parts.bytes()) == "its extensions are together longer than the file");
+}
+
+TEST_CASE("values") {
+  check_all({
+      {"its graph has no values", [](auto& m) { m.graphs[0]->values.reset(); }},
+      {"column values.types has 7 entries, but there are 8 of what it tells", [](auto& m) { m.graphs[0]->values->types.pop_back(); }},
+      {"column values.initial_numbers has 15 entries, but there are 16 of what it tells",
+       [](auto& m) { m.graphs[0]->values->initial_numbers.pop_back(); }},
+      {"the name of value 1 is number 9999, but there are 35", [](auto& m) { m.graphs[0]->values->names[1] = 9999; }},
+      {"two values have the name 'image'", [](auto& m) { m.graphs[0]->values->names[1] = m.graphs[0]->values->names[0]; }},
+      {"value 0 has the name ''; names are not empty and have neither colons nor control characters",
+       [](auto& m) { m.graphs[0]->values->names[0] = 0; }},
+      {"value 0 has the name 'a:b'; names are not empty and have neither colons nor control characters",
+       [](auto& m) { m.strings[m.graphs[0]->values->names[0]] = "a:b"; }},
+      {"value 0 has the name '\\x1b[31m'; names are not empty and have neither colons nor control characters",
+       [](auto& m) { m.strings[m.graphs[0]->values->names[0]] = "\x1b[31m"; }},
+      {"'any' has role 4, which is none", [](auto& m) { m.graphs[0]->values->roles[1] = format::Role(4); }},
+      {"'any' gets its first values in way 8, which is none", [](auto& m) { m.graphs[0]->values->initials[1] = format::Initial(8); }},
+      {"the type of 'any' is number 99, but there are 9", [](auto& m) { m.graphs[0]->values->types[1] = 99; }},
+      {"the tensor of 'norm_gamma' is number 4, but there are 4", [](auto& m) { m.graphs[0]->values->tensors[2] = 5; }},
+      {"tensor 0 belongs to two values, 'größe' is the second", [](auto& m) { m.graphs[0]->values->tensors[4] = 1; }},
+      {"the input 'image' has a tensor, but inputs are given at each run", [](auto& m) { m.graphs[0]->values->tensors[0] = 1; }},
+      {"'norm_gamma' is float32 [?, 64], but its tensor is float32 [3]", [](auto& m) { m.graphs[0]->values->types[2] = 0; }},
+      {"the constant 'empty' has no tensor", [](auto& m) { m.graphs[0]->values->tensors[5] = 0; }},
+  });
+}
+
+TEST_CASE("nodes") {
+  check_all({
+      {"its graph has no nodes", [](auto& m) { m.graphs[0]->nodes.reset(); }},
+      {"column nodes.operators has 2 entries, but there are 3 of what it tells", [](auto& m) { m.graphs[0]->nodes->operators.pop_back(); }},
+      {"its nodes have 11 edges by their counts, but 10 are there", [](auto& m) { m.graphs[0]->nodes->edges.pop_back(); }},
+      {"its nodes have 4294967301 edges by their counts, but 11 are there",
+       [](auto& m) { m.graphs[0]->nodes->input_counts[2] = 0xffffffff; }},
+      {"its nodes have 5 output types by their counts, but 6 are there", [](auto& m) { m.graphs[0]->nodes->output_types.push_back(0); }},
+      {"the name of node 0 is number 9999, but there are 35", [](auto& m) { m.graphs[0]->nodes->names[0] = 9999; }},
+      {"two nodes or values have the name 'norm'", [](auto& m) { m.graphs[0]->nodes->names[1] = m.graphs[0]->nodes->names[0]; }},
+      {"two nodes or values have the name 'image'", [](auto& m) { m.graphs[0]->nodes->names[1] = m.graphs[0]->values->names[0]; }},
+      {"the operator of node 'norm' is number 3, but there are 3", [](auto& m) { m.graphs[0]->nodes->operators[0] = 3; }},
+      {"the device of node 'norm' is number 9999, but there are 35", [](auto& m) { m.graphs[0]->nodes->devices[0] = 9999; }},
+      {"node 'split' reads value 9, and only 9 values come before it", [](auto& m) { m.graphs[0]->nodes->edges[5] = 9; }},
+      {"node 'norm' reads value 4294967295, and only 8 values come before it", [](auto& m) { m.graphs[0]->nodes->edges[3] = none; }},
+      {"node 'norm' has 'image' as a state, which it is not", [](auto& m) { m.graphs[0]->nodes->edges[3] = 0; }},
+      {"the state 'norm_mean' belongs to two nodes, 'norm' is the second",
+       [](auto& m) { m.graphs[0]->nodes->edges[4] = m.graphs[0]->nodes->edges[3]; }},
+      {"the type of output 0 of node 'norm' is number 99, but there are 9", [](auto& m) { m.graphs[0]->nodes->output_types[0] = 99; }},
+      {"node 'split' has 2 inputs, but its operator 'split' has 1",
+       [](auto& m) {
+         auto& nodes = *m.graphs[0]->nodes;
+         ++nodes.input_counts[1], --nodes.input_counts[2], nodes.edges[6] = 0;
+       }},
+      {"node 'split' has 2 outputs, but its operator 'split' has 3",
+       [](auto& m) { --m.graphs[0]->nodes->output_counts[1], ++m.graphs[0]->nodes->output_counts[2]; }},
+      {"node 'split': parameter 'parts' is -1 but must be from 0 to 4096", [](auto& m) { m.graphs[0]->attributes->integers[0] = -1; }},
+  });
+}
+
+TEST_CASE("attributes") {
+  check_all({
+      {"its graph has no attributes", [](auto& m) { m.graphs[0]->attributes.reset(); }},
+      {"column attributes.kinds has 9 entries, but there are 10 of what it tells",
+       [](auto& m) { m.graphs[0]->attributes->kinds.pop_back(); }},
+      {"the attributes end before those of node 'Ölçü' do", [](auto& m) { m.graphs[0]->nodes->attribute_counts[2] = 0xffffffff; }},
+      {"it has attributes that belong to no node", [](auto& m) { m.graphs[0]->nodes->attribute_counts[2] = 7; }},
+      {"it has attributes that belong to no node", [](auto& m) { m.graphs[0]->attributes->integers.push_back(0); }},
+      {"the name of an attribute of node 'norm' is number 9999, but there are 35",
+       [](auto& m) { m.graphs[0]->attributes->names[0] = 9999; }},
+      {"attribute 'epsilon' of node 'norm' has kind 7, which is none",
+       [](auto& m) { m.graphs[0]->attributes->kinds[0] = format::AttributeKind(7); }},
+      {"attribute 'epsilon' of node 'norm' has kind 0, which is none",
+       [](auto& m) { m.graphs[0]->attributes->kinds[0] = format::AttributeKind(0); }},
+      {"attribute 'flag' of node 'Ölçü' is 2, where only 0 and 1 can be", [](auto& m) { m.graphs[0]->attributes->integers[1] = 2; }},
+      {"attribute 'words' of node 'Ölçü' is text -1, but there are 35", [](auto& m) { m.graphs[0]->attributes->integers[3] = -1; }},
+      {"attribute 'words' of node 'Ölçü' is text 35, but there are 35", [](auto& m) { m.graphs[0]->attributes->integers[3] = 35; }},
+      {"the attributes' lists end before those of node 'Ölçü' do", [](auto& m) { m.graphs[0]->attributes->integers[4] = 9; }},
+      {"the attributes' lists end before those of node 'Ölçü' do", [](auto& m) { m.graphs[0]->attributes->integers[4] = -1; }},
+      {"the attributes' integers end before those of node 'Ölçü' do", [](auto& m) { m.graphs[0]->attributes->integers.resize(2); }},
+      {"the attributes' reals end before those of node 'Ölçü' do", [](auto& m) { m.graphs[0]->attributes->reals.resize(1); }},
+      {"attribute 'flag' of node 'Ölçü' is there twice",
+       [](auto& m) { m.graphs[0]->attributes->names[3] = m.graphs[0]->attributes->names[2]; }},
+  });
+}
+
+TEST_CASE("outputs") {
+  check_all({
+      {"the name of output 0 is number 9999, but there are 35", [](auto& m) { m.graphs[0]->output_names[0] = 9999; }},
+      {"output 0 has the name ''; names are not empty and have neither colons nor control characters",
+       [](auto& m) { m.graphs[0]->output_names[0] = 0; }},
+      {"two outputs have the name 'first'", [](auto& m) { m.graphs[0]->output_names[1] = m.graphs[0]->output_names[0]; }},
+      {"column output_values has 1 entries, but there are 2 of what it tells", [](auto& m) { m.graphs[0]->output_values.pop_back(); }},
+      {"the value of output 'first' is number 13, but there are 13", [](auto& m) { m.graphs[0]->output_values[0] = 13; }},
+      {"the graph's name is number 9999, but there are 35", [](auto& m) { m.graphs[0]->name = 9999; }},
+  });
+}
+
+TEST_CASE("data that are damaged: opening does not read them, validating does") {
+  auto parts = FileParts::of(sample_graph());
+  parts.data[0] = static_cast<char>(parts.data[0] ^ 1);
+  CHECK(sentence(parts.bytes()) == "");
+  CHECK(sentence(parts.bytes(), FileCheck::everything) ==
+        "the data of 'norm_gamma' are damaged: the checksum of its 12 bytes does not fit");
+  parts = FileParts::of(sample_graph());
+  parts.data[12] = 1;
+  CHECK(sentence(parts.bytes(), FileCheck::everything) ==
+        "the bytes between two tensors are not zero: the file is damaged or holds something hidden");
+}

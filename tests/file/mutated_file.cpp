@@ -1,0 +1,85 @@
+// Whatever happens to a file, opening it ends in a graph or in a Failure.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <tenon/failure.hpp>
+
+#include "file/metadata_writer.hpp"
+#include "forged_file.hpp"
+#include "sample_graph.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct Tally {
+  int opened = 0, refused = 0;
+};
+
+/// Anything but a graph or a Failure of kind file ends the test program.
+void open(const std::string& bytes, Tally& tally) {
+  try {
+    const auto graph = read_forged(bytes);
+    const auto order = file_order(graph);  // what was accepted must be usable
+    const auto metadata = write_metadata(graph, order, lay_out(graph, order.tensors.order()), "again.tenon");
+    REQUIRE_FALSE(metadata.empty());
+    ++tally.opened;
+  } catch (const Failure& failure) {
+    REQUIRE(failure.kind() == FailureKind::file);
+    ++tally.refused;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a file cut short at any length is refused") {
+  const auto parts = FileParts::of(sample_graph());
+  const auto bytes = parts.bytes();
+  Tally tally;
+  const auto step = [&](std::size_t length) { return length < 8192 || length + 512 > bytes.size() ? 1U : 997U; };  // zeros lie between
+  for (std::size_t length = 0; length < bytes.size(); length += step(length)) open(bytes.substr(0, length), tally);
+  CHECK(tally.opened == 0);
+}
+
+TEST_CASE("metadata cut short, with a header that fits, are refused") {
+  const auto sound = FileParts::of(sample_graph());
+  Tally tally;
+  for (std::size_t length = 0; length < sound.metadata.size(); ++length) {
+    auto parts = sound;
+    parts.metadata.resize(length);
+    open(parts.bytes(), tally);
+  }
+  CHECK(tally.opened <= 8);  // the last bytes may be the end of a text's padding
+}
+
+TEST_CASE("every byte of the metadata set to other values") {
+  const auto sound = FileParts::of(sample_graph());
+  Tally tally;
+  for (std::size_t i = 0; i < sound.metadata.size(); ++i)
+    for (const int flip : {0x01, 0x80, 0xff}) {
+      auto parts = sound;
+      parts.metadata[i] = static_cast<char>(parts.metadata[i] ^ flip);
+      open(parts.bytes(), tally);
+    }
+  CHECK(tally.refused > tally.opened);
+  CHECK(tally.opened > 0);  // names and numbers may be others
+}
+
+TEST_CASE("numbers of the metadata replaced by hostile ones") {
+  const auto sound = FileParts::of(sample_graph());
+  std::mt19937 random(1);
+  constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
+                                       0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
+  Tally tally;
+  for (int round = 0; round < 4000; ++round) {
+    auto parts = sound;
+    const auto changes = 1 + random() % 3;
+    for (std::uint32_t i = 0; i < changes; ++i) {
+      const auto at = random() % (parts.metadata.size() / 4) * 4;
+      const auto value = hostile[random() % std::size(hostile)];
+      std::memcpy(parts.metadata.data() + at, &value, sizeof value);
+    }
+    open(parts.bytes(), tally);
+  }
+  CHECK(tally.refused > 0);
+}

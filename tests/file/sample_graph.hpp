@@ -1,0 +1,168 @@
+// Graphs to save and load, made by hand: no plugin, no builder.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "manifest_bytes.hpp"
+
+class GraphMaker {
+ public:
+  tenon::GraphModel model;
+
+  std::uint32_t plugin(const std::string& name, const std::string& version) {
+    model.plugins.push_back({name, version, 0, 0x0123456789abcdef});
+    return static_cast<std::uint32_t>(model.plugins.size() - 1);
+  }
+
+  std::uint32_t op(const OperatorSpec& spec, std::uint32_t plugin = tenon::none) {
+    auto info = std::make_shared<tenon::OperatorInfo>(tenon::read_manifest(manifest_of(spec)));
+    info->manifest = manifest_of(spec);
+    model.operators.push_back({spec.name, spec.version, info, plugin});
+    return static_cast<std::uint32_t>(model.operators.size() - 1);
+  }
+
+  tenon::ValueId value(std::string_view name, tenon::Role role, const tenon_type& type, const tenon::Init& init = {}) {
+    const auto id = static_cast<tenon::ValueId>(model.values.size());
+    auto& value = model.values.emplace_back();
+    value.name = model.strings.intern(name);
+    value.role = role;
+    value.type = type;
+    value.init = init;
+    model.value_names.emplace(value.name, id);
+    if (role == tenon::Role::input) model.inputs.push_back(id);
+    return id;
+  }
+
+  tenon::ValueId tensor(std::string_view name, tenon::Role role, const tenon::Tensor& tensor) {
+    const auto id = value(name, role, tenon::type_of(tensor.dtype(), tensor.shape()));
+    model.values[id].tensor = static_cast<std::uint32_t>(model.tensors.size());
+    model.tensors.push_back(tensor);
+    return id;
+  }
+
+  void attribute(std::string_view name, const tenon::AttributeValue& value) {
+    tenon::AttributeRecord record;
+    record.name = model.strings.intern(name);
+    std::visit([&](const auto& content) { put(record, content); }, value.variant());
+    model.attributes.push_back(record);
+  }
+
+  /// The attributes must have been added just before; edges are inputs, then states.
+  tenon::NodeId node(std::string_view name, std::uint32_t op, const std::vector<tenon::ValueId>& edges, std::uint32_t outputs,
+                     std::uint32_t attributes, const tenon_type& type = tenon::unknown_type(), std::string_view device = {}) {
+    const auto id = static_cast<tenon::NodeId>(model.nodes.size());
+    tenon::NodeRecord node;
+    node.name = model.strings.intern(name);
+    node.op = op;
+    node.first_edge = static_cast<std::uint32_t>(model.edges.size());
+    node.state_count = static_cast<std::uint32_t>(model.operators[op].info->states.size());
+    node.input_count = static_cast<std::uint32_t>(edges.size()) - node.state_count;
+    node.first_output = static_cast<std::uint32_t>(model.values.size());
+    node.output_count = outputs;
+    node.attribute_count = attributes;
+    node.first_attribute = static_cast<std::uint32_t>(model.attributes.size()) - attributes;
+    node.device = model.strings.intern(device);
+    model.edges.insert(model.edges.end(), edges.begin(), edges.end());
+    for (std::uint32_t i = 0; i < outputs; ++i) {
+      auto& value = model.values.emplace_back();
+      value.producer = id;
+      value.index = i;
+      value.type = type;
+    }
+    model.nodes.push_back(node);
+    model.node_names.emplace(node.name, id);
+    return id;
+  }
+
+  tenon::ValueId output_of(tenon::NodeId node, std::uint32_t i = 0) const { return model.nodes[node].first_output + i; }
+  void output(std::string_view name, tenon::ValueId value) { model.outputs.emplace_back(model.strings.intern(name), value); }
+
+ private:
+  void put(tenon::AttributeRecord& record, bool flag) { record.kind = TENON_ATTR_BOOL, record.i = flag; }
+  void put(tenon::AttributeRecord& record, std::int64_t whole) { record.kind = TENON_ATTR_INT, record.i = whole; }
+  void put(tenon::AttributeRecord& record, double real) { record.kind = TENON_ATTR_FLOAT, record.f = real; }
+  void put(tenon::AttributeRecord& record, const std::string& text) {
+    record.kind = TENON_ATTR_TEXT, record.i = model.strings.intern(text);
+  }
+  void put(tenon::AttributeRecord& record, const std::vector<std::int64_t>& list) { put_list(record, list, model.ints, TENON_ATTR_INTS); }
+  void put(tenon::AttributeRecord& record, const std::vector<double>& list) { put_list(record, list, model.floats, TENON_ATTR_FLOATS); }
+  template <class T>
+  void put_list(tenon::AttributeRecord& record, const std::vector<T>& list, std::vector<T>& to, std::uint32_t kind) {
+    record.kind = kind;
+    record.first = static_cast<std::uint32_t>(to.size());
+    record.count = static_cast<std::uint32_t>(list.size());
+    to.insert(to.end(), list.begin(), list.end());
+  }
+};
+
+/// Something of everything a file can hold: each role, each kind of attribute, numbers that are easily lost, names that are not ASCII.
+inline tenon::GraphModel sample_graph() {
+  using namespace tenon;
+  GraphMaker make;
+  const auto plugin = make.plugin("shapes", "1.2.3");
+  const auto norm = make.op({"norm", {"data", "gamma", "beta?"}, {"output"}, {"mean", "variance"}, {{"epsilon", "float64"}}});
+  const auto split = make.op({"split", {"data"}, {"part#parts"}, {}, {{"parts", "int64"}}, 3}, plugin);
+  const auto odd = make.op({"odd",
+                            {"data*"},
+                            {"output"},
+                            {},
+                            {{"flag", "bool"},
+                             {"whole", "int64"},
+                             {"real", "float64"},
+                             {"words", "text"},
+                             {"wholes", "ints"},
+                             {"reals", "floats"},
+                             {"none", "ints"},
+                             {"zero", "float64"}}},
+                           plugin);
+  const double not_a_number = std::bit_cast<double>(std::uint64_t{0xfff8dead0000beef});
+  const auto image = make.value("image", Role::input, type_of(f32, {-1, 64}));
+  const auto any = make.value("any", Role::input, unknown_type());
+  const auto weight =
+      make.tensor("norm_gamma", Role::variable, Tensor::from<float>({1.5F, -0.0F, std::numeric_limits<float>::quiet_NaN()}, {3}));
+  const auto drawn = make.value("drawn", Role::variable, type_of(f64, {2, 2}), {Init::Kind::normal, -0.0, 0.1});
+  const auto table = make.tensor("größe", Role::constant, Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 6}, {2, 3}));
+  const auto empty = make.tensor("empty", Role::constant, Tensor::from<std::uint8_t>({}, {0, 4}));
+  const auto mean = make.tensor("norm_mean", Role::state, Tensor::from<double>({0.5}, Shape::scalar()));
+  const auto variance = make.value("norm_variance", Role::state, type_of(f32, {64}));
+  make.attribute("epsilon", 1e-5);
+  const auto normed = make.node("norm", norm, {image, weight, tenon::none, mean, variance}, 1, 1, type_of(f32, {-1, 64}), "cpu");
+  make.attribute("parts", 3);
+  const auto parts = make.node("split", split, {make.output_of(normed)}, 3, 1, type_of(f32, {-1, -1}));
+  make.attribute("flag", true);
+  make.attribute("whole", std::numeric_limits<std::int64_t>::min());
+  make.attribute("real", not_a_number);
+  make.attribute("words", "two\nlines, ü");
+  make.attribute("wholes", std::vector<std::int64_t>{-1, 0, std::numeric_limits<std::int64_t>::max()});
+  make.attribute("reals", std::vector<double>{-0.0, 5e-324, HUGE_VAL});
+  make.attribute("none", std::vector<std::int64_t>{});
+  make.attribute("zero", -0.0);
+  const auto mixed = make.node("Ölçü", odd, {make.output_of(parts, 2), drawn, table, empty, any}, 1, 8);
+  make.output("first", make.output_of(mixed));
+  make.output("second", make.output_of(parts, 1));
+  make.model.meta.emplace_back(make.model.strings.intern("author"), make.model.strings.intern("a test"));
+  make.model.extensions.push_back({"somebody's", {std::byte{0}, std::byte{255}, std::byte{7}}});
+  return std::move(make.model);
+}
+
+/// A chain of `quadratic` nodes with three parameters and a name each.
+inline tenon::GraphModel chain_graph(std::uint32_t nodes) {
+  using namespace tenon;
+  GraphMaker make;
+  const auto plugin = make.plugin("elementwise", "1.0.0");
+  const auto op = make.op({"quadratic", {"data"}, {"output"}, {}, {{"a", "float32"}, {"b", "float32"}, {"c", "float32"}}}, plugin);
+  auto last = make.value("x", Role::input, type_of(f32, {-1, 64}));
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    make.attribute("a", 0.5 + i);
+    make.attribute("b", 1.0);
+    make.attribute("c", 0.25);
+    last = make.output_of(make.node("quadratic_" + std::to_string(i), op, {last}, 1, 3, type_of(f32, {-1, 64})));
+  }
+  make.output("y", last);
+  return std::move(make.model);
+}
