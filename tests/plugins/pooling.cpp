@@ -99,6 +99,13 @@ TEST_CASE("global poolings are their definitions, and their gradients the oracle
     for (const auto kind : {Kind::max, Kind::average}) check(global_pooling(data, kind));
 }
 
+TEST_CASE("the padding never is the largest element") {
+  std::vector<Array> states;
+  PluginOperator op("nn", "max_pool", {{"kernel", Numbers{3}}, {"stride", Numbers{2}}, {"pad", Numbers{1}}});
+  const std::vector<Array> inputs{Array(tenon::f32, Doubles{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
+  CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, Doubles{{3}, {-7, -5, -1e30}}).doubles().values);
+}
+
 TEST_CASE("poolings refuse what does not fit, and say what") {
   const struct {
     Row row;
