@@ -40,6 +40,7 @@ inline void input_gradient(const Call& call, const Kernel& kernel, int input) {
   const tenon_call& raw = call.raw();
   const Loops& loops = *kernel.loops;
   const tenon_tensor& dy = *raw.output_grads[0];
+  if (!loops.derivatives[input]) fail(ErrorKind::type, {loops.compute, " has no gradient"});
   Job job{kernel.op,     loops.derivatives[input], loops.accumulate_gradient, kernel.convert, loops.compute,
           loops.compute, raw.input_grads[input],   call.write(input)};
   if (kernel.rule == Rule::output) job.read(raw.outputs[0]);
