@@ -71,17 +71,11 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
   }
 
   void infer(Infer& io) const {
+    if constexpr (!std::is_same_v<decltype(&Class::infer), void (Operator::*)(Infer&) const>) return Class::infer(io);
     const detail::NameGroup& names = detail::names_of<Semantics>.inputs;
     if (arity<Class> == 1) io.set_input(0, io.output(0).shape);
     const DType shared = io.input(first_shared<Class>()).dtype;
     io.set_output(0, broadcast_shape(io, names), shared == unknown_dtype ? shared : output_dtype(shared));
-  }
-
-  void infer_storage(InferStorage& io) const {
-    if constexpr (arity<Class> == 1) {
-      using T = SomeType<Class>;
-      if (static_cast<const Class&>(*this)(T(0)) == Result<Class, T>(0)) keep_storage(io);
-    }
   }
 
  private:
@@ -115,9 +109,17 @@ struct ForwardKernel : Semantics<Class> {
   }
 };
 
-/// And with the one for sparse tensors.
+/// And with the one for sparse tensors, for functions of one input: where they are 0 at 0.
 template <class Class>
 struct SparseKernel : ForwardKernel<Class> {
+  void infer_storage(InferStorage& io) const {
+    using T = SomeType<Class>;
+    if constexpr (detail::Members<Class>::infer_storage) {
+      Class::infer_storage(io);
+    } else if (static_cast<const Class&>(*this)(T(0)) == Result<Class, T>(0)) {
+      keep_storage(io);
+    }
+  }
   void forward_sparse(const Call& call) const {
     visit<detail::description_of<Class>.types>(call.input_type(0).dtype, [&]<class T>() {
       constexpr DType out = result_dtype<Class, Computed<T>>(dtype_of<T>);

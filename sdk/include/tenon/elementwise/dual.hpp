@@ -19,7 +19,8 @@ TENON_FN constexpr bool is_zero(T x) {
 }
 template <class T>
 TENON_FN constexpr bool is_zero(Dual<T> x) {
-  return is_zero(x.value) & is_zero(x.slope);
+  const bool value = is_zero(x.value), slope = is_zero(x.slope);
+  return value & slope;
 }
 
 /// slope * factor, but 0 for a slope of 0 whatever the factor: what does not vary gives no derivative, not even where the factor is

@@ -82,11 +82,13 @@ TENON_FN Dual<T> abs(Dual<T> x) {
 }
 template <class T>
 TENON_FN Dual<T> min(Dual<T> left, Dual<T> right) {
-  return where((left < right) | (left != left), left, right);
+  const bool less = left < right, nan = left != left;
+  return where(less | nan, left, right);
 }
 template <class T>
 TENON_FN Dual<T> max(Dual<T> left, Dual<T> right) {
-  return where((left > right) | (left != left), left, right);
+  const bool greater = left > right, nan = left != left;
+  return where(greater | nan, left, right);
 }
 template <class T>
 TENON_FN Dual<T> pow(Dual<T> base, Dual<T> exponent) {

@@ -58,7 +58,8 @@ TENON_FN inline float vector_tanh(float x) {
   const float large = 1.0f - 2.0f / (vector_exp(2.0f * magnitude) + 1.0f);
   const float s = x * x;
   const float tail = (((-5.66697726e-3f * s + 2.06061769e-2f) * s - 5.37300073e-2f) * s + 1.33313313e-1f) * s - 3.33332777e-1f;
-  return select(magnitude < 0.625f, x + x * (s * tail), select(x < 0.0f, -large, large));
+  const float small = select(x == 0.0f, x, x + x * (s * tail));  // -0 stays -0
+  return select(magnitude < 0.625f, small, select(x < 0.0f, -large, large));
 }
 
 }  // namespace gnu::visibility("hidden")]]elementwise

@@ -1,0 +1,118 @@
+// Elementwise operators over csr and row_sparse tensors: where the function of 0 is 0, the storage stays.
+#include <doctest/doctest.h>
+
+#include "call_by_hand.hpp"
+#include "elementwise_operators.hpp"
+
+using namespace by_hand;
+using tenon::DType;
+using tenon::Storage;
+
+namespace {
+
+/// A sparse tensor whose pointers stay valid; also the memory that the host gives for an output.
+struct Sparse {
+  tenon_tensor raw{};
+  Dims shape;
+  Tensor values;
+  std::vector<std::int64_t> indices, row_starts;
+
+  Sparse(Storage storage, DType dtype, Dims dims, Tensor stored_values, std::vector<std::int64_t> places, std::vector<std::int64_t> starts)
+      : shape(std::move(dims)), values(std::move(stored_values)), indices(std::move(places)), row_starts(std::move(starts)) {
+    raw = *values.raw();
+    raw.dtype = static_cast<std::uint8_t>(dtype);
+    raw.dense.shape = shape.data();
+    raw.dense.ndim = static_cast<std::int32_t>(shape.size());
+    raw.storage = static_cast<std::uint8_t>(storage);
+    raw.index_dtype = TENON_I64;
+    raw.stored = static_cast<std::int64_t>(indices.size());
+    raw.indices = indices.data();
+    raw.row_starts = row_starts.empty() ? nullptr : row_starts.data();
+  }
+};
+
+int asked_for = -1;
+std::int32_t give(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error*) {
+  asked_for = static_cast<int>(stored);
+  *out = &static_cast<Sparse*>(call->context)[output].raw;
+  return 0;
+}
+
+std::string forward_sparse(const Instance& instance, void* object, Sparse& in, Sparse& out) {
+  tenon_host host{};
+  host.size = sizeof host;
+  host.parallel_for = parallel_for;
+  host.allocate_sparse = give;
+  const tenon_tensor* input = &in.raw;
+  tenon_tensor* output = &out.raw;
+  const std::uint8_t write = TENON_WRITE_TO;
+  ErrorText error;
+  tenon_call call{};
+  call.size = sizeof call;
+  call.host = &host;
+  call.context = &out;
+  call.error = &error.raw;
+  call.input_count = call.output_count = 1;
+  call.inputs = &input;
+  call.outputs = &output;
+  call.writes = &write;
+  call.dispatch = TENON_FORWARD_SPARSE;
+  return instance.table().forward_sparse(object, &call) ? error.text : "";
+}
+
+/// The output's storage where the sparse kernel is to run; dense where the input is to be made dense.
+Storage kept(const tenon_operator* table, const Instance::Parameters& parameters, Storage storage) {
+  Instance instance(table, parameters);
+  ErrorText error;
+  const auto input = static_cast<std::uint8_t>(storage);
+  std::uint8_t output = TENON_DENSE;
+  tenon_infer_storage io{};
+  io.size = sizeof io;
+  io.error = &error.raw;
+  io.input_count = io.output_count = 1;
+  io.inputs = &input;
+  io.outputs = &output;
+  REQUIRE(table->infer_storage(instance.object(), &io) == 0);
+  return io.sparse_kernel ? static_cast<Storage>(output) : Storage::dense;
+}
+
+}  // namespace
+
+TEST_CASE("the storage stays where the function of 0 is 0 for the parameters at hand") {
+  const tenon_operator* quadratic = tenon::table_of<Quadratic>();
+  for (const Storage storage : {Storage::csr, Storage::row_sparse}) {
+    CHECK(kept(quadratic, {{"a", 1}, {"b", 2}}, storage) == storage);
+    CHECK(kept(quadratic, {{"a", 1}, {"c", 1}}, storage) == Storage::dense);
+    CHECK(kept(tenon::table_of<Tanh>(), {}, storage) == storage);
+  }
+  CHECK(kept(quadratic, {}, Storage::dense) == Storage::dense);
+  CHECK((tenon::table_of<Product>()->infer_storage == nullptr));
+}
+
+TEST_CASE("forward_sparse changes the stored values and copies their places") {
+  for (const DType dtype : {tenon::f16, tenon::bf16, tenon::f32, tenon::f64}) {
+    Instance instance(tenon::table_of<Quadratic>(), {{"a", 1}, {"b", 2}});
+    auto* object = const_cast<void*>(instance.object());
+
+    Sparse csr(Storage::csr, dtype, {3, 4}, Tensor(dtype, {3}, {1, 2, 3}), {0, 3, 1}, {0, 2, 2, 3});
+    Sparse csr_out(Storage::csr, dtype, {3, 4}, Tensor(dtype, {3}), {9, 9, 9}, {9, 9, 9, 9});
+    REQUIRE(forward_sparse(instance, object, csr, csr_out) == "");
+    CHECK(asked_for == 3);
+    CHECK(csr_out.values.values() == Values{3, 8, 15});
+    CHECK(csr_out.indices == csr.indices);
+    CHECK(csr_out.row_starts == csr.row_starts);
+    CHECK(csr_out.values.fenced());
+
+    Sparse rows(Storage::row_sparse, dtype, {5, 2}, Tensor(dtype, {4}, {1, 2, 3, 4}), {1, 4}, {});
+    Sparse rows_out(Storage::row_sparse, dtype, {5, 2}, Tensor(dtype, {4}), {9, 9}, {});
+    REQUIRE(forward_sparse(instance, object, rows, rows_out) == "");
+    CHECK(asked_for == 2);
+    CHECK(rows_out.values.values() == Values{3, 8, 15, 24});
+    CHECK(rows_out.indices == rows.indices);
+
+    Sparse empty(Storage::csr, dtype, {2, 2}, Tensor(dtype, {0}), {}, {0, 0, 0});
+    Sparse empty_out(Storage::csr, dtype, {2, 2}, Tensor(dtype, {0}), {}, {9, 9, 9});
+    REQUIRE(forward_sparse(instance, object, empty, empty_out) == "");
+    CHECK(empty_out.row_starts == empty.row_starts);
+  }
+}
