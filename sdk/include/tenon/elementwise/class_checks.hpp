@@ -69,8 +69,7 @@ constexpr Fault class_fault() {
 
 /// Fails to compile with exactly one sentence where there is a mistake.
 template <Fault found>
-struct ClassVerdict {
-  static constexpr bool good = found == Fault::none;
+void tell() {
   static_assert(found != Fault::input_count, "an elementwise operator has 1 to 6 inputs: name them in describe by op.input");
   static_assert(found != Fault::input_kind, "the inputs of an elementwise operator can be neither optional nor variadic");
   static_assert(found != Fault::outputs, "an elementwise operator has exactly one output: name it in describe by op.output");

@@ -143,10 +143,20 @@ using Forward = std::conditional_t<arity<Class> == 1, SparseKernel<Class>, Forwa
 template <class Class>
 using AllKernels = std::conditional_t<differentiable<Class> && !graph_gradient<Class>(), BackwardKernel<Forward<Class>>, Forward<Class>>;
 
-/// What a class with a mistake becomes: the sentence about it is the only error.
+/// What a class becomes whose description has a mistake: the sentence about that is the only error.
+template <class Class>
+struct Undescribed : Class {
+  void forward(const Call&) const {}
+};
+
+/// And one with a mistake that only elementwise classes can have.
 template <class Class>
 struct Refused : Class {
-  void forward(const Call&) const {}
+  static constexpr void describe(auto& op) {
+    Class::describe(op);
+    op.elementwise();
+  }
+  void forward(const Call&) const { tell<class_fault<Class>()>(); }
 };
 
 template <class Class>
@@ -157,14 +167,14 @@ constexpr bool gives_kernels = detail::names_forward<Class> || detail::names_for
 template <class Class>
 constexpr auto choose() {
   if constexpr (!detail::Described<Class>) {
-    return std::type_identity<Refused<Class>>{};
+    return std::type_identity<Undescribed<Class>>{};
   } else if constexpr (gives_kernels<Class>) {
     return std::type_identity<Semantics<Class>>{};
   } else if constexpr (!detail::Literal<Class> || !detail::DescribedAtCompileTime<Class>) {
-    return std::type_identity<Refused<Class>>{};
+    return std::type_identity<Undescribed<Class>>{};
   } else if constexpr (detail::description_of<Class>.mistake != detail::Mistake::none) {
-    return std::type_identity<Refused<Class>>{};
-  } else if constexpr (ClassVerdict<class_fault<Class>()>::good) {
+    return std::type_identity<Undescribed<Class>>{};
+  } else if constexpr (class_fault<Class>() == Fault::none) {
     return std::type_identity<AllKernels<Class>>{};
   } else {
     return std::type_identity<Refused<Class>>{};

@@ -1,0 +1,14 @@
+// says: describe has no doc
+#include <tenon/elementwise.hpp>
+
+struct Mistaken : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+  }
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return x;
+  }
+};
+TENON_OPERATOR(mistaken, Mistaken)
