@@ -1,29 +1,93 @@
 #include "graph/strings.hpp"
 
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
 namespace tenon {
+namespace {
+
+constexpr std::size_t chunk_size = std::size_t{1} << 16;
+
+// Another seed in each process, so that nobody can write a file whose texts all meet in one slot.
+std::uint32_t hash_of(std::string_view text) {
+  static const std::uint64_t seed = std::random_device()();
+  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(text.data(), text.size(), seed));
+}
+
+}  // namespace
 
 Strings::Strings() {
+  grow(16);
   intern("");
 }
 
-Strings::Strings(const Strings& other) {
+Strings::Strings(const Strings& other) : Strings() {
   *this = other;
 }
 
 Strings& Strings::operator=(const Strings& other) {
   if (this == &other) return *this;
-  texts_ = other.texts_;
-  ids_.clear();
-  ids_.reserve(texts_.size());
-  for (StringId id = 0; id < texts_.size(); ++id) ids_.emplace(texts_[id], id);
-  return *this;
+  Strings copy;
+  copy.reserve(other.size());
+  for (const auto text : other.texts_) copy.intern(text);
+  return *this = std::move(copy);
+}
+
+// Where the text is, or the free slot where it belongs. Texts are compared only where all bits of the hash are the same.
+std::size_t Strings::slot_of(std::string_view text, std::uint32_t hash) const {
+  const auto mask = slots_.size() - 1;
+  for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
+    const auto& slot = slots_[i];
+    if (slot.id == free_slot || (slot.hash == hash && texts_[slot.id] == text)) return i;
+  }
+}
+
+void Strings::grow(std::size_t slots) {
+  std::vector<Slot> old(slots);
+  old.swap(slots_);
+  for (const auto& slot : old) {
+    if (slot.id == free_slot) continue;
+    auto i = slot.hash & (slots - 1);
+    while (slots_[i].id != free_slot) i = (i + 1) & (slots - 1);
+    slots_[i] = slot;
+  }
+}
+
+void Strings::reserve(std::size_t count) {
+  texts_.reserve(count);
+  if (const auto slots = std::bit_ceil(2 * count); slots > slots_.size()) grow(slots);
+}
+
+std::string_view Strings::keep(std::string_view text) {
+  const auto size = text.size() + 1;
+  if (size > left_) {
+    left_ = std::max(size, chunk_size);
+    end_ = chunks_.emplace_back(new char[left_]).get();
+  }
+  char* const start = end_;
+  std::copy(text.begin(), text.end(), start);
+  start[text.size()] = '\0';
+  end_ += size;
+  left_ -= size;
+  return {start, text.size()};
+}
+
+StringId Strings::find(std::string_view text) const {
+  return slots_.empty() ? free_slot : slots_[slot_of(text, hash_of(text))].id;
 }
 
 StringId Strings::intern(std::string_view text) {
-  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
-  const auto id = static_cast<StringId>(texts_.size());
-  ids_.emplace(texts_.emplace_back(text), id);
-  return id;
+  if (2 * (texts_.size() + 1) > slots_.size()) grow(std::max<std::size_t>(16, 2 * slots_.size()));
+  const auto hash = hash_of(text);
+  auto& slot = slots_[slot_of(text, hash)];
+  if (slot.id == free_slot) {
+    slot = {hash, static_cast<StringId>(texts_.size())};
+    texts_.push_back(keep(text));
+  }
+  return slot.id;
 }
 
 }  // namespace tenon
