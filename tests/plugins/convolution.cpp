@@ -1,7 +1,8 @@
 // convolution against its definition, written as loops.
 #include <doctest/doctest.h>
 
-#include <numeric>
+#include <filesystem>
+#include <thread>
 
 #include "check.hpp"
 #include "sliding_window.hpp"
@@ -109,6 +110,21 @@ TEST_CASE("one convolution object serves changing shapes") {
     const auto fresh = PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
     CHECK(found.same_bits(fresh));
   }
+}
+
+TEST_CASE("convolution stays on the threads that it is given") {
+  const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
+  std::ptrdiff_t before = 0, after = 0;
+  std::thread([&] {  // OpenMP would start helpers for each thread that has none yet
+    const auto test = convolution({{4, 16, 16, 16}, 16, {3, 3}});
+    PluginOperator op("nn", "convolution", test.attributes);
+    std::vector<Array> states;
+    before = threads();
+    op.backward(test.inputs, op.forward(test.inputs, states, {}), Array(tenon::f32, zeros({4, 16, 14, 14})), {true, true, true}, {});
+    after = threads();
+  })
+      .join();
+  CHECK(after == before);
 }
 
 TEST_CASE("convolution refuses what does not fit, and says what") {
