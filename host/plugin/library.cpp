@@ -4,8 +4,10 @@
 
 #include <boost/dll/shared_library.hpp>
 #include <exception>
-#include <memory>
+#include <list>
+#include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "plugin/loader_message.hpp"
 #include "plugin/refusal.hpp"
@@ -19,18 +21,25 @@ Refusal threw(const std::string& who, const char* what) {
   return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? std::string(": ") + what : std::string(" something"))};
 }
 
+/// Takes over what is loaded, for good: its destructor would unload the plugin.
+const dll::shared_library* keep(dll::shared_library library) {
+  static std::mutex keeping;
+  static auto& kept = *new std::list<dll::shared_library>;
+  const std::lock_guard lock(keeping);
+  return &kept.emplace_back(std::move(library));
+}
+
 const dll::shared_library* open_library(const std::filesystem::path& path) {
-  // The object is leaked on purpose: its destructor would unload the plugin.
-  auto library = std::make_unique<dll::shared_library>();
+  dll::shared_library library;
   std::error_code error;
   try {
-    library->load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+    library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   } catch (const std::exception& thrown) {
     throw threw("an initialiser", thrown.what());
   } catch (...) {
     throw threw("an initialiser", nullptr);
   }
-  if (!error) return library.release();
+  if (!error) return keep(std::move(library));
   const char* reason = dlerror();
   throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
 }

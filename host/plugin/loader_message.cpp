@@ -1,5 +1,6 @@
 #include "plugin/loader_message.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "plugin/plain_text.hpp"
@@ -15,11 +16,15 @@ std::string_view between(std::string_view text, std::string_view before, std::st
   return text.substr(0, text.find_first_of(ends));
 }
 
-/// The message begins with the path that was opened, which is the private copy's and means nothing to anybody.
-std::string_view without_path(std::string_view message) {
-  if (!message.starts_with("/proc/")) return message;
-  const auto end = message.find(": ");
-  return end == std::string_view::npos ? message : message.substr(end + 2);
+/// Without the private copy's path, which means nothing to anybody: it stands before a colon, or in "required by /proc/self/fd/3)".
+std::string without_copy(std::string_view message) {
+  std::string text(message);
+  for (auto at = text.find("/proc/"); at != std::string::npos; at = text.find("/proc/", at)) {
+    const auto end = std::min(text.find_first_of(": )", at), text.size());
+    const bool leads = at == 0 && text.compare(end, 2, ": ") == 0;
+    text.replace(at, end - at + (leads ? 2 : 0), leads ? "" : "the plugin");
+  }
+  return text;
 }
 
 }  // namespace
@@ -35,7 +40,7 @@ Refusal explain_loader_message(std::string_view message) {
     const std::string_view name = message.substr(0, at);
     return {PluginStatus::not_loadable, "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) + ", which is not found here"};
   }
-  return {PluginStatus::not_loadable, "cannot be loaded: " + std::string(without_path(message))};
+  return {PluginStatus::not_loadable, "cannot be loaded: " + without_copy(message)};
 }
 
 }  // namespace tenon
