@@ -1,0 +1,32 @@
+// The system loader's messages, as people and programs read them.
+#include "plugin/loader_message.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace tenon;
+
+TEST_CASE("the loader's messages become statuses and sentences") {
+  struct Case {
+    std::string message;
+    PluginStatus status;
+    std::string sentence;
+  };
+  const Case cases[] = {
+      {"/proc/self/fd/3: undefined symbol: cblas_sgemm", PluginStatus::unresolved_symbol,
+       "uses the symbol cblas_sgemm, which neither it nor the libraries that it names have: link the library that has it"},
+      {"/proc/self/fd/3: undefined symbol: old, version LIB_2.0", PluginStatus::unresolved_symbol,
+       "uses the symbol old, which neither it nor the libraries that it names have: link the library that has it"},
+      {"libcudart.so.12: cannot open shared object file: No such file or directory", PluginStatus::not_loadable,
+       "needs the library libcudart.so.12, which is not found here"},
+      {"/proc/77/fd/9: cannot allocate memory in static TLS block", PluginStatus::not_loadable,
+       "cannot be loaded: cannot allocate memory in static TLS block"},
+      {"/lib/libm.so.6: version `GLIBC_9.9' not found (required by /proc/self/fd/3)", PluginStatus::not_loadable,
+       "cannot be loaded: /lib/libm.so.6: version `GLIBC_9.9' not found (required by the plugin)"},
+      {"\x1b[31m", PluginStatus::not_loadable, "cannot be loaded, for a reason that is not plain text"},
+  };
+  for (const Case& c : cases) {
+    const Refusal refusal = explain_loader_message(c.message);
+    CHECK(refusal.status() == c.status);
+    CHECK(std::string(refusal.what()) == c.sentence);
+  }
+}

@@ -1,0 +1,267 @@
+// Plugins get into the process, or are stopped before: each fault has its status, and the host lives on.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "failure_of.hpp"
+#include "plugin/manifest_source.hpp"
+#include "plugin/plugin_folder.hpp"
+
+using namespace tenon;
+
+namespace {
+
+constexpr std::uint64_t file_mark = 0x1122334455667700;  // the traits of plain's table, as its source has them
+
+std::string marked(std::string bytes, std::uint64_t mark) {
+  const std::string old(reinterpret_cast<const char*>(&file_mark), sizeof file_mark);
+  const auto at = bytes.find(old);
+  REQUIRE(at != std::string::npos);
+  REQUIRE(bytes.find(old, at + 1) == std::string::npos);
+  std::memcpy(bytes.data() + at, &mark, sizeof mark);
+  return bytes;
+}
+
+std::string plain() {
+  return read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "plain.so");
+}
+
+}  // namespace
+
+TEST_CASE("an operator is loaded at its first use") {
+  PluginFolder folder;
+  folder.put("plain");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  CHECK(file_of(set, "plain.so").status == PluginStatus::indexed);
+  const LoadedOperator& op = set.load("plain");
+  CHECK(file_of(set, "plain.so").status == PluginStatus::loaded);
+  CHECK(op.info->name == "plain");
+  CHECK(op.file == 0);
+  REQUIRE(op.table);
+  CHECK(op.table->traits == file_mark);
+  CHECK(op.cpu == op.table);
+  CHECK(op.cuda == nullptr);
+  CHECK(op.kernel_trouble == "");
+  CHECK(&set.load("plain") == &op);
+  CHECK(set.content_hash(0) != 0);
+  CHECK(set.content_hash(0) == file_of(set, "plain.so").content_hash);
+}
+
+TEST_CASE("each fault at loading has its status and its sentence, and is told at once the second time") {
+  struct Case {
+    const char* fault;
+    PluginStatus status;
+    std::string reason;
+    bool quarantined;
+  };
+  const Case cases[] = {
+      {"crash_at_load", PluginStatus::crashed, "crashed with SIGSEGV when it was loaded in a child process", true},
+      {"crash_in_get", PluginStatus::crashed, "crashed with SIGILL when it was loaded in a child process", true},
+      {"crash_leaving_child", PluginStatus::crashed, "crashed with SIGABRT when it was loaded in a child process", true},
+      {"exit_at_load", PluginStatus::crashed, "ended the process with exit code 0 when it was loaded in a child process", true},
+      {"hang_at_load", PluginStatus::hung, "hung: loading it in a child process took more than 300 ms", true},
+      {"undefined_symbol", PluginStatus::unresolved_symbol,
+       "uses the symbol a_function_that_nobody_has, which neither it nor the libraries that it names have: link the library that has it",
+       false},
+      {"null_table", PluginStatus::broken_manifest, "is broken: the table that tenon_get_v1__null_table returns is missing (null)", false},
+      {"short_table", PluginStatus::broken_manifest, "is broken: the table that tenon_get_v1__short_table returns is too small for ABI 1",
+       false},
+      {"incomplete_table", PluginStatus::broken_manifest,
+       "is broken: the table that tenon_get_v1__incomplete_table returns lacks create or destroy", false},
+      {"other_major_table", PluginStatus::broken_manifest,
+       "is broken: the table that tenon_get_v1__other_major_table returns is of another ABI major", false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.fault));
+    PluginFolder folder;
+    const auto path = folder.put(c.fault);
+    PluginOptions options = folder.options();
+    options.probe_timeout_ms = c.status == PluginStatus::hung ? 300 : 20000;
+    PluginSet set(options, idle_host());
+    set.scan(folder.plugins());
+    const std::string message = "operator '" + std::string(c.fault) + "' cannot be used: " + path.string() + " " + c.reason;
+    for (int time = 0; time < 2; ++time) {
+      const FailureText failure = failure_of([&] { set.load(c.fault); });
+      CHECK(failure.kind == 3);
+      CHECK(failure.message == message);
+      CHECK(failure.hint != "");
+    }
+    const PluginFile& file = set.catalog().files()[0];
+    CHECK(name_of(file.status) == name_of(c.status));
+    CHECK(file.reason == c.reason);
+
+    PluginSet next(options, idle_host());  // as another process would start
+    next.scan(folder.plugins());
+    const PluginFile& later = next.catalog().files()[0];
+    CHECK(later.status == (c.quarantined ? PluginStatus::quarantined : PluginStatus::indexed));
+    CHECK(later.reason == (c.quarantined ? "is quarantined since an earlier load: it " + c.reason : ""));
+  }
+}
+
+TEST_CASE("a table that is wrong is found without a child process, too") {
+  for (const char* fault : {"null_table", "short_table", "incomplete_table", "undefined_symbol"}) {
+    PluginFolder folder;
+    folder.put(fault);
+    PluginOptions options = folder.options();
+    options.probe = false;
+    PluginSet set(options, idle_host());
+    set.scan(folder.plugins());
+    CHECK(failure_of([&] { set.load(fault); }).kind == 3);
+  }
+}
+
+TEST_CASE("a library that is missing is named") {
+  PluginFolder folder;
+  std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "exit_at_load.so");  // which needs the C library
+  const auto at = bytes.find("libc.so.6");
+  REQUIRE(at != std::string::npos);
+  const auto path = folder.write("it.so", bytes.replace(at, 9, "libq.so.6"));
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  CHECK(failure_of([&] { set.load("exit_at_load"); }).message ==
+        "operator 'exit_at_load' cannot be used: " + path.string() + " needs the library libq.so.6, which is not found here");
+  CHECK(file_of(set, "it.so").status == PluginStatus::not_loadable);
+}
+
+TEST_CASE("kernels come from other plugins than the operator") {
+  PluginFolder folder;
+  folder.put("split_operator");
+  const auto kernel = folder.put("split_kernel");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  const LoadedOperator& op = set.load("split");
+  REQUIRE(op.cpu);
+  CHECK(op.cpu != op.table);
+  CHECK((op.cpu->forward != nullptr));
+  CHECK(op.cpu->traits == file_mark);
+  CHECK(file_of(set, "split_kernel.so").status == PluginStatus::loaded);
+
+  folder.put("split_kernel_too");
+  PluginSet disputed(folder.options(), idle_host());
+  disputed.scan(folder.plugins());
+  CHECK(disputed.load("split").cpu == nullptr);
+}
+
+TEST_CASE("a kernel that cannot be loaded leaves the operator without it") {
+  PluginFolder folder;
+  folder.put("split_operator");
+  const auto kernel = folder.put("split_kernel");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  std::filesystem::remove(kernel);
+  const LoadedOperator& op = set.load("split");
+  CHECK(op.table);
+  CHECK(op.cpu == nullptr);
+  CHECK(op.kernel_trouble ==
+        "the cpu kernel of operator 'split' cannot be used: " + kernel.string() + " cannot be read: No such file or directory");
+}
+
+TEST_CASE("a file that is replaced is a new plugin; the old code stays what it was") {
+  PluginFolder folder;
+  folder.write("plain.so", marked(plain(), 0x100));
+  PluginSet old(folder.options(), idle_host());
+  old.scan(folder.plugins());
+  const LoadedOperator& before = old.load("plain");
+  CHECK(before.table->traits == 0x100);
+
+  for (const bool in_place : {true, false}) {  // cp writes into the file, a linker makes a new one
+    if (!in_place) std::filesystem::remove(folder / "plain.so");
+    folder.write("plain.so", marked(plain(), in_place ? 0x200 : 0x300));
+    PluginSet next(folder.options(), idle_host());
+    next.scan(folder.plugins());
+    CHECK(next.load("plain").table->traits == (in_place ? 0x200 : 0x300));
+    CHECK(before.table->traits == 0x100);
+    CHECK(before.table->forward(nullptr, nullptr) == 0);
+  }
+}
+
+TEST_CASE("what is loaded is what was checked") {
+  PluginFolder folder;
+  folder.put("plain");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  folder.put("plain_otherwise", "plain.so");
+  CHECK(failure_of([&] { set.load("plain"); }).message == "operator 'plain' cannot be used: " + (folder / "plain.so").string() +
+                                                              " has changed since its folder was read: start again to use what it is now");
+
+  PluginSet same_manifest(folder.options(), idle_host());
+  folder.put("plain");
+  same_manifest.scan(folder.plugins());
+  folder.write("plain.so", marked(plain(), 0x400));
+  CHECK(same_manifest.load("plain").table->traits == 0x400);
+}
+
+TEST_CASE("the program for the first load is needed for it alone") {
+  PluginFolder folder;
+  folder.put("plain");
+  PluginOptions options = folder.options();
+  options.probe_program = folder / "no-program";
+  {
+    PluginSet set(options, idle_host());
+    set.scan(folder.plugins());
+    const FailureText failure = failure_of([&] { set.load("plain"); });
+    CHECK(failure.kind == 1);
+    CHECK(failure.message.find("a plugin cannot be tried in a child process: ") == 0);
+    CHECK(file_of(set, "plain.so").status == PluginStatus::indexed);
+  }
+  {
+    PluginSet set(folder.options(), idle_host());
+    set.scan(folder.plugins());
+    set.load("plain");
+  }
+  PluginSet set(options, idle_host());
+  set.scan(folder.plugins());
+  CHECK(set.load("plain").table);  // this user has loaded it before
+}
+
+TEST_CASE("the program for the first load is found beside the library") {
+  PluginFolder folder;
+  folder.put("plain");
+  PluginOptions options = folder.options();
+  options.probe_program.clear();
+  PluginSet set(options, idle_host());
+  set.scan(folder.plugins());
+  CHECK(set.load("plain").table);
+}
+
+TEST_CASE("many threads load at once") {
+  PluginFolder folder;
+  folder.put("plain");
+  folder.put("split_operator");
+  folder.put("split_kernel");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  const LoadedOperator* found[8] = {};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { found[i] = &set.load(i % 2 == 0 ? "plain" : "split"); });
+  for (auto& thread : threads) thread.join();
+  for (int i = 0; i < 8; ++i) CHECK(found[i] == found[i % 2]);
+  CHECK(found[0] != found[1]);
+}
+
+TEST_CASE("operators of the application") {
+  PluginSet set(PluginOptions(), idle_host());
+  Json json = sound_manifest("mine");
+  json["kernels_elsewhere"] = false;
+  const auto manifest = as_cbor(json);
+  tenon_operator table{};
+  table.size = sizeof table;
+  table.abi_major = TENON_ABI_MAJOR;
+  CHECK(failure_of([&] { set.add(manifest, &table); }).message ==
+        "operator 'mine' of the application cannot be added: its table lacks create or destroy");
+  table.create = [](const tenon_attribute*, std::uint64_t, void**, tenon_error*) -> std::int32_t { return 0; };
+  table.destroy = [](void*) {};
+  table.infer = [](const void*, tenon_infer*) -> std::int32_t { return 0; };
+  table.forward = [](void*, const tenon_call*) -> std::int32_t { return 0; };
+  set.add(manifest, &table);
+  const LoadedOperator& op = set.load("mine");
+  CHECK(op.file == -1);
+  CHECK(op.table == &table);
+  CHECK(op.cpu == &table);
+  CHECK(&set.load("enlarge") == &op);  // an alias
+  CHECK(failure_of([&] { set.add(manifest, &table); }).kind == 2);
+  CHECK(failure_of([&] { set.add(std::span(manifest).first(10), &table); }).kind == 2);
+}

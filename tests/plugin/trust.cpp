@@ -1,0 +1,97 @@
+// Whom a plugin's file and folder may belong to, and who may write to them.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/plugin_folder.hpp"
+
+using namespace tenon;
+
+namespace {
+
+PluginFile read(const PluginFolder& folder, bool trust_writable, const std::filesystem::path& from) {
+  PluginOptions options = folder.options();
+  options.trust_writable = trust_writable;
+  PluginSet set(options, idle_host());
+  set.scan(from);
+  return set.catalog().files().at(0);
+}
+
+constexpr uid_t stranger = 12345;
+
+}  // namespace
+
+TEST_CASE("rights to a plugin's file and folder") {
+  struct Case {
+    mode_t file, folder;
+    bool trusted;
+    std::string reason;
+  };
+  const Case cases[] = {
+      {0755, 0755, true, ""},
+      {0400, 0700, true, ""},
+      {0757, 0755, false, "is not trusted: everybody may write to the file "},
+      {0755, 0757, false, "is not trusted: everybody may write to the folder "},
+      {0755, 01777, false, "is not trusted: everybody may write to the folder "},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.file);
+    CAPTURE(c.folder);
+    PluginFolder folder;
+    const auto file = folder.put("plain");
+    REQUIRE(chmod(file.c_str(), c.file) == 0);
+    REQUIRE(chmod(folder.plugins().c_str(), c.folder) == 0);
+    const PluginFile found = read(folder, false, folder.plugins());
+    CHECK((found.status == PluginStatus::indexed) == c.trusted);
+    CHECK((found.status == PluginStatus::untrusted) == !c.trusted);
+    CHECK(found.reason.find(c.reason) == 0);
+    CHECK(found.operators == std::vector<std::string>{"plain"});
+    CHECK(read(folder, true, folder.plugins()).status == PluginStatus::indexed);
+  }
+}
+
+TEST_CASE("a link is as good as both its ends") {
+  PluginFolder open, closed;
+  open.put("plain");
+  REQUIRE(chmod(open.plugins().c_str(), 0777) == 0);
+  std::filesystem::create_symlink(open / "plain.so", closed / "link.so");
+  const PluginFile found = read(closed, false, closed.plugins());
+  CHECK(found.status == PluginStatus::untrusted);
+  CHECK(found.reason == "is not trusted: everybody may write to the folder " + open.plugins().string());
+}
+
+TEST_CASE("owners and groups other than root and the user") {
+  if (geteuid() != 0) return;  // only root can give files away
+  struct Case {
+    uid_t owner;
+    gid_t group;
+    mode_t mode;
+    std::string reason;
+  };
+  const Case cases[] = {
+      {stranger, 0, 0755, "is not trusted: the file PATH belongs to user number 12345, not to you or root"},
+      {0, stranger, 0775, "is not trusted: group number 12345 may write to the file PATH"},
+      {0, stranger, 0755, ""},
+      {0, 0, 0775, ""},
+  };
+  for (Case c : cases) {
+    PluginFolder folder;
+    const auto file = folder.put("plain");
+    REQUIRE(chown(file.c_str(), c.owner, c.group) == 0);
+    REQUIRE(chmod(file.c_str(), c.mode) == 0);
+    if (const auto at = c.reason.find("PATH"); at != std::string::npos) c.reason.replace(at, 4, file.string());
+    CHECK(read(folder, false, folder.plugins()).reason == c.reason);
+  }
+}
+
+TEST_CASE("rights are looked at once more when a plugin is loaded") {
+  PluginFolder folder;
+  const auto file = folder.put("plain");
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  REQUIRE(chmod(file.c_str(), 0777) == 0);
+  CHECK_THROWS_WITH(
+      set.load("plain"),
+      ("operator 'plain' cannot be used: " + file.string() + " is not trusted: everybody may write to the file " + file.string()).c_str());
+  CHECK(file_of(set, "plain.so").status == PluginStatus::untrusted);
+}
