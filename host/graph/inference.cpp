@@ -6,6 +6,19 @@
 
 namespace tenon {
 
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types) {
+  const auto* edges = model.edges.data() + node.first_edge;
+  types.inputs.resize(node.input_count);
+  types.states.resize(node.state_count);
+  types.outputs.resize(node.output_count);
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    types.inputs[i] = edges[i] == none ? unknown_type() : from[edges[i]];
+    types.inputs[i].present = edges[i] != none;
+  }
+  for (std::uint32_t i = 0; i < node.state_count; ++i) types.states[i] = from[edges[node.input_count + i]];
+  for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = from[node.first_output + i];
+}
+
 void Inference::run() {
   std::vector<ValueId> later;
   for (NodeId node = 0; node < model_.nodes.size(); ++node) {
@@ -80,16 +93,7 @@ void Inference::infer(NodeId id) {
   const auto& node = model_.nodes[id];
   const auto* edges = model_.edges.data() + node.first_edge;
   auto& types = scratch_;
-  types.inputs.resize(node.input_count);
-  types.states.resize(node.state_count);
-  types.outputs.resize(node.output_count);
-  for (std::uint32_t i = 0; i < node.input_count; ++i) {
-    types.inputs[i] = edges[i] == none ? unknown_type() : types_[edges[i]];
-    types.inputs[i].present = edges[i] != none;
-  }
-  for (std::uint32_t i = 0; i < node.state_count; ++i) types.states[i] = types_[edges[node.input_count + i]];
-  for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = types_[node.first_output + i];
-
+  gather_types(model_, node, types_, types);
   const auto& bound = binding_.nodes[id];
   at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance.get(), types); });
 

@@ -22,6 +22,9 @@ class TypeTable {
   std::size_t stride_;
 };
 
+/// The types around a node; an input that is not connected has present = 0.
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types);
+
 /// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
 class Inference {
  public:

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <tenon/failure.hpp>
 
-#include "graph/instance.hpp"
-
 namespace tenon {
 namespace {
 
@@ -74,6 +72,19 @@ void check_said(const OperatorInfo& info, const OperatorTypes& before, std::vect
   }
 }
 
+tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
+  tenon_infer io{};
+  io.size = sizeof io;
+  io.error = &buffer.error;
+  io.input_count = static_cast<std::uint32_t>(types.inputs.size());
+  io.output_count = static_cast<std::uint32_t>(types.outputs.size());
+  io.state_count = static_cast<std::uint32_t>(types.states.size());
+  io.inputs = types.inputs.data();
+  io.outputs = types.outputs.data();
+  io.states = types.states.data();
+  return io;
+}
+
 }  // namespace
 
 void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
@@ -85,20 +96,23 @@ void infer_operator(const LoadedOperator& op, const void* instance, OperatorType
   before.states.assign(types.states.begin(), types.states.end());
 
   ErrorBuffer buffer;
-  tenon_infer io{};
-  io.size = sizeof io;
-  io.error = &buffer.error;
-  io.input_count = static_cast<std::uint32_t>(types.inputs.size());
-  io.output_count = static_cast<std::uint32_t>(types.outputs.size());
-  io.state_count = static_cast<std::uint32_t>(types.states.size());
-  io.inputs = types.inputs.data();
-  io.outputs = types.outputs.data();
-  io.states = types.states.data();
+  auto io = as_boundary(types, buffer);
   if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
 
   check_said(*op.info, before, &OperatorTypes::inputs, "input", types);
   check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
   check_said(*op.info, before, &OperatorTypes::states, "state", types);
+}
+
+std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
+  if (kernel.table()->workspace == nullptr) return 0;
+  constexpr std::uint64_t limit = std::uint64_t{1} << 46;  // more than any machine has
+  ErrorBuffer buffer;
+  const auto io = as_boundary(types, buffer);
+  std::uint64_t bytes = 0;
+  if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0) refuse(info, types, buffer.reason());
+  if (bytes > limit) refuse(info, types, fmt::format("asks for {} bytes of workspace", bytes));
+  return bytes;
 }
 
 std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs) {

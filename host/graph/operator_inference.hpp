@@ -5,6 +5,7 @@
 #include <tenon/operator_info.hpp>
 #include <vector>
 
+#include "graph/instance.hpp"
 #include "graph/type.hpp"
 #include "plugin/plugin_set.hpp"
 
@@ -22,6 +23,9 @@ inline std::size_t declared_input(const OperatorInfo& info, std::size_t i) {
 
 /// Adds all that can be known. Throws Failure (failed) with the reason and the inputs' types, without the node's name.
 void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types);
+
+/// Scratch that a kernel asks for, in bytes; dispatch is enum tenon_dispatch. Throws Failure like infer_operator.
+std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types);
 
 /// `(data float32 [8, 64], weight float32 [10, 32])`
 std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs);

@@ -33,19 +33,22 @@ std::uint32_t use_operator(GraphModel& model, const Catalog& catalog, const Cata
   return static_cast<std::uint32_t>(model.operators.size() - 1);
 }
 
-std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
-  std::int64_t total = 0;
-  for (const auto& output : info.outputs) {
-    std::int64_t count = 1;
-    for (std::uint32_t i = 0; !output.count.empty() && i < node.attribute_count; ++i) {
-      const auto& record = model.attributes[node.first_attribute + i];
-      if (model.strings[record.name] == output.count) count = record.i;
-    }
-    if (count < 0 || count > max_outputs)
-      throw Failure(FailureKind::usage, fmt::format("parameter '{}' is {} but must be from 0 to {}", output.count, count, max_outputs));
-    total += count;
+std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output) {
+  if (output.count.empty()) return 1;
+  std::int64_t count = 1;
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model.attributes[node.first_attribute + i];
+    if (model.strings[record.name] == output.count) count = record.i;
   }
-  return static_cast<std::uint32_t>(total);
+  if (count < 0 || count > max_outputs)
+    throw Failure(FailureKind::usage, fmt::format("parameter '{}' is {} but must be from 0 to {}", output.count, count, max_outputs));
+  return static_cast<std::uint32_t>(count);
+}
+
+std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
+  std::uint32_t total = 0;
+  for (const auto& output : info.outputs) total += count_of(model, node, output);
+  return total;
 }
 
 }  // namespace tenon

@@ -14,6 +14,8 @@ std::uint32_t use_operator(GraphModel& model, const Catalog& catalog, const Cata
 /// Makes a record describe the operator that is here now, after nodes were brought up to date.
 void refresh(GraphModel& model, OperatorUse& use, const Catalog& catalog, const CatalogOperator& op);
 
+/// How many outputs of this name a node has with its parameters. Throws Failure (usage).
+std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);
 /// Outputs of a node with the parameters it has. Throws Failure (usage).
 std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 

@@ -74,6 +74,8 @@ class Graph {
   friend class Session;
   struct Impl;
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::uint32_t id_of(Value value) const;
+  std::uint32_t first_output(std::uint32_t node) const;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,36 @@
+#include "plan/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace tenon {
+namespace {
+
+std::string place_of(const Plan& plan, std::size_t step, std::uint32_t output, ValueId value) {
+  const auto offset = plan.offset_of(value);
+  if (offset < 0) return "given out";
+  return fmt::format("{} {}", plan.in_place(step, output) ? "in place at" : "at", offset);
+}
+
+}  // namespace
+
+std::string describe(const GraphModel& model, const Plan& plan) {
+  std::string text;
+  for (std::size_t step = 0; step < plan.steps().size(); ++step) {
+    const auto& node = model.nodes[plan.node_of(step)];
+    fmt::format_to(std::back_inserter(text), "{:>5}  {:<24} {:<20} cpu", step, model.strings[node.name], model.operators[node.op].name);
+    for (std::uint32_t i = 0; i < node.output_count; ++i) {
+      const auto value = node.first_output + i;
+      fmt::format_to(std::back_inserter(text), "  {} {}", to_string(plan.types()[value]), place_of(plan, step, i, value));
+    }
+    if (const auto scratch = plan.workspace_of(step); scratch > 0) fmt::format_to(std::back_inserter(text), "  workspace {}", scratch);
+    text += '\n';
+  }
+  const auto& placement = plan.placement();
+  fmt::format_to(std::back_inserter(text), "{} steps, {} bytes of memory, lower bound {} bytes, ratio {:.3f}\n", plan.steps().size(),
+                 placement.bytes, placement.lower_bound, placement.ratio());
+  return text;
+}
+
+}  // namespace tenon

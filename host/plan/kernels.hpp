@@ -1,0 +1,16 @@
+// The kernel objects of a session: one for each node.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "graph/binding.hpp"
+
+namespace tenon {
+
+/// Made once for a session; its plans use them one after the other.
+struct Kernels {
+  Kernels(const GraphModel& model, const Binding& binding, const std::string& device);
+  std::vector<Instance> nodes;
+};
+
+}  // namespace tenon

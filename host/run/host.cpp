@@ -1,0 +1,63 @@
+#include <cstdlib>
+#include <string>
+#include <tenon/host.hpp>
+#include <thread>
+
+#include "run/host_impl.hpp"
+#include "run/plugin_folders.hpp"
+
+namespace tenon {
+namespace {
+
+int thread_count(int wanted) {
+  if (wanted < 0 || wanted > 4096)
+    throw Failure(FailureKind::usage, "the number of threads is " + std::to_string(wanted) + " but must be from 0 (all) to 4096");
+  return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+PluginOptions plugin_options(const HostOptions& options) {
+  PluginOptions plugin;
+  plugin.cache = options.cache;
+  plugin.trust_writable = options.trust_writable;
+  return plugin;
+}
+
+}  // namespace
+
+Host::Impl::Impl(HostOptions given)
+    : options(std::move(given)), threads(thread_count(options.threads)), plugin_set(plugin_options(options), host_table()) {}
+
+// The default folders come last, and only once somebody asks: folders that the application gives win over them.
+PluginSet& Host::Impl::plugins() {
+  std::call_once(defaults_scanned, [this] {
+    if (!options.search_defaults) return;
+    for (const auto& folder : default_plugin_folders()) plugin_set.scan(folder);
+  });
+  return plugin_set;
+}
+
+Host::Host(HostOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Host::~Host() = default;
+
+void Host::add_plugins(const std::filesystem::path& folder_or_file) {
+  if (std::filesystem::is_regular_file(folder_or_file))
+    impl_->plugin_set.add_file(folder_or_file);
+  else
+    impl_->plugin_set.scan(folder_or_file);
+}
+
+const Catalog& Host::catalog() {
+  return impl_->plugins().catalog();
+}
+
+int Host::threads() const {
+  return impl_->threads.count();
+}
+
+Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  auto outputs = call_all(op, inputs, attributes);
+  if (outputs.empty()) throw Failure(FailureKind::usage, "[" + std::string(op) + "] gives no output with these parameters");
+  return std::move(outputs.front());
+}
+
+}  // namespace tenon

@@ -1,0 +1,26 @@
+// What a Host consists of.
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <tenon/host.hpp>
+
+#include "device/threads.hpp"
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// The functions that plugins get. Its calls' context is a Threads.
+const tenon_host& host_table();
+
+struct Host::Impl {
+  explicit Impl(HostOptions options);
+  HostOptions options;
+  Threads threads;
+  PluginSet plugin_set;
+  std::once_flag defaults_scanned;
+  std::atomic<std::uint64_t> eager_calls = 0;  ///< the step of random numbers
+
+  PluginSet& plugins();  ///< with the default folders in it
+};
+
+}  // namespace tenon

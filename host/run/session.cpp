@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <tenon/session.hpp>
+
+#include "graph/inference.hpp"
+#include "graph/initialize.hpp"
+#include "plan/describe.hpp"
+#include "plan/plan.hpp"
+#include "run/graph_impl.hpp"
+#include "run/trace.hpp"
+
+namespace tenon {
+namespace {
+
+// 4 MiB of names would not help anybody either
+std::string list_of(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(Graph given, SessionOptions given_options) : graph(std::move(given)), options(std::move(given_options)) {
+    graph.initialize(options.seed);
+    own_states();
+    kernels.emplace(graph.model(), graph.impl_->binding, options.device);
+    auto& threads = graph.host().impl().threads;
+    context = {&host_table(), &threads, &error.error, threads.count(), options.training, options.seed};
+  }
+
+  // Calls change states where they are, so a state cannot stay in a file's memory or in somebody else's tensor.
+  void own_states() {
+    auto& model = graph.model();
+    for (auto& value : model.values)
+      if (value.role == Role::state && value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
+  }
+
+  std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs) const {
+    const auto& model = graph.model();
+    std::map<ValueId, tenon_type> types;
+    std::vector<std::string> names, missing;
+    for (const auto id : model.inputs) {
+      names.emplace_back(model.strings[model.values[id].name]);
+      const auto given = inputs.find(names.back());
+      if (given == inputs.end() || !given->second)
+        missing.push_back(names.back());
+      else
+        types.emplace(id, type_of(given->second.dtype(), given->second.shape()));
+    }
+    for (const auto& [name, tensor] : inputs)
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
+                      fmt::format("its inputs are {}", list_of(names)));
+    if (!missing.empty()) throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", list_of(missing)));
+    return types;
+  }
+
+  Plan& plan_for(const std::map<ValueId, tenon_type>& inputs) {
+    std::vector<std::int64_t> key;
+    for (const auto& [value, type] : inputs) {
+      key.push_back(type.rank);
+      key.insert(key.end(), type.dims, type.dims + type.rank);
+    }
+    auto& plan = plans[key];
+    if (!plan) {
+      auto types = infer_with(graph.model(), graph.impl_->binding, inputs);
+      initialize_late(types);
+      plan = std::make_unique<Plan>(graph.model(), graph.impl_->binding, *kernels, context, std::move(types));
+    }
+    return *plan;
+  }
+
+  // Variables and states whose shape only the inputs' shapes decide.
+  void initialize_late(const std::vector<tenon_type>& types) {
+    auto& model = graph.model();
+    bool found = false;
+    for (ValueId id = 0; id < model.values.size(); ++id) {
+      auto& value = model.values[id];
+      if (value.tensor != none || (value.role != Role::variable && value.role != Role::state) || !is_known(types[id])) continue;
+      value.type = types[id];
+      found = true;
+    }
+    if (found) initialize(model, options.seed);
+  }
+
+  // Outputs are made anew for each run: they belong to the caller.
+  NamedTensors bind_outputs(Plan& plan, const NamedTensors& inputs) {
+    const auto& model = graph.model();
+    NamedTensors outputs;
+    std::map<ValueId, Tensor> made;
+    for (const auto& [name, value] : model.outputs) {
+      auto& tensor = made[value];
+      const auto& record = model.values[value];
+      const auto& type = plan.types()[value];
+      if (!tensor && record.role == Role::output) {
+        tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+        plan.set_data(value, tensor.data());
+      } else if (!tensor) {
+        tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : model.tensors.at(record.tensor).clone();
+      }
+      outputs.emplace(model.strings[name], tensor);
+    }
+    return outputs;
+  }
+
+  void execute(Plan& plan) {
+    for (const auto& step : plan.steps())
+      if (step.function(step.instance, step.call) != 0) fail(plan, static_cast<std::size_t>(&step - plan.steps().data()));
+  }
+
+  void execute_traced(Plan& plan) {
+    const auto& model = graph.model();
+    for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+      const auto& step = plan.steps()[i];
+      const auto begin = Trace::Clock::now();
+      if (step.function(step.instance, step.call) != 0) fail(plan, i);
+      const auto& node = model.nodes[plan.node_of(i)];
+      trace.add(std::string(model.strings[node.name]), model.operators[node.op].name, begin, Trace::Clock::now());
+    }
+    trace.write(options.trace);
+  }
+
+  [[noreturn]] void fail(Plan& plan, std::size_t step) {
+    const auto& model = graph.model();
+    const auto id = plan.node_of(step);
+    OperatorTypes types;
+    auto known = plan.types();
+    gather_types(model, model.nodes[id], TypeTable(known), types);
+    const auto& info = *graph.impl_->binding.nodes[id].op->info;
+    throw Failure(FailureKind::failed,
+                  fmt::format("{}: {} {}", node_label(model, id), error.reason(), describe_inputs(info, types.inputs)));
+  }
+
+  Graph graph;
+  SessionOptions options;
+  ErrorBuffer error;
+  std::optional<Kernels> kernels;
+  PlanContext context;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Plan>> plans;
+  Trace trace;
+  std::uint64_t step = 0;
+};
+
+Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+NamedTensors Session::run(const NamedTensors& inputs) {
+  const auto types = impl_->check_inputs(inputs);
+  auto& plan = impl_->plan_for(types);
+  const auto& model = impl_->graph.model();
+  std::vector<Tensor> kept;  // contiguous copies live until the run is over
+  for (const auto& [value, type] : types) {
+    kept.push_back(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous());
+    plan.set_data(value, kept.back().data());
+  }
+  auto outputs = impl_->bind_outputs(plan, inputs);
+  plan.set_step(impl_->step++);
+  if (impl_->options.trace.empty())
+    impl_->execute(plan);
+  else
+    impl_->execute_traced(plan);
+  return outputs;
+}
+
+std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
+  auto& model = impl_->graph.model();
+  std::map<ValueId, tenon_type> types;
+  for (const auto id : model.inputs) {
+    auto type = model.values[id].type;
+    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end())
+      type = type_of(static_cast<DType>(type.dtype), given->second);
+    types.emplace(id, type);
+  }
+  return describe(impl_->graph.model(), impl_->plan_for(types));
+}
+
+std::uint64_t Session::step() const {
+  return impl_->step;
+}
+
+}  // namespace tenon
