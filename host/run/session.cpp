@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include <tenon/session.hpp>
 
 #include "graph/inference.hpp"

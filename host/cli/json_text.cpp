@@ -1,0 +1,132 @@
+#include "cli/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace tenon::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string print(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Json names_of(DTypeMask mask) {
+  auto names = Json::array();
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (allows(mask, static_cast<DType>(i))) names.push_back(name_of(static_cast<DType>(i)));
+  return names;
+}
+
+Json to_json(const AttributeValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value.variant());
+}
+
+Json to_json(const std::optional<double>& bound) {
+  return bound ? Json(*bound) : Json();
+}
+
+std::string_view kind_name(ParamKind kind) {
+  static constexpr std::string_view names[] = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Json to_json(const ParamInfo& param) {
+  return {{"name", param.name},
+          {"doc", param.doc},
+          {"kind", kind_name(param.kind)},
+          {"default", to_json(param.default_value)},
+          {"required", param.required},
+          {"min", to_json(param.min)},
+          {"max", to_json(param.max)},
+          {"above", to_json(param.above)},
+          {"below", to_json(param.below)},
+          {"choices", param.choices}};
+}
+
+Json to_json(const OperatorInfo& info) {
+  Json json{{"name", info.name}, {"doc", info.doc}, {"version", info.version}, {"aliases", info.aliases}, {"types", names_of(info.types)}};
+  for (const auto* list : {"inputs", "outputs", "states", "params", "inplace"}) json[list] = Json::array();
+  for (const auto& input : info.inputs)
+    json["inputs"].push_back({{"name", input.name},
+                              {"doc", input.doc},
+                              {"optional", input.optional},
+                              {"variadic", input.variadic},
+                              {"types", input.types ? names_of(*input.types) : Json()}});
+  for (const auto& output : info.outputs)
+    json["outputs"].push_back({{"name", output.name}, {"doc", output.doc}, {"hidden", output.hidden}, {"count", output.count}});
+  for (const auto& state : info.states) json["states"].push_back({{"name", state.name}, {"doc", state.doc}});
+  for (const auto& param : info.params) json["params"].push_back(to_json(param));
+  for (const auto& [input, output] : info.inplace)
+    json["inplace"].push_back({info.inputs[static_cast<std::size_t>(input)].name, info.outputs[static_cast<std::size_t>(output)].name});
+  json["accumulates"] = info.accumulates;
+  json["strides"] = info.strides;
+  json["random"] = info.random;
+  json["elementwise"] = info.elementwise;
+  json["functions"] = info.functions;
+  return json;
+}
+
+Json to_json(const PluginFile& file) {
+  Json json{{"path", file.path.string()},  {"status", name_of(file.status)},  {"reason", file.reason},
+            {"name", file.name},           {"version", file.version},         {"compiler", file.compiler},
+            {"abi_minor", file.abi_minor}, {"sdk_version", file.sdk_version}, {"cuda_version", file.cuda_version},
+            {"operators", file.operators}};
+  json["kernels"] = Json::array();
+  for (const auto& kernel : file.kernels) json["kernels"].push_back({{"op", kernel.op}, {"device", kernel.device}});
+  return json;
+}
+
+template <class T>
+Json values_of(const Tensor& tensor) {
+  auto values = Json::array();
+  for (const auto& value : tensor.values<T>()) {
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+      values.push_back(static_cast<float>(value));
+    else
+      values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string json_text(const Failure& failure) {
+  Json json{{"error", failure.what()}, {"exit_code", static_cast<int>(failure.kind())}};
+  if (!failure.hint().empty()) json["hint"] = failure.hint();
+  return print(json);
+}
+
+std::string json_text(const OperatorInfo& info) {
+  return print(to_json(info));
+}
+std::string json_text(const PluginFile& file) {
+  return print(to_json(file));
+}
+
+std::string json_text(const Catalog& catalog) {
+  Json json{{"operators", Json::array()}, {"files", Json::array()}, {"notes", catalog.notes()}, {"searched", Json::array()}};
+  for (const auto& op : catalog.operators()) {
+    auto entry = to_json(op.info);
+    if (op.file >= 0) entry["file"] = catalog.files()[static_cast<std::size_t>(op.file)].path.string();
+    json["operators"].push_back(std::move(entry));
+  }
+  for (const auto& file : catalog.files()) json["files"].push_back(to_json(file));
+  for (const auto& folder : catalog.searched()) json["searched"].push_back(folder.string());
+  return print(json);
+}
+
+std::string json_text(const NamedTensors& tensors) {
+  constexpr std::int64_t most_values = 4096;
+  auto json = Json::object();
+  for (const auto& [name, tensor] : tensors) {
+    const auto shape = tensor.shape();
+    Json entry{{"dtype", name_of(tensor.dtype())}, {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())}};
+    if (tensor.size() <= most_values)
+      entry["values"] = visit(tensor.dtype(), [&]<class T>() { return values_of<T>(tensor.make_contiguous()); });
+    json[name] = std::move(entry);
+  }
+  return print(json);
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,106 @@
+// The program tenon: reads the command line, runs one command, turns what it throws into a message and an exit code.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/command.hpp"
+#include "cli/report.hpp"
+
+namespace {
+
+using namespace tenon::cli;
+
+// CLI11 gives each option's values to the callback in the order they were written.
+void add_option(CLI::App& app, const Option& option, Arguments& into) {
+  const auto dashed = (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
+  if (option.value.empty()) {
+    app.add_flag_callback(
+        dashed, [&into, name = option.name] { into.add(name, "true"); }, option.doc);
+    return;
+  }
+  const auto keep = [&into, name = option.name](const std::vector<std::string>& values) {
+    for (const auto& value : values) into.add(name, value);
+    return true;
+  };
+  auto* added = app.add_option(dashed, keep, option.doc)->type_name(option.value)->allow_extra_args(false);
+  if (option.repeatable)
+    added->expected(1, CLI::detail::expected_max_vector_size);
+  else
+    added->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+}
+
+void add_positional(CLI::App& app, const Positional& positional, Arguments& into) {
+  const auto keep = [&into, name = positional.name](const std::vector<std::string>& values) {
+    for (const auto& value : values) into.add(name, value);
+    return true;
+  };
+  app.add_option(positional.name, keep, positional.doc)->type_name("")->required(positional.required);
+}
+
+// A mistyped command is the first word that is no option and no option's value.
+void suggest_command(int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const auto& command : commands()) names.push_back(command.name);
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-")) {
+      for (const auto& option : global_options())
+        if (word == "--" + option.name && !option.value.empty()) ++i;
+      continue;
+    }
+    if (std::find(names.begin(), names.end(), word) != names.end()) return;
+    std::string hint = "tenon --help lists the commands";
+    if (const auto near = tenon::near_names(word, names); !near.empty()) hint = "did you mean " + near.front() + "?";
+    throw tenon::Failure(tenon::FailureKind::usage, "there is no command '" + word + "'", hint);
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Tenon runs operators from plugins: eagerly, in graphs, in training.", "tenon"};
+  app.set_version_flag("--version", "tenon " TENON_VERSION);
+  app.fallthrough();
+  app.require_subcommand(1);
+  Arguments global, own;
+  for (const auto& option : global_options()) add_option(app, option, global);
+  const Command* chosen = nullptr;
+  for (const auto& command : commands()) {
+    auto* sub = app.add_subcommand(command.name, command.doc);
+    sub->footer(command.details);
+    for (const auto& positional : command.positionals) add_positional(*sub, positional, own);
+    for (const auto& option : command.options) add_option(*sub, option, own);
+    sub->callback([&chosen, &command] { chosen = &command; });
+  }
+  try {
+    suggest_command(argc, argv);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    throw tenon::Failure(tenon::FailureKind::usage, error.what(), "tenon --help says how it is called; tenon COMMAND --help, one command");
+  }
+  Context context(global);
+  try {
+    return chosen->run(context, own);
+  } catch (const tenon::Failure& failure) {
+    report(failure, context.json());
+    return static_cast<int>(failure.kind());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // `tenon list | head` ends quietly
+  try {
+    return run(argc, argv);
+  } catch (const tenon::Failure& failure) {
+    report(failure, false);
+    return static_cast<int>(failure.kind());
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: memory ran out\n", stderr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+  }
+  return static_cast<int>(tenon::FailureKind::failed);
+}

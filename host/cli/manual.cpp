@@ -1,0 +1,115 @@
+// tenon man and tenon completion: both made from the commands' own descriptions.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command.hpp"
+
+namespace tenon::cli {
+namespace {
+
+// A dash at the start of a word and a leading dot mean something to troff.
+std::string troff(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '-') out += '\\';
+    out += c;
+  }
+  return out.starts_with(".") || out.starts_with("'") ? "\\&" + out : out;
+}
+
+void print_option(const Option& option) {
+  fmt::print(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
+  if (!option.value.empty()) fmt::print(" \\fI{}\\fR", troff(option.value));
+  fmt::print("\n{}{}.\n", troff(option.doc), option.repeatable ? "; may be given more than once" : "");
+}
+
+int print_manual(Context&, const Arguments&) {
+  fmt::print(".TH TENON 1 \"\" \"tenon {}\" \"User Commands\"\n.SH NAME\ntenon \\- run operators from plugins, in graphs and in training\n",
+             TENON_VERSION);
+  fmt::print(
+      ".SH SYNOPSIS\n.B tenon\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n.SH OPTIONS\nThey may stand before or after the "
+      "command.\n");
+  for (const auto& option : global_options()) print_option(option);
+  fmt::print(".SH COMMANDS\n");
+  for (const auto& command : commands()) {
+    fmt::print(".SS tenon {}", command.name);
+    for (const auto& positional : command.positionals) fmt::print(positional.required ? " {}" : " [{}]", positional.name);
+    fmt::print("\n{}.\n{}\n", troff(command.doc), troff(command.details));
+    for (const auto& positional : command.positionals) fmt::print(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
+    for (const auto& option : command.options) print_option(option);
+  }
+  fmt::print(
+      ".SH EXIT STATUS\n0: done. 1: the work failed. 2: wrong usage. 3: a plugin is missing or refused. 4: a file is broken or refused. "
+      "130: interrupted.\n");
+  fmt::print(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, with colons between them.\n");
+  return 0;
+}
+
+std::string flags_of(const std::vector<Option>& options) {
+  std::string flags;
+  for (const auto& option : options) flags += (flags.empty() ? "--" : " --") + option.name;
+  return flags;
+}
+
+void print_bash() {
+  std::vector<std::string> names;
+  for (const auto& command : commands()) names.push_back(command.name);
+  fmt::print("_tenon() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} command= flags='{}' w\n", flags_of(global_options()));
+  fmt::print("  for w in \"${{COMP_WORDS[@]:1:COMP_CWORD-1}}\"; do case $w in {}) command=$w; break;; esac; done\n", fmt::join(names, "|"));
+  fmt::print("  case $command in\n    '') flags=\"$flags {}\";;\n", fmt::join(names, " "));
+  for (const auto& command : commands())
+    if (!command.options.empty()) fmt::print("    {}) flags=\"$flags {}\";;\n", command.name, flags_of(command.options));
+  fmt::print(
+      "  esac\n  COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n  [[ -n $command && $word != -* ]] && COMPREPLY+=($(compgen -f -- "
+      "\"$word\"))\n"
+      "}}\ncomplete -o filenames -F _tenon tenon\n");
+}
+
+std::string fish(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("\\'") : std::string(1, c);
+  return out + '\'';
+}
+
+void print_fish() {
+  const auto print_options = [](const std::string& condition, const std::vector<Option>& options) {
+    for (const auto& option : options)
+      fmt::print("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.doc));
+  };
+  print_options("", global_options());
+  for (const auto& command : commands()) {
+    fmt::print("complete -c tenon -n __fish_use_subcommand -f -a {} -d {}\n", command.name, fish(command.doc));
+    print_options(fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name), command.options);
+  }
+}
+
+int print_completion(Context&, const Arguments& arguments) {
+  const auto shell = arguments.get("SHELL");
+  if (shell == "bash") {
+    print_bash();
+  } else if (shell == "zsh") {
+    fmt::print("autoload -U +X bashcompinit && bashcompinit\n");
+    print_bash();
+  } else if (shell == "fish") {
+    print_fish();
+  } else {
+    throw Failure(FailureKind::usage, fmt::format("there is no completion for '{}'", shell), "it is there for bash, zsh and fish");
+  }
+  return 0;
+}
+
+const bool added_manual = add_command({.name = "man",
+                                       .doc = "print the manual page",
+                                       .details = "tenon man | man -l - shows it.",
+                                       .positionals = {},
+                                       .options = {},
+                                       .run = print_manual});
+const bool added_completion = add_command({.name = "completion",
+                                           .doc = "print the completion script of a shell",
+                                           .details = "For bash: source <(tenon completion bash).",
+                                           .positionals = {{"SHELL", "bash, zsh or fish"}},
+                                           .options = {},
+                                           .run = print_completion});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,23 @@
+// What several commands do with graph files.
+#pragma once
+#include <map>
+#include <string>
+#include <tenon/graph.hpp>
+
+#include "cli/command.hpp"
+
+namespace tenon::cli {
+
+/// Whether the text names a graph file: it ends in .tenon or .json.
+bool is_graph_name(const std::string& text);
+
+/// Prints a graph for people, or as JSON where that was asked for. Needs no plugin for a .tenon file.
+int show_graph(Context& context, const std::string& path);
+
+/// The values of repeated NAME=VALUE options. Throws Failure (usage) where the = is missing or a name comes twice.
+std::map<std::string, std::string> named_values(const Arguments& arguments, const std::string& option);
+
+/// `8x64`, `8,64` or `scalar`. Throws Failure (usage).
+Shape parse_shape(const std::string& text);
+
+}  // namespace tenon::cli
