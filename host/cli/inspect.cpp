@@ -96,7 +96,11 @@ void print_plugin(const PluginFile& file) {
 }
 
 int inspect_file(Context& context, const std::filesystem::path& path) {
-  Host host({.threads = 1, .trust_writable = context.global().has("trust-writable"), .search_defaults = false});
+  HostOptions options;
+  options.threads = 1;
+  options.trust_writable = context.global().has("trust-writable");
+  options.search_defaults = false;
+  Host host(options);
   host.add_plugins(path);
   const auto& file = host.catalog().files().at(0);
   if (context.json())

@@ -1,6 +1,7 @@
 #include "cli/json_text.hpp"
 
 #include <nlohmann/json.hpp>
+#include <tenon/visit.hpp>
 
 namespace tenon::cli {
 namespace {
@@ -90,6 +91,10 @@ Json values_of(const Tensor& tensor) {
 }
 
 }  // namespace
+
+std::string json_string(std::string_view text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string json_text(const Failure& failure) {
   Json json{{"error", failure.what()}, {"exit_code", static_cast<int>(failure.kind())}};

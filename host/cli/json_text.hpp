@@ -7,6 +7,7 @@
 
 namespace tenon::cli {
 
+std::string json_string(std::string_view text);  ///< quoted and escaped
 std::string json_text(const Failure& failure);
 std::string json_text(const OperatorInfo& info);
 std::string json_text(const PluginFile& file);

@@ -33,7 +33,8 @@ int print_manual(Context&, const Arguments&) {
   fmt::print(".SH COMMANDS\n");
   for (const auto& command : commands()) {
     fmt::print(".SS tenon {}", command.name);
-    for (const auto& positional : command.positionals) fmt::print(positional.required ? " {}" : " [{}]", positional.name);
+    for (const auto& positional : command.positionals)
+      fmt::print("{}", positional.required ? ' ' + positional.name : " [" + positional.name + ']');
     fmt::print("\n{}.\n{}\n", troff(command.doc), troff(command.details));
     for (const auto& positional : command.positionals) fmt::print(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
     for (const auto& option : command.options) print_option(option);

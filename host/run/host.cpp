@@ -50,6 +50,10 @@ const Catalog& Host::catalog() {
   return impl_->plugins().catalog();
 }
 
+void Host::add_operator(std::string_view manifest, const tenon_operator* table) {
+  impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table);
+}
+
 int Host::threads() const {
   return impl_->threads.count();
 }

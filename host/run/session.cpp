@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-
 #include <tenon/session.hpp>
 
 #include "graph/inference.hpp"

@@ -48,6 +48,10 @@ class Graph {
   /// The same with inputs by name.
   Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes = {},
             std::string_view name = {});
+  /// A node from an operator object of the application itself, parameters as its members stand; its class is registered at first use.
+  /// Defined in <tenon/udf.hpp>.
+  template <class Op>
+  Value udf(const Op& op, const std::vector<Value>& inputs, std::string_view name = {});
   void output(std::string_view name, Value value);
 
   /// `node`, `node:1`, `node:mask`, or an input's, variable's, state's or constant's name.

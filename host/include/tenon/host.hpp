@@ -36,6 +36,13 @@ class Host {
   /// All outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
 
+  /// Registers an operator class of the application itself, without a plugin. An empty name: the class's own in snake_case (MyOp -> my_op).
+  /// Gives the name. Defined in <tenon/udf.hpp>. Throws Failure (usage) where the name is taken.
+  template <class Op>
+  std::string add(std::string_view name = {});
+  /// The same from a manifest and a table of functions, which must live as long as the process.
+  void add_operator(std::string_view manifest, const tenon_operator* table);
+
   int threads() const;
 
   struct Impl;

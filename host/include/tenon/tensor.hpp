@@ -67,8 +67,8 @@ class Tensor {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
 
-  Tensor clone() const;                      ///< a contiguous copy
-  Tensor make_contiguous() const;            ///< itself where it is contiguous already
+  Tensor clone() const;            ///< a contiguous copy
+  Tensor make_contiguous() const;  ///< itself where it is contiguous already
 
   /// Shares the elements. Needs a contiguous tensor; one dimension of `shape` may be unknown and is found from the size.
   Tensor reshape(const Shape& shape) const;

@@ -1,0 +1,84 @@
+// tenon doctor: what this machine has, and what could keep Tenon from working on it.
+#include <fmt/format.h>
+#include <tenon/abi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/json_text.hpp"
+#include "run/plugin_folders.hpp"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Finding {
+  std::string what, found;
+  bool trouble = false;
+};
+
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  const std::string list = path == nullptr ? "" : path;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const auto end = std::min(list.find(':', begin), list.size());
+    if (access((fs::path(list.substr(begin, end - begin)) / program).c_str(), X_OK) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+Finding gpu() {
+  if (access("/dev/nvidiactl", F_OK) != 0) return {"GPU", "none that a driver knows; everything runs on the CPU"};
+  return {"GPU", "there is one, but this host has no CUDA device layer; everything runs on the CPU"};
+}
+
+std::vector<Finding> examine(Host& host) {
+  std::vector<Finding> findings;
+  findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
+  findings.push_back({"processors", fmt::format("{}, {} threads in use", std::thread::hardware_concurrency(), host.threads())});
+  findings.push_back(gpu());
+  for (const auto* program : {"g++", "clang++", "nvcc", "cmake"})
+    findings.push_back({program, in_path(program) ? "found" : "not in PATH; only needed to build plugins"});
+  findings.push_back({"dot", in_path("dot") ? "found" : "not in PATH; tenon show --svg needs it (package graphviz)"});
+  std::size_t usable = 0;
+  const auto& catalog = host.catalog();
+  for (const auto& folder : catalog.searched()) findings.push_back({"plugin folder", folder.string()});
+  if (catalog.searched().empty()) findings.push_back({"plugin folder", "none; name one with --plugins or TENON_PLUGIN_PATH", true});
+  for (const auto& file : catalog.files()) {
+    if (file.usable())
+      ++usable;
+    else
+      findings.push_back({"plugin", fmt::format("{}: {}: {}", file.path.string(), name_of(file.status), file.reason), true});
+  }
+  findings.push_back({"plugins", fmt::format("{} usable files, {} operators", usable, catalog.operators().size())});
+  return findings;
+}
+
+int run(Context& context, const Arguments&) {
+  bool trouble = false;
+  std::string json;
+  for (const auto& finding : examine(context.host())) {
+    trouble = trouble || finding.trouble;
+    if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.trouble ? "   <-- look here" : "");
+    json += fmt::format("{}  {{\"what\": {}, \"found\": {}, \"trouble\": {}}}", json.empty() ? "" : ",\n", json_string(finding.what),
+                        json_string(finding.found), finding.trouble);
+  }
+  if (context.json()) fmt::print("[\n{}\n]\n", json);
+  return trouble ? static_cast<int>(FailureKind::failed) : 0;
+}
+
+const bool added = add_command({.name = "doctor",
+                                .doc = "say what this machine has, and what is wrong with it",
+                                .details = "The exit code is 1 where something needs to be looked at.",
+                                .positionals = {},
+                                .options = {},
+                                .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,23 @@
+// Inputs for a graph from files, or made up by shape.
+#pragma once
+#include <map>
+#include <string>
+#include <tenon/graph.hpp>
+#include <tenon/session.hpp>
+
+#include "cli/command.hpp"
+
+namespace tenon::cli {
+
+/// What --input NAME=FILE (.npy, .npz with NAME in it or a single member), --shape NAME=DIMS and --seed ask for, one tensor for each of the
+/// graph's inputs. Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0 to 9; dimensions nobody gives are 1, told
+/// on stderr. Throws Failure for names the graph does not have (near ones in the hint).
+NamedTensors feed(const Graph& graph, const Arguments& arguments);
+
+/// The options that feed() reads, for the commands' descriptions.
+std::vector<Option> feed_options();
+
+/// Which dtype a .npy of this dtype becomes for an input of another: numpy's own rule for lossless casts (uint8 -> float32).
+Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted);
+
+}  // namespace tenon::cli

@@ -1,0 +1,61 @@
+// Operators of the application itself: classes written as a plugin's are, used without a plugin.
+#pragma once
+#include <string>
+#include <string_view>
+#include <tenon/elementwise.hpp>
+#include <tenon/graph.hpp>
+#include <tenon/host.hpp>
+#include <tenon/operator.hpp>
+#include <type_traits>
+#include <vector>
+
+namespace tenon {
+namespace detail {
+
+/// `MyOp` of the type's full name as the compiler prints it in this function's own.
+template <class Op>
+std::string_view class_name() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  text = text.substr(text.find("Op = ") + 5);
+  text = text.substr(0, text.find_first_of(";]"));
+  const auto colon = text.rfind("::");
+  return colon == std::string_view::npos ? text : text.substr(colon + 2);
+}
+
+/// `MyOp` -> `my_op`
+std::string snake_case(std::string_view name);
+
+template <class Value>
+AttributeValue attribute_from(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool>)
+    return value;
+  else if constexpr (std::is_integral_v<Value>)
+    return static_cast<std::int64_t>(value);
+  else if constexpr (std::is_floating_point_v<Value>)
+    return static_cast<double>(value);
+  else if constexpr (std::is_convertible_v<Value, std::string_view>)
+    return std::string(std::string_view(value));
+  else
+    return std::vector(value.begin(), value.end());
+}
+
+}  // namespace detail
+
+template <class Op>
+std::string Host::add(std::string_view name) {
+  const std::string chosen = name.empty() ? detail::snake_case(detail::class_name<Op>()) : std::string(name);
+  add_operator(manifest_of<Op>(chosen), table_of<Op>());
+  return chosen;
+}
+
+template <class Op>
+Value Graph::udf(const Op& op, const std::vector<Value>& inputs, std::string_view name) {
+  const auto type = detail::snake_case(detail::class_name<Op>());
+  if (host().catalog().find(type) == nullptr) host().template add<Op>(type);
+  Attributes attributes;
+  attributes_of(
+      op, [&](std::string_view parameter, const auto& value) { attributes.set(std::string(parameter), detail::attribute_from(value)); });
+  return add(type, inputs, attributes, name);
+}
+
+}  // namespace tenon

@@ -1,0 +1,16 @@
+#include <cctype>
+#include <tenon/udf.hpp>
+
+namespace tenon::detail {
+
+std::string snake_case(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool upper = std::isupper(static_cast<unsigned char>(c)) != 0;
+    if (upper && !out.empty() && out.back() != '_') out += '_';
+    out += upper ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : c;
+  }
+  return out;
+}
+
+}  // namespace tenon::detail
