@@ -39,6 +39,7 @@ std::string searched_in(const Catalog& catalog) {
   for (const auto op : missing) {
     const auto& use = model.operators[op];
     message += fmt::format("\n  {} version {}, {}, used by {}", use.name, use.version, came_from(model, use), first_node_of(model, op));
+    if (const auto why = catalog.why_missing(use.name); !why.empty()) message += "; " + why;
     for (const auto& name : catalog.near(use.name)) near += (near.empty() ? "" : ", ") + name;
   }
   message += "\n  " + searched_in(catalog);
@@ -92,7 +93,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   }
   for (auto op = first_new; op < model.operators.size(); ++op) {
     const auto* found = plugins.catalog().find(model.operators[op].name);
-    if (found->info.version != model.operators[op].version) refresh(model, model.operators[op], plugins.catalog(), *found);
+    if (found->info.version != model.operators[op].version) refresh(model, model.operators[op], plugins, *found);
   }
 }
 

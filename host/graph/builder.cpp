@@ -163,7 +163,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
   try {
     NodeRecord node;
     node.name = node_name(spec);
-    node.op = use_operator(model_, plugins_.catalog(), *found);
+    node.op = use_operator(model_, plugins_, *found);
     node.device = model_.strings.intern(spec.device);
     try {
       add_parameters(model_, node, found->info, spec.attributes);

@@ -8,28 +8,29 @@
 namespace tenon {
 namespace {
 
-std::uint32_t use_plugin(GraphModel& model, const PluginFile& file) {
+std::uint32_t use_plugin(GraphModel& model, PluginSet& plugins, int index) {
+  const auto& file = plugins.catalog().files()[static_cast<std::size_t>(index)];
   const auto same = [&](const PluginUse& use) { return use.name == file.name && use.version == file.version; };
   const auto found = std::find_if(model.plugins.begin(), model.plugins.end(), same);
   if (found != model.plugins.end()) return static_cast<std::uint32_t>(found - model.plugins.begin());
-  model.plugins.push_back({file.name, file.version, file.abi_minor, file.content_hash});
+  model.plugins.push_back({file.name, file.version, file.abi_minor, plugins.content_hash(index)});
   return static_cast<std::uint32_t>(model.plugins.size() - 1);
 }
 
 }  // namespace
 
-void refresh(GraphModel& model, OperatorUse& use, const Catalog& catalog, const CatalogOperator& op) {
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const CatalogOperator& op) {
   use.version = op.info.version;
   use.info = std::make_shared<const OperatorInfo>(op.info);
-  use.plugin = op.file < 0 ? none : use_plugin(model, catalog.files()[static_cast<std::size_t>(op.file)]);
+  use.plugin = op.file < 0 ? none : use_plugin(model, plugins, op.file);
 }
 
-std::uint32_t use_operator(GraphModel& model, const Catalog& catalog, const CatalogOperator& op) {
+std::uint32_t use_operator(GraphModel& model, PluginSet& plugins, const CatalogOperator& op) {
   for (std::uint32_t i = 0; i < model.operators.size(); ++i)
     if (model.operators[i].name == op.info.name) return i;
   auto& use = model.operators.emplace_back();
   use.name = op.info.name;
-  refresh(model, use, catalog, op);
+  refresh(model, use, plugins, op);
   return static_cast<std::uint32_t>(model.operators.size() - 1);
 }
 

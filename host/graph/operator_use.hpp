@@ -9,10 +9,10 @@ namespace tenon {
 inline constexpr std::int64_t max_outputs = 4096;
 
 /// The record of a catalogued operator in the model; added where it is new.
-std::uint32_t use_operator(GraphModel& model, const Catalog& catalog, const CatalogOperator& op);
+std::uint32_t use_operator(GraphModel& model, PluginSet& plugins, const CatalogOperator& op);
 
 /// Makes a record describe the operator that is here now, after nodes were brought up to date.
-void refresh(GraphModel& model, OperatorUse& use, const Catalog& catalog, const CatalogOperator& op);
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const CatalogOperator& op);
 
 /// How many outputs of this name a node has with its parameters. Throws Failure (usage).
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);

@@ -112,7 +112,7 @@ typedef struct tenon_type {
   int32_t rank;                 /* -1: unknown */
   uint8_t dtype;                /* TENON_DTYPE_UNKNOWN where unknown */
   uint8_t storage;
-  uint8_t present; /* 0: an optional input that is not connected */
+  uint8_t present; /* 0: an optional input that is not connected; infer() may give it a type, and a graph then makes a variable of it */
   uint8_t reserved;
 } tenon_type;
 

@@ -30,7 +30,8 @@ class Infer {
   TensorType output(std::string_view name) const { return read(outputs_group().entry(name)); }
   TensorType state(std::string_view name) const { return read(states_group().entry(name)); }
 
-  /// Adds knowledge. Unknown dimensions add none; an optional input that is not connected takes none.
+  /// Adds knowledge; unknown dimensions add none. For an optional input that is not connected it is a wish: a graph then makes a variable of
+  /// that type in its place, and an eager call leaves it out.
   void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
   void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
   /// Without a dtype an output gets the first input's.
@@ -71,7 +72,6 @@ class Infer {
     void merge(std::string_view name, const Shape& shape, DType dtype) const { merge(position(name), shape, dtype); }
     [[gnu::cold]] void merge(int i, const Shape& shape, DType dtype) const {
       tenon_type& known = entry(i);
-      if (!known.present && kind[0] == 'i') return;
       merge_shape(known, i, shape);
       if (dtype == unknown_dtype) return;
       if (known.dtype != TENON_DTYPE_UNKNOWN && known.dtype != static_cast<std::uint8_t>(dtype))

@@ -1,0 +1,103 @@
+#include <tenon/graph.hpp>
+
+#include <doctest/doctest.h>
+
+#include "application_operators.hpp"
+#include "failure_of.hpp"
+#include "graph/dot.hpp"
+#include "graph/model.hpp"
+
+using tenon::DType;
+using tenon::Graph;
+using tenon::Shape;
+using tenon::Tensor;
+
+TEST_CASE("building: inference works backwards through a chain of unknown shapes") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, Shape());
+  auto last = x;
+  for (int i = 0; i < 50; ++i) last = graph.add("counter", {last});
+  CHECK_FALSE(graph.shape(last).has_rank());
+  const auto known = graph.input("known", DType::f32, {-1, 7});
+  const auto weight = graph.find("known");
+  graph.add("fully_connected", {last, weight}, {{"num_hidden", 3}, {"no_bias", true}});
+  CHECK(graph.shape(weight) == Shape{-1, 7});  // data's rank is not known, so nothing follows yet
+  const auto other = graph.input("other", DType::f32, {4, 7});
+  graph.add("test_add", {other, graph.add("counter", {other})});
+  CHECK(graph.shape(graph.find("counter_50")) == Shape{4, 7});
+}
+
+TEST_CASE("building: an optional input becomes a variable only where its operator wants it") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, {-1, 5});
+  graph.add("fully_connected", {x}, {{"num_hidden", 3}}, "with");
+  graph.add("fully_connected", {x}, {{"num_hidden", 3}, {"no_bias", true}}, "without");
+  CHECK(graph.shape(graph.find("with_bias")) == Shape{3});
+  CHECK(failure_of([&] { graph.find("without_bias"); }).message == "the graph has no value 'without_bias'");
+}
+
+TEST_CASE("building: outputs by number and by name, names made up") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, {6});
+  const auto parts = graph.add("halves", {x}, {{"parts", 3}});
+  CHECK(graph.shape(parts.output(2)) == Shape{2});
+  CHECK(graph.shape(graph.find("halves:2")) == Shape{2});
+  graph.add("dropout", {x}, {}, "d");
+  CHECK(graph.shape(graph.find("d:mask")) == Shape{6});
+  graph.add("halves", {x}, {{"parts", 2}});
+  CHECK(graph.shape(graph.find("halves_1:1")) == Shape{3});
+  CHECK(failure_of([&] { graph.find("halves:3"); }).message == "'halves:3': node 'halves' has 3 outputs");
+  CHECK(failure_of([&] { graph.output("o", parts.output(3)); }).message == "output 3 of 'halves' was asked for but it has 3");
+}
+
+TEST_CASE("building: every mistake is refused where it is made, and the graph stays as it was") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, {2, 3}), y = graph.input("y", DType::f32, {3, 2}), i = graph.input("i", DType::i32, {2});
+  graph.add("quadratic", {x}, {}, "q");
+  const auto nodes = graph.model().nodes.size(), values = graph.model().values.size();
+  struct Case {
+    const char* what;
+    std::function<void()> act;
+    int kind;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {"a name twice", [&] { graph.add("quadratic", {x}, {}, "q"); }, 2, "[quadratic] node 'q': there is already something named 'q'"},
+      {"an input's name twice", [&] { graph.input("x", DType::f32, {1}); }, 2, "there is already something named 'x'"},
+      {"a colon", [&] { graph.input("a:b", DType::f32, {1}); }, 2, "name 'a:b' has a colon or a control character in it"},
+      {"an unknown parameter", [&] { graph.add("cosine", {x}, {{"scael", 1}}, "c"); }, 2, "[cosine] node 'c': there is no parameter 'scael'"},
+      {"too many inputs", [&] { graph.add("cosine", {x, y}, {}, "c"); }, 2, "[cosine] node 'c': 2 inputs are given but the operator takes 1"},
+      {"an unknown input", [&] { graph.add("cosine", {{"z", x}}, {}, "c"); }, 2, "[cosine] node 'c': there is no input 'z'"},
+      {"shapes", [&] { graph.add("test_add", {x, y}, {}, "t"); }, 1,
+       "[test_add] node 't': left is [2, 3] but right is [3, 2] (left float32 [2, 3], right float32 [3, 2])"},
+      {"dtypes", [&] { graph.add("cosine", {i}, {}, "c"); }, 1,
+       "[cosine] node 'c': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [2])"},
+      {"an unknown operator", [&] { graph.add("cosin", {x}, {}, "c"); }, 3, ""},
+      {"an output twice", [&] { graph.output("o", x), graph.output("o", x); }, 2, "there is already an output named 'o'"},
+      {"an empty output", [&] { graph.output("p", tenon::Value()); }, 2, "output 'p' is given no value"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    const auto failure = failure_of(c.act);
+    CHECK(failure.kind == c.kind);
+    if (!c.message.empty()) CHECK(failure.message == c.message);
+    CHECK(graph.model().nodes.size() == nodes);
+    CHECK(graph.model().values.size() == values);
+  }
+  graph.add("cosine", {x}, {{"scale", 2}}, "c");  // the name is still free
+}
+
+TEST_CASE("building: operators of the application, with the parameters their object has") {
+  tenon::Host host(ApplicationHost::options(1));
+  Graph graph(host);
+  Quadratic square;
+  square.a = 1;
+  const auto y = graph.udf(square, {graph.input("x", DType::f32, {2})}, "sq");
+  graph.output("y", y);
+  CHECK(tenon::to_dot(graph.model()).find("a = 1") != std::string::npos);
+  CHECK(graph.shape(y) == Shape{2});
+}

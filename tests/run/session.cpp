@@ -1,0 +1,171 @@
+#include <tenon/session.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "application_operators.hpp"
+#include "failure_of.hpp"
+
+using tenon::DType;
+using tenon::Graph;
+using tenon::Session;
+using tenon::Tensor;
+
+namespace {
+
+// fc1 -> quadratic -> fc2 with small weights that make the result easy to compute by hand.
+Graph small_network(tenon::Host& host) {
+  Graph graph(host);
+  const auto image = graph.input("image", DType::f32, {-1, 2});
+  const auto weight = graph.variable("w", Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}));
+  const auto hidden = graph.add("fully_connected", {image, weight}, {{"num_hidden", 2}, {"no_bias", true}}, "fc1");
+  const auto act = graph.add("quadratic", {hidden}, {{"a", 0.5}, {"b", 1}}, "act");
+  graph.output("scores", act);
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("session: one graph, several shapes, plans kept apart") {
+  ApplicationHost host;
+  Session session(small_network(host));
+  // x = [1, 1] -> [3, 7] -> 0.5 x^2 + x = [7.5, 31.5]
+  const auto one = session.run({{"image", Tensor::from({1.f, 1.f}, {1, 2})}}).at("scores");
+  CHECK(same_bits(one, Tensor::from({7.5f, 31.5f}, {1, 2})));
+  const auto two = session.run({{"image", Tensor::from({1.f, 1.f, 0.f, 2.f}, {2, 2})}}).at("scores");
+  CHECK(same_bits(two, Tensor::from({7.5f, 31.5f, 12.f, 40.f}, {2, 2})));
+  CHECK(same_bits(session.run({{"image", Tensor::from({1.f, 1.f}, {1, 2})}}).at("scores"), one));
+  CHECK(session.step() == 3);
+}
+
+TEST_CASE("session: variables left out get shapes by inference and values by name and seed") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto image = graph.input("image", DType::f32, {-1, 64});
+  const auto hidden = graph.add("fully_connected", {image}, {{"num_hidden", 64}}, "fc1");
+  const auto scores = graph.add("fully_connected", {graph.add("quadratic", {hidden}, {{"a", 0.5}})}, {{"num_hidden", 10}}, "fc2");
+  graph.output("scores", scores);
+  CHECK(graph.shape(graph.find("fc1_weight")) == tenon::Shape{64, 64});
+  CHECK(graph.shape(graph.find("fc1_bias")) == tenon::Shape{64});
+  CHECK(graph.shape(graph.find("fc2_weight")) == tenon::Shape{10, 64});
+  CHECK(graph.shape(scores) == tenon::Shape{-1, 10});
+  const auto x = Tensor::from(std::vector<float>(128, 0.25f), {2, 64});
+  const auto y = Session(graph).run({{"image", x}}).at("scores");
+  CHECK(y.shape() == tenon::Shape{2, 10});
+  for (int i = 0; i < 10; ++i) CHECK(y.values<float>()[static_cast<std::size_t>(i)] == y.values<float>()[static_cast<std::size_t>(10 + i)]);
+}
+
+TEST_CASE("session: outputs may be inputs, variables, the same value twice, and values read later") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, {2});
+  const auto w = graph.constant("w", Tensor::from({10.f, 20.f}, {2}));
+  const auto first = graph.add("quadratic", {x}, {{"b", 2}}, "first");
+  const auto second = graph.add("quadratic", {first}, {{"b", 3}}, "second");
+  graph.output("x_again", x);
+  graph.output("w_again", w);
+  graph.output("first", first);
+  graph.output("first_again", first);
+  graph.output("second", second);
+  const auto out = Session(graph).run({{"x", Tensor::from({1.f, 2.f}, {2})}});
+  CHECK(same_bits(out.at("x_again"), Tensor::from({1.f, 2.f}, {2})));
+  CHECK(same_bits(out.at("w_again"), Tensor::from({10.f, 20.f}, {2})));
+  CHECK(same_bits(out.at("first"), Tensor::from({2.f, 4.f}, {2})));
+  CHECK(out.at("first").data() == out.at("first_again").data());
+  CHECK(same_bits(out.at("second"), Tensor::from({6.f, 12.f}, {2})));
+}
+
+TEST_CASE("session: memory is taken over in place only from values that nobody reads later") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, {64});
+  const auto a = graph.add("quadratic", {x}, {{"b", 2}}, "a");
+  const auto b = graph.add("quadratic", {a}, {{"b", 3}}, "b");     // a is read again below: not in place
+  const auto c = graph.add("quadratic", {b}, {{"b", 5}}, "c");     // b dies here: in place
+  const auto d = graph.add("test_add", {a, c}, {}, "d");           // a dies here: in place
+  const auto e = graph.add("reverse", {d}, {}, "e");               // with scratch
+  graph.output("y", graph.add("quadratic", {e}, {{"b", 1}}, "y"));
+  Session session(graph);
+  const auto plan = session.describe_plan({});
+  CAPTURE(plan);
+  const auto line_of = [&](const std::string& node) {
+    const auto at = plan.find("  " + node + " ");
+    return plan.substr(at, plan.find('\n', at) - at);
+  };
+  CHECK(line_of("a").find("in place") == std::string::npos);
+  CHECK(line_of("b").find("in place") == std::string::npos);
+  CHECK(line_of("c").find("in place") != std::string::npos);
+  CHECK(line_of("d").find("in place") != std::string::npos);
+  CHECK(line_of("e").find("workspace 256") != std::string::npos);
+  std::vector<float> numbers(64), expected(64);
+  for (std::size_t i = 0; i < 64; ++i) numbers[i] = static_cast<float>(i);
+  for (std::size_t i = 0; i < 64; ++i) expected[63 - i] = 2 * numbers[i] + 2 * 3 * 5 * numbers[i];
+  CHECK(same_bits(session.run({{"x", Tensor::from(numbers, {64})}}).at("y"), Tensor::from(expected, {64})));
+}
+
+TEST_CASE("session: random numbers depend on seed, step and node, not on threads") {
+  const auto x = Tensor::from(std::vector<float>(100000, 1.f), {100000});
+  const auto draw = [&](int threads, std::uint64_t seed, int runs, const char* name) {
+    ApplicationHost host(threads);
+    Graph graph(host);
+    graph.output("y", graph.add("dropout", {graph.input("x", DType::f32, {-1})}, {{"p", 0.5}}, name));
+    tenon::SessionOptions options;
+    options.seed = seed;
+    options.training = true;
+    Session session(graph, options);
+    Tensor y;
+    for (int i = 0; i < runs; ++i) y = session.run({{"x", x}}).at("y");
+    return y;
+  };
+  const auto y = draw(1, 1, 1, "drop");
+  CHECK(same_bits(y, draw(4, 1, 1, "drop")));
+  CHECK_FALSE(same_bits(y, draw(1, 2, 1, "drop")));
+  CHECK_FALSE(same_bits(y, draw(1, 1, 2, "drop")));
+  CHECK_FALSE(same_bits(y, draw(1, 1, 1, "other")));
+  double sum = 0;
+  for (const auto value : y.values<float>()) sum += value;
+  CHECK(std::abs(sum / 100000 - 1) < 0.02);
+}
+
+TEST_CASE("session: states change in training only, and stay with the graph") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("counter", {graph.input("x", DType::f32, {1})}, {}, "count"));
+  const tenon::NamedTensors zero{{"x", Tensor::zeros(DType::f32, {1})}};
+  const auto run = [&](bool training) {
+    tenon::SessionOptions options;
+    options.training = training;
+    return Session(graph, options).run(zero).at("y").values<float>()[0];
+  };
+  CHECK(run(false) == 0);
+  CHECK(run(true) == 1);
+  CHECK(run(true) == 2);
+  CHECK(run(false) == 2);
+}
+
+TEST_CASE("session: bad inputs and failing kernels are told before and after") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, {-1});
+  graph.output("y", graph.add("reverse", {x}, {}, "back"));
+  Session session(graph);
+  struct Case {
+    tenon::NamedTensors inputs;
+    int kind;
+    const char* message;
+  };
+  const Case cases[] = {
+      {{}, 2, "no value is given for input x"},
+      {{{"x", Tensor::zeros(DType::f32, {2})}, {"z", Tensor::zeros(DType::f32, {2})}}, 2, "the graph has no input 'z'"},
+      {{{"x", Tensor::zeros(DType::f64, {2})}}, 1, "input 'x' is float64 [2] but the graph needs float32 [?]"},
+      {{{"x", Tensor::zeros(DType::f32, {2, 2})}}, 1, "input 'x' is float32 [2, 2] but the graph needs float32 [?]"},
+      {{{"x", Tensor::from({1.f, -2.f}, {2})}}, 1, "[reverse] node 'back': element is negative (data float32 [2])"},
+  };
+  for (const auto& c : cases) {
+    const auto failure = failure_of([&] { session.run(c.inputs); });
+    CHECK(failure.message == c.message);
+    CHECK(failure.kind == c.kind);
+  }
+  CHECK(same_bits(session.run({{"x", Tensor::from({1.f, 2.f}, {2})}}).at("y"), Tensor::from({2.f, 1.f}, {2})));
+}
