@@ -6,6 +6,12 @@
 
 namespace tenon {
 
+void require_kernel(const LoadedOperator& op) {
+  if (op.cpu == nullptr)
+    throw Failure(FailureKind::plugin, op.kernel_trouble.empty() ? "there is no kernel for cpu in any plugin" : op.kernel_trouble);
+  if (op.cpu->forward == nullptr) throw Failure(FailureKind::plugin, "its kernel for cpu has no forward function");
+}
+
 Kernels::Kernels(const GraphModel& model, const Binding& binding, const std::string& device) {
   std::vector<tenon_attribute> attributes;
   nodes.reserve(model.nodes.size());
@@ -15,10 +21,9 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const std::str
       const std::string wanted = node.device == 0 ? device : std::string(model.strings[node.device]);
       if (!wanted.empty() && wanted != "cpu")
         throw Failure(FailureKind::failed, fmt::format("is placed on device '{}' but this host has only cpu", wanted));
-      const auto* table = binding.nodes[id].op->cpu;
-      if (table == nullptr) throw Failure(FailureKind::plugin, "the operator has no kernel for cpu in any plugin");
+      require_kernel(*binding.nodes[id].op);
       fill_attributes(model, node, attributes);
-      nodes.emplace_back(*table, attributes);
+      nodes.emplace_back(*binding.nodes[id].op->cpu, attributes);
     });
   }
 }

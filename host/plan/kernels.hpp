@@ -13,4 +13,7 @@ struct Kernels {
   std::vector<Instance> nodes;
 };
 
+/// Throws Failure (plugin) where the operator cannot run on the CPU.
+void require_kernel(const LoadedOperator& op);
+
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
+#include "plan/kernels.hpp"
 #include "run/host_impl.hpp"
 
 namespace tenon {
@@ -18,7 +19,7 @@ class EagerCall {
     add_parameters(model_, node_, *op.info, attributes);
     node_.output_count = output_count(model_, node_, *op.info);
     fill_attributes(model_, node_, attributes_);
-    if (op.cpu == nullptr) throw Failure(FailureKind::plugin, "there is no kernel for cpu in any plugin");
+    require_kernel(op);
     instance_ = Instance(*op.table, attributes_);
     if (op.cpu != op.table) kernel_ = Instance(*op.cpu, attributes_);
   }
@@ -99,7 +100,6 @@ class EagerCall {
     call.workspace_size = scratch;
     call.seed = host_.options.seed;
     call.step = step;
-    if (kernel.table()->forward == nullptr) throw Failure(FailureKind::plugin, "its kernel has no forward function");
     if (kernel.table()->forward(kernel.get(), &call) != 0)
       throw Failure(FailureKind::failed, buffer.reason() + ' ' + describe_inputs(*op_.info, types_.inputs));
   }
