@@ -66,12 +66,6 @@ ValueId GraphBuilder::input(std::string_view name, const tenon_type& type) {
   return id;
 }
 
-ValueId GraphBuilder::variable(std::string_view name, const tenon_type& type, const Init& init) {
-  const auto id = add_value(name, Role::variable, type);
-  model_.values[id].init = init;
-  return id;
-}
-
 ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& tensor) {
   if (!tensor) throw Failure(FailureKind::usage, fmt::format("'{}' is given an empty tensor", name));
   const auto id = add_value(name, role, type_of(tensor.dtype(), tensor.shape()));
@@ -124,21 +118,31 @@ std::vector<ValueId> GraphBuilder::place_inputs(const OperatorInfo& info, const 
   return placed;
 }
 
+// `node_part`: what somebody has put there under this name already, or a new value.
+ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type) {
+  const auto name = fmt::format("{}_{}", model_.strings[node.name], part);
+  const auto found = model_.value_names.find(model_.strings.intern(name));
+  if (found == model_.value_names.end() || model_.values[found->second].role != role) return add_value(name, role, type);
+  if (merge(model_.values[found->second].type, type) == Merge::contradiction)
+    throw Failure(FailureKind::failed,
+                  fmt::format("'{}' is {} but the node needs {}", name, to_string(model_.values[found->second].type), to_string(type)));
+  return found->second;
+}
+
 // Edges, then the values that the node brings with it: states, variables for what is left out, outputs.
 void GraphBuilder::connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs) {
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   node.input_count = static_cast<std::uint32_t>(inputs.size());
   node.state_count = static_cast<std::uint32_t>(info.states.size());
-  const auto own = [&](const std::string& part) { return fmt::format("{}_{}", model_.strings[node.name], part); };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& declared = info.inputs[std::min(i, info.inputs.size() - 1)];
     const bool missing = inputs[i] == none && !declared.optional;
     if (missing && declared.variadic) throw Failure(FailureKind::usage, fmt::format("input '{}' has an empty place", declared.name));
-    const auto value = missing ? variable(own(declared.name), unknown_type()) : inputs[i];
+    const auto value = missing ? own_value(node, declared.name, Role::variable, unknown_type()) : inputs[i];
     model_.edges.push_back(value);
   }
   for (const auto& state : info.states) {
-    const auto value = add_value(own(state.name), Role::state, unknown_type());
+    const auto value = own_value(node, state.name, Role::state, unknown_type());
     model_.edges.push_back(value);
   }
   node.output_count = output_count(model_, node, info);
@@ -193,8 +197,7 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
     const auto& declared = binding_.nodes[id].op->info->inputs[edge - node.first_edge];
     auto present = type;
     present.present = 1;
-    const auto name = fmt::format("{}_{}", model_.strings[node.name], declared.name);
-    model_.edges[edge] = variable(name, present);
+    model_.edges[edge] = own_value(node, declared.name, Role::variable, present);
   }
 }
 

@@ -27,7 +27,8 @@ class GraphBuilder {
   GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins) : model_(model), binding_(binding), plugins_(plugins) {}
 
   ValueId input(std::string_view name, const tenon_type& type);
-  ValueId variable(std::string_view name, const tenon_type& type, const Init& init = {});
+  /// A variable or state that gets its values later. A node that leaves out the input or state of this name (node_input) takes it.
+  ValueId unset(std::string_view name, Role role, const tenon_type& type) { return add_value(name, role, type); }
   /// A variable, state or constant with elements.
   ValueId tensor(std::string_view name, Role role, const Tensor& tensor);
   NodeId node(const NodeSpec& spec);
@@ -40,6 +41,7 @@ class GraphBuilder {
   struct Mark;
   ValueId add_value(std::string_view name, Role role, const tenon_type& type);
   void check_name(std::string_view name) const;
+  ValueId own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type);
   StringId node_name(const NodeSpec& spec);
   std::vector<ValueId> place_inputs(const OperatorInfo& info, const NodeSpec& spec) const;
   void connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs);

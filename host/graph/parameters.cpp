@@ -32,8 +32,12 @@ bool as_integer(const AttributeValue& value, std::int64_t& out) {
 
 bool as_real(const AttributeValue& value, double& out) {
   if (const auto* real = std::get_if<double>(&value.variant())) return out = *real, true;
-  const auto* whole = std::get_if<std::int64_t>(&value.variant());
-  return whole != nullptr && (out = static_cast<double>(*whole), true);
+  if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return out = static_cast<double>(*whole), true;
+  // graph.json has no other way to write these
+  const auto* word = std::get_if<std::string>(&value.variant());
+  if (word == nullptr) return false;
+  if (*word == "inf" || *word == "-inf") return out = (*word)[0] == '-' ? -HUGE_VAL : HUGE_VAL, true;
+  return *word == "nan" && (out = NAN, true);
 }
 
 void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {

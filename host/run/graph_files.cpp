@@ -1,0 +1,45 @@
+// Graphs to files and back.
+#include <string>
+
+#include "file/graph_json.hpp"
+#include "file/mapped_file.hpp"
+#include "file/tenon_file.hpp"
+#include "graph/initialize.hpp"
+#include "run/graph_impl.hpp"
+
+namespace tenon {
+namespace {
+
+std::string read_text(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  const auto bytes = file->bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+// A graph that came from a file and was not bound is written as it was read: its plugins may be missing here.
+void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
+  tenon::initialize(impl_->model, seed);
+  write_tenon(impl_->model, path);
+}
+
+Graph Graph::load(Host& host, const std::filesystem::path& path) {
+  if (path.extension() == ".json") return from_json(host, read_text(path), path.parent_path());
+  Graph graph(host);
+  graph.impl_->model = read_tenon(path);
+  return graph;
+}
+
+Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem::path& folder) {
+  Graph graph(host);
+  auto builder = graph.impl_->builder();
+  read_graph_json(text, folder, graph.impl_->model, builder, host.catalog());
+  return graph;
+}
+
+std::string Graph::to_json() const {
+  return write_graph_json(impl_->model);
+}
+
+}  // namespace tenon
