@@ -1,6 +1,6 @@
-#include <tenon/graph.hpp>
-
 #include <doctest/doctest.h>
+
+#include <tenon/graph.hpp>
 
 #include "application_operators.hpp"
 #include "failure_of.hpp"
@@ -19,9 +19,11 @@ TEST_CASE("building: inference works backwards through a chain of unknown shapes
   auto last = x;
   for (int i = 0; i < 50; ++i) last = graph.add("counter", {last});
   CHECK_FALSE(graph.shape(last).has_rank());
-  // one operator at the end knows its shape, and so do all before it
-  graph.add("test_add", {last, graph.input("known", DType::f32, {4, 7})});
-  CHECK_FALSE(graph.shape(last).has_rank());  // test_add only compares: the chain learns nothing, and nothing is made up
+  // as a weight, the end of the chain must be [3, 7], and so must every value before it
+  graph.add("fully_connected", {graph.input("data", DType::f32, {-1, 7}), last}, {{"num_hidden", 3}, {"no_bias", true}});
+  CHECK(graph.shape(last) == Shape{3, 7});
+  CHECK(graph.shape(graph.find("counter_20")) == Shape{3, 7});
+  CHECK(graph.shape(x) == Shape{3, 7});
 }
 
 TEST_CASE("building: an optional input becomes a variable only where its operator wants it") {
@@ -62,14 +64,29 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
     std::string message;
   };
   const std::vector<Case> cases = {
-      {"a name twice", [&] { graph.add("quadratic", {x}, {}, "q"); }, 2, "[quadratic] node 'q': there is already something named 'q'"},
+      {"a name twice", [&] { graph.add("quadratic", {x}, {}, "q"); }, 2, "there is already something named 'q'"},
       {"an input's name twice", [&] { graph.input("x", DType::f32, {1}); }, 2, "there is already something named 'x'"},
       {"a colon", [&] { graph.input("a:b", DType::f32, {1}); }, 2, "name 'a:b' has a colon or a control character in it"},
-      {"an unknown parameter", [&] { graph.add("cosine", {x}, {{"scael", 1}}, "c"); }, 2, "[cosine] node 'c': there is no parameter 'scael'"},
-      {"too many inputs", [&] { graph.add("cosine", {x, y}, {}, "c"); }, 2, "[cosine] node 'c': 2 inputs are given but the operator takes 1"},
-      {"an unknown input", [&] { graph.add("cosine", {{"z", x}}, {}, "c"); }, 2, "[cosine] node 'c': there is no input 'z'"},
-      {"shapes", [&] { graph.add("test_add", {x, y}, {}, "t"); }, 1,
-       "[test_add] node 't': left is [2, 3] but right is [3, 2] (left float32 [2, 3], right float32 [3, 2])"},
+      {"an unknown parameter",
+       [&] {
+         graph.add("cosine", {x}, {{"scael", 1}}, "c");
+       },
+       2, "[cosine] node 'c': there is no parameter 'scael'"},
+      {"too many inputs",
+       [&] {
+         graph.add("cosine", {x, y}, {}, "c");
+       },
+       2, "[cosine] node 'c': 2 inputs are given but the operator takes 1"},
+      {"an unknown input",
+       [&] {
+         graph.add("cosine", {{"z", x}}, {}, "c");
+       },
+       2, "[cosine] node 'c': there is no input 'z'"},
+      {"shapes",
+       [&] {
+         graph.add("test_add", {x, y}, {}, "t");
+       },
+       1, "[test_add] node 't': left is [2, 3] but right is [3, 2] (left float32 [2, 3], right float32 [3, 2])"},
       {"dtypes", [&] { graph.add("cosine", {i}, {}, "c"); }, 1,
        "[cosine] node 'c': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [2])"},
       {"an unknown operator", [&] { graph.add("cosin", {x}, {}, "c"); }, 3, ""},

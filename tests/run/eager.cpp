@@ -19,8 +19,10 @@ TEST_CASE("eager: quadratic in every floating dtype") {
 
 TEST_CASE("eager: optional inputs, several outputs, states and hidden outputs") {
   ApplicationHost host;
-  const auto data = Tensor::from({1.f, 2.f}, {1, 2}), weight = Tensor::from({3.f, 4.f, 5.f, 6.f}, {2, 2}), bias = Tensor::from({10.f, 20.f}, {2});
-  CHECK(same_bits(host.call("fully_connected", {data, weight}, {{"num_hidden", 2}, {"no_bias", true}}), Tensor::from({11.f, 17.f}, {1, 2})));
+  const auto data = Tensor::from({1.f, 2.f}, {1, 2}), weight = Tensor::from({3.f, 4.f, 5.f, 6.f}, {2, 2}),
+             bias = Tensor::from({10.f, 20.f}, {2});
+  CHECK(
+      same_bits(host.call("fully_connected", {data, weight}, {{"num_hidden", 2}, {"no_bias", true}}), Tensor::from({11.f, 17.f}, {1, 2})));
   CHECK(same_bits(host.call("fully_connected", {data, weight, bias}, {{"num_hidden", 2}}), Tensor::from({21.f, 37.f}, {1, 2})));
 
   const auto parts = host.call_all("halves", {Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {6})}, {{"parts", 3}});
@@ -64,11 +66,14 @@ TEST_CASE("eager: what is wrong is said with operator, found and needed") {
       {"fully_connected", {m, w}, {}, 2, "[fully_connected] parameter 'num_hidden' is required: rows of weight", ""},
       {"quadratic", {f2, f2}, {}, 2, "[quadratic] 2 inputs are given but it takes 1", ""},
       {"quadratic", {}, {}, 2, "[quadratic] input 'data' is missing: values of x", ""},
-      {"quadratic", {i2}, {}, 1,
-       "[quadratic] data is int32 but must be one of float16, bfloat16, float32, float64 (data int32 [2])", ""},
+      {"quadratic", {i2}, {}, 1, "[quadratic] data is int32 but must be one of float16, bfloat16, float32, float64 (data int32 [2])", ""},
       {"test_add", {f2, f3}, {}, 1, "[test_add] left is [2] but right is [3] (left float32 [2], right float32 [3])", ""},
-      {"fully_connected", {m, w}, {{"num_hidden", 10}, {"no_bias", true}}, 1,
-       "[fully_connected] input 'weight' is [10, 32] but needs [10, 64] (data float32 [8, 64], weight float32 [10, 32])", ""},
+      {"fully_connected",
+       {m, w},
+       {{"num_hidden", 10}, {"no_bias", true}},
+       1,
+       "[fully_connected] input 'weight' is [10, 32] but needs [10, 64] (data float32 [8, 64], weight float32 [10, 32])",
+       ""},
       {"reverse", {Tensor::from({1.f, -1.f}, {2})}, {}, 1, "[reverse] element is negative (data float32 [2])", ""},
   };
   for (const auto& c : cases) {

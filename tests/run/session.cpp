@@ -1,8 +1,7 @@
-#include <tenon/session.hpp>
-
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/session.hpp>
 
 #include "application_operators.hpp"
 #include "failure_of.hpp"
@@ -81,10 +80,10 @@ TEST_CASE("session: memory is taken over in place only from values that nobody r
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {64});
   const auto a = graph.add("quadratic", {x}, {{"b", 2}}, "a");
-  const auto b = graph.add("quadratic", {a}, {{"b", 3}}, "b");     // a is read again below: not in place
-  const auto c = graph.add("quadratic", {b}, {{"b", 5}}, "c");     // b dies here: in place
-  const auto d = graph.add("test_add", {a, c}, {}, "d");           // a dies here: in place
-  const auto e = graph.add("reverse", {d}, {}, "e");               // with scratch
+  const auto b = graph.add("quadratic", {a}, {{"b", 3}}, "b");  // a is read again below: not in place
+  const auto c = graph.add("quadratic", {b}, {{"b", 5}}, "c");  // b dies here: in place
+  const auto d = graph.add("test_add", {a, c}, {}, "d");        // a dies here: in place
+  const auto e = graph.add("reverse", {d}, {}, "e");            // with scratch
   graph.output("y", graph.add("quadratic", {e}, {{"b", 1}}, "y"));
   Session session(graph);
   const auto plan = session.describe_plan({});
