@@ -8,6 +8,7 @@
 #include "cli/show_graph.hpp"
 #include "file/npy.hpp"
 #include "file/npz.hpp"
+#include "graph/model.hpp"
 
 namespace tenon::cli {
 namespace {
