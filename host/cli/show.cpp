@@ -11,6 +11,7 @@
 #include <tenon/session.hpp>
 
 #include "cli/command.hpp"
+#include "cli/feed.hpp"
 #include "cli/show_graph.hpp"
 #include "file/atomic_file.hpp"
 #include "graph/dot.hpp"
@@ -61,9 +62,10 @@ std::string run_graphviz(const std::string& dot) {
   return svg;
 }
 
+// Dimensions that nobody gives are 1, as in tenon run.
 std::string describe_plan(const Graph& graph, const Arguments& arguments) {
   std::map<std::string, Shape> shapes;
-  for (const auto& [name, text] : named_values(arguments, "shape")) shapes.emplace(name, parse_shape(text));
+  for (const auto& [name, tensor] : feed(graph, arguments)) shapes.emplace(name, tensor.shape());
   return Session(graph).describe_plan(shapes);
 }
 

@@ -1,0 +1,17 @@
+// Named arrays in numpy's .npz archives.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tenon/tensor.hpp>
+
+namespace tenon {
+
+/// All arrays of an archive, stored or deflated, by name. Throws Failure (file) that names the archive and the array: broken archives,
+/// checksums that do not match, members that are no .npy files, encryption. A member claims no more memory than its bytes can fill.
+std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
+
+/// Stored without compression, as numpy.savez does; the same arrays give the same bytes. Whole or not at all.
+void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& arrays);
+
+}  // namespace tenon
