@@ -5,12 +5,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "failure_of.hpp"
+#include "file_size_limit.hpp"
 #include "temporary_folder.hpp"
 #include "without_rights.hpp"
 
@@ -130,16 +130,12 @@ static int in_child(Body&& body) {
 TEST_CASE("a file that grows beyond the limit fails and leaves the old one") {
   TemporaryFolder folder;
   save(folder / "x", "old");
-  struct rlimit before {};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit limit { 10000, before.rlim_max };
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const FailureText failure = failure_of([&] { save(folder / "x", std::string(20000, 'n')); });
-  const FailureText resized = failure_of([&] { AtomicFile(folder / "x").resize(20000); });
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-  ::signal(SIGXFSZ, handler);
-
+  const auto limited = [](auto&& call) {
+    const FileSizeLimit limit(10000);
+    return failure_of(call);
+  };
+  const FailureText failure = limited([&] { save(folder / "x", std::string(20000, 'n')); });
+  const FailureText resized = limited([&] { AtomicFile(folder / "x").resize(20000); });
   CHECK(failure.kind == 4);
   CHECK(failure.message == "cannot write " + (folder / "x").string() + ": it would be larger than files may be here");
   CHECK(resized.message == failure.message);

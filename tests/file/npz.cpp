@@ -1,0 +1,171 @@
+#include "file/npz.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "failure_of.hpp"
+#include "file_size_limit.hpp"
+#include "temporary_folder.hpp"
+#include "zip_builder.hpp"
+
+using namespace tenon;
+using Arrays = std::map<std::string, Tensor>;
+
+static bool same(const Arrays& left, const Arrays& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const auto& a, const auto& b) { return a.first == b.first && same_bits(a.second, b.second); });
+}
+
+static Arrays some_arrays() {
+  return {{"b", Tensor::from({1.0f, 2.0f}, {2})}, {"a", Tensor::from({1, 2, 3, 4}, {2, 2})}, {"größe/tief", Tensor::zeros(f64, {0, 3})}};
+}
+
+TEST_CASE("archives come back as they were written, and are always the same bytes") {
+  TemporaryFolder folder;
+  for (const Arrays& arrays : {Arrays{}, some_arrays(), Arrays{{"only", Tensor::from<bfloat16>({bfloat16(2.0f)}, Shape::scalar())}}}) {
+    write_npz(folder / "x.npz", arrays);
+    CHECK(same(read_npz(folder / "x.npz"), arrays));
+    const std::string first = read_bytes(folder / "x.npz");
+    write_npz(folder / "x.npz", arrays);
+    CHECK(read_bytes(folder / "x.npz") == first);
+    CHECK(folder.names() == std::vector<std::string>{"x.npz"});
+  }
+}
+
+TEST_CASE("archives that numpy wrote") {
+  const Tensor plain = Tensor::from({0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f}, {2, 3});
+  const Arrays expected = {{"plain", plain},
+                           {"fortran", Tensor::from<std::int64_t>({0, 1, 2, 3, 4, 5}, {2, 3})},
+                           {"big", Tensor::from({0, 1, 2, 3, 4, 5}, {2, 3})},
+                           {"mask", Tensor::from({false, true, false, true, false, true}, {6})},
+                           {"scalar", Tensor::from({half(2.5f)}, Shape::scalar())},
+                           {"nothing", Tensor::zeros(u8, {0, 4})},
+                           {"many", Tensor::from(std::vector<std::int8_t>(5000, -3), {5000})},
+                           {"größe/tief", Tensor::from({1.5}, {1})}};
+  for (const char* name : {"numpy_stored.npz", "numpy_compressed.npz"}) {
+    CAPTURE(name);
+    CHECK(same(read_npz(std::filesystem::path(TENON_TEST_DATA) / name), expected));
+  }
+}
+
+TEST_CASE("what cannot be written says so, and leaves what was there") {
+  TemporaryFolder folder;
+  const std::string at = folder.path().string(), path = at + "/x.npz";
+  write_npz(path, some_arrays());
+  const Tensor tensor = Tensor::zeros(f32, {3});
+  const struct {
+    std::string path;
+    Arrays arrays;
+    int kind;
+    std::string message;
+  } cases[] = {
+      {at + "/no/x.npz", {}, 4, "cannot write " + at + "/no/x.npz: the folder " + at + "/no does not exist"},
+      {path, {{"a", tensor}, {"b", Tensor()}}, 2, "this tensor is empty: it has no dtype, shape or elements"},
+      {path, {{"", tensor}}, 2, "an array in " + path + " needs a name without zero bytes"},
+      {path, {{std::string("a\0b", 3), tensor}}, 2, "an array in " + path + " needs a name without zero bytes"},
+      {path, {{"\xff\xfe", tensor}}, 2, "an array in " + path + " cannot be called '\xff\xfe' (Invalid argument)"},
+  };
+  for (const auto& test : cases) {
+    const FailureText failure = failure_of([&] { write_npz(test.path, test.arrays); });
+    CHECK(failure.kind == test.kind);
+    CHECK(failure.message == test.message);
+  }
+  CHECK(same(read_npz(path), some_arrays()));
+  CHECK(folder.names() == std::vector<std::string>{"x.npz"});
+}
+
+TEST_CASE("an archive that does not fit on the disk leaves the old one") {
+  TemporaryFolder folder;
+  write_npz(folder / "x.npz", some_arrays());
+  const FailureText failure = failure_of([&] {
+    const FileSizeLimit limit(10000);
+    write_npz(folder / "x.npz", {{"a", Tensor::zeros(u8, {5000})}, {"b", Tensor::zeros(u8, {500000})}});
+  });
+  CHECK(failure.kind == 4);
+  CHECK(failure.message == "cannot write " + (folder / "x.npz").string() + ": it would be larger than files may be here");
+  CHECK(same(read_npz(folder / "x.npz"), some_arrays()));
+  CHECK(folder.names() == std::vector<std::string>{"x.npz"});
+}
+
+TEST_CASE("archives that are refused") {
+  TemporaryFolder folder;
+  const std::string path = (folder / "x.npz").string();
+  write_npz(folder / "whole.npz", {{"a", Tensor::from({1.0f}, {1})}});
+  const std::string array = [&] {
+    const std::string bytes = read_bytes(folder / "whole.npz");
+    return bytes.substr(bytes.find("\x93NUMPY"), 132);
+  }();
+  const ZipMember good{.name = "a.npy", .content = array};
+  const auto changed = [&](auto&& change) {
+    ZipMember member = good;
+    change(member);
+    return zip_of({member});
+  };
+  write_bytes(path, zip_of({good}));
+  REQUIRE(read_npz(path).at("a").to_string() == "float32 [1]  1");
+
+  const struct {
+    std::string archive;
+    const char* reason;  // after the path
+  } cases[] = {
+      {"", ": it is empty"},
+      {"hello", ": it is no zip archive, as .npz files are"},
+      {array, ": it is no zip archive, as .npz files are"},
+      {zip_of({{.name = "notes.txt", .content = "hi"}}), ", array 'notes.txt': it is no array: its name does not end in .npy"},
+      {zip_of({{.name = "folder/", .content = ""}}), ", array 'folder/': it is no array: its name does not end in .npy"},
+      {zip_of({good, good}), ", array 'a': there are two of that name"},
+      {changed([](ZipMember& m) { m.content = "hello"; }), ", array 'a': it is no .npy file: it does not begin with \\x93NUMPY"},
+      {changed([](ZipMember& m) { m.content.pop_back(); }), ", array 'a': it is cut short: float32 [1] takes 4 bytes, and 3 are there"},
+      {changed([](ZipMember& m) { m.content += 'x'; }), ", array 'a': 1 bytes follow its array of float32 [1]"},
+      {changed([](ZipMember& m) { m.name = "two\nlines.npy", m.content = ""; }), ", array 'two?lines': it is empty"},
+      {changed([](ZipMember& m) { m.name = "\x1b[2J.npy", m.flags = 0x800; }), ": the archive is broken (Zip archive inconsistent)"},
+      {changed([](ZipMember& m) { m.flags = 1; }), ", array 'a': it is encrypted"},
+      {changed([](ZipMember& m) { m.method = 12; }), ", array 'a': it is compressed by method 12, not stored or deflated"},
+      {changed([](ZipMember& m) { m.method = 8, m.content = "\xff\xff\xff"; }), ", array 'a': the archive is broken (Zlib error"},
+      {changed([](ZipMember& m) { m.crc ^= 1; }), ", array 'a': the archive is broken (CRC error"},
+      {changed([](ZipMember& m) { m.size = 200; }), ", array 'a': it says that it has more bytes than the archive holds"},
+      {changed([](ZipMember& m) { m.method = 8, m.size = 0xfffffff0; }),
+       ", array 'a': it says that it has more bytes than the archive holds"},
+      {changed([](ZipMember& m) { m.stored_size = 1000; }), ""},
+      {changed([](ZipMember& m) { m.offset = 100; }), ""},
+      {changed([](ZipMember& m) { m.offset = 0xfffffff0; }), ""},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(std::string(test.reason));
+    write_bytes(path, test.archive);
+    const FailureText failure = failure_of([&] { read_npz(path); });
+    CHECK(failure.kind == 4);
+    CAPTURE(failure.message);
+    CHECK(failure.message.starts_with("cannot read " + path + test.reason));
+  }
+  CHECK(failure_of([&] { read_npz(folder.path()); }).message ==
+        "cannot read " + folder.path().string() + ": it is a folder, and a file is needed");
+}
+
+TEST_CASE("an archive cut short anywhere is refused") {
+  TemporaryFolder folder;
+  write_npz(folder / "whole.npz", {{"a", Tensor::from({1.0f}, {1})}});
+  const std::string whole = read_bytes(folder / "whole.npz");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CAPTURE(size);
+    write_bytes(folder / "x.npz", whole.substr(0, size));
+    CHECK(failure_of([&] { read_npz(folder / "x.npz"); }).kind == 4);
+  }
+}
+
+TEST_CASE("a damaged archive is read or refused, never believed") {
+  TemporaryFolder folder;
+  const std::string whole = read_bytes(std::filesystem::path(TENON_TEST_DATA) / "numpy_compressed.npz");
+  std::mt19937 random(5);
+  int refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string damaged = whole;
+    for (unsigned flips = random() % 3 + 1; flips-- > 0;) damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
+    write_bytes(folder / "x.npz", damaged);
+    const FailureText failure = failure_of([&] { read_npz(folder / "x.npz"); });
+    REQUIRE((failure.kind == 0 || failure.kind == 4));
+    if (failure.kind == 4) ++refused;
+  }
+  CHECK(refused > 1000);
+}

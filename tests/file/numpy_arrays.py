@@ -1,0 +1,52 @@
+"""The other side of the test against numpy: `write FOLDER` makes arrays for Tenon to read, `check FOLDER` reads what Tenon wrote.
+
+Every array has the elements 0, 1, 2 ... (bool: their parity), so both sides know them. Exits 77 where there is no numpy.
+"""
+import pathlib
+import sys
+
+try:
+    import numpy
+except ImportError:
+    sys.exit(77)
+
+DTYPES = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64"]
+SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 3, 4), (1, 1, 1, 1, 1, 1, 2, 2)]
+
+
+def numbered(dtype, shape):
+    count = int(numpy.prod(shape))
+    values = numpy.arange(count) % 2 if dtype == "bool" else numpy.arange(count)
+    return values.astype(dtype).reshape(shape)
+
+
+def name(dtype, shape):
+    return "_".join([dtype, *map(str, shape)])
+
+
+def write(folder):
+    arrays = {name(dtype, shape): numbered(dtype, shape) for dtype in DTYPES for shape in SHAPES}
+    numpy.savez(folder / "stored.npz", **arrays)
+    numpy.savez_compressed(folder / "compressed.npz", **arrays)
+    for key, array in arrays.items():
+        numpy.save(folder / f"{key}.npy", array)
+        numpy.save(folder / f"{key}.fortran.npy", array.copy(order="F"))
+        numpy.save(folder / f"{key}.big.npy", array.astype(array.dtype.newbyteorder(">")))
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            with open(folder / f"{key}.{version[0]}.npy", "wb") as file:
+                numpy.lib.format.write_array(file, array, version=version)
+
+
+def check(folder):
+    with numpy.load(folder / "tenon.npz") as archive:
+        archived = dict(archive)
+    assert len(archived) == len(DTYPES) * len(SHAPES), len(archived)
+    for dtype in DTYPES:
+        for shape in SHAPES:
+            key, expected = name(dtype, shape), numbered(dtype, shape)
+            for array in [numpy.load(folder / f"{key}.npy"), archived[key]]:
+                assert array.dtype == expected.dtype and array.shape == shape, (key, array.dtype, array.shape)
+                assert (array == expected).all(), key
+
+
+{"write": write, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
