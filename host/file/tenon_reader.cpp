@@ -12,7 +12,7 @@ namespace {
 std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file, const layout::Header& header, const std::filesystem::path& path) {
   const auto mapped = file.subspan(layout::header_size, header.metadata_size);
   std::vector<std::uint8_t> metadata(mapped.size());
-  std::memcpy(metadata.data(), mapped.data(), mapped.size());
+  if (!mapped.empty()) std::memcpy(metadata.data(), mapped.data(), mapped.size());
   if (layout::checksum(std::as_bytes(std::span(metadata))) != header.metadata_checksum)
     refuse_file(path, "the metadata are damaged: their checksum does not fit");
   return metadata;
