@@ -120,7 +120,7 @@ TEST_CASE("convolution stays on the threads that it is given") {
     PluginOperator op("nn", "convolution", test.attributes);
     std::vector<Array> states;
     before = threads();
-    op.backward(test.inputs, op.forward(test.inputs, states, {}), Array(tenon::f32, zeros({4, 16, 14, 14})), {true, true, true}, {});
+    op.backward(test.inputs, op.forward(test.inputs, states, {}), {Array(tenon::f32, zeros({4, 16, 14, 14}))}, {true, true, true}, {});
     after = threads();
   })
       .join();

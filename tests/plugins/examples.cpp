@@ -21,7 +21,7 @@ TEST_CASE("dropout keeps a share of 1 - p in training and scales it, and is the 
   CHECK(dropped == doctest::Approx(0.25 * n).epsilon(0.03));  // 5 standard deviations are 2.8 %
 
   const auto gradient =
-      op.backward(inputs, outputs, Array(tenon::f32, Doubles{{n}, std::vector<double>(n, 6)}), {true}, {true, 1})[0].doubles();
+      op.backward(inputs, outputs, {Array(tenon::f32, Doubles{{n}, std::vector<double>(n, 6)})}, {true}, {true, 1})[0].doubles();
   for (std::int64_t i = 0; i < n; i += 97) CHECK(gradient[i] == 2 * output[i]);
 }
 

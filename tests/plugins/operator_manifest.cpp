@@ -46,6 +46,7 @@ OperatorManifest OperatorManifest::of(void* library, const std::string& op) {
     if (position(outputs, pair[1]) == 0) result.forward_in_place = position(inputs, pair[0]);
   for (const auto& pair : manifest["backward_inplace"])
     if (position(outputs, pair[0]) == 0) result.backward_in_place = position(inputs, pair[1]);
+  if (!outputs.empty() && outputs[0].contains("count") && outputs[0]["count"].is_string()) result.count = outputs[0]["count"];
   result.reads_input = reads(inputs, manifest["backward_reads"]);
   result.reads_output = reads(outputs, manifest["backward_reads"]);
   return result;

@@ -79,6 +79,12 @@ struct RawTensor {
   }
 };
 
+std::size_t value_of(const tenon::Attributes& attributes, const std::string& name) {
+  for (const auto& [key, value] : attributes)
+    if (key == name) return static_cast<std::size_t>(std::get<std::int64_t>(value.variant()));
+  throw std::logic_error("the tests of the plugins give the number of outputs, " + name);
+}
+
 tenon_type raw_type(const tenon::TensorType& type) {
   tenon_type raw{};
   raw.rank = type.shape.rank();
@@ -123,6 +129,7 @@ PluginOperator::PluginOperator(const std::string& plugin, const std::string& nam
   kernel_ = table(TENON_KERNEL_SYMBOL_PREFIX "cpu__" + name);
   if (!kernel_) kernel_ = operator_;
   manifest_ = OperatorManifest::of(library, name);
+  output_count_ = manifest_.count.empty() ? manifest_.outputs : value_of(attributes, manifest_.count);
   const auto raw = raw_attributes(attributes);
   Reason failure;
   failure.check(operator_->create(raw.data(), raw.size(), &operator_object_, &failure.raw));
@@ -134,9 +141,11 @@ PluginOperator::~PluginOperator() {
   if (kernel_object_) kernel_->destroy(kernel_object_);
 }
 
-PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>& inputs) const {
-  std::vector<tenon_type> in, out(manifest_.outputs, raw_type({})), states(manifest_.states, raw_type({}));
+PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>& inputs,
+                                            const std::vector<tenon::TensorType>& outputs) const {
+  std::vector<tenon_type> in, out(output_count_, raw_type({})), states(manifest_.states, raw_type({}));
   for (const auto& type : inputs) in.push_back(raw_type(type));
+  for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = raw_type(outputs[i]);
   for (auto* group : {&out, &states})
     for (auto& type : *group) type.present = 1;
   Reason reason;
@@ -150,7 +159,7 @@ PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>
                  out.data(),
                  states.data()};
   reason.check(operator_->infer(operator_object_, &io));
-  const auto first = inputs.front().dtype;
+  const auto first = inputs.empty() ? tenon::unknown_dtype : inputs.front().dtype;
   return {read_types(in, tenon::unknown_dtype), read_types(out, first), read_types(states, first)};
 }
 
@@ -261,32 +270,33 @@ std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& in
   return outputs;
 }
 
-std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
-                                            const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to) {
-  return run_backward(inputs, outputs, output_grad, wanted, mode, add_to, -1);
+std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                                            const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
+                                            const std::vector<Array>& add_to) {
+  return run_backward(inputs, outputs, output_grads, wanted, mode, add_to, -1);
 }
 
 std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                                     const Array& output_grad, const std::vector<bool>& wanted, Mode mode) {
-  return run_backward(inputs, outputs, output_grad, wanted, mode, {}, manifest_.backward_in_place);
+                                                     const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode) {
+  return run_backward(inputs, outputs, output_grads, wanted, mode, {}, manifest_.backward_in_place);
 }
 
 /// shared: the input whose gradient lies in the memory of the output's; -1: none.
 std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                                const Array& output_grad, const std::vector<bool>& wanted, Mode mode,
+                                                const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
                                                 const std::vector<Array>& add_to, int shared) {
   auto read_inputs = inputs, read_outputs = outputs;
-  std::vector<Array> output_grads(outputs.size()), input_grads(inputs.size());
-  output_grads[0] = output_grad;
-  Step step{pointers_to(read_inputs),         pointers_to(read_outputs), {}, pointers_to(output_grads), pointers_to(input_grads), {},
+  std::vector<Array> grads = output_grads, input_grads(inputs.size());
+  grads.resize(outputs.size());
+  Step step{pointers_to(read_inputs),         pointers_to(read_outputs), {}, pointers_to(grads), pointers_to(input_grads), {},
             workspace(inputs, TENON_BACKWARD)};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!manifest_.reads_input[i]) step.inputs[i] = nullptr;
+    if (!manifest_.reads_input[std::min(i, manifest_.reads_input.size() - 1)]) step.inputs[i] = nullptr;
     if (wanted[i]) input_grads[i] = add_to.empty() ? Array(inputs[i].type().dtype, inputs[i].type().shape) : add_to[i];
     step.writes.push_back(!wanted[i] ? TENON_WRITE_NONE : add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!manifest_.reads_output[i]) step.outputs[i] = nullptr;
+    if (!manifest_.reads_output[std::min(i, manifest_.reads_output.size() - 1)]) step.outputs[i] = nullptr;
   const auto place = static_cast<std::size_t>(shared);
   if (shared >= 0 && wanted[place]) {
     step.input_grads[place] = step.output_grads[0];
@@ -294,6 +304,6 @@ std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs
   }
   run(step, TENON_BACKWARD, mode);
   require_unchanged(inputs, read_inputs);
-  if (shared >= 0 && wanted[place]) input_grads[place] = output_grads[0];
+  if (shared >= 0 && wanted[place]) input_grads[place] = grads[0];
   return input_grads;
 }

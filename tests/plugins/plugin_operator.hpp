@@ -26,8 +26,9 @@ class PluginOperator {
   PluginOperator(const PluginOperator&) = delete;
   PluginOperator& operator=(const PluginOperator&) = delete;
 
-  /// An input without a dtype is not connected; an empty array has none. Throws tenon::Error with the operator's reason.
-  Types infer(const std::vector<tenon::TensorType>& inputs) const;
+  /// An input without a dtype is not connected; an empty array has none. outputs: what is known of them, where anything is. Throws
+  /// tenon::Error with the operator's reason.
+  Types infer(const std::vector<tenon::TensorType>& inputs, const std::vector<tenon::TensorType>& outputs = {}) const;
 
   /// Outputs are added to where `add_to` has them. Throws tenon::Error with the kernel's reason.
   std::vector<Array> forward(const std::vector<Array>& inputs, std::vector<Array>& states, Mode mode,
@@ -35,13 +36,14 @@ class PluginOperator {
   /// Output number 0 in the memory of input number `shared`.
   std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states, Mode mode);
 
-  /// Gradients of the inputs that `wanted` marks; the others come back empty. The hidden outputs have no gradient.
-  std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
+  /// Gradients of the inputs that `wanted` marks; the others come back empty. output_grads are those of the first outputs; the other ones,
+  /// and empty ones, are zero.
+  std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const std::vector<Array>& output_grads,
                               const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to = {});
 
   /// The gradient of the input that may have it in the memory of the output's gradient.
-  std::vector<Array> backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
-                                       const std::vector<bool>& wanted, Mode mode);
+  std::vector<Array> backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                                       const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode);
 
   std::vector<Array> make_states(const std::vector<Array>& inputs) const;
 
@@ -52,13 +54,15 @@ class PluginOperator {
 
  private:
   struct Step;
-  std::vector<Array> run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Array& output_grad,
-                                  const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to, int shared);
+  std::vector<Array> run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                                  const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
+                                  const std::vector<Array>& add_to, int shared);
   void run(Step& step, int dispatch, Mode mode);
   std::vector<std::uint8_t> workspace(const std::vector<Array>& inputs, int dispatch) const;
 
   std::string name_;
   OperatorManifest manifest_;
+  std::size_t output_count_ = 0;
   const tenon_operator* operator_ = nullptr;  // infers
   const tenon_operator* kernel_ = nullptr;    // computes; often the same
   void *operator_object_ = nullptr, *kernel_object_ = nullptr;

@@ -1,0 +1,86 @@
+// Tensors of any dtype as doubles and back: what the naive references of these tests compute with.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tenon/host.hpp>
+#include <tenon/visit.hpp>
+#include <vector>
+
+namespace plugin_tests {
+
+using tenon::Attributes;
+using tenon::DType;
+using tenon::Shape;
+using tenon::Tensor;
+using Ints = std::vector<std::int64_t>;
+using Doubles = std::vector<double>;
+
+inline const DType floating_dtypes[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
+inline const DType integer_dtypes[] = {tenon::u8, tenon::i8, tenon::i32, tenon::i64};
+
+inline std::string name(DType dtype) { return tenon::name_of(dtype); }
+
+/// A host that knows the bundled plugins and nothing else.
+tenon::Host& host();
+
+template <class T>
+double widen(T value) {
+  if constexpr (sizeof(T) == 2) {
+    return static_cast<float>(value);
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <class T>
+T narrow(double value) {
+  if constexpr (sizeof(T) == 2) {
+    return T(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+inline Doubles doubles(const Tensor& tensor) {
+  Doubles result;
+  tenon::visit(tensor.dtype(), [&]<class T>() {
+    for (const T value : tensor.values<T>()) result.push_back(widen(value));
+  });
+  return result;
+}
+
+inline Tensor tensor(DType dtype, const Shape& shape, const Doubles& values) {
+  Tensor result = Tensor::empty(dtype, shape);
+  REQUIRE(result.size() == static_cast<std::int64_t>(values.size()));
+  tenon::visit(dtype, [&]<class T>() {
+    for (std::size_t i = 0; i < values.size(); ++i) result.data<T>()[i] = narrow<T>(values[i]);
+  });
+  return result;
+}
+
+/// Numbers that look random, from low to high; whole ones for integers. The same for the same seed.
+Tensor arbitrary(DType dtype, const Shape& shape, double low, double high, unsigned seed = 1);
+
+/// Half a unit in the last place of a number near 1.
+double epsilon(DType dtype);
+
+/// found has the shape and dtype, and each element is near the expected one: within tolerance * max(1, |expected|), nan where nan is due.
+void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doubles& expected, double tolerance);
+
+/// The message and the hint of the failure that a call ends with.
+std::string failure(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+
+/// The message holds all of these words.
+void check_says(const std::string& message, const std::vector<std::string>& words);
+
+/// All positions of a shape, in row-major order.
+std::vector<Ints> positions(const Shape& shape);
+/// The element at a position; sizes of 1 and missing axes in front are repeated, as numpy does it.
+std::size_t offset(const Shape& shape, const Ints& position);
+
+}  // namespace plugin_tests
