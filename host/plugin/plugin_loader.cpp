@@ -37,6 +37,7 @@ PluginLoader::PluginLoader(const PluginOptions& options)
 
 void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
   if (!options_.trust_writable) {
+    const std::lock_guard lock(trusting_);
     if (const std::string objection = trust_.objection(path, file); !objection.empty()) throw Refusal(PluginStatus::untrusted, objection);
   }
   const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });

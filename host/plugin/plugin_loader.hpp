@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tenon/catalog.hpp>
 
 #include "plugin/library.hpp"
@@ -15,7 +16,7 @@
 
 namespace tenon {
 
-/// Threads: one.
+/// Threads: admit() from any, open() from one.
 class PluginLoader {
  public:
   explicit PluginLoader(const PluginOptions& options);
@@ -32,6 +33,7 @@ class PluginLoader {
   void try_in_child(const PluginFile& file, const PrivateCopy& copy);
 
   PluginOptions options_;
+  std::mutex trusting_;
   Trust trust_;
   LoadHistory history_;
   std::map<std::filesystem::path, Library> libraries_;

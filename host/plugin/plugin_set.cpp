@@ -1,11 +1,13 @@
 #include "plugin/plugin_set.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <system_error>
 
 #include "plugin/catalog_builder.hpp"
+#include "plugin/plugin_folder.hpp"
 #include "plugin/plugin_loader.hpp"
 #include "plugin/refusal.hpp"
 
@@ -13,21 +15,6 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> plugin_files(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entries(folder, error), end; !error && entries != end; entries.increment(error)) {
-    const fs::path& path = entries->path();
-    if (path.extension() == ".so" && path.filename().native()[0] != '.') files.push_back(path);
-  }
-  if (error) {
-    throw Failure(FailureKind::file, "plugin folder '" + folder.string() + "' cannot be read: " + error.message(),
-                  "give the folder that holds the plugins' .so files");
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 bool can_run(const tenon_operator& table) {
   return table.forward || table.forward_sparse || table.backward || table.backward_sparse;
@@ -74,12 +61,9 @@ struct PluginSet::Impl {
 };
 
 void PluginSet::Impl::read(const std::vector<fs::path>& files) {
-  std::vector<Candidate> candidates;
-  for (const fs::path& file : files) {
-    if (!known.insert(file).second) continue;
-    candidates.push_back(read_candidate(file, [&](const InputFile& input) { loader.admit(file, input); }));
-  }
-  builder.add(std::move(candidates));
+  std::vector<fs::path> unknown;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(unknown), [&](const fs::path& file) { return known.insert(file).second; });
+  builder.add(read_candidates(unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
 }
 
 const Library& PluginSet::Impl::open(int file) {
@@ -139,7 +123,7 @@ PluginSet::~PluginSet() = default;
 void PluginSet::scan(const fs::path& folder) {
   std::error_code error;
   const fs::path whole = fs::absolute(folder, error).lexically_normal();
-  const auto files = plugin_files(error ? folder : whole);
+  const auto files = list_plugin_files(error ? folder : whole);
   impl_->catalog.searched_.push_back(error ? folder : whole);
   impl_->read(files);
 }
