@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "failure_of.hpp"
-#include "plugin/plugin_folder.hpp"
+#include "plugin/folder_of_faults.hpp"
 
 using namespace tenon;
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "plugin/candidate.hpp"
-#include "plugin/plugin_folder.hpp"
+#include "plugin/folder_of_faults.hpp"
 
 using namespace tenon;
 

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "failure_of.hpp"
+#include "plugin/folder_of_faults.hpp"
 #include "plugin/manifest_source.hpp"
-#include "plugin/plugin_folder.hpp"
 
 using namespace tenon;
 

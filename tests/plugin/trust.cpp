@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/plugin_folder.hpp"
+#include "plugin/folder_of_faults.hpp"
 
 using namespace tenon;
 
