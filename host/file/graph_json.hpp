@@ -1,4 +1,6 @@
-// graph.json: a graph as people write it.
+// graph.json: a graph as text for people.
+//   {"tenon": 1, "name": text, "inputs": {name: {dtype, shape}}, "variables": {name: {init, dtype, shape, values or npy}},
+//    "constants": {...}, "states": {...}, "nodes": [{name, op, inputs, attrs, device}], "outputs": {name: value}, "notes": {key: text}}
 #pragma once
 #include <filesystem>
 #include <string>
@@ -8,14 +10,18 @@
 
 namespace tenon {
 
-/// Adds everything the text says to an empty graph. `folder` is where its npy files are looked for. Nodes may stand in any order. Throws
-/// Failure: file for text that is no JSON (with line and column) or says what it may not (with the way to it and near names), plugin for
-/// operators that are missing (all at once), and what GraphBuilder throws.
-void read_graph_json(std::string_view text, const std::filesystem::path& folder, GraphModel& model, GraphBuilder& builder,
-                     const Catalog& catalog);
+/// Where a text comes from.
+struct JsonSource {
+  std::string label = "graph.json";  // for messages
+  std::filesystem::path folder;      // where npy files are looked for
+};
 
-/// The canonical text of a graph: reading it and writing it again gives the same bytes. Tensors of up to 64 elements are written as values;
-/// of larger ones only dtype, shape and init, for they belong into .tenon files.
+/// Builds the graph that the text describes; nodes may stand in any order. Throws Failure with the place in the text: of kind file where
+/// the text itself is wrong, of the builder's kind where operators, parameters or shapes do not fit.
+void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model, GraphBuilder& builder, const Catalog& catalog);
+
+/// Every default written out, every value by its name. Reading it gives the same graph, and that graph the same text. Extensions of other
+/// programs, which are bytes, stay behind.
 std::string write_graph_json(const GraphModel& model);
 
 }  // namespace tenon

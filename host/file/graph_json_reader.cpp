@@ -1,297 +1,205 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <tenon/catalog.hpp>
-#include <tenon/visit.hpp>
+#include <unordered_set>
 
 #include "file/graph_json.hpp"
-#include "file/graph_json_order.hpp"
-#include "file/npy.hpp"
+#include "file/json_init.hpp"
+#include "file/json_nodes.hpp"
+#include "file/json_tensor.hpp"
+#include "file/utf8.hpp"
 
 namespace tenon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class... Args>
-[[noreturn]] void refuse(const std::string& where, fmt::format_string<Args...> text, Args&&... args) {
-  throw Failure(FailureKind::file, where + ": " + fmt::format(text, std::forward<Args>(args)...));
-}
-
-std::string line_and_column(std::string_view text, std::size_t byte) {
-  const auto before = text.substr(0, std::min(byte == 0 ? 0 : byte - 1, text.size()));
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const auto last = before.rfind('\n');
-  return fmt::format("line {}, column {}", line, before.size() - (last == std::string_view::npos ? 0 : last + 1) + 1);
-}
-
-// The parser's own message repeats the position in its way; what follows the last colon is the reason.
-[[noreturn]] void refuse_text(std::string_view text, const nlohmann::json::parse_error& error) {
-  const std::string message = error.what();
-  const auto reason = message.find("syntax error");
-  refuse(line_and_column(text, error.byte), "this is no JSON: {}", reason == std::string::npos ? message : message.substr(reason));
-}
-
-// A key that stands twice would silently win or lose.
-Json parse(std::string_view text) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-      refuse("graph.json", "key '{}' stands twice in one object", parsed.get<std::string>());
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const nlohmann::json::parse_error& error) {
-    refuse_text(text, error);
-  }
-}
-
-void check_keys(const std::string& where, const Json& json, const std::vector<std::string>& known) {
-  if (!json.is_object()) refuse(where, "is {} but must be an object", json.type_name());
-  for (const auto& [key, value] : json.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const auto near = near_names(key, known);
-    throw Failure(FailureKind::file, fmt::format("{}: there is no key '{}'", where, key),
-                  near.empty() ? fmt::format("the keys are {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near.front()));
-  }
-}
-
-double number(const std::string& where, const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  if (json == "inf") return std::numeric_limits<double>::infinity();
-  if (json == "-inf") return -std::numeric_limits<double>::infinity();
-  if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
-  refuse(where, "is {} but must be a number", json.type_name());
-}
-
-std::int64_t whole(const std::string& where, const Json& json) {
-  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX))
-    refuse(where, "is {} but must be a whole number of 64 bits", json.dump());
-  return json.get<std::int64_t>();
-}
-
-std::string text(const std::string& where, const Json& json) {
-  if (!json.is_string()) refuse(where, "is {} but must be text", json.type_name());
-  return json.get<std::string>();
-}
-
-std::uint8_t dtype(const std::string& where, const Json& json) {
-  const auto name = text(where, json);
-  std::vector<std::string> names;
-  for (std::uint8_t i = 0; i < TENON_DTYPE_COUNT; ++i) {
-    names.emplace_back(name_of(static_cast<DType>(i)));
-    if (names.back() == name) return i;
-  }
-  refuse(where, "is '{}' but must be one of {}", name, fmt::join(names, ", "));
-}
-
-tenon_type type(const std::string& where, const Json& json) {
-  auto type = unknown_type();
-  if (json.contains("dtype")) type.dtype = dtype(where + ".dtype", json["dtype"]);
-  if (!json.contains("shape")) return type;
-  const auto& shape = json["shape"];
-  if (!shape.is_array() || shape.size() > TENON_MAX_RANK) refuse(where + ".shape", "must be a list of at most 8 dimensions");
-  type.rank = static_cast<std::int32_t>(shape.size());
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    type.dims[axis] = whole(fmt::format("{}.shape[{}]", where, axis), shape[axis]);
-    if (type.dims[axis] < -1) refuse(where + ".shape", "has dimension {}; unknown is -1", type.dims[axis]);
-  }
-  return type;
-}
-
-Init init(const std::string& where, const Json& json) {
-  static const std::vector<std::pair<std::string, Init::Kind>> words{
-      {"zeros", Init::Kind::zeros}, {"ones", Init::Kind::ones}, {"xavier", Init::Kind::xavier}, {"he", Init::Kind::he}};
-  for (const auto& [word, kind] : words)
-    if (json == word) return {kind};
-  if (json.is_object() && json.size() == 1) {
-    const auto& key = json.begin().key();
-    const auto& value = json.begin().value();
-    if (key == "value") return {Init::Kind::value, number(where + ".value", value)};
-    if ((key == "uniform" || key == "normal") && value.is_array() && value.size() == 2)
-      return {key == "uniform" ? Init::Kind::uniform : Init::Kind::normal, number(where, value[0]), number(where, value[1])};
-  }
-  refuse(where, R"(is {} but must be zeros, ones, xavier, he, {{"uniform": [a, b]}}, {{"normal": [mean, sd]}} or {{"value": v}})",
-         json.dump());
-}
-
-template <class T>
-void fill(const std::string& where, const Json& list, Tensor& tensor) {
-  auto elements = tensor.values<T>();
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    if constexpr (std::is_same_v<T, bool>) {
-      if (!list[i].is_boolean()) refuse(where, "element {} must be true or false", i);
-      elements[i] = list[i].template get<bool>();
-    } else if constexpr (std::is_integral_v<T>) {
-      const auto value = whole(where, list[i]);
-      if (value < static_cast<std::int64_t>(std::numeric_limits<T>::min()) ||
-          value > static_cast<std::int64_t>(std::numeric_limits<T>::max()))
-        refuse(where, "element {} is {}, which {} cannot hold", i, value, name_of(dtype_of<T>));
-      elements[i] = static_cast<T>(value);
-    } else if constexpr (std::is_same_v<T, double>) {
-      elements[i] = number(where, list[i]);
-    } else {
-      elements[i] = static_cast<T>(static_cast<float>(number(where, list[i])));
-    }
-  }
-}
-
-Tensor values(const std::string& where, const tenon_type& type, const Json& list) {
-  if (!is_known(type)) refuse(where, "values need a dtype and a shape without unknown dimensions");
-  if (!list.is_array() || static_cast<std::int64_t>(list.size()) != element_count(type))
-    refuse(where, "has {} values but {} needs {}", list.size(), to_string(type), element_count(type));
-  auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-  visit(tensor.dtype(), [&]<class T>() { fill<T>(where, list, tensor); });
-  return tensor;
-}
-
-class Reader {
+class GraphJsonReader {
  public:
-  Reader(const std::filesystem::path& folder, GraphModel& model, GraphBuilder& builder, const Catalog& catalog)
-      : folder_(folder), model_(model), builder_(builder), catalog_(catalog) {}
+  GraphJsonReader(GraphModel& model, GraphBuilder& builder, const Catalog& catalog, const JsonDocument& document,
+                  const std::filesystem::path& folder)
+      : model_(model), builder_(builder), catalog_(catalog), document_(document), folder_(folder), root_(document, document.root) {}
 
-  void read(const Json& json) {
-    check_keys("graph.json", json, {"tenon", "inputs", "variables", "states", "constants", "nodes", "outputs"});
-    if (!json.contains("tenon") || json["tenon"] != 1) refuse("tenon", "must be 1, the version of this form");
-    for (const auto& [name, input] : part(json, "inputs").items()) {
-      const auto where = "inputs." + name;
-      check_keys(where, input, {"dtype", "shape"});
-      builder_.input(name, type(where, input));
+  void run() {
+    root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "notes"});
+    const auto form = root_.need("tenon", "the graph").integer("'tenon'");
+    if (form != 1) root_.need("tenon", "").refuse("the text has form {}, and this tenon reads form 1", form);
+    if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
+    for (const auto& entry : section("inputs")) read_input(entry);
+    for (const auto& entry : section("variables")) read_value(entry, Role::variable);
+    for (const auto& entry : section("constants")) read_value(entry, Role::constant);
+    for (const auto& entry : section("states")) read_value(entry, Role::state);
+    const auto nodes = root_.find("nodes");
+    if (nodes) read_nodes(*nodes);
+    for (const auto& entry : section("states")) require_taken(entry);
+    for (const auto& entry : section("outputs")) {
+      const auto value = refer(entry.value, fmt::format("output '{}'", printable(entry.key)));
+      at(entry.key_offset, [&] { builder_.output(entry.key, value); });
     }
-    for (const auto& [key, role] : {std::pair{"variables", Role::variable}, {"states", Role::state}, {"constants", Role::constant}})
-      for (const auto& [name, value] : part(json, key).items()) read_value(std::string(key) + '.' + name, name, role, value);
-    if (json.contains("nodes")) read_nodes(json["nodes"]);
-    for (const auto& [name, value] : part(json, "outputs").items())
-      builder_.output(name, find_value(model_, text("outputs." + name, value)));
-    builder_.complete();
+    for (const auto& entry : section("notes"))
+      model_.meta.emplace_back(model_.strings.intern(entry.key), model_.strings.intern(entry.value.text("a note")));
+    at(nodes ? nodes->value().offset : 0, [&] { builder_.complete(); });
   }
 
  private:
-  static const Json& part(const Json& json, const std::string& key) {
-    static const Json nothing = Json::object();
-    if (!json.contains(key)) return nothing;
-    if (!json[key].is_object()) refuse(key, "is {} but must be an object", json[key].type_name());
-    return json[key];
+  std::vector<JsonField::Entry> section(std::string_view key) const {
+    const auto field = root_.find(key);
+    return field ? field->object(fmt::format("'{}'", key)) : std::vector<JsonField::Entry>();
   }
 
-  void read_value(const std::string& where, const std::string& name, Role role, const Json& json) {
-    check_keys(where, json, {"dtype", "shape", "init", "npy", "values"});
-    if (json.contains("npy") && json.contains("values")) refuse(where, "has both npy and values");
-    const auto declared = type(where, json);
-    const auto how = json.contains("init") ? init(where + ".init", json["init"]) : Init{};
-    Tensor tensor;
-    if (json.contains("npy")) tensor = read_npy(folder_ / text(where + ".npy", json["npy"]));
-    if (json.contains("values")) tensor = values(where + ".values", declared, json["values"]);
-    if (!tensor && role == Role::constant) refuse(where, "a constant needs npy or values");
-    const auto id = tensor ? builder_.tensor(name, role, tensor) : builder_.unset(name, role, declared);
-    model_.values[id].init = how;
-    auto known = model_.values[id].type;
-    if (merge(known, declared) == Merge::contradiction)
-      refuse(where, "is declared as {} but its file has {}", to_string(declared), to_string(known));
-  }
-
-  void read_nodes(const Json& nodes) {
-    if (!nodes.is_array()) refuse("nodes", "is {} but must be a list", nodes.type_name());
-    std::vector<NamedReads> reads;
-    for (std::size_t i = 0; i < nodes.size(); ++i) reads.push_back(names_in(fmt::format("nodes[{}]", i), nodes[i]));
-    check_operators(nodes, reads);
-    for (const auto i : order_of(reads)) add_node("nodes." + reads[i].name, reads[i].name, nodes[i]);
-  }
-
-  NamedReads names_in(const std::string& where, const Json& node) {
-    check_keys(where, node, {"name", "op", "inputs", "attrs", "device"});
-    for (const auto* key : {"name", "op"})
-      if (!node.contains(key)) refuse(where, "has no {}", key);
-    NamedReads reads{text(where + ".name", node["name"]), {}};
-    text(where + ".op", node["op"]);
-    if (!names_.insert(reads.name).second) refuse(where, "there is already a node named '{}'", reads.name);
-    if (!node.contains("inputs")) return reads;
-    if (!node["inputs"].is_structured()) refuse(where + ".inputs", "is {} but must be a list or an object", node["inputs"].type_name());
-    for (const auto& input : node["inputs"]) {
-      if (input.is_null()) continue;
-      const auto label = text(where + ".inputs", input);
-      reads.reads.push_back(label.substr(0, label.find(':')));
+  /// Runs something that knows nothing of the text; its failures get the place.
+  template <class Call>
+  void at(std::size_t offset, Call&& call) const {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      throw Failure(failure.kind(), fmt::format("{}: {}", place_of(document_, offset), failure.what()), failure.hint());
     }
-    return reads;
   }
 
-  // All that are missing at once: one trip to fetch plugins, not many.
-  void check_operators(const Json& nodes, const std::vector<NamedReads>& reads) const {
-    std::set<std::string> missing;
-    std::vector<std::string> lines, near;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const auto op = nodes[i]["op"].get<std::string>();
-      if (catalog_.find(op) != nullptr || !missing.insert(op).second) continue;
-      const auto why = catalog_.why_missing(op);
-      lines.push_back(fmt::format("{} (node '{}'){}", op, reads[i].name, why.empty() ? "" : "; " + why));
-      for (const auto& name : catalog_.near(op)) near.push_back(name);
+  [[noreturn]] void refuse_at(std::size_t offset, const std::string& sentence) const {
+    throw Failure(FailureKind::file, fmt::format("{}: {}", place_of(document_, offset), sentence));
+  }
+
+  void read_input(const JsonField::Entry& entry) {
+    const std::string name(entry.key);
+    entry.value.object(fmt::format("input '{}'", printable(name)), {"dtype", "shape", "storage"});
+    const auto type = read_json_type(entry.value, fmt::format("input '{}'", printable(name)));
+    at(entry.key_offset, [&] { builder_.input(name, type); });
+  }
+
+  void read_value(const JsonField::Entry& entry, Role role) {
+    static constexpr const char* roles[] = {"input", "variable", "state", "constant"};
+    const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
+    const auto& object = entry.value;
+    if (role == Role::constant)
+      object.object(what, {"dtype", "shape", "storage", "values", "npy"});
+    else
+      object.object(what, {"init", "dtype", "shape", "storage", "values", "npy"});
+    const auto type = read_json_type(object, what);
+    const auto tensor = read_json_tensor(object, what, type, folder_);
+    Init init;
+    if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));
+    if (!tensor && role == Role::constant) object.refuse("{} has neither 'values' nor 'npy'", what);
+    if (tensor && type.storage != TENON_DENSE) object.refuse("{} has elements, which are dense, but another storage", what);
+    at(entry.key_offset, [&] {
+      const auto id = tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
+      model_.values[id].init = init;
+    });
+  }
+
+  // Nodes take the states that carry their names; one that is left over is a slip.
+  void require_taken(const JsonField::Entry& entry) {
+    if (states_.empty())
+      for (const auto& node : model_.nodes)
+        for (std::uint32_t i = 0; i < node.state_count; ++i) states_.insert(model_.edges[node.first_edge + node.input_count + i]);
+    if (states_.count(find_value(model_, entry.key)) == 0)
+      refuse_at(entry.key_offset, fmt::format("no node has a state '{}'", printable(entry.key)));
+  }
+
+  void read_nodes(const JsonField& list) {
+    const auto nodes = read_json_nodes(list);
+    for (const auto& node : nodes) {
+      if (is_named(model_, node.name)) node.field.refuse("there is already something named '{}'", printable(node.name));
+      names_.push_back(node.name);
+    }
+    require_operators(nodes);
+    for (const auto i : build_order(nodes)) build(nodes[i]);
+  }
+
+  // All that are missing, in one message.
+  void require_operators(const std::vector<JsonNode>& nodes) const {
+    std::unordered_set<std::string_view> seen;
+    std::vector<std::string> missing, near;
+    const JsonNode* first = nullptr;
+    for (const auto& node : nodes) {
+      if (catalog_.find(node.op) != nullptr || !seen.insert(node.op).second) continue;
+      if (first == nullptr) first = &node;
+      const auto why = catalog_.why_missing(node.op);
+      missing.push_back(
+          fmt::format("'{}' of node '{}'{}", printable(node.op), printable(node.name), why.empty() ? "" : fmt::format(" ({})", why)));
+      for (auto& name : catalog_.near(node.op)) near.push_back(std::move(name));
     }
     if (missing.empty()) return;
     std::vector<std::string> folders;
     for (const auto& folder : catalog_.searched()) folders.push_back(folder.string());
     throw Failure(FailureKind::plugin,
-                  fmt::format("no plugin has operator {}; searched in {}", fmt::join(lines, ", "),
-                              folders.empty() ? "no folder" : fmt::format("{}", fmt::join(folders, ", "))),
-                  near.empty() ? "name the plugin's folder with --plugins" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+                  fmt::format("{}: no plugin has the operator{} {}; searched {}", first->field.place(), missing.size() == 1 ? "" : "s",
+                              fmt::join(missing, ", "), folders.empty() ? "no folder" : fmt::format("in {}", fmt::join(folders, ", "))),
+                  near.empty() ? "name the folder of the plugin with --plugins" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
   }
 
-  void add_node(const std::string& where, const std::string& name, const Json& node) {
-    const auto op = node["op"].get<std::string>();
-    const auto device = node.contains("device") ? text(where + ".device", node["device"]) : "";
-    Attributes attributes;
-    if (node.contains("attrs")) {
-      if (!node["attrs"].is_object()) refuse(where + ".attrs", "is {} but must be an object", node["attrs"].type_name());
-      for (const auto& [key, value] : node["attrs"].items()) attributes.set(key, attribute(where + ".attrs." + key, value));
-    }
-    NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes, .device = device};
-    if (node.contains("inputs")) {
-      for (const auto& [key, value] : node["inputs"].items()) {
-        const auto id = value.is_null() ? none : find_value(model_, value.get<std::string>());
-        if (node["inputs"].is_array())
-          spec.inputs.push_back(id);
-        else
-          spec.named_inputs.emplace_back(key, id);
-      }
-    }
-    builder_.node(spec);
+  void build(const JsonNode& node) {
+    const auto& info = catalog_.find(node.op)->info;
+    const auto inputs = place_inputs(node, info);
+    const auto attributes = read_json_attributes(node, info);
+    at(node.field.value().offset, [&] {
+      builder_.node(
+          {.op = node.op, .name = node.name, .inputs = inputs, .named_inputs = {}, .attributes = attributes, .device = node.device});
+    });
   }
 
-  static AttributeValue attribute(const std::string& where, const Json& json) {
-    if (json.is_boolean()) return json.get<bool>();
-    if (json.is_number_float()) return json.get<double>();
-    if (json.is_number_integer()) return whole(where, json);
-    if (json.is_string()) return json.get<std::string>();
-    if (!json.is_array()) refuse(where, "is {} but must be true, false, a number, text or a list of numbers", json.type_name());
-    if (std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_number_integer(); })) {
-      std::vector<std::int64_t> list;
-      for (const auto& item : json) list.push_back(whole(where, item));
-      return list;
+  /// One entry for each input of the operator, more for a variadic one.
+  std::vector<ValueId> place_inputs(const JsonNode& node, const OperatorInfo& info) const {
+    std::vector<ValueId> placed(info.inputs.size() - (info.variadic() ? 1 : 0), none);
+    std::vector<bool> given(info.inputs.size());
+    std::size_t position = 0;
+    for (const auto& [name, field] : node.inputs) {
+      const auto value = field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none;
+      const auto index = name.empty() ? position++ : input_index(node, info, name);
+      const bool more = index + 1 >= info.inputs.size() && info.variadic();
+      if (!more && index < given.size() && given[index])
+        node.field.refuse("input '{}' of node '{}' is given twice", name, printable(node.name));
+      if (index < given.size()) given[index] = true;
+      if (more || index >= placed.size())
+        placed.push_back(value);
+      else
+        placed[index] = value;
     }
-    std::vector<double> list;
-    for (const auto& item : json) list.push_back(number(where, item));
-    return list;
+    return placed;
   }
 
-  const std::filesystem::path& folder_;
+  std::size_t input_index(const JsonNode& node, const OperatorInfo& info, std::string_view name) const {
+    const int index = info.find_input(name);
+    if (index >= 0) return static_cast<std::size_t>(index);
+    std::vector<std::string> names;
+    for (const auto& input : info.inputs) names.push_back(input.name);
+    const auto near = near_names(name, names);
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: node '{}' has no input '{}'", node.field.place(), printable(node.name), printable(name)),
+                  near.empty() ? fmt::format("{} has the inputs {}", info.name, fmt::join(names, ", "))
+                               : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+  }
+
+  ValueId refer(const JsonField& field, const std::string& who) const {
+    const auto& text = field.text(fmt::format("what {} reads", who));
+    const auto base = text.substr(0, text.find(':'));
+    if (is_named(model_, text) || is_named(model_, base)) {
+      ValueId value = none;
+      at(field.value().offset, [&] { value = find_value(model_, text); });
+      return value;
+    }
+    auto names = names_;
+    for (const auto& [name, value] : model_.value_names) names.emplace_back(model_.strings[name]);
+    const auto near = near_names(base, names);
+    throw Failure(FailureKind::file, fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who, printable(text)),
+                  near.empty() ? "a value is a node, node:1, node:output, or the name of an input, variable or constant"
+                               : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+  }
+
   GraphModel& model_;
   GraphBuilder& builder_;
   const Catalog& catalog_;
-  std::set<std::string> names_;
+  const JsonDocument& document_;
+  const std::filesystem::path& folder_;
+  JsonField root_;
+  std::unordered_set<ValueId> states_;  // that nodes have
+  std::vector<std::string> names_;      // of all nodes, those to come too
 };
 
 }  // namespace
 
-void read_graph_json(std::string_view text, const std::filesystem::path& folder, GraphModel& model, GraphBuilder& builder,
-                     const Catalog& catalog) {
-  Reader(folder, model, builder, catalog).read(parse(text));
+void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model, GraphBuilder& builder, const Catalog& catalog) {
+  const auto document = parse_json(text, source.label);
+  GraphJsonReader(model, builder, catalog, document, source.folder).run();
 }
 
 }  // namespace tenon

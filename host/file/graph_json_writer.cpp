@@ -1,117 +1,153 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <tenon/visit.hpp>
+#include <fmt/format.h>
 
 #include "file/graph_json.hpp"
+#include "file/json_init.hpp"
+#include "file/json_tensor.hpp"
+#include "file/json_text.hpp"
 #include "graph/parameters.hpp"
 
 namespace tenon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t most_values = 64;
-
-// JSON has no infinities; the reader takes these words for them.
-Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+std::string in_quotes(std::string_view text) {
+  std::string out;
+  append_json_text(out, text);
+  return out;
 }
 
-Json attribute(const GraphModel& model, const AttributeRecord& record) {
-  const auto value = value_of(model, record);
-  if (const auto* real = std::get_if<double>(&value.variant())) return number(*real);
-  if (const auto* list = std::get_if<std::vector<double>>(&value.variant())) {
-    auto array = Json::array();
-    for (const double item : *list) array.push_back(number(item));
-    return array;
+/// Sections of the top object, and the lines of a section.
+class Page {
+ public:
+  void begin(std::string_view key, char bracket) {
+    separate(sections_++ == 0 ? "\n" : ",\n");
+    text_ += fmt::format("  {}: {}", in_quotes(key), bracket);
+    lines_ = 0;
   }
-  return std::visit([](const auto& held) { return Json(held); }, value.variant());
-}
-
-Json init_of(const Init& init) {
-  switch (init.kind) {
-    case Init::Kind::zeros:
-      return "zeros";
-    case Init::Kind::ones:
-      return "ones";
-    case Init::Kind::xavier:
-      return "xavier";
-    case Init::Kind::he:
-      return "he";
-    case Init::Kind::uniform:
-      return {{"uniform", {number(init.a), number(init.b)}}};
-    case Init::Kind::normal:
-      return {{"normal", {number(init.a), number(init.b)}}};
-    case Init::Kind::value:
-      return {{"value", number(init.a)}};
-    default:
-      return nullptr;
+  void line(const std::string& line) {
+    separate(lines_++ == 0 ? "\n" : ",\n");
+    text_ += "    " + line;
   }
+  void end(char bracket) {
+    if (lines_ != 0) text_ += "\n  ";
+    text_ += bracket;
+  }
+  void value(std::string_view key, const std::string& value) {
+    separate(sections_++ == 0 ? "\n" : ",\n");
+    text_ += fmt::format("  {}: {}", in_quotes(key), value);
+  }
+  std::string finish() { return std::move(text_) + "\n}\n"; }
+
+ private:
+  void separate(const char* separator) { text_ += separator; }
+  std::string text_ = "{";
+  std::size_t sections_ = 0, lines_ = 0;
+};
+
+std::string value_line(const GraphModel& model, const ValueRecord& value) {
+  std::string content;
+  if (value.init.kind != Init::Kind::automatic) {
+    content = "\"init\": ";
+    append_init(content, value.init);
+  }
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) content += (content.empty() ? "" : ", ") + part;
+  };
+  add(json_type(value.type));
+  if (value.tensor != none) {
+    std::string values = "\"values\": ";
+    append_json_elements(values, model.tensors[value.tensor]);
+    add(values);
+  }
+  return fmt::format("{}: {{{}}}", in_quotes(model.strings[value.name]), content);
 }
 
-Json elements(const Tensor& tensor) {
-  auto values = Json::array();
-  visit(tensor.dtype(), [&]<class T>() {
-    for (const T value : tensor.make_contiguous().values<T>()) {
-      if constexpr (std::is_integral_v<T>)
-        values.push_back(value);
-      else if constexpr (std::is_same_v<T, double>)
-        values.push_back(number(value));
-      else
-        values.push_back(number(static_cast<double>(static_cast<float>(value))));
+std::string inputs_of(const GraphModel& model, const NodeRecord& node) {
+  const auto* edges = model.edges.data() + node.first_edge;
+  auto count = node.input_count;
+  while (count > 0 && edges[count - 1] == none) --count;
+  std::string text = "[";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (i != 0) text += ", ";
+    text += edges[i] == none ? "null" : in_quotes(value_label(model, edges[i]));
+  }
+  return text + ']';
+}
+
+struct AttributePrinter {
+  std::string text;
+  void operator()(bool flag) { text += flag ? "true" : "false"; }
+  void operator()(std::int64_t whole) { append_json_number(text, whole); }
+  void operator()(double real) { append_json_number(text, real); }
+  void operator()(const std::string& words) { append_json_text(text, words); }
+  template <class T>
+  void operator()(const std::vector<T>& list) {
+    text += '[';
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i != 0) text += ", ";
+      (*this)(list[i]);
     }
-  });
-  return values;
-}
-
-Json value_json(const GraphModel& model, const ValueRecord& value) {
-  auto json = Json::object();
-  if (value.type.dtype != TENON_DTYPE_UNKNOWN) json["dtype"] = name_of(static_cast<DType>(value.type.dtype));
-  if (value.type.rank >= 0) json["shape"] = std::vector<std::int64_t>(value.type.dims, value.type.dims + value.type.rank);
-  if (const auto init = init_of(value.init); !init.is_null()) json["init"] = init;
-  if (value.tensor != none && model.tensors[value.tensor].size() <= most_values) json["values"] = elements(model.tensors[value.tensor]);
-  return json;
-}
-
-Json values_json(const GraphModel& model, Role role) {
-  auto json = Json::object();
-  for (const auto& value : model.values)
-    if (value.role == role) json[std::string(model.strings[value.name])] = value_json(model, value);
-  return json;
-}
-
-Json node_json(const GraphModel& model, const NodeRecord& node) {
-  Json json{{"name", model.strings[node.name]}, {"op", model.operators[node.op].name}};
-  auto inputs = Json::array();
-  for (std::uint32_t i = 0; i < node.input_count; ++i) {
-    const auto value = model.edges[node.first_edge + i];
-    inputs.push_back(value == none ? Json() : Json(value_label(model, value)));
+    text += ']';
   }
-  json["inputs"] = std::move(inputs);
+};
+
+std::string attributes_of(const GraphModel& model, const NodeRecord& node) {
+  AttributePrinter printer;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
-    const auto& record = model.attributes[node.first_attribute + i];
-    json["attrs"][std::string(model.strings[record.name])] = attribute(model, record);
+    const auto& attribute = model.attributes[node.first_attribute + i];
+    printer.text += (i == 0 ? "" : ", ") + in_quotes(model.strings[attribute.name]) + ": ";
+    std::visit(printer, value_of(model, attribute).variant());
   }
-  if (node.device != 0) json["device"] = model.strings[node.device];
-  return json;
+  return std::move(printer.text);
+}
+
+std::string node_line(const GraphModel& model, const NodeRecord& node) {
+  auto line = fmt::format("{{\"name\": {}, \"op\": {}, \"inputs\": {}", in_quotes(model.strings[node.name]),
+                          in_quotes(model.operators[node.op].name), inputs_of(model, node));
+  if (node.attribute_count != 0) line += fmt::format(", \"attrs\": {{{}}}", attributes_of(model, node));
+  if (node.device != 0) line += fmt::format(", \"device\": {}", in_quotes(model.strings[node.device]));
+  return line + '}';
+}
+
+/// Only states about which there is something to say: the nodes bring them.
+bool is_told(const ValueRecord& value) {
+  return value.role != Role::state || value.tensor != none || value.init.kind != Init::Kind::automatic;
+}
+
+void write_values(Page& page, const GraphModel& model, Role role, const char* key) {
+  bool begun = false;
+  for (const auto& value : model.values) {
+    if (value.role != role || !is_told(value)) continue;
+    if (!begun) page.begin(key, '{');
+    begun = true;
+    page.line(value_line(model, value));
+  }
+  if (begun) page.end('}');
 }
 
 }  // namespace
 
 std::string write_graph_json(const GraphModel& model) {
-  Json json{{"tenon", 1}};
-  json["inputs"] = Json::object();
-  for (const auto id : model.inputs)
-    json["inputs"][std::string(model.strings[model.values[id].name])] = value_json(model, model.values[id]);
-  for (const auto& [key, role] : {std::pair{"variables", Role::variable}, {"states", Role::state}, {"constants", Role::constant}})
-    if (auto values = values_json(model, role); !values.empty()) json[key] = std::move(values);
-  json["nodes"] = Json::array();
-  for (const auto& node : model.nodes) json["nodes"].push_back(node_json(model, node));
-  json["outputs"] = Json::object();
-  for (const auto& [name, value] : model.outputs) json["outputs"][std::string(model.strings[name])] = value_label(model, value);
-  return json.dump(2);
+  Page page;
+  page.value("tenon", "1");
+  if (model.name != GraphModel().name) page.value("name", in_quotes(model.name));
+  page.begin("inputs", '{');
+  for (const auto input : model.inputs) page.line(value_line(model, model.values[input]));
+  page.end('}');
+  write_values(page, model, Role::variable, "variables");
+  write_values(page, model, Role::constant, "constants");
+  write_values(page, model, Role::state, "states");
+  page.begin("nodes", '[');
+  for (const auto& node : model.nodes) page.line(node_line(model, node));
+  page.end(']');
+  page.begin("outputs", '{');
+  for (const auto& [name, value] : model.outputs) page.line(in_quotes(model.strings[name]) + ": " + in_quotes(value_label(model, value)));
+  page.end('}');
+  if (!model.meta.empty()) {
+    page.begin("notes", '{');
+    for (const auto& [key, text] : model.meta) page.line(in_quotes(model.strings[key]) + ": " + in_quotes(model.strings[text]));
+    page.end('}');
+  }
+  return page.finish();
 }
 
 }  // namespace tenon

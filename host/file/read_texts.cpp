@@ -1,4 +1,6 @@
 // Texts, features, notes: what needs no checks but its own.
+#include <unordered_set>
+
 #include "file/budget.hpp"
 #include "file/metadata_writer.hpp"
 #include "file/reading.hpp"
@@ -41,9 +43,11 @@ void read_notes(Reading& reading) {
   auto& model = reading.model;
   const auto texts = model.strings.size();
   model.producer = reading.text(file.producer());
+  std::unordered_set<StringId> seen;
   for (std::uint32_t i = 0; i < count_of(file.meta()); ++i) {
     const auto* meta = file.meta()->Get(i);
     const auto key = reading.index(meta->key(), texts, "the key of note {}", i);
+    if (!seen.insert(key).second) reading.refuse("two notes have the key '{}'", printable(reading.text(key)));
     model.meta.emplace_back(key, reading.index(meta->value(), texts, "the text of note {}", i));
   }
   Budget budget(reading);

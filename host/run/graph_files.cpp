@@ -25,16 +25,20 @@ void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
 }
 
 Graph Graph::load(Host& host, const std::filesystem::path& path) {
-  if (path.extension() == ".json") return from_json(host, read_text(path), path.parent_path());
   Graph graph(host);
-  graph.impl_->model = read_tenon(path);
+  if (path.extension() == ".json") {
+    auto builder = graph.impl_->builder();
+    read_graph_json(read_text(path), {path.string(), path.parent_path()}, graph.impl_->model, builder, host.catalog());
+  } else {
+    graph.impl_->model = read_tenon(path);
+  }
   return graph;
 }
 
 Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem::path& folder) {
   Graph graph(host);
   auto builder = graph.impl_->builder();
-  read_graph_json(text, folder, graph.impl_->model, builder, host.catalog());
+  read_graph_json(text, {"graph.json", folder}, graph.impl_->model, builder, host.catalog());
   return graph;
 }
 

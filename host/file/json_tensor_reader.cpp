@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tenon/catalog.hpp>
+#include <tenon/visit.hpp>
+
+#include "file/json_tensor.hpp"
+#include "file/json_text.hpp"
+#include "file/npy.hpp"
+#include "file/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+DType read_dtype(const JsonField& field, const std::string& what) {
+  const auto& text = field.text(what);
+  std::string known;
+  for (int i = 0; i < dtype_count; ++i) {
+    if (text == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+    known += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<DType>(i)));
+  }
+  field.refuse("{} is '{}' but must be one of {}", what, printable(text), known);
+}
+
+void read_shape(const JsonField& field, const std::string& what, tenon_type& type) {
+  const auto dims = field.list(what);
+  if (dims.size() > TENON_MAX_RANK) field.refuse("{} has {} dimensions, and at most {} are allowed", what, dims.size(), TENON_MAX_RANK);
+  type.rank = static_cast<std::int32_t>(dims.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    type.dims[i] = dims[i].integer("a dimension");
+    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 where it is unknown", type.dims[i]);
+  }
+}
+
+std::uint8_t read_storage(const JsonField& field, const std::string& what) {
+  for (const auto storage : {Storage::dense, Storage::row_sparse, Storage::csr})
+    if (field.text(what) == name_of(storage)) return static_cast<std::uint8_t>(storage);
+  field.refuse("{} is '{}' but must be dense, row_sparse or csr", what, printable(field.text(what)));
+}
+
+/// The shape that the lists have, by their first elements.
+Shape nested_shape(const JsonField& values) {
+  std::vector<std::int64_t> dims;
+  for (const auto* value = &values.value(); const auto* list = std::get_if<JsonValue::List>(&value->content); value = &list->front()) {
+    dims.push_back(static_cast<std::int64_t>(list->size()));
+    if (dims.size() > TENON_MAX_RANK) values.refuse("the values have more than {} dimensions", TENON_MAX_RANK);
+    if (list->empty()) break;
+  }
+  return Shape(dims.data(), static_cast<int>(dims.size()));
+}
+
+template <class T>
+T element(const JsonField& field) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const auto* flag = field.get<bool>();
+    if (flag == nullptr) field.refuse("a bool element must be true or false");
+    return *flag;
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto whole = field.integer("an element");
+    if (whole < std::numeric_limits<T>::min() || whole > std::numeric_limits<T>::max())
+      field.refuse("the element {} does not fit {}", whole, name_of(dtype_of<T>));
+    return static_cast<T>(whole);
+  } else {
+    const double number = field.number("an element");
+    T value;
+    if constexpr (std::is_same_v<T, double>)
+      value = number;
+    else
+      value = static_cast<T>(static_cast<float>(number));
+    if (std::isfinite(number) && !std::isfinite(static_cast<double>(value)))
+      field.refuse("the element {} does not fit {}", number, name_of(dtype_of<T>));
+    return value;
+  }
+}
+
+/// Fills elements from lists in lists, as deep as the shape is.
+template <class T>
+void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
+  if (axis == shape.rank()) {
+    *next++ = element<T>(field);
+    return;
+  }
+  const auto items = field.list(fmt::format("dimension {} of the values", axis));
+  if (static_cast<std::int64_t>(items.size()) != shape[axis])
+    field.refuse("there are {} values here, and the shape {} needs {}", items.size(), to_string(shape), shape[axis]);
+  for (const auto& item : items) fill(item, shape, axis + 1, next);
+}
+
+Tensor read_values(const JsonField& values, const tenon_type& type) {
+  const auto shape = type.rank < 0 ? nested_shape(values) : shape_of(type);
+  if (!shape.known()) values.refuse("elements are given, but the shape {} has unknown dimensions", to_string(shape));
+  // A shape can say more elements than the text has characters; memory is taken only for what can be there.
+  const auto count = element_count(type_of(f32, shape));
+  if (count < 0 || count > static_cast<std::int64_t>(values.document().text.size()))
+    values.refuse("the shape {} needs more values than are there", to_string(shape));
+  auto tensor = Tensor::empty(type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
+  visit(tensor.dtype(), [&]<class T>() {
+    auto* next = tensor.data<T>();
+    const auto* list = values.get<JsonValue::List>();
+    if (count == 0 && list != nullptr && list->empty()) return;
+    fill(values, shape, 0, next);
+  });
+  return tensor;
+}
+
+void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor, const tenon_type& type) {
+  auto joined = type_of(tensor.dtype(), tensor.shape());
+  if (merge(joined, type) == Merge::contradiction)
+    field.refuse("{} holds {} {}, but {} is said here", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
+}
+
+}  // namespace
+
+tenon_type read_json_type(const JsonField& object, const std::string& what) {
+  auto type = unknown_type();
+  if (const auto dtype = object.find("dtype"))
+    type.dtype = static_cast<std::uint8_t>(read_dtype(*dtype, fmt::format("the dtype of {}", what)));
+  if (const auto shape = object.find("shape")) read_shape(*shape, fmt::format("the shape of {}", what), type);
+  if (const auto storage = object.find("storage")) type.storage = read_storage(*storage, fmt::format("the storage of {}", what));
+  return type;
+}
+
+Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
+  const auto values = object.find("values"), npy = object.find("npy");
+  if (values && npy) npy->refuse("{} has both values and an npy file", what);
+  if (values) return read_values(*values, type);
+  if (!npy) return {};
+  const std::filesystem::path path = npy->text(fmt::format("the npy file of {}", what));
+  auto tensor = read_npy(folder / path);
+  require_fit(*npy, path.string(), tensor, type);
+  return tensor;
+}
+
+}  // namespace tenon

@@ -1,0 +1,260 @@
+// graph.json: what is written comes back, and what is wrong is named with its place.
+#include "file/graph_json.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <tenon/graph.hpp>
+
+#include "../application_operators.hpp"
+#include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "file/npy.hpp"
+#include "file/tenon_file.hpp"
+#include "graph/model.hpp"
+#include "same_graph.hpp"
+
+using namespace tenon;
+
+namespace {
+
+enum class Mode { soft, hard };
+
+/// A parameter of each kind, any number of inputs.
+struct Odd : tenon::Operator {
+  bool flag = false;
+  std::int32_t small = 0;
+  std::int64_t whole = 0;
+  float single = 0.5F;
+  double real = 0;
+  Text words = "none";
+  Ints wholes = {1, 2};
+  Floats reals = {0.5};
+  Mode mode = Mode::soft;
+
+  static constexpr void describe(auto& op) {
+    op.doc("has a parameter of each kind");
+    op.types(floating);
+    op.input("data", "anything").variadic();
+    op.output("output", "like the first input");
+    op.output("extra", "like the first input");
+    op.param("flag", &Odd::flag, "a flag");
+    op.param("small", &Odd::small, "32 bits");
+    op.param("whole", &Odd::whole, "64 bits");
+    op.param("single", &Odd::single, "a float");
+    op.param("real", &Odd::real, "a double");
+    op.param("words", &Odd::words, "a text");
+    op.param("wholes", &Odd::wholes, "whole numbers");
+    op.param("reals", &Odd::reals, "numbers");
+    op.param("mode", &Odd::mode, "a choice").one_of({{"soft", Mode::soft}, {"hard", Mode::hard}});
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_output(1, io.input(0).shape);
+  }
+  void forward(const Call&) const {}
+};
+
+struct JsonHost : ApplicationHost {
+  JsonHost() { add<Odd>(); }
+};
+
+std::string canonical(Host& host, const std::string& text) {
+  return Graph::from_json(host, text).to_json();
+}
+
+/// A graph with these nodes on the input `x`, a weight `w` and a state; outputs are `y`.
+std::string with_nodes(const std::string& nodes, const std::string& output = "a") {
+  return R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}}, "nodes": [)" + nodes + R"(], "outputs": {"y": ")" +
+         output + R"("}})";
+}
+
+const char* const complete = R"({
+  "tenon": 1,
+  "name": "sample",
+  "inputs": {
+    "image": {"dtype": "float32", "shape": [-1, 4]},
+    "free": {}
+  },
+  "variables": {
+    "fc_weight": {"init": "he", "dtype": "float32", "shape": [3, 4]},
+    "fc_bias": {"init": {"uniform": [-0.5, 1e-07]}, "dtype": "float32", "shape": [3], "values": [0.1, -0.0, "nan"]},
+    "scalar": {"init": {"value": "inf"}, "dtype": "float64", "shape": []},
+    "half": {"init": {"normal": [0.0, 0.1]}, "dtype": "float16", "shape": [2], "values": [0.099975586, 65504.0]}
+  },
+  "constants": {
+    "größe": {"dtype": "int64", "shape": [2, 2], "values": [[-9223372036854775808, 0], [1, 9223372036854775807]]},
+    "flags": {"dtype": "bool", "shape": [2], "values": [true, false]},
+    "none": {"dtype": "uint8", "shape": [0, 7], "values": []}
+  },
+  "states": {
+    "count_calls": {"dtype": "float32", "shape": [1], "values": [3.0]}
+  },
+  "nodes": [
+    {"name": "fc", "op": "fully_connected", "inputs": ["image", "fc_weight", "fc_bias"], "attrs": {"num_hidden": 3, "no_bias": false}},
+    {"name": "count", "op": "counter", "inputs": ["fc"]},
+    {"name": "bare", "op": "fully_connected", "inputs": ["count", "fc_weight"], "attrs": {"num_hidden": 3, "no_bias": true}, "device": "cpu"},
+    {"name": "odd", "op": "odd", "inputs": ["count", "fc"], "attrs": {"flag": true, "small": -3, "whole": 9223372036854775807, "single": 0.1, "real": "-inf", "words": "two\nlines \"ü\"", "wholes": [], "reals": [-0.0, 1e+300, "nan"], "mode": "hard"}}
+  ],
+  "outputs": {
+    "first": "odd:1",
+    "second": "image"
+  },
+  "notes": {
+    "author": "a test"
+  }
+}
+)";
+
+}  // namespace
+
+TEST_CASE("a text in the canonical form comes back character by character") {
+  JsonHost host;
+  std::string text = complete;
+  // the weight of `bare` has other features: give it its own
+  text.replace(text.find("\"count\", \"fc_weight\""), 20, "\"image\", \"fc_weight\"");
+  CHECK(canonical(host, text) == text);
+}
+
+TEST_CASE("text, graph, .tenon, graph, text: nothing is lost") {
+  JsonHost host;
+  const TemporaryFolder folder;
+  std::string text = complete;
+  text.replace(text.find("\"count\", \"fc_weight\""), 20, "\"image\", \"fc_weight\"");
+  const auto graph = Graph::from_json(host, text);
+  write_tenon(graph.model(), folder / "graph.tenon");
+  const auto loaded = Graph::load(host, folder / "graph.tenon");
+  CHECK(loaded.to_json() == text);
+  CHECK(outline_of(loaded.model()) == outline_of(graph.model()));
+}
+
+TEST_CASE("the page's example") {
+  JsonHost host;
+  const TemporaryFolder folder;
+  write_npy(folder / "bias.npy", Tensor::from<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {10}));
+  const auto graph = Graph::from_json(host, R"({"tenon": 1,
+     "inputs":    {"image": {"dtype": "float32", "shape": [-1, 64]}},
+     "variables": {"fc1_weight": {"init": "xavier"}, "bias": {"dtype": "float32", "shape": [10], "npy": "bias.npy"}},
+     "nodes": [
+       {"name": "fc1", "op": "fully_connected", "inputs": ["image"], "attrs": {"num_hidden": 64}},
+       {"name": "act", "op": "quadratic", "inputs": ["fc1"], "attrs": {"a": 0.5, "b": 1}},
+       {"name": "fc2", "op": "fully_connected", "inputs": {"data": "act", "bias": "bias"}, "attrs": {"num_hidden": 10}, "device": "cpu"}],
+     "outputs": {"scores": "fc2"}})",
+                                      folder.path());
+  CHECK(graph.shape(graph.find("fc1_weight")) == Shape{64, 64});
+  CHECK(graph.shape(graph.find("fc2")) == Shape{-1, 10});
+  const auto& model = graph.model();
+  CHECK(model.values[find_value(model, "fc1_weight")].init.kind == Init::Kind::xavier);
+  CHECK(model.tensors[model.values[find_value(model, "bias")].tensor].values<float>()[9] == 9);
+  const auto text = graph.to_json();
+  CHECK(canonical(host, text) == text);
+}
+
+TEST_CASE("nodes may stand in any order, and keep it where they can") {
+  JsonHost host;
+  const auto names = [&](const std::string& nodes) {
+    const auto graph = Graph::from_json(host, with_nodes(nodes));
+    std::string names;
+    for (const auto& node : graph.model().nodes) names += std::string(graph.model().strings[node.name]) + ' ';
+    return names;
+  };
+  const std::string a = R"({"name": "a", "op": "quadratic", "inputs": ["x"]})", b = R"({"name": "b", "op": "quadratic", "inputs": ["x"]})",
+                    c = R"({"name": "c", "op": "test_add", "inputs": ["a", "d"]})",
+                    d = R"({"name": "d", "op": "cosine", "inputs": {"x": "b"}})";
+  CHECK(names(a + ',' + b + ',' + d + ',' + c) == "a b d c ");
+  CHECK(names(b + ',' + d + ',' + a + ',' + c) == "b d a c ");
+  CHECK(names(c + ',' + d + ',' + a + ',' + b) == "a b d c ");
+}
+
+TEST_CASE("a long chain that stands in reverse") {
+  JsonHost host;
+  std::string nodes;
+  for (int i = 3000; i > 0; --i) nodes += fmt::format(R"({{"name": "n{}", "op": "quadratic", "inputs": ["n{}"]}},)", i, i - 1);
+  const auto graph = Graph::from_json(host, with_nodes(nodes + R"({"name": "n0", "op": "quadratic", "inputs": ["x"]})", "n3000"));
+  CHECK(graph.model().nodes.size() == 3001);
+}
+
+TEST_CASE("what is wrong in a text, and where") {
+  JsonHost host;
+  const std::string a = R"({"name": "a", "op": "quadratic", "inputs": ["x"]})";
+  const struct {
+    std::string text;
+    int kind;
+    const char *message, *hint;
+  } cases[] = {
+      {"[]", 4, "graph.json:1:1: the graph is a list but must be an object", ""},
+      {"{}", 4, "graph.json:1:1: the graph lacks 'tenon'", ""},
+      {R"({"tenon": 2})", 4, "graph.json:1:11: the text has form 2, and this tenon reads form 1", ""},
+      {R"({"tenon": 1, "node": []})", 4, "graph.json:1:14: the graph has no 'node'", "did you mean nodes?"},
+      {R"({"tenon": 1, "inputs": {"x": {"type": "float32"}}})", 4, "graph.json:1:31: input 'x' has no 'type'", "did you mean dtype?"},
+      {R"({"tenon": 1, "inputs": {"x": {"dtype": "float"}}})", 4,
+       "graph.json:1:40: the dtype of input 'x' is 'float' but must be one of bool, uint8, int8, int32, int64, float16, bfloat16, float32, "
+       "float64",
+       ""},
+      {R"({"tenon": 1, "inputs": {"x": {"shape": [2, -2]}}})", 4,
+       "graph.json:1:44: a dimension is -2 but must be at least 0, or -1 where it is unknown", ""},
+      {R"({"tenon": 1, "inputs": {"x": {"shape": [1,1,1,1,1,1,1,1,1]}}})", 4,
+       "graph.json:1:40: the shape of input 'x' has 9 dimensions, and at most 8 are allowed", ""},
+      {R"({"tenon": 1, "inputs": {"a:b": {}}})", 2, "graph.json:1:25: name 'a:b' has a colon or a control character in it",
+       "a colon stands between a node's name and the number of its output"},
+      {R"({"tenon": 1, "variables": {"v": {"init": "xaver"}}})", 4,
+       "graph.json:1:42: the init of variable 'v' is \"xaver\" but must be \"zeros\", \"ones\", \"xavier\", \"he\", {\"uniform\": [a, b]}, "
+       "{\"normal\": [mean, sd]} or "
+       "{\"value\": v}",
+       ""},
+      {R"({"tenon": 1, "variables": {"v": {"init": {"normal": [1]}}}})", 4, "graph.json:1:42: \"normal\" needs two numbers, and has 1", ""},
+      {R"({"tenon": 1, "constants": {"c": {"dtype": "float32"}}})", 4, "graph.json:1:33: constant 'c' has neither 'values' nor 'npy'", ""},
+      {R"({"tenon": 1, "constants": {"c": {"values": [[1, 2], [3]]}}})", 4,
+       "graph.json:1:53: there are 1 values here, and the shape [2, 2] needs 2", ""},
+      {R"({"tenon": 1, "constants": {"c": {"dtype": "uint8", "values": [256]}}})", 4, "graph.json:1:63: the element 256 does not fit uint8",
+       ""},
+      {R"({"tenon": 1, "constants": {"c": {"dtype": "float16", "values": [70000]}}})", 4,
+       "graph.json:1:65: the element 70000 does not fit float16", ""},
+      {R"({"tenon": 1, "constants": {"c": {"shape": [9999999, 9999999], "values": [1]}}})", 4,
+       "graph.json:1:73: the shape [9999999, 9999999] needs more values than are there", ""},
+      {R"({"tenon": 1, "constants": {"c": {"values": [1], "npy": "c.npy"}}})", 4,
+       "graph.json:1:56: constant 'c' has both values and an npy file", ""},
+      {R"({"tenon": 1, "states": {"s_calls": {}}})", 4, "graph.json:1:25: no node has a state 's_calls'", ""},
+      {with_nodes(R"({"op": "quadratic"})"), 4, "graph.json:1:81: a node lacks 'name'", ""},
+      {with_nodes(R"({"name": "a"})"), 4, "graph.json:1:81: node 'a' lacks 'op'", ""},
+      {with_nodes(R"({"name": "a", "op": "quadratc"}, {"name": "b", "op": "cosin"})"), 3,
+       "graph.json:1:81: no plugin has the operators 'quadratc' of node 'a', 'cosin' of node 'b'; searched no folder",
+       "did you mean quadratic or cosine?"},
+      {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["z"]})"), 4,
+       "graph.json:1:125: node 'a' reads 'z', which is not in the graph",
+       "a value is a node, node:1, node:output, or the name of an input, variable or constant"},
+      {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": {"dat": "x"}})"), 4, "graph.json:1:81: node 'a' has no input 'dat'",
+       "did you mean data?"},
+      {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": "x"})"), 4,
+       "graph.json:1:124: 'inputs' of node 'a' must be a list, or an object with the inputs' names", ""},
+      {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x", "x"]})"), 2,
+       "graph.json:1:81: [quadratic] node 'a': 2 inputs are given but the operator takes 1", ""},
+      {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"d": 1}})"), 2,
+       "graph.json:1:81: [quadratic] node 'a': there is no parameter 'd'", "it has a, b, c"},
+      {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"a": {}}})"), 4,
+       "graph.json:1:146: parameter 'a' of node 'a' must be true, false, a number, a text or a list of numbers", ""},
+      {with_nodes(a + ", " + a), 4, "graph.json:1:132: two nodes are named 'a'; the other one stands at graph.json:1:81", ""},
+      {with_nodes(R"({"name": "x", "op": "quadratic", "inputs": ["x"]})"), 4, "graph.json:1:81: there is already something named 'x'", ""},
+      {with_nodes(R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, {"name": "b", "op": "cosine", "inputs": ["a"]},
+        {"name": "c", "op": "cosine", "inputs": ["b:0"]})"),
+       4, "graph.json:1:81: the nodes go round in a circle: 'a' reads 'c' reads 'b' reads 'a'", ""},
+      {with_nodes(a, "a:2"), 2, "graph.json:1:150: 'a:2': node 'a' has 1 outputs", ""},
+      {with_nodes(a, "b"), 4, "graph.json:1:150: output 'y' reads 'b', which is not in the graph",
+       "a value is a node, node:1, node:output, or the name of an input, variable or constant"},
+  };
+  for (const auto& wrong : cases) {
+    const auto failure = failure_of([&] { Graph::from_json(host, wrong.text); });
+    CHECK(failure.kind == wrong.kind);
+    CHECK(failure.message == std::string(wrong.message));
+    CHECK(failure.hint == std::string(wrong.hint));
+  }
+}
+
+TEST_CASE("what a file says of itself stands before the place") {
+  JsonHost host;
+  const TemporaryFolder folder;
+  write_bytes(folder / "broken.json", "{\"tenon\": 1,}");
+  CHECK(failure_of([&] {
+          Graph::load(host, folder / "broken.json");
+        }).message.starts_with((folder / "broken.json").string() + ":1:13: this is not JSON: "));
+}
