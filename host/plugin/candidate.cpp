@@ -84,9 +84,9 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
 void read_operators(const ElfFile& elf, const PluginSymbols& symbols, Candidate& candidate) {
   std::uint64_t total = 0;
   for (const auto& op : symbols.operators) {
-    total += op.manifest.size;
-    if (total > manifests_limit) refuse_broken("has manifests of more than " + std::to_string(manifests_limit) + " bytes");
     candidate.operators.push_back(read_operator(elf, op));
+    total += candidate.operators.back().manifest.size();
+    if (total > manifests_limit) refuse_broken("has manifests of more than " + std::to_string(manifests_limit) + " bytes");
   }
 }
 

@@ -1,5 +1,9 @@
 // Folders become catalogs; every file ends in a status and a sentence, and none of it is run.
 #include <doctest/doctest.h>
+#include <elf.h>
+
+#include <cstring>
+#include <functional>
 
 #include "failure_of.hpp"
 #include "plugin/folder_of_faults.hpp"
@@ -20,6 +24,30 @@ std::string replaced(std::string bytes, std::string_view from, std::string_view 
   const auto at = bytes.find(from);
   REQUIRE(at != std::string::npos);
   return bytes.replace(at, from.size(), to);
+}
+
+/// A fault's file with its dynamic symbol `name` changed. The section table is believed: the file comes from our own linker.
+std::string with_symbol(const char* fault, const std::string& name, const std::function<void(Elf64_Sym&)>& change) {
+  std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / (std::string(fault) + ".so"));
+  const auto get = [&]<class T>(std::size_t at, T) {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  };
+  const auto header = get(0, Elf64_Ehdr());
+  const auto section = [&](std::size_t i) { return get(header.e_shoff + i * sizeof(Elf64_Shdr), Elf64_Shdr()); };
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    if (section(i).sh_type != SHT_DYNSYM) continue;
+    const auto strings = section(section(i).sh_link).sh_offset;
+    for (std::size_t at = section(i).sh_offset; at < section(i).sh_offset + section(i).sh_size; at += sizeof(Elf64_Sym)) {
+      auto symbol = get(at, Elf64_Sym());
+      if (name != bytes.c_str() + strings + symbol.st_name) continue;
+      change(symbol);
+      std::memcpy(bytes.data() + at, &symbol, sizeof symbol);
+      return bytes;
+    }
+  }
+  throw std::runtime_error("no symbol " + name);
 }
 
 }  // namespace
@@ -59,6 +87,7 @@ TEST_CASE("each broken file has its status and its sentence") {
       {"", std::string(100, '\0'), PluginStatus::not_a_plugin, "is not a shared object"},
       {"", good.substr(0, 40), PluginStatus::not_a_plugin, "is cut off: it has 40 bytes"},
       {"", good.substr(0, good.size() / 2), PluginStatus::not_a_plugin, "is cut off or broken: it has "},
+      {"", good.substr(0, good.size() - 1), PluginStatus::not_a_plugin, "is cut off or broken: it has "},
       {"", with_byte(good, 4, 1), PluginStatus::wrong_machine, "is built for x86-64, 32 bits; this machine is x86-64"},
       {"", with_byte(good, 5, 2), PluginStatus::wrong_machine, "is built for a machine of the other byte order"},
       {"", with_byte(with_byte(good, 18, char(0xb7)), 19, 0), PluginStatus::wrong_machine, "is built for aarch64; this machine is"},
@@ -69,6 +98,20 @@ TEST_CASE("each broken file has its status and its sentence") {
       {"", replaced(good, "float32", "float23"), PluginStatus::broken_manifest,
        "has a broken manifest of operator 'plain': types[0] is 'float23'"},
       {"", replaced(good, "a C compiler", "a \x1b compiler"), PluginStatus::broken_manifest, "has a broken tenon_plugin_v1: its compiler"},
+      {"", with_symbol("plain", "tenon_op_v1__plain", [](Elf64_Sym& symbol) { symbol.st_size = 50000; }), PluginStatus::broken_manifest,
+       "has a broken symbol: tenon_op_v1__plain lies outside of what is in the file"},
+      {"", with_symbol("plain", "tenon_op_v1__plain", [](Elf64_Sym& symbol) { symbol.st_size = ~0ULL; }), PluginStatus::broken_manifest,
+       "has a broken symbol: tenon_op_v1__plain has 18446744073709551615 bytes; needed are 1 to 65536"},
+      {"", with_symbol("plain", "tenon_op_v1__plain", [](Elf64_Sym& symbol) { symbol.st_value = ~0ULL; }), PluginStatus::broken_manifest,
+       "has a broken symbol: tenon_op_v1__plain lies outside of what is in the file"},
+      {"", with_symbol("plain", "tenon_plugin_v1", [](Elf64_Sym& symbol) { symbol.st_size = 8; }), PluginStatus::broken_manifest,
+       "has a broken tenon_plugin_v1: it has 8 bytes"},
+      {"",
+       with_symbol("data_getter", "tenon_get_v1__data_getter",
+                   [](Elf64_Sym& symbol) { symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC); }),
+       PluginStatus::broken_manifest, "has no function tenon_get_v1__data_getter"},
+      {"", with_symbol("split_kernel", "tenon_kernel_v1__cpu__split", [](Elf64_Sym& symbol) { symbol.st_value = 0; }),
+       PluginStatus::broken_manifest, "has a symbol tenon_kernel_v1__cpu__split that is no function"},
       {"no_plugin", "", PluginStatus::not_a_plugin, "is a shared object without operators or kernels"},
       {"abi_2", "", PluginStatus::other_abi_major, "is built for ABI 2; this host has ABI 1"},
       {"newer_minor", "", PluginStatus::needs_newer_host, "needs ABI 1.99; this host has 1.0: update Tenon"},
