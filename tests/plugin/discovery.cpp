@@ -26,6 +26,11 @@ std::string replaced(std::string bytes, std::string_view from, std::string_view 
   return bytes.replace(at, from.size(), to);
 }
 
+std::string replaced_all(std::string bytes, std::string_view from, std::string_view to) {
+  for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at)) bytes.replace(at, from.size(), to);
+  return bytes;
+}
+
 /// A fault's file with its dynamic symbol `name` changed. The section table is believed: the file comes from our own linker.
 std::string with_symbol(const char* fault, const std::string& name, const std::function<void(Elf64_Sym&)>& change) {
   std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / (std::string(fault) + ".so"));
@@ -170,6 +175,27 @@ TEST_CASE("files are read in sorted order, once each, and need not be called .so
   for (const auto& file : set.catalog().files()) names.push_back(file.path.filename().string());
   CHECK(names == std::vector<std::string>{"a.so", "b.so", "c.so", "odd"});
   CHECK(set.catalog().find("split"));
+}
+
+TEST_CASE("many files, which several threads read, make the same catalog as one after the other") {
+  PluginFolder folder;
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = "p" + std::to_string(1000 + i);
+    folder.write(name + ".so", i % 5 == 0 ? "no plugin" : replaced_all(plain(), "plain", name));
+  }
+  PluginSet at_once(folder.options(), idle_host()), one_by_one(folder.options(), idle_host());
+  at_once.scan(folder.plugins());
+  for (const auto& file : at_once.catalog().files()) one_by_one.add_file(file.path);
+  CHECK(at_once.catalog().operators().size() == 160);
+  REQUIRE(at_once.catalog().files().size() == 200);
+  REQUIRE(one_by_one.catalog().files().size() == 200);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const PluginFile &left = at_once.catalog().files()[i], &right = one_by_one.catalog().files()[i];
+    CHECK(left.path == folder / ("p" + std::to_string(1000 + i) + ".so"));
+    CHECK(left.status == (i % 5 == 0 ? PluginStatus::not_a_plugin : PluginStatus::indexed));
+    CHECK(left.status == right.status);
+    CHECK(left.operators == right.operators);
+  }
 }
 
 TEST_CASE("an operator that is not to be had is explained") {

@@ -1,7 +1,7 @@
 // Plugins get into the process, or are stopped before: each fault has its status, and the host lives on.
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -225,6 +225,31 @@ TEST_CASE("the program for the first load is found beside the library") {
   PluginSet set(options, idle_host());
   set.scan(folder.plugins());
   CHECK(set.load("plain").table);
+}
+
+TEST_CASE("plugins made with the SDK load, and make objects") {
+  PluginFolder folder;
+  for (const auto& entry : std::filesystem::directory_iterator(TENON_TEST_EXAMPLES)) {
+    if (entry.path().extension() == ".so" && entry.path().filename().string().find('+') == std::string::npos) {
+      folder.write(entry.path().filename().string(), read_bytes(entry.path()));
+    }
+  }
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  CHECK(set.catalog().operators().size() >= 7);
+  for (const CatalogOperator& entry : set.catalog().operators()) {
+    CAPTURE(entry.info.name);
+    const LoadedOperator& op = set.load(entry.info.name);
+    CHECK(op.cpu == op.table);
+    void* instance = nullptr;
+    char text[200] = "";
+    tenon_error error{sizeof error, 0, 0, text, sizeof text};
+    const bool made = op.table->create(nullptr, 0, &instance, &error) == 0;
+    const auto& params = op.info->params;
+    const bool needs_something = std::any_of(params.begin(), params.end(), [](const ParamInfo& param) { return param.required; });
+    CHECK_MESSAGE(made != needs_something, text);
+    if (made) op.table->destroy(instance);
+  }
 }
 
 TEST_CASE("many threads load at once") {
