@@ -1,0 +1,15 @@
+// The operator of the demo, built outside of the tree against the installed SDK.
+#include <tenon/elementwise.hpp>
+
+struct HalfSquare : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("x*x/2, element by element");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+  }
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return 0.5f * x * x;
+  }
+};
+TENON_OPERATOR(half_square, HalfSquare)
