@@ -27,8 +27,8 @@ void set_dlpack_dtype(tenon_dense& dense, std::uint8_t dtype) {
 void require_tensor(const GraphModel& model, NodeId id, ValueId value) {
   const auto& record = model.values[value];
   if (record.role == Role::output || record.role == Role::input || record.tensor != none) return;
-  throw Failure(FailureKind::failed, fmt::format("{}: '{}' is {} and has no values", node_label(model, id), value_label(model, value),
-                                                 to_string(record.type)));
+  throw Failure(FailureKind::failed,
+                fmt::format("{}: '{}' is {} and has no values", node_label(model, id), value_label(model, value), to_string(record.type)));
 }
 
 void require_known(const GraphModel& model, const Binding& binding, NodeId id, const std::vector<tenon_type>& types) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/attribute_map.hpp>
