@@ -21,7 +21,9 @@ using Doubles = std::vector<double>;
 inline const DType floating_dtypes[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 inline const DType integer_dtypes[] = {tenon::u8, tenon::i8, tenon::i32, tenon::i64};
 
-inline std::string name(DType dtype) { return tenon::name_of(dtype); }
+inline std::string name(DType dtype) {
+  return tenon::name_of(dtype);
+}
 
 /// A host that knows the bundled plugins and nothing else.
 tenon::Host& host();

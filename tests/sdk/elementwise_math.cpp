@@ -80,8 +80,8 @@ TEST_CASE("whole numbers") {
   CHECK(Elementwise::max(true, false) == true);
   const struct {
     std::int32_t base, exponent, power;
-  } powers[] = {{2, 10, 1024}, {-3, 3, -27},         {0, 0, 1}, {0, 5, 0}, {2, -1, 0}, {1, -7, 1}, {-1, -7, -1},
-                {-1, -8, 1},   {3, 40, 689956897}, {2, 32, 0}};
+  } powers[] = {{2, 10, 1024}, {-3, 3, -27}, {0, 0, 1},   {0, 5, 0},          {2, -1, 0},
+                {1, -7, 1},    {-1, -7, -1}, {-1, -8, 1}, {3, 40, 689956897}, {2, 32, 0}};
   for (const auto& [base, exponent, power] : powers) CHECK(Elementwise::pow(base, exponent) == power);
 }
 

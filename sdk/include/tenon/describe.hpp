@@ -204,12 +204,14 @@ class Collector {
 
 template <class C>
 constexpr bool make() {
-  [[maybe_unused]] C object{};  // not const: in g++ 12 lists may not be filled in constant objects
+  [[maybe_unused]] const C object{};
   return true;
 }
 /// Whether an object of C can be made at compile time.
 template <class C>
-concept Literal = requires { typename std::bool_constant<make<C>()>; };
+concept Literal = requires {
+  typename std::bool_constant<make<C>()>;
+};
 
 /// Runs describe(). Without defaults for a class that cannot be made at compile time.
 template <class C>
@@ -221,7 +223,7 @@ constexpr Description collect() {
     collector.finish();
   };
   if constexpr (Literal<C>) {
-    C object{};  // not const, as in make()
+    const C object{};
     run(&object);
   } else {
     run(nullptr);

@@ -30,8 +30,8 @@ class Infer {
   TensorType output(std::string_view name) const { return read(outputs_group().entry(name)); }
   TensorType state(std::string_view name) const { return read(states_group().entry(name)); }
 
-  /// Adds knowledge; unknown dimensions add none. For an optional input that is not connected it is a wish: a graph then makes a variable of
-  /// that type in its place, and an eager call leaves it out.
+  /// Adds knowledge; unknown dimensions add none. For an optional input that is not connected it is a wish: a graph then makes a variable
+  /// of that type in its place, and an eager call leaves it out.
   void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
   void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
   /// Without a dtype an output gets the first input's.

@@ -18,10 +18,12 @@ class List {
  public:
   static constexpr std::size_t capacity = 32;
 
-  constexpr List(std::initializer_list<T> values = {}) : List(values.begin(), values.size()) {}
-  constexpr List(const T* values, std::size_t size) : size_(size) {
-    if (size > capacity) fail(ErrorKind::parameter, {"a list parameter holds at most 32 values, not ", size});
-    for (std::size_t i = 0; i < size; ++i) values_[i] = values[i];
+  // Neither delegates to the other: in g++ 12 a delegating constructor may not fill the array of a constant object.
+  constexpr List(std::initializer_list<T> values = {}) : size_(checked(values.size())) {
+    for (std::size_t i = 0; i < size_; ++i) values_[i] = values.begin()[i];
+  }
+  constexpr List(const T* values, std::size_t size) : size_(checked(size)) {
+    for (std::size_t i = 0; i < size_; ++i) values_[i] = values[i];
   }
 
   TENON_FN constexpr std::size_t size() const { return size_; }
@@ -38,6 +40,11 @@ class List {
   }
 
  private:
+  static constexpr std::size_t checked(std::size_t size) {
+    if (size > capacity) fail(ErrorKind::parameter, {"a list parameter holds at most 32 values, not ", size});
+    return size;
+  }
+
   T values_[capacity] = {};
   std::size_t size_;
 };
