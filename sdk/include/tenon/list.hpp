@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "error.hpp"
 #include "fn.hpp"
@@ -18,13 +19,8 @@ class List {
  public:
   static constexpr std::size_t capacity = 32;
 
-  // Neither delegates to the other: in g++ 12 a delegating constructor may not fill the array of a constant object.
-  constexpr List(std::initializer_list<T> values = {}) : size_(checked(values.size())) {
-    for (std::size_t i = 0; i < size_; ++i) values_[i] = values.begin()[i];
-  }
-  constexpr List(const T* values, std::size_t size) : size_(checked(size)) {
-    for (std::size_t i = 0; i < size_; ++i) values_[i] = values[i];
-  }
+  constexpr List(std::initializer_list<T> values = {}) : List(values.begin(), values.size()) {}
+  constexpr List(const T* values, std::size_t size) : List(values, checked(size), std::make_index_sequence<capacity>()) {}
 
   TENON_FN constexpr std::size_t size() const { return size_; }
   TENON_FN constexpr bool empty() const { return size_ == 0; }
@@ -45,7 +41,11 @@ class List {
     return size;
   }
 
-  T values_[capacity] = {};
+  // No loop in a body: g++ 12 takes that for a change of a constant object where the class around has a destructor.
+  template <std::size_t... I>
+  constexpr List(const T* values, std::size_t size, std::index_sequence<I...>) : values_{(I < size ? values[I] : T())...}, size_(size) {}
+
+  T values_[capacity];
   std::size_t size_;
 };
 
