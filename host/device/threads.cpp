@@ -13,9 +13,11 @@
 #include <string>
 #include <tenon/failure.hpp>
 
-// Null in programs without ThreadSanitizer.
+// ThreadSanitizer's; null in programs without it.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" __attribute__((weak)) void __tsan_acquire(void* address);
 extern "C" __attribute__((weak)) void __tsan_release(void* address);
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace tenon {
 namespace {

@@ -62,7 +62,7 @@ Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, cons
   if (aligned && !header.big_endian) return view(header, elements.data(), owner).make_contiguous();
   const Tensor copy = Tensor::empty(u8, {static_cast<std::int64_t>(elements.size())});
   std::copy(elements.begin(), elements.end(), static_cast<std::byte*>(copy.data()));
-  const Tensor result = view(header, static_cast<std::byte*>(copy.data()), std::make_shared<Tensor>(copy)).make_contiguous();
+  Tensor result = view(header, static_cast<std::byte*>(copy.data()), std::make_shared<Tensor>(copy)).make_contiguous();
   if (header.big_endian) swap_bytes(result);
   return result;
 }

@@ -61,7 +61,7 @@ class NpzWriter {
       file_.write(std::string("PK\5\6") + std::string(18, '\0'));
     } else {
       if (zip_close(archive_.get()) != 0) fail();
-      archive_.release();
+      static_cast<void>(archive_.release());  // closing freed it
     }
     file_.commit();
   }

@@ -132,6 +132,30 @@ TEST_CASE("what cannot be read or written says so, and leaves what was there") {
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }
 
+TEST_CASE("elements that do not fit their header") {
+  using namespace std::string_literals;
+  const struct {
+    const char *descr, *shape;
+    std::string elements;
+    const char* reason;
+  } cases[] = {
+      {"|b1", "(3,)", "\1\0\2"s, "element 2 is 2, and a bool is 0 or 1"},
+      {"<f4", "(2, 2)", std::string(15, 'x'), "it is cut short: float32 [2, 2] takes 16 bytes, and 15 are there"},
+      {"<f4", "(2, 2)", std::string(17, 'x'), "1 bytes follow its array of float32 [2, 2]"},
+      {"<f4", "(0,)", "x", "1 bytes follow its array of float32 [0]"},
+      {"<f8", "(2305843009213693952,)", "x", "its shape [2305843009213693952] has more bytes than can be counted"},
+      {"<f4", "(4294967296, 4294967296, 4294967296)", "",
+       "its shape [4294967296, 4294967296, 4294967296] has more bytes than can be counted"},
+  };
+  TemporaryFolder folder;
+  for (const auto& test : cases) {
+    write_bytes(folder / "x.npy", npy_file(dictionary(test.descr, test.shape), test.elements));
+    const FailureText failure = failure_of([&] { read_npy(folder / "x.npy"); });
+    CHECK(failure.kind == 4);
+    CHECK(failure.message == "cannot read " + (folder / "x.npy").string() + ": " + test.reason);
+  }
+}
+
 TEST_CASE("a file cut short anywhere is refused") {
   TemporaryFolder folder;
   for (const char major : {1, 2}) {

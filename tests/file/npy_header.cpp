@@ -58,6 +58,7 @@ TEST_CASE("headers that are refused") {
       {"\x93NUMPY\0\0\2\0{}"s, "it is of format version 0.0, and 1.0 to 3.0 are known"},
       {"\x93NUMPY\1\0\2"s, "it is cut short before its header"},
       {"\x93NUMPY\2\0\2\0{}"s, "it is cut short: its header ends at byte 2105212942, and the file at 12"},
+      {"\x93NUMPY\1\0\3\0{}"s, "it is cut short: its header ends at byte 13, and the file at 12"},
       {"\x93NUMPY\1\0\xff\xff{}"s, "it is cut short: its header ends at byte 65545, and the file at 12"},
       {"\x93NUMPY\3\0\xff\xff\xff\xff{}"s, "it is cut short: its header ends at byte 4294967307, and the file at 14"},
       {with_text(""), "its header is broken at byte 10, where '{' should be"},

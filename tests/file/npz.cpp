@@ -27,6 +27,7 @@ TEST_CASE("archives come back as they were written, and are always the same byte
     write_npz(folder / "x.npz", arrays);
     CHECK(same(read_npz(folder / "x.npz"), arrays));
     const std::string first = read_bytes(folder / "x.npz");
+    if (!arrays.empty()) CHECK(first.substr(10, 4) == std::string("\0\0\x21\0", 4));  // 1980-01-01, whenever this runs
     write_npz(folder / "x.npz", arrays);
     CHECK(read_bytes(folder / "x.npz") == first);
     CHECK(folder.names() == std::vector<std::string>{"x.npz"});
@@ -105,6 +106,13 @@ TEST_CASE("archives that are refused") {
   write_bytes(path, zip_of({good}));
   REQUIRE(read_npz(path).at("a").to_string() == "float32 [1]  1");
 
+  std::string large = array.substr(0, 128) + std::string(4000, '\0');
+  large.replace(large.find("(1,)"), 4, "(1000,)");
+  large.erase(127 - 3, 3);
+  const auto length = static_cast<std::uint32_t>(large.size());
+  const ZipMember whole{.name = "a.npy", .content = large},
+      overlapping{.name = "b.npy", .content = "", .size = length, .stored_size = length, .offset = 0};
+
   const struct {
     std::string archive;
     const char* reason;  // after the path
@@ -127,6 +135,7 @@ TEST_CASE("archives that are refused") {
       {changed([](ZipMember& m) { m.size = 200; }), ", array 'a': it says that it has more bytes than the archive holds"},
       {changed([](ZipMember& m) { m.method = 8, m.size = 0xfffffff0; }),
        ", array 'a': it says that it has more bytes than the archive holds"},
+      {zip_of({whole, overlapping}), ", array 'b': the archive is shorter than its members say"},
       {changed([](ZipMember& m) { m.stored_size = 1000; }), ""},
       {changed([](ZipMember& m) { m.offset = 100; }), ""},
       {changed([](ZipMember& m) { m.offset = 0xfffffff0; }), ""},
