@@ -12,52 +12,13 @@
 #include "file/npy.hpp"
 #include "file/tenon_file.hpp"
 #include "graph/model.hpp"
+#include "odd_operator.hpp"
 #include "same_graph.hpp"
+#include "sample_json.hpp"
 
 using namespace tenon;
 
 namespace {
-
-enum class Mode { soft, hard };
-
-/// A parameter of each kind, any number of inputs.
-struct Odd : tenon::Operator {
-  bool flag = false;
-  std::int32_t small = 0;
-  std::int64_t whole = 0;
-  float single = 0.5F;
-  double real = 0;
-  Text words = "none";
-  Ints wholes = {1, 2};
-  Floats reals = {0.5};
-  Mode mode = Mode::soft;
-
-  static constexpr void describe(auto& op) {
-    op.doc("has a parameter of each kind");
-    op.types(floating);
-    op.input("data", "anything").variadic();
-    op.output("output", "like the first input");
-    op.output("extra", "like the first input");
-    op.param("flag", &Odd::flag, "a flag");
-    op.param("small", &Odd::small, "32 bits");
-    op.param("whole", &Odd::whole, "64 bits");
-    op.param("single", &Odd::single, "a float");
-    op.param("real", &Odd::real, "a double");
-    op.param("words", &Odd::words, "a text");
-    op.param("wholes", &Odd::wholes, "whole numbers");
-    op.param("reals", &Odd::reals, "numbers");
-    op.param("mode", &Odd::mode, "a choice").one_of({{"soft", Mode::soft}, {"hard", Mode::hard}});
-  }
-  void infer(Infer& io) const {
-    io.set_output(0, io.input(0).shape);
-    io.set_output(1, io.input(0).shape);
-  }
-  void forward(const Call&) const {}
-};
-
-struct JsonHost : ApplicationHost {
-  JsonHost() { add<Odd>(); }
-};
 
 std::string canonical(Host& host, const std::string& text) {
   return Graph::from_json(host, text).to_json();
@@ -69,58 +30,18 @@ std::string with_nodes(const std::string& nodes, const std::string& output = "a"
          output + R"("}})";
 }
 
-const char* const complete = R"({
-  "tenon": 1,
-  "name": "sample",
-  "inputs": {
-    "image": {"dtype": "float32", "shape": [-1, 4]},
-    "free": {}
-  },
-  "variables": {
-    "fc_weight": {"init": "he", "dtype": "float32", "shape": [3, 4]},
-    "fc_bias": {"init": {"uniform": [-0.5, 1e-07]}, "dtype": "float32", "shape": [3], "values": [0.1, -0.0, "nan"]},
-    "scalar": {"init": {"value": "inf"}, "dtype": "float64", "shape": []},
-    "half": {"init": {"normal": [0.0, 0.1]}, "dtype": "float16", "shape": [2], "values": [0.099975586, 65504.0]}
-  },
-  "constants": {
-    "größe": {"dtype": "int64", "shape": [2, 2], "values": [[-9223372036854775808, 0], [1, 9223372036854775807]]},
-    "flags": {"dtype": "bool", "shape": [2], "values": [true, false]},
-    "none": {"dtype": "uint8", "shape": [0, 7], "values": []}
-  },
-  "states": {
-    "count_calls": {"dtype": "float32", "shape": [1], "values": [3.0]}
-  },
-  "nodes": [
-    {"name": "fc", "op": "fully_connected", "inputs": ["image", "fc_weight", "fc_bias"], "attrs": {"num_hidden": 3, "no_bias": false}},
-    {"name": "count", "op": "counter", "inputs": ["fc"]},
-    {"name": "bare", "op": "fully_connected", "inputs": ["count", "fc_weight"], "attrs": {"num_hidden": 3, "no_bias": true}, "device": "cpu"},
-    {"name": "odd", "op": "odd", "inputs": ["count", "fc"], "attrs": {"flag": true, "small": -3, "whole": 9223372036854775807, "single": 0.1, "real": "-inf", "words": "two\nlines \"ü\"", "wholes": [], "reals": [-0.0, 1e+300, "nan"], "mode": "hard"}}
-  ],
-  "outputs": {
-    "first": "odd:1",
-    "second": "image"
-  },
-  "notes": {
-    "author": "a test"
-  }
-}
-)";
-
 }  // namespace
 
 TEST_CASE("a text in the canonical form comes back character by character") {
   JsonHost host;
-  std::string text = complete;
-  // the weight of `bare` has other features: give it its own
-  text.replace(text.find("\"count\", \"fc_weight\""), 20, "\"image\", \"fc_weight\"");
+  const std::string text = sample_json;
   CHECK(canonical(host, text) == text);
 }
 
 TEST_CASE("text, graph, .tenon, graph, text: nothing is lost") {
   JsonHost host;
   const TemporaryFolder folder;
-  std::string text = complete;
-  text.replace(text.find("\"count\", \"fc_weight\""), 20, "\"image\", \"fc_weight\"");
+  const std::string text = sample_json;
   const auto graph = Graph::from_json(host, text);
   write_tenon(graph.model(), folder / "graph.tenon");
   const auto loaded = Graph::load(host, folder / "graph.tenon");

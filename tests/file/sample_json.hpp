@@ -1,0 +1,39 @@
+// A graph.json in the canonical form, with something of everything.
+#pragma once
+
+inline const char* const sample_json = R"({
+  "tenon": 1,
+  "name": "sample",
+  "inputs": {
+    "image": {"dtype": "float32", "shape": [-1, 4]},
+    "free": {}
+  },
+  "variables": {
+    "fc_weight": {"init": "he", "dtype": "float32", "shape": [3, 4]},
+    "fc_bias": {"init": {"uniform": [-0.5, 1e-07]}, "dtype": "float32", "shape": [3], "values": [0.1, -0.0, "nan"]},
+    "scalar": {"init": {"value": "inf"}, "dtype": "float64", "shape": []},
+    "half": {"init": {"normal": [0.0, 0.1]}, "dtype": "float16", "shape": [2], "values": [0.099975586, 65504.0]}
+  },
+  "constants": {
+    "größe": {"dtype": "int64", "shape": [2, 2], "values": [[-9223372036854775808, 0], [1, 9223372036854775807]]},
+    "flags": {"dtype": "bool", "shape": [2], "values": [true, false]},
+    "none": {"dtype": "uint8", "shape": [0, 7], "values": []}
+  },
+  "states": {
+    "count_calls": {"dtype": "float32", "shape": [1], "values": [3.0]}
+  },
+  "nodes": [
+    {"name": "fc", "op": "fully_connected", "inputs": ["image", "fc_weight", "fc_bias"], "attrs": {"num_hidden": 3, "no_bias": false}},
+    {"name": "count", "op": "counter", "inputs": ["fc"]},
+    {"name": "bare", "op": "fully_connected", "inputs": ["image", "fc_weight"], "attrs": {"num_hidden": 3, "no_bias": true}, "device": "cpu"},
+    {"name": "odd", "op": "odd", "inputs": ["count", "fc"], "attrs": {"flag": true, "small": -3, "whole": 9223372036854775807, "single": 0.1, "real": "-inf", "words": "two\nlines \"ü\"", "wholes": [], "reals": [-0.0, 1e+300, "nan"], "mode": "hard"}}
+  ],
+  "outputs": {
+    "first": "odd:1",
+    "second": "image"
+  },
+  "notes": {
+    "author": "a test"
+  }
+}
+)";

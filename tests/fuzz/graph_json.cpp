@@ -1,0 +1,19 @@
+// Any bytes as a graph.json: a graph or a Failure, nothing else. A graph is written, and what was written comes back as it is.
+#include <cstdlib>
+#include <tenon/graph.hpp>
+
+#include "../file/odd_operator.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  static JsonHost host;
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  if (text.find("npy") != std::string_view::npos) return 0;  // no files but this one
+  std::string first;
+  try {
+    first = tenon::Graph::from_json(host, text).to_json();
+  } catch (const tenon::Failure&) {
+    return 0;
+  }
+  if (tenon::Graph::from_json(host, first).to_json() != first) std::abort();
+  return 0;
+}

@@ -1,0 +1,17 @@
+// What the fuzz programs begin with: fuzz_seeds FOLDER writes FOLDER/tenon_file/* and FOLDER/graph_json/*.
+#include <filesystem>
+
+#include "../file/forged_file.hpp"
+#include "../file/sample_graph.hpp"
+#include "../file/sample_json.hpp"
+#include "file/graph_json.hpp"
+
+int main(int argc, char** argv) {
+  const std::filesystem::path folder = argc > 1 ? argv[1] : "corpus";
+  for (const char* name : {"tenon_file", "graph_json"}) std::filesystem::create_directories(folder / name);
+  write_bytes(folder / "tenon_file" / "sample", FileParts::of(sample_graph()).metadata);
+  write_bytes(folder / "tenon_file" / "chain", FileParts::of(chain_graph(3)).metadata);
+  write_bytes(folder / "tenon_file" / "empty", FileParts::of(tenon::GraphModel()).metadata);
+  write_bytes(folder / "graph_json" / "sample", sample_json);
+  write_bytes(folder / "graph_json" / "chain", tenon::write_graph_json(chain_graph(3)));
+}

@@ -1,0 +1,42 @@
+// Any bytes as the metadata of a file whose checksums are right: a graph or a Failure, nothing else. A graph is written again, and what was
+// written is read to the same bytes.
+#include <cstdlib>
+#include <tenon/failure.hpp>
+
+#include "../file/forged_file.hpp"
+#include "file/graph_json.hpp"
+#include "file/metadata_writer.hpp"
+
+namespace {
+
+std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& parts) {
+  const auto order = tenon::file_order(graph);
+  const auto data = tenon::lay_out(graph, order.tensors.order());
+  auto metadata = tenon::write_metadata(graph, order, data, "again.tenon");
+  parts.metadata.assign(reinterpret_cast<const char*>(metadata.data()), metadata.size());
+  parts.data.assign(data.size, '\0');
+  for (const auto& place : data.tensors)
+    if (place.size != 0) std::memcpy(parts.data.data() + place.offset, place.tensor.data(), place.size);
+  return metadata;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  FileParts parts;
+  parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
+  for (const std::size_t data : {0, 136}) {  // as long as the sample's
+    parts.data.assign(data, '\0');
+    try {
+      const auto graph = read_forged(parts.bytes(), tenon::FileCheck::structure);
+      if (tenon::write_graph_json(graph).empty()) std::abort();
+      FileParts again;
+      const auto first = rewritten(graph, again);
+      const auto second = rewritten(read_forged(again.bytes()), again);
+      if (first != second) std::abort();
+    } catch (const tenon::Failure& failure) {
+      if (failure.kind() != tenon::FailureKind::file) std::abort();
+    }
+  }
+  return 0;
+}
