@@ -79,7 +79,8 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   const auto first_new = binding.operators.size();
   find_operators(model, plugins, binding);
   std::vector<tenon_attribute> attributes;
-  binding.nodes.reserve(model.nodes.size());
+  // a whole graph at once; node by node the vector grows by itself, where an exact reserve would copy it each time
+  if (binding.nodes.empty()) binding.nodes.reserve(model.nodes.size());
   for (auto id = static_cast<NodeId>(binding.nodes.size()); id < model.nodes.size(); ++id) {
     auto& node = model.nodes[id];
     const auto& op = *binding.operators[node.op];
