@@ -1,0 +1,92 @@
+#include "cli/run_program.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "temporary_folder.hpp"
+
+namespace {
+
+std::vector<std::string> environment_of(const ProgramPlace& place) {
+  static const TemporaryFolder own_cache;
+  std::map<std::string, std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  variables.erase("TENON_PLUGIN_PATH");
+  variables["NO_COLOR"] = "1";
+  variables["XDG_CACHE_HOME"] = (place.cache.empty() ? own_cache.path() : place.cache).string();
+  for (const auto& [name, value] : place.environment) variables[name] = value;
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(name + '=' + value);
+  return lines;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Both at once: a program that fills one pipe while the test waits on the other would wait for good.
+void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
+  char buffer[65536];
+  while (ends[0].fd >= 0 || ends[1].fd >= 0) {
+    if (poll(ends.data(), ends.size(), -1) < 0 && errno != EINTR) throw std::runtime_error("the test cannot wait for the program");
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i].fd < 0 || ends[i].revents == 0) continue;
+      const auto count = read(ends[i].fd, buffer, sizeof buffer);
+      if (count > 0) {
+        texts[i]->append(buffer, static_cast<std::size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        close(ends[i].fd);
+        ends[i].fd = -1;
+      }
+    }
+  }
+}
+
+pid_t start(std::vector<std::string> arguments, const ProgramPlace& place, int out, int err) {
+  arguments.insert(arguments.begin(), TENON_TEST_PROGRAM);
+  auto environment = environment_of(place);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  if (!place.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, place.folder.c_str());
+  pid_t child = -1;
+  const int error =
+      posix_spawn(&child, TENON_TEST_PROGRAM, &actions, nullptr, pointers_to(arguments).data(), pointers_to(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error(std::string("the test cannot start " TENON_TEST_PROGRAM ": ") + std::strerror(error));
+  return child;
+}
+
+}  // namespace
+
+ProgramResult run_tenon(const std::vector<std::string>& arguments, const ProgramPlace& place) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("the test has no pipe");
+  const auto child = start(arguments, place, out[1], err[1]);
+  close(out[1]);
+  close(err[1]);
+  ProgramResult result;
+  read_both({{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}}, {&result.out, &result.err});
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return result;
+}

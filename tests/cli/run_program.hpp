@@ -1,0 +1,21 @@
+// Runs the program tenon as a user would: a process of its own, with what it prints and its exit code.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+struct ProgramResult {
+  int code = -1;  ///< the exit code; 128 + the signal where one ended it
+  std::string out, err;
+};
+
+struct ProgramPlace {
+  std::filesystem::path folder;                    ///< that it runs in; empty: the test's own
+  std::filesystem::path cache;                     ///< XDG_CACHE_HOME; empty: a folder of this test program, gone when it ends
+  std::map<std::string, std::string> environment;  ///< besides; PATH may be taken away with an empty one
+};
+
+/// The environment is the test's own without TENON_PLUGIN_PATH and with NO_COLOR. The bundled plugins are found beside the built library,
+/// as they are when Tenon is installed; others need --plugins. Throws where the program cannot be started.
+ProgramResult run_tenon(const std::vector<std::string>& arguments, const ProgramPlace& place = {});
