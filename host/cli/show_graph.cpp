@@ -40,7 +40,7 @@ void print_node(const GraphModel& model, const NodeRecord& node) {
     inputs.push_back(value == none ? "-" : value_label(model, value));
   }
   for (std::uint32_t i = 0; i < node.output_count; ++i) outputs.push_back(to_string(model.values[node.first_output + i].type));
-  fmt::print("node      {:<24} {} ({}) -> {}{}{}\n", model.strings[node.name], model.operators[node.op].name, fmt::join(inputs, ", "),
+  fmt::print("node      {:<24} {} ({}) -> {}{}{}\n", model.strings[node.name], work_label(model, node), fmt::join(inputs, ", "),
              fmt::join(outputs, ", "), node.attribute_count == 0 ? "" : "  ", parameters_of(model, node));
 }
 

@@ -73,6 +73,18 @@ void check_arity(const GraphModel& model, const NodeRecord& node, const Operator
     throw Failure(FailureKind::file, fmt::format("has {} outputs but the operator makes {}", node.output_count, wanted));
 }
 
+// Its kernel and object are its origin's.
+Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, const Binding& binding) {
+  const auto& forward = model.nodes[node.origin];
+  const auto& op = *binding.nodes[node.origin].op;
+  if (op.cpu != nullptr && op.cpu->backward == nullptr)
+    throw Failure(FailureKind::plugin, "the operator that is here has no backward kernel");
+  const auto wanted = 2 * forward.output_count + forward.input_count;
+  if (node.op != forward.op || node.input_count != wanted || node.output_count != forward.input_count || node.state_count != 0)
+    throw Failure(FailureKind::file, fmt::format("does not fit node '{}', whose backward it is", model.strings[forward.name]));
+  return {&op, {}};
+}
+
 }  // namespace
 
 void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
@@ -85,7 +97,9 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
     auto& node = model.nodes[id];
     const auto& op = *binding.operators[node.op];
     at_node(model, id, [&] {
-      if (model.operators[node.op].version != op.info->version) upgrade(model, node, model.operators[node.op].version, *op.info);
+      if (model.operators[node.op].version != op.info->version && node.pass != Pass::backward)
+        upgrade(model, node, model.operators[node.op].version, *op.info);
+      if (node.pass == Pass::backward) return binding.nodes.push_back(bind_backward(model, node, binding));
       check_parameters(model, node, *op.info);
       check_arity(model, node, *op.info);
       fill_attributes(model, node, attributes);
@@ -100,7 +114,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
 
 std::string node_label(const GraphModel& model, NodeId node) {
   const auto& record = model.nodes[node];
-  return fmt::format("[{}] node '{}'", model.operators[record.op].name, model.strings[record.name]);
+  return fmt::format("[{}] node '{}'", work_label(model, record), model.strings[record.name]);
 }
 
 void rethrow_at(const std::string& label, const Failure& failure) {

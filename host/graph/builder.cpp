@@ -12,17 +12,10 @@
 namespace tenon {
 
 // Everything in a model only ever grows at its end, so a length is all it takes to go back.
-struct GraphBuilder::Mark {
-  explicit Mark(const GraphModel& model)
-      : nodes(model.nodes.size()),
-        values(model.values.size()),
-        edges(model.edges.size()),
-        attributes(model.attributes.size()),
-        ints(model.ints.size()),
-        floats(model.floats.size()),
-        operators(model.operators.size()) {}
-  std::size_t nodes, values, edges, attributes, ints, floats, operators;
-};
+GraphBuilder::Mark GraphBuilder::mark() const {
+  return {model_.nodes.size(), model_.values.size(), model_.edges.size(),    model_.attributes.size(),
+          model_.ints.size(),  model_.floats.size(), model_.operators.size()};
+}
 
 void GraphBuilder::roll_back(const Mark& mark) {
   for (auto i = mark.nodes; i < model_.nodes.size(); ++i) model_.node_names.erase(model_.nodes[i].name);
@@ -87,9 +80,20 @@ StringId GraphBuilder::node_name(const NodeSpec& spec) {
     check_name(spec.name);
     return model_.strings.intern(spec.name);
   }
-  std::string name(spec.op);
-  for (int i = 1; is_named(model_, name); ++i) name = fmt::format("{}_{}", spec.op, i);
-  return model_.strings.intern(name);
+  return model_.strings.intern(free_name(spec.op));
+}
+
+// Numbers are mostly taken from 1 on without a gap, so the first free one is found by doubling and halving.
+std::string GraphBuilder::free_name(std::string_view wanted) const {
+  const auto numbered = [&](std::uint64_t i) { return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i); };
+  if (!is_named(model_, numbered(0))) return numbered(0);
+  std::uint64_t taken = 0, free = 1;
+  while (is_named(model_, numbered(free))) taken = std::exchange(free, 2 * free);
+  while (free - taken > 1) {
+    const auto middle = taken + (free - taken) / 2;
+    (is_named(model_, numbered(middle)) ? taken : free) = middle;
+  }
+  return numbered(free);
 }
 
 // One entry for each input of the operator, more for a variadic one; none where nothing is connected.
@@ -145,15 +149,7 @@ void GraphBuilder::connect(NodeRecord& node, const OperatorInfo& info, const std
     const auto value = own_value(node, state.name, Role::state, unknown_type());
     model_.edges.push_back(value);
   }
-  node.output_count = output_count(model_, node, info);
-  node.first_output = static_cast<std::uint32_t>(model_.values.size());
-  const auto id = static_cast<NodeId>(model_.nodes.size());
-  for (std::uint32_t i = 0; i < node.output_count; ++i) {
-    auto& value = model_.values.emplace_back();
-    value.producer = id;
-    value.index = i;
-    value.type = unknown_type();
-  }
+  add_outputs(node, output_count(model_, node, info));
 }
 
 NodeId GraphBuilder::node(const NodeSpec& spec) {
@@ -162,8 +158,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     plugins_.load(spec.op);  // says what is near and where was searched
     throw Failure(FailureKind::plugin, fmt::format("operator '{}' is missing", spec.op));
   }
-  const Mark mark(model_);
-  const auto id = static_cast<NodeId>(mark.nodes);
+  const auto before = mark();
   try {
     NodeRecord node;
     node.name = node_name(spec);
@@ -175,17 +170,83 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     } catch (const Failure& failure) {
       rethrow_at(fmt::format("[{}] node '{}'", found->info.name, model_.strings[node.name]), failure);
     }
-    model_.nodes.push_back(node);
-    model_.node_names.emplace(node.name, id);
-    bind(model_, plugins_, binding_);
-    Inference inference(model_, binding_, TypeTable(model_.values));
-    inference.run_from(id);
-    add_wanted(inference.wanted(), id);
+    return finish(node, before);
   } catch (...) {
-    roll_back(mark);
+    roll_back(before);
     throw;
   }
+}
+
+NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
+  const auto id = static_cast<NodeId>(before.nodes);
+  model_.nodes.push_back(node);
+  model_.node_names.emplace(node.name, id);
+  bind(model_, plugins_, binding_);
+  Inference inference(model_, binding_, TypeTable(model_.values));
+  inference.run_from(id);
+  add_wanted(inference.wanted(), id);
   return id;
+}
+
+NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges) {
+  const auto before = mark();
+  const auto& of = model_.nodes[forward];
+  NodeRecord node;
+  node.name = model_.strings.intern(free_name(fmt::format("{}_backward", model_.strings[of.name])));
+  node.op = of.op;
+  node.pass = Pass::backward;
+  node.origin = forward;
+  node.device = of.device;
+  node.first_attribute = static_cast<std::uint32_t>(before.attributes);
+  add_edges(node, edges);
+  add_outputs(node, of.input_count);
+  try {
+    return finish(node, before);
+  } catch (...) {
+    roll_back(before);
+    throw;
+  }
+}
+
+NodeId GraphBuilder::again(NodeId forward, const std::vector<ValueId>& inputs) {
+  const auto before = mark();
+  auto node = model_.nodes[forward];
+  node.name = model_.strings.intern(free_name(fmt::format("{}_again", model_.strings[node.name])));
+  node.pass = Pass::again;
+  node.origin = forward;
+  add_edges(node, inputs);
+  add_outputs(node, node.output_count);
+  return finish(node, before);
+}
+
+void GraphBuilder::add_edges(NodeRecord& node, const std::vector<ValueId>& inputs) {
+  node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
+  node.input_count = static_cast<std::uint32_t>(inputs.size());
+  model_.edges.insert(model_.edges.end(), inputs.begin(), inputs.end());
+}
+
+void GraphBuilder::add_outputs(NodeRecord& node, std::uint32_t count) {
+  node.output_count = count;
+  node.first_output = static_cast<std::uint32_t>(model_.values.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto& value = model_.values.emplace_back();
+    value.producer = static_cast<NodeId>(model_.nodes.size());
+    value.index = i;
+    value.type = unknown_type();
+  }
+}
+
+void GraphBuilder::update(ValueId variable, ValueId value) {
+  const auto name = value_label(model_, variable);
+  if (model_.values[variable].role != Role::variable)
+    throw Failure(FailureKind::usage, fmt::format("'{}' cannot be updated: it is no variable", name));
+  for (const auto& [other, taken] : model_.updates)
+    if (other == variable)
+      throw Failure(FailureKind::usage, fmt::format("'{}' is updated by '{}' already", name, value_label(model_, taken)));
+  if (merge(model_.values[variable].type, model_.values[value].type) == Merge::contradiction)
+    throw Failure(FailureKind::usage, fmt::format("'{}' is {} but would be updated with {}", name, to_string(model_.values[variable].type),
+                                                  to_string(model_.values[value].type)));
+  model_.updates.emplace_back(variable, value);
 }
 
 void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node) {

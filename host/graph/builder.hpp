@@ -32,13 +32,32 @@ class GraphBuilder {
   /// A variable, state or constant with elements.
   ValueId tensor(std::string_view name, Role role, const Tensor& tensor);
   NodeId node(const NodeSpec& spec);
+  /// The backward of a forward node (see Pass::backward); an edge for each of its output gradients, inputs and outputs.
+  NodeId backward(NodeId forward, const std::vector<ValueId>& edges);
+  /// A second computation of a forward node from these inputs.
+  NodeId again(NodeId forward, const std::vector<ValueId>& inputs);
   void output(std::string_view name, ValueId value);
+
+  /// In training, `variable` takes the value at the end of each run.
+  void update(ValueId variable, ValueId value);
 
   /// Infers over the whole graph and adds the variables that operators still want.
   void complete();
 
+  /// Where the graph goes back to when something fails that adds several nodes.
+  struct Mark {
+    std::size_t nodes, values, edges, attributes, ints, floats, operators;
+  };
+  Mark mark() const;
+  void roll_back(const Mark& mark);
+
+  /// `wanted`, or `wanted_1` ... where that is taken.
+  std::string free_name(std::string_view wanted) const;
+
+  const GraphModel& model() const { return model_; }
+  const Binding& binding() const { return binding_; }
+
  private:
-  struct Mark;
   ValueId add_value(std::string_view name, Role role, const tenon_type& type);
   void check_name(std::string_view name) const;
   ValueId own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type);
@@ -46,7 +65,9 @@ class GraphBuilder {
   std::vector<ValueId> place_inputs(const OperatorInfo& info, const NodeSpec& spec) const;
   void connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs);
   void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node);
-  void roll_back(const Mark& mark);
+  void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs);
+  void add_outputs(NodeRecord& node, std::uint32_t count);
+  NodeId finish(NodeRecord& node, const Mark& before);
 
   GraphModel& model_;
   Binding& binding_;

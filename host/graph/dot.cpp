@@ -31,7 +31,7 @@ std::string node_text(const GraphModel& model, const NodeRecord& node) {
   const auto& use = model.operators[node.op];
   const auto name = model.strings[node.name];
   std::string text(name);
-  if (name != use.name) text += "\n" + use.name;
+  if (name != use.name) text += "\n" + work_label(model, node);
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];
     if (use.info && is_default(model, *use.info, record)) continue;

@@ -6,6 +6,17 @@
 
 namespace tenon {
 
+namespace {
+
+template <class Visit>
+void each_around(const GraphModel& model, const NodeRecord& node, Visit&& visit) {
+  for (std::uint32_t i = 0; i < node.input_count; ++i)
+    if (const auto value = model.edges[node.first_edge + i]; value != none) visit(value);
+  for (std::uint32_t i = 0; i < node.output_count; ++i) visit(node.first_output + i);
+}
+
+}  // namespace
+
 void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types) {
   const auto* edges = model.edges.data() + node.first_edge;
   types.inputs.resize(node.input_count);
@@ -80,6 +91,7 @@ void Inference::find_readers() {
       const auto& node = model_.nodes[id];
       for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
         if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(id, value);
+      if (node.pass == Pass::backward) each_around(model_, model_.nodes[node.origin], [&](ValueId value) { visit(id, value); });
     }
   };
   each_read([&](NodeId, ValueId value) { ++first_reader_[value + 1]; });
@@ -89,8 +101,31 @@ void Inference::find_readers() {
   each_read([&](NodeId id, ValueId value) { readers_[next[value]++] = id; });
 }
 
+// A gradient has the type of what it is the gradient of.
+void Inference::infer_backward(NodeId id) {
+  const auto& node = model_.nodes[id];
+  const auto& forward = model_.nodes[node.origin];
+  const auto* edges = model_.edges.data() + node.first_edge;
+  const auto* inputs = model_.edges.data() + forward.first_edge;
+  for (std::uint32_t i = 0; i < forward.output_count; ++i) {
+    agree(id, edges[i], forward.first_output + i);
+    agree(id, edges[forward.output_count + forward.input_count + i], forward.first_output + i);
+  }
+  for (std::uint32_t i = 0; i < forward.input_count; ++i) {
+    agree(id, edges[forward.output_count + i], inputs[i]);
+    agree(id, node.first_output + i, inputs[i]);
+  }
+}
+
+void Inference::agree(NodeId node, ValueId left, ValueId right) {
+  if (left == none || right == none) return;
+  learn(node, left, types_[right]);
+  learn(node, right, types_[left]);
+}
+
 void Inference::infer(NodeId id) {
   const auto& node = model_.nodes[id];
+  if (node.pass == Pass::backward) return infer_backward(id);
   const auto* edges = model_.edges.data() + node.first_edge;
   auto& types = scratch_;
   gather_types(model_, node, types_, types);

@@ -40,6 +40,8 @@ class Inference {
 
  private:
   void infer(NodeId node);
+  void infer_backward(NodeId node);
+  void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
   void wake(NodeId node);
   void find_readers();

@@ -23,7 +23,8 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
   std::uint32_t index = none;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (error == std::errc() && end == text.data() + text.size()) return index;
-  const int named = model.operators[node.op].info->find_output(text);
+  const auto& info = *model.operators[node.op].info;
+  const int named = node.pass == Pass::backward ? info.find_input(text) : info.find_output(text);
   return named < 0 ? none : static_cast<std::uint32_t>(named);
 }
 
@@ -37,6 +38,22 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
 }
 
 }  // namespace
+
+const NodeRecord& forward_of(const GraphModel& model, const NodeRecord& node) {
+  return node.pass == Pass::backward ? model.nodes[node.origin] : node;
+}
+
+std::string work_label(const GraphModel& model, const NodeRecord& node) {
+  const auto& name = model.operators[node.op].name;
+  switch (node.pass) {
+    case Pass::backward:
+      return name + " backward";
+    case Pass::again:
+      return name + " again";
+    default:
+      return name;
+  }
+}
 
 std::string value_label(const GraphModel& model, ValueId value) {
   const auto& record = model.values[value];

@@ -41,10 +41,20 @@ struct ValueRecord {
   Init init;                    // of variables
 };
 
+/// What a node does with its operator.
+enum class Pass : std::uint8_t {
+  forward,
+  backward,  // of node `origin`: its inputs are origin's output gradients (none: zero), inputs and outputs (none: not read), its outputs
+             // the gradients of origin's inputs; the parameters and states are origin's
+  again      // computes node `origin` once more, with its random numbers, so that its outputs need not be kept
+};
+
 /// Ranges are [first, first + count) in the model's arrays.
 struct NodeRecord {
   StringId name = 0;
-  std::uint32_t op = none;       // into GraphModel::operators
+  std::uint32_t op = none;  // into GraphModel::operators
+  Pass pass = Pass::forward;
+  NodeId origin = none;          // an earlier forward node; of the other passes
   std::uint32_t first_edge = 0;  // into edges: the inputs in the operator's order (none: not connected), then the states
   std::uint32_t input_count = 0, state_count = 0;
   std::uint32_t first_output = 0;  // into values: a node's outputs stand together
@@ -96,12 +106,19 @@ struct GraphModel {
   std::vector<Tensor> tensors;
   std::vector<std::pair<StringId, ValueId>> outputs;  // by name, in the order given
   std::vector<ValueId> inputs;                        // in the order given
+  std::vector<std::pair<ValueId, ValueId>> updates;   // (variable, the value it takes at the end of a run in training)
   std::unordered_map<StringId, NodeId> node_names;    // also guards uniqueness
   std::unordered_map<StringId, ValueId> value_names;  // of inputs, variables, states and constants
   std::string producer;                               // who first wrote the file it came from; empty: this program will
   std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
   std::vector<Extension> extensions;
 };
+
+/// Where a node's inputs and outputs come from: itself, or of a backward node its origin.
+const NodeRecord& forward_of(const GraphModel& model, const NodeRecord& node);
+
+/// `quadratic`, `quadratic backward`: what a node computes.
+std::string work_label(const GraphModel& model, const NodeRecord& node);
 
 /// `fc1`, `fc1:1`, `image`.
 std::string value_label(const GraphModel& model, ValueId value);

@@ -19,7 +19,7 @@ std::string describe(const GraphModel& model, const Plan& plan) {
   std::string text;
   for (std::size_t step = 0; step < plan.steps().size(); ++step) {
     const auto& node = model.nodes[plan.node_of(step)];
-    fmt::format_to(std::back_inserter(text), "{:>5}  {:<24} {:<20} cpu", step, model.strings[node.name], model.operators[node.op].name);
+    fmt::format_to(std::back_inserter(text), "{:>5}  {:<24} {:<20} cpu", step, model.strings[node.name], work_label(model, node));
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       const auto value = node.first_output + i;
       fmt::format_to(std::back_inserter(text), "  {} {}", to_string(plan.types()[value]), place_of(plan, step, i, value));

@@ -22,6 +22,12 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const std::str
       if (!wanted.empty() && wanted != "cpu")
         throw Failure(FailureKind::failed, fmt::format("is placed on device '{}' but this host has only cpu", wanted));
       require_kernel(*binding.nodes[id].op);
+      if (node.pass == Pass::backward) {
+        if (binding.nodes[id].op->cpu->backward == nullptr)
+          throw Failure(FailureKind::plugin, "its kernel for cpu has no backward function");
+        nodes.emplace_back();
+        return;
+      }
       fill_attributes(model, node, attributes);
       nodes.emplace_back(*binding.nodes[id].op->cpu, attributes);
     });

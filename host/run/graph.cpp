@@ -2,6 +2,7 @@
 
 #include <tenon/graph.hpp>
 
+#include "graph/gradient.hpp"
 #include "graph/initialize.hpp"
 #include "run/graph_impl.hpp"
 
@@ -59,6 +60,41 @@ void Graph::output(std::string_view name, Value value) {
   impl_->builder().output(name, id_of(value));
 }
 
+std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options) {
+  if (loss.empty()) throw Failure(FailureKind::usage, "the gradient of an empty value was asked for");
+  bind();
+  GradientRequest request{.loss = id_of(loss), .seed = id_of(options.seed), .wrt = {}, .recompute = {}};
+  for (const auto value : wrt) {
+    if (value.empty()) throw Failure(FailureKind::usage, "the gradient with respect to an empty value was asked for");
+    request.wrt.push_back(id_of(value));
+  }
+  for (const auto value : options.recompute) {
+    const auto id = id_of(value);
+    const auto producer = id == none ? none : impl_->model.values[id].producer;
+    if (producer == none) throw Failure(FailureKind::usage, "a value to recompute is no output of a node");
+    request.recompute.push_back(producer);
+  }
+  auto builder = impl_->builder();
+  std::vector<Value> found;
+  for (const auto id : add_gradient(builder, request)) found.push_back(id == none ? Value() : Value(id));
+  return found;
+}
+
+Value Graph::stop_gradient(Value value, std::string_view name) {
+  return add("stop_gradient", {value}, {}, name);
+}
+
+void Graph::update(Value variable, Value value) {
+  if (variable.empty() || value.empty()) throw Failure(FailureKind::usage, "an empty value cannot be updated, nor be taken");
+  impl_->builder().update(id_of(variable), id_of(value));
+}
+
+Graph Graph::clone() const {
+  Graph copy(*impl_->host);
+  copy.impl_->model = impl_->model;
+  return copy;
+}
+
 Value Graph::find(std::string_view text) const {
   return Value(find_value(impl_->model, text));
 }
@@ -74,6 +110,13 @@ Shape Graph::shape(Value value) const {
   const auto id = id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no shape");
   return shape_of(impl_->model.values[id].type);
+}
+
+Tensor Graph::tensor(Value value) const {
+  const auto id = id_of(value);
+  if (id == none) throw Failure(FailureKind::usage, "an empty value has no elements");
+  const auto& record = impl_->model.values[id];
+  return record.tensor == none ? Tensor() : impl_->model.tensors[record.tensor];
 }
 
 void Graph::bind() {

@@ -3,6 +3,7 @@
 #include <tenon/host.hpp>
 #include <thread>
 
+#include "graph/gradient_operators.hpp"
 #include "run/host_impl.hpp"
 #include "run/plugin_folders.hpp"
 
@@ -25,7 +26,9 @@ PluginOptions plugin_options(const HostOptions& options) {
 }  // namespace
 
 Host::Impl::Impl(HostOptions given)
-    : options(std::move(given)), threads(thread_count(options.threads)), plugin_set(plugin_options(options), host_table()) {}
+    : options(std::move(given)), threads(thread_count(options.threads)), plugin_set(plugin_options(options), host_table()) {
+  add_gradient_operators(plugin_set);
+}
 
 // The default folders come last, and only once somebody asks: folders that the application gives win over them.
 PluginSet& Host::Impl::plugins() {

@@ -2,8 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <tenon/session.hpp>
 
+#include "device/add_elements.hpp"
 #include "graph/inference.hpp"
 #include "graph/initialize.hpp"
 #include "plan/describe.hpp"
@@ -24,17 +26,22 @@ std::string list_of(const std::vector<std::string>& names) {
 struct Session::Impl {
   Impl(Graph given, SessionOptions given_options) : graph(std::move(given)), options(std::move(given_options)) {
     graph.initialize(options.seed);
-    own_states();
+    own_changing();
     kernels.emplace(graph.model(), graph.impl_->binding, options.device);
     auto& threads = graph.host().impl().threads;
     context = {&host_table(), &threads, &error.error, threads.count(), options.training, options.seed};
   }
 
-  // Calls change states where they are, so a state cannot stay in a file's memory or in somebody else's tensor.
-  void own_states() {
+  // Runs change states and updated variables where they are, so these cannot stay in a file's memory or in somebody else's tensor.
+  void own_changing() {
     auto& model = graph.model();
-    for (auto& value : model.values)
-      if (value.role == Role::state && value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
+    const auto own = [&](ValueId id) {
+      if (auto& value = model.values[id]; value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
+    };
+    for (ValueId id = 0; id < model.values.size(); ++id)
+      if (model.values[id].role == Role::state) own(id);
+    if (options.training)
+      for (const auto& [variable, value] : model.updates) own(variable);
   }
 
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs) const {
@@ -54,6 +61,19 @@ struct Session::Impl {
         throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
                       fmt::format("its inputs are {}", list_of(names)));
     if (!missing.empty()) throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", list_of(missing)));
+    return types;
+  }
+
+  // The declared types with these shapes in their places.
+  std::map<ValueId, tenon_type> types_for(const std::map<std::string, Shape>& shapes) const {
+    const auto& model = graph.model();
+    std::map<ValueId, tenon_type> types;
+    for (const auto id : model.inputs) {
+      auto type = model.values[id].type;
+      if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end())
+        type = type_of(static_cast<DType>(type.dtype), given->second);
+      types.emplace(id, type);
+    }
     return types;
   }
 
@@ -85,24 +105,64 @@ struct Session::Impl {
     if (found) initialize(model, options.seed);
   }
 
-  // Outputs are made anew for each run: they belong to the caller.
-  NamedTensors bind_outputs(Plan& plan, const NamedTensors& inputs) {
+  // Outputs are made anew for each run, and belong to the caller, unless he says where they go.
+  NamedTensors bind_outputs(Plan& plan, const NamedTensors& inputs, const Destinations& destinations) {
     const auto& model = graph.model();
+    check_destinations(plan, destinations);
     NamedTensors outputs;
     std::map<ValueId, Tensor> made;
     for (const auto& [name, value] : model.outputs) {
       auto& tensor = made[value];
       const auto& record = model.values[value];
-      const auto& type = plan.types()[value];
+      const auto wanted = destinations.find(std::string(model.strings[name]));
       if (!tensor && record.role == Role::output) {
-        tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+        const bool direct = wanted != destinations.end() && (wanted->second.write == Write::to || plan.can_add(value));
+        tensor =
+            direct ? wanted->second.tensor : Tensor::empty(static_cast<DType>(plan.types()[value].dtype), shape_of(plan.types()[value]));
         plan.set_data(value, tensor.data());
+        if (plan.can_add(value)) plan.set_add(value, direct && wanted->second.write == Write::add);
       } else if (!tensor) {
         tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : model.tensors.at(record.tensor).clone();
       }
       outputs.emplace(model.strings[name], tensor);
     }
     return outputs;
+  }
+
+  void check_destinations(const Plan& plan, const Destinations& destinations) const {
+    const auto& model = graph.model();
+    for (const auto& [name, destination] : destinations) {
+      const auto found = std::find_if(model.outputs.begin(), model.outputs.end(),
+                                      [&, &wanted = name](const auto& output) { return model.strings[output.first] == wanted; });
+      const auto refuse = [&, &wanted = name](const std::string& what) {
+        throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
+      };
+      if (found == model.outputs.end()) refuse("is of no use: the graph has no such output");
+      if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
+      const auto& type = plan.types()[found->second];
+      const auto& tensor = destination.tensor;
+      if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
+      if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
+        refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
+    }
+  }
+
+  // What no kernel could write where it is wanted: a second name of one value, an input given out, a sum that kernels cannot make.
+  static void deliver(const Destinations& destinations, NamedTensors& outputs) {
+    for (const auto& [name, destination] : destinations) {
+      auto& made = outputs.at(name);
+      if (made.data() == destination.tensor.data()) continue;
+      destination.write == Write::add ? add_elements(made, destination.tensor) : copy_elements(made, destination.tensor);
+      made = destination.tensor;
+    }
+  }
+
+  void update_variables(const Plan& plan) {
+    auto& model = graph.model();
+    for (const auto& [variable, value] : plan.copies()) {
+      const auto& to = model.tensors[model.values[variable].tensor];
+      if (to.bytes() > 0) std::memcpy(to.data(), plan.tensor(value).dense.data, static_cast<std::size_t>(to.bytes()));
+    }
   }
 
   void execute(Plan& plan) {
@@ -117,7 +177,7 @@ struct Session::Impl {
       const auto begin = Trace::Clock::now();
       if (step.function(step.instance, step.call) != 0) fail(plan, i);
       const auto& node = model.nodes[plan.node_of(i)];
-      trace.add(std::string(model.strings[node.name]), model.operators[node.op].name, begin, Trace::Clock::now());
+      trace.add(std::string(model.strings[node.name]), work_label(model, node), begin, Trace::Clock::now());
     }
     trace.write(options.trace);
   }
@@ -127,7 +187,7 @@ struct Session::Impl {
     const auto id = plan.node_of(step);
     OperatorTypes types;
     auto known = plan.types();
-    gather_types(model, model.nodes[id], TypeTable(known), types);
+    gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
     const auto& info = *graph.impl_->binding.nodes[id].op->info;
     throw Failure(FailureKind::failed,
                   fmt::format("{}: {} {}", node_label(model, id), error.reason(), describe_inputs(info, types.inputs)));
@@ -148,7 +208,7 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-NamedTensors Session::run(const NamedTensors& inputs) {
+NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destinations) {
   const auto types = impl_->check_inputs(inputs);
   auto& plan = impl_->plan_for(types);
   const auto& model = impl_->graph.model();
@@ -157,29 +217,35 @@ NamedTensors Session::run(const NamedTensors& inputs) {
     kept.push_back(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous());
     plan.set_data(value, kept.back().data());
   }
-  auto outputs = impl_->bind_outputs(plan, inputs);
+  auto outputs = impl_->bind_outputs(plan, inputs, destinations);
   plan.set_step(impl_->step++);
   if (impl_->options.trace.empty())
     impl_->execute(plan);
   else
     impl_->execute_traced(plan);
+  impl_->update_variables(plan);
+  Impl::deliver(destinations, outputs);
   return outputs;
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
-  auto& model = impl_->graph.model();
-  std::map<ValueId, tenon_type> types;
-  for (const auto id : model.inputs) {
-    auto type = model.values[id].type;
-    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end())
-      type = type_of(static_cast<DType>(type.dtype), given->second);
-    types.emplace(id, type);
-  }
-  return describe(impl_->graph.model(), impl_->plan_for(types));
+  return describe(impl_->graph.model(), impl_->plan_for(impl_->types_for(shapes)));
+}
+
+std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
+  return impl_->plan_for(impl_->types_for(shapes)).placement().bytes;
 }
 
 std::uint64_t Session::step() const {
   return impl_->step;
+}
+
+void Session::set_step(std::uint64_t step) {
+  impl_->step = step;
+}
+
+const Graph& Session::graph() const {
+  return impl_->graph;
 }
 
 }  // namespace tenon

@@ -10,7 +10,7 @@ struct Concat : tenon::Operator {
     op.input("inputs", "one or more tensors of equal sizes except along the axis").variadic();
     op.output("output", "its size along the axis is the sum of the inputs'");
     op.param("axis", &Concat::axis, "where to join, negative ones counted from the end");
-    op.backward_reads("inputs");  // for their sizes, which say where each one's gradient lies
+    op.backward_reads();
   }
 
   void infer(tenon::Infer& io) const {

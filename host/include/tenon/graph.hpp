@@ -30,6 +30,11 @@ class Value {
   std::uint32_t base_ = 0xffffffff, offset_ = 0;
 };
 
+struct GradientOptions {
+  Value seed;  ///< the gradient of the loss itself, of its shape; empty: ones, so that a loss with many elements is summed
+  std::vector<Value> recompute;  ///< outputs of nodes that backward computes again instead of keeping them; nodes with states cannot be
+};
+
 /// Nodes (operator, parameters, name) and the typed values between them. Copies of the handle share the graph.
 /// Every mistake is reported where it is made: add() checks names, parameters, dtypes and shapes and throws Failure with the node, the
 /// operator and the shapes. Threads: one at a time per graph; the Host must outlive it.
@@ -54,10 +59,26 @@ class Graph {
   Value udf(const Op& op, const std::vector<Value>& inputs, std::string_view name = {});
   void output(std::string_view name, Value value);
 
+  /// Adds the nodes that compute the gradient of `loss` (its sum, where it has many elements) and gives the gradient of each of `wrt`, of
+  /// its shape and dtype; empty where it is zero. Kernels' backward(), gradient() graphs and derivatives made by the SDK mix freely.
+  /// Integer and boolean values stop the gradient. Throws Failure (failed) with the path to the loss where an operator on the way has no
+  /// gradient, Failure (usage) for values that are not floating; the graph is then as it was.
+  std::vector<Value> gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options = {});
+  /// The same value, through which no gradient passes.
+  Value stop_gradient(Value value, std::string_view name = {});
+  /// At the end of each run of a training session, `variable` takes `value`: in place, without a copy, where the value's operator declares
+  /// that. Once per variable. Throws Failure (usage).
+  void update(Value variable, Value value);
+
+  /// A graph of its own with the same nodes; tensors are shared until a session changes them.
+  Graph clone() const;
+
   /// `node`, `node:1`, `node:mask`, or an input's, variable's, state's or constant's name.
   Value find(std::string_view text) const;
   DType dtype(Value value) const;  ///< throws Failure while it is not known
   Shape shape(Value value) const;  ///< what is known of it
+  /// The elements of a variable, state or constant as they are now; empty where it has none yet. Shared, not copied.
+  Tensor tensor(Value value) const;
 
   /// Writes a .tenon file: whole or not at all. Variables without values get them first, drawn from `seed`.
   void save(const std::filesystem::path& path, std::uint64_t seed = 0);

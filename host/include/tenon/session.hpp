@@ -19,6 +19,13 @@ struct SessionOptions {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
+/// Where a run puts an output: contiguous memory of the output's dtype and shape.
+struct Destination {
+  Tensor tensor;
+  Write write = Write::to;  ///< add: to what is there, as gradients of several small batches are summed; none and in_place are refused
+};
+using Destinations = std::map<std::string, Destination>;
+
 /// Binds a graph once, plans it for each combination of input shapes (and keeps the plans), and runs it.
 /// Threads: one at a time per session. Two sessions of one graph may run at once.
 class Session {
@@ -30,12 +37,20 @@ class Session {
 
   /// Inputs by name, outputs by name. Throws Failure for missing, unknown or ill-fitting inputs before anything runs, and for what kernels
   /// report.
-  NamedTensors run(const NamedTensors& inputs);
+  NamedTensors run(const NamedTensors& inputs) { return run(inputs, {}); }
+  /// The same with outputs put where the caller says; the others are made anew.
+  NamedTensors run(const NamedTensors& inputs, const Destinations& destinations);
 
   /// What a plan for these input shapes needs, as text: steps, offsets, bytes, lower bound.
   std::string describe_plan(const std::map<std::string, Shape>& shapes);
 
-  std::uint64_t step() const;  ///< runs so far
+  /// Bytes of memory that a plan for these input shapes needs besides inputs, variables and outputs.
+  std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);
+
+  std::uint64_t step() const;         ///< runs so far; random numbers depend on it
+  void set_step(std::uint64_t step);  ///< as if so many runs had been made
+  /// The graph that runs. Its states, and in training the variables that it updates, are the session's own.
+  const Graph& graph() const;
 
  private:
   struct Impl;

@@ -164,7 +164,8 @@ struct tenon_call {
   uint32_t input_count, output_count, state_count;
   uint32_t flags; /* enum tenon_call_flag */
 
-  /* Null where an optional input is not connected, an output is not wanted, or backward did not declare that it reads it. */
+  /* Null where an optional input is not connected or an output is not wanted. In backward, inputs and outputs that the operator did not
+   * declare to read come without elements: storage is TENON_STORAGE_UNKNOWN and data null, shape and dtype are there. */
   const tenon_tensor* const* inputs;
   tenon_tensor* const* outputs; /* forward: to write; backward: what forward wrote */
   tenon_tensor* const* states;

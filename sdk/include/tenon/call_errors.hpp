@@ -46,6 +46,8 @@ inline int Call::forward_only(int i) const {
   if (!tensor) refuse_missing(slot, i);
   const auto dtype = static_cast<DType>(tensor->dtype);
   const auto storage = static_cast<Storage>(tensor->storage);
+  if (tensor->storage == TENON_STORAGE_UNKNOWN)
+    fail(ErrorKind::type, {place(slot, i), " is read by backward but backward_reads() does not name it"});
   if (storage != Storage::dense) fail(ErrorKind::type, {place(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")"});
   fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }

@@ -1,0 +1,10 @@
+// The operators that gradients are made with: part of the host, so that they are always there.
+#pragma once
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// sum_gradients, fill_like and stop_gradient.
+void add_gradient_operators(PluginSet& plugins);
+
+}  // namespace tenon

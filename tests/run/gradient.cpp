@@ -1,0 +1,275 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tenon/session.hpp>
+
+#include "application_operators.hpp"
+#include "failure_of.hpp"
+#include "graph/model.hpp"
+
+using tenon::DType;
+using tenon::Graph;
+using tenon::Session;
+using tenon::Tensor;
+using tenon::Value;
+
+namespace {
+
+/// Its derivative comes from dual numbers.
+struct Times : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left * right");
+    op.input("left", "any shape");
+    op.input("right", "broadcasts with left");
+    op.output("product", "the broadcast shape");
+  }
+  template <class T>
+  T operator()(T left, T right) const {
+    return left * right;
+  }
+};
+
+/// x * x * x, its gradient a graph of other operators, so that it can be differentiated again.
+struct Cube : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x * x * x");
+    op.types({tenon::f64});
+    op.input("x", "any shape");
+    op.output("cube", "same shape as x");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<double>(0);
+    const auto y = call.output<double>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] * x[i] * x[i];
+  }
+  void gradient(tenon::Gradient& g) const {
+    const auto square = g.add("quadratic", {g.input(0)}, {{"a", 3.0}});
+    g.set_input_grad(0, g.add("times", {square, g.output_grad(0)}));
+  }
+};
+
+/// No gradient of any kind.
+struct Staircase : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the largest integer that is not above x");
+    op.types({tenon::f64});
+    op.input("x", "any shape");
+    op.output("floor", "same shape as x");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<double>(0);
+    const auto y = call.output<double>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = std::floor(x[i]);
+  }
+};
+
+/// Its backward reads an input that it did not declare.
+struct Nosy : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x * x");
+    op.types({tenon::f64});
+    op.input("x", "any shape");
+    op.output("square", "same shape as x");
+    op.backward_reads();
+  }
+  void forward(const tenon::Call& call) const {
+    for (std::int64_t i = 0; i < call.input<double>(0).size(); ++i)
+      call.output<double>(0)[i] = call.input<double>(0)[i] * call.input<double>(0)[i];
+  }
+  void backward(const tenon::Call& call) const {
+    for (std::int64_t i = 0; i < call.input<double>("x").size(); ++i) call.input_grad<double>(0)[i] = 2 * call.input<double>("x")[i];
+  }
+};
+
+struct GradientHost : ApplicationHost {
+  GradientHost() {
+    add<Times>();
+    add<Cube>();
+    add<Staircase>();
+    add<Nosy>();
+  }
+};
+
+Tensor f64(std::initializer_list<double> values) {
+  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+}
+
+std::vector<double> values_of(const Tensor& tensor) {
+  const auto values = tensor.values<double>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_CASE("gradient: derived, by kernel and by graph mix in one chain") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {-1});
+  const auto y = graph.add("cube", {graph.add("quadratic", {x}, {{"a", 1}, {"b", 2}}, "inner")}, {}, "outer");  // (x^2 + 2x)^3
+  graph.output("dx", graph.gradient(y, {x})[0]);
+  const auto dx = values_of(Session(graph).run({{"x", f64({-3, 0.5, 1})}}).at("dx"));
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double at = std::vector<double>{-3, 0.5, 1}[i], inner = at * at + 2 * at;
+    CHECK(dx[i] == doctest::Approx(3 * inner * inner * (2 * at + 2)));
+  }
+}
+
+TEST_CASE("gradient: a second derivative through a gradient that is a graph") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto first = graph.gradient(graph.add("cube", {x}), {x})[0];
+  graph.output("second", graph.gradient(first, {x})[0]);
+  CHECK(values_of(Session(graph).run({{"x", f64({2, -5})}}).at("second")) == std::vector<double>{12, -30});
+  const auto failure = failure_of([&] { graph.gradient(graph.find("second" + std::string()), {x}); });
+  CHECK(failure.kind == 2);  // an output's name is no value
+}
+
+TEST_CASE("gradient: of values used many times, broadcast, twice by one node; none where nothing changes") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {3});
+  const auto scale = graph.input("scale", DType::f64, {1});
+  const auto other = graph.input("other", DType::f64, {3});
+  Value sum = graph.add("times", {x, x}, {}, "square");
+  for (int i = 0; i < 6; ++i) sum = graph.add("times", {sum, scale}, {}, "step" + std::to_string(i));  // x^2 s^6
+  const auto grads = graph.gradient(sum, {x, scale, other});
+  CHECK(grads[2].empty());
+  graph.output("dx", grads[0]);
+  graph.output("dscale", grads[1]);
+  const auto out = Session(graph).run({{"x", f64({1, 2, 3})}, {"scale", f64({2})}, {"other", f64({0, 0, 0})}});
+  CHECK(values_of(out.at("dx")) == std::vector<double>{128, 256, 384});
+  CHECK(values_of(out.at("dscale")) == std::vector<double>{14 * 6 * 32});
+}
+
+TEST_CASE("gradient: sums are written by add where kernels can, and need no steps of their own") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {3});
+  std::vector<Value> parts;
+  Value loss = graph.add("quadratic", {x}, {{"b", 1}}, "part0");
+  for (int i = 1; i < 5; ++i) {
+    const auto part = graph.add("quadratic", {x}, {{"b", i + 1}}, "part" + std::to_string(i));
+    loss = graph.add("times", {loss, part}, {}, "product" + std::to_string(i));  // 120 x^5
+  }
+  graph.output("dx", graph.gradient(loss, {x})[0]);
+  Session session(graph);
+  CHECK(values_of(session.run({{"x", f64({1, 2, -1})}}).at("dx")) == std::vector<double>{600, 9600, 600});
+  CHECK(session.describe_plan({}).find("sum_gradients") == std::string::npos);
+}
+
+TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; nothing is left of what is zero") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto y = graph.add("times", {x, graph.stop_gradient(graph.add("quadratic", {x}, {{"a", 1}}))});  // x * [x^2]
+  graph.output("dx", graph.gradient(y, {x})[0]);
+  CHECK(values_of(Session(graph).run({{"x", f64({2, 3})}}).at("dx")) == std::vector<double>{4, 9});
+  const auto nodes = graph.model().nodes.size();
+  CHECK(graph.gradient(graph.stop_gradient(x, "stopped"), {x})[0].empty());
+  CHECK(graph.model().nodes.size() <= nodes + 2);
+}
+
+TEST_CASE("gradient: an operator without one is named with the path to the loss, and the graph is as it was") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto floor = graph.add("staircase", {graph.add("quadratic", {x}, {{"a", 1}}, "before")}, {}, "step");
+  const auto loss = graph.add("quadratic", {floor}, {{"b", 2}}, "after");
+  const auto before = graph.to_json();
+  const auto failure = failure_of([&] { graph.gradient(loss, {x}); });
+  CHECK(failure.kind == 1);
+  CHECK(failure.message == "[staircase] node 'step': has no gradient, but 'before' reaches the loss through it: step -> after");
+  CHECK(graph.to_json() == before);
+  CHECK(failure_of([&] { graph.gradient(Value(), {x}); }).kind == 2);
+  const auto index = graph.input("index", DType::i64, {2});
+  CHECK(failure_of([&] { graph.gradient(loss, {index}); }).message ==
+        "'index' is int64 [2] and nothing has a gradient with respect to it; only floating dtypes have one");
+}
+
+TEST_CASE("gradient: what backward did not declare cannot be read") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  graph.output("dx", graph.gradient(graph.add("nosy", {x}, {}, "n"), {x})[0]);
+  const auto failure = failure_of([&] { Session(graph).run({{"x", f64({2, 3})}}); });
+  CHECK(failure.message ==
+        "[nosy backward] node 'n_backward': input 'x' is read by backward but backward_reads() does not name it (x float64 [2])");
+}
+
+TEST_CASE("gradient: values computed again give the same bits in less memory") {
+  GradientHost host;
+  const auto build = [&](bool again) {
+    Graph graph(host);
+    const auto x = graph.input("x", DType::f64, {1000});
+    Value y = x;
+    std::vector<Value> recompute;
+    for (int i = 0; i < 36; ++i) {
+      y = graph.add("quadratic", {y}, {{"a", 0.25}, {"b", 0.5}}, "q" + std::to_string(i));
+      if (i % 6 != 5) recompute.push_back(y);
+    }
+    tenon::GradientOptions options;
+    if (again) options.recompute = recompute;
+    graph.output("dx", graph.gradient(y, {x}, options)[0]);
+    return Session(graph);
+  };
+  std::vector<double> numbers(1000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i) / 1000;
+  const auto x = Tensor::from(numbers, {1000});
+  auto kept = build(false), again = build(true);
+  CHECK(same_bits(kept.run({{"x", x}}).at("dx"), again.run({{"x", x}}).at("dx")));
+  CHECK(kept.plan_bytes({}) > 2 * again.plan_bytes({}));
+}
+
+TEST_CASE("update: a variable takes its value after the run, in training only") {
+  GradientHost host;
+  for (const bool in_place : {true, false}) {
+    CAPTURE(in_place);
+    Graph graph(host);
+    const auto first = f64({1, 2});
+    const auto weight = graph.variable("weight", first);
+    const auto twice = graph.add("quadratic", {weight}, {{"b", 2}}, "twice");
+    graph.update(weight, twice);
+    graph.output(in_place ? "w" : "w2", in_place ? weight : twice);  // what is given out too is copied
+    Session rest(graph.clone());
+    rest.run({});
+    CHECK(values_of(rest.run({}).begin()->second) == (in_place ? std::vector<double>{1, 2} : std::vector<double>{2, 4}));
+    tenon::SessionOptions training;
+    training.training = true;
+    Session session(graph, training);
+    session.run({});
+    CHECK(values_of(session.run({}).begin()->second) == (in_place ? std::vector<double>{2, 4} : std::vector<double>{4, 8}));
+    CHECK(values_of(session.graph().tensor(weight)) == std::vector<double>{4, 8});
+    CHECK(values_of(first) == std::vector<double>{1, 2});
+    CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is updated by 'twice' already");
+    CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is no variable");
+  }
+}
+
+TEST_CASE("session: outputs are put and added where the caller says") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto y = graph.add("quadratic", {x}, {{"b", 2}}, "y");
+  graph.output("y", y);
+  graph.output("cube", graph.add("cube", {x}));                     // its kernel cannot add
+  graph.output("z", graph.add("quadratic", {y}, {{"b", 1}}, "z"));  // y is also read inside
+  Session session(graph);
+  const auto sum_y = f64({100, 200}), sum_cube = f64({10, 20}), z = f64({0, 0});
+  for (int run = 0; run < 2; ++run) {
+    const auto out = session.run(
+        {{"x", f64({1, 3})}}, {{"y", {sum_y, tenon::Write::add}}, {"cube", {sum_cube, tenon::Write::add}}, {"z", {z, tenon::Write::to}}});
+    CHECK(out.at("y").data() == sum_y.data());
+    CHECK(values_of(z) == std::vector<double>{2, 6});
+  }
+  CHECK(values_of(sum_y) == std::vector<double>{104, 212});
+  CHECK(values_of(sum_cube) == std::vector<double>{12, 74});
+  CHECK(values_of(session.run({{"x", f64({1, 3})}}).at("z")) == std::vector<double>{2, 6});
+  CHECK(values_of(sum_y) == std::vector<double>{104, 212});
+  const auto refused = [&](const char* name, const tenon::Destination& to) {
+    return failure_of([&] { session.run({{"x", f64({1, 3})}}, {{name, to}}); }).message;
+  };
+  CHECK(refused("no", {z}) == "the destination of output 'no' is of no use: the graph has no such output");
+  CHECK(refused("y", {f64({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
+  CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' can be written by `to` and `add` only");
+}
