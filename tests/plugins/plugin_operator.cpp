@@ -114,6 +114,7 @@ std::vector<tenon::TensorType> types_of(const std::vector<Array>& arrays) {
 struct PluginOperator::Step {
   std::vector<Array*> inputs, outputs, states, output_grads, input_grads;
   std::vector<std::uint8_t> writes, workspace;
+  std::vector<Array*> unread{};  // those whose types alone may be looked at
 };
 
 PluginOperator::PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes) : name_(name) {
@@ -192,7 +193,12 @@ void PluginOperator::run(Step& step, int dispatch, Mode mode) {
     auto& raw = tensors.emplace_back();
     auto& to = pointers.emplace_back();
     raw.reserve(arrays->size());
-    for (const auto* array : *arrays) to.push_back(array && *array ? &raw.emplace_back(*array).raw : nullptr);
+    for (const auto* array : *arrays) {
+      to.push_back(array && *array ? &raw.emplace_back(*array).raw : nullptr);
+      if (to.back() == nullptr || std::count(step.unread.begin(), step.unread.end(), array) == 0) continue;
+      to.back()->storage = TENON_STORAGE_UNKNOWN;
+      to.back()->dense.data = nullptr;
+    }
   }
   Reason reason;
   tenon_call call{};
@@ -291,12 +297,12 @@ std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs
   Step step{pointers_to(read_inputs),         pointers_to(read_outputs), {}, pointers_to(grads), pointers_to(input_grads), {},
             workspace(inputs, TENON_BACKWARD)};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!manifest_.reads_input[std::min(i, manifest_.reads_input.size() - 1)]) step.inputs[i] = nullptr;
+    if (!manifest_.reads_input[std::min(i, manifest_.reads_input.size() - 1)]) step.unread.push_back(step.inputs[i]);
     if (wanted[i]) input_grads[i] = add_to.empty() ? Array(inputs[i].type().dtype, inputs[i].type().shape) : add_to[i];
     step.writes.push_back(!wanted[i] ? TENON_WRITE_NONE : add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!manifest_.reads_output[std::min(i, manifest_.reads_output.size() - 1)]) step.outputs[i] = nullptr;
+    if (!manifest_.reads_output[std::min(i, manifest_.reads_output.size() - 1)]) step.unread.push_back(step.outputs[i]);
   const auto place = static_cast<std::size_t>(shared);
   if (shared >= 0 && wanted[place]) {
     step.input_grads[place] = step.output_grads[0];

@@ -194,7 +194,7 @@ TEST_CASE("gradient: what backward did not declare cannot be read") {
   graph.output("dx", graph.gradient(graph.add("nosy", {x}, {}, "n"), {x})[0]);
   const auto failure = failure_of([&] { Session(graph).run({{"x", f64({2, 3})}}); });
   CHECK(failure.message ==
-        "[nosy backward] node 'n_backward': input 'x' is read by backward but backward_reads() does not name it (x float64 [2])");
+        "[nosy backward] node 'n_backward': input 'x' is not kept for backward: name it in op.backward_reads (x float64 [2])");
 }
 
 TEST_CASE("gradient: values computed again give the same bits in less memory") {

@@ -43,18 +43,16 @@ inline int Call::forward_only(int i) const {
 
 [[gnu::cold]] inline void Call::refuse(Slot slot, int i, DType wanted) const {
   const tenon_tensor* tensor = this->slot(slot, i);
-  if (!tensor) refuse_missing(slot, i);
+  if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(slot, i);
   const auto dtype = static_cast<DType>(tensor->dtype);
   const auto storage = static_cast<Storage>(tensor->storage);
-  if (tensor->storage == TENON_STORAGE_UNKNOWN)
-    fail(ErrorKind::type, {place(slot, i), " is read by backward but backward_reads() does not name it"});
   if (storage != Storage::dense) fail(ErrorKind::type, {place(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")"});
   fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }
 
 inline const tenon_tensor& Call::sparse(int input, Storage storage, DType wanted) const {
   const tenon_tensor* tensor = slot(Slot::input, input);
-  if (!tensor) refuse_missing(Slot::input, input);
+  if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(Slot::input, input);
   const auto name = [&] { return place(Slot::input, input); };
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
