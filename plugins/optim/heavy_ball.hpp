@@ -1,0 +1,31 @@
+// What momentum and nesterov share: a velocity, which sums up the gradients of all steps, older ones less.
+#pragma once
+#include "optimizer.hpp"
+
+struct HeavyBall : Optimizer {
+  double momentum = 0.9, weight_decay = 0;
+
+  void infer(tenon::Infer& io) const { infer_step(io, {"momentum"}); }
+
+ protected:
+  static constexpr void describe_ball(auto& op) {
+    describe_step(op);
+    op.state("momentum", "velocity: in each step becomes momentum * itself + the gradient, decay included");
+    op.param("momentum", &HeavyBall::momentum, "share of the velocity that a step keeps").at_least(0).at_most(1);
+    op.param("weight_decay", &HeavyBall::weight_decay, "share of the weight that is added to its gradient").at_least(0);
+  }
+
+  template <bool nesterov>
+  void run(const tenon::Call& call) const {
+    visit(call, [&]<class T>() {
+      using W = Wide<T>;
+      const W rate = static_cast<W>(learning_rate(call)), decay = static_cast<W>(weight_decay), keep = static_cast<W>(momentum);
+      W* const velocity = moment<T>(call, "momentum");
+      for_each_weight<T>(call, [=](std::int64_t i, W weight, W grad) {
+        const W slope = grad + decay * weight, speed = keep * velocity[i] + slope;
+        velocity[i] = speed;
+        return weight - rate * (nesterov ? slope + keep * speed : speed);
+      });
+    });
+  }
+};

@@ -1,0 +1,13 @@
+#include "heavy_ball.hpp"
+
+struct Nesterov : HeavyBall {
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * velocity) (Nesterov, 1983; in this form "
+        "Sutskever, Martens, Dahl and Hinton, 2013)");
+    describe_ball(op);
+  }
+
+  void forward(const tenon::Call& call) const { run<true>(call); }
+};
+TENON_OPERATOR(nesterov, Nesterov)

@@ -1,0 +1,158 @@
+// The optimizers against their papers' formulas as sums over the whole history, in double.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "check.hpp"
+
+namespace {
+
+/// Of one element: weights before each step, gradients and learning rates of each step.
+struct History {
+  std::vector<double> weights, grads, rates;
+  double rate() const { return rates.back(); }
+  double weight() const { return weights.back(); }
+  /// The gradients with a share of the weights added.
+  std::vector<double> slopes(double decay) const {
+    auto slopes = grads;
+    for (std::size_t k = 0; k < grads.size(); ++k) slopes[k] += decay * weights[k];
+    return slopes;
+  }
+};
+
+/// Sum of share^(age) * term over the steps.
+template <class Term>
+double faded(const std::vector<double>& slopes, double share, Term term) {
+  double sum = 0;
+  for (std::size_t k = 0; k < slopes.size(); ++k) sum += std::pow(share, static_cast<double>(slopes.size() - 1 - k)) * term(slopes[k]);
+  return sum;
+}
+double itself(double x) {
+  return x;
+}
+double squared(double x) {
+  return x * x;
+}
+
+struct Row {
+  std::string op;
+  tenon::Attributes attributes;
+  std::function<double(const History&)> updated;
+};
+
+double adam_step(const std::vector<double>& slopes, double beta1, double beta2, double epsilon) {
+  const auto t = static_cast<double>(slopes.size());
+  const double mean = (1 - beta1) * faded(slopes, beta1, itself) / (1 - std::pow(beta1, t));
+  const double square = (1 - beta2) * faded(slopes, beta2, squared) / (1 - std::pow(beta2, t));
+  return mean / (std::sqrt(square) + epsilon);
+}
+
+const Row rows[] = {
+    {"sgd", {}, [](const History& h) { return h.weight() - h.rate() * h.grads.back(); }},
+    {"sgd", {{"weight_decay", 0.25}}, [](const History& h) { return h.weight() - h.rate() * h.slopes(0.25).back(); }},
+    {"momentum", {}, [](const History& h) { return h.weight() - h.rate() * faded(h.grads, 0.9, itself); }},
+    {"momentum",
+     {{"momentum", 0.5}, {"weight_decay", 0.125}},
+     [](const History& h) { return h.weight() - h.rate() * faded(h.slopes(0.125), 0.5, itself); }},
+    {"nesterov",
+     {{"momentum", 0.75}, {"weight_decay", 0.125}},
+     [](const History& h) {
+       const auto slopes = h.slopes(0.125);
+       return h.weight() - h.rate() * (slopes.back() + 0.75 * faded(slopes, 0.75, itself));
+     }},
+    {"adam", {}, [](const History& h) { return h.weight() - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
+    {"adam",
+     {{"beta1", 0.5}, {"beta2", 0.75}, {"epsilon", 0.125}, {"weight_decay", 0.25}},
+     [](const History& h) { return h.weight() - h.rate() * adam_step(h.slopes(0.25), 0.5, 0.75, 0.125); }},
+    {"adamw", {}, [](const History& h) { return h.weight() * (1 - h.rate() * 0.01) - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
+    {"adamw",
+     {{"weight_decay", 0.5}},
+     [](const History& h) { return h.weight() * (1 - h.rate() * 0.5) - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
+    {"rmsprop",
+     {{"alpha", 0.75}, {"epsilon", 0.0625}, {"weight_decay", 0.25}},
+     [](const History& h) {
+       const auto slopes = h.slopes(0.25);
+       return h.weight() - h.rate() * slopes.back() / (std::sqrt(0.25 * faded(slopes, 0.75, squared)) + 0.0625);
+     }},
+    {"adagrad",
+     {{"epsilon", 0.0625}, {"weight_decay", 0.25}},
+     [](const History& h) {
+       const auto slopes = h.slopes(0.25);
+       return h.weight() - h.rate() * slopes.back() / (std::sqrt(faded(slopes, 1, squared)) + 0.0625);
+     }},
+};
+
+/// Of one rounding to the dtype, and of a few in the float that 16 bits are computed in.
+double tolerance(tenon::DType dtype) {
+  return dtype == tenon::f64 ? 1e-13 : dtype == tenon::f32 ? 4e-6 : dtype == tenon::f16 ? 0x1p-10 : 0x1p-7;
+}
+
+Array scalar(double value) {
+  return {tenon::f32, Doubles{tenon::Shape::scalar(), {value}}};
+}
+
+constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
+
+void check_row(const Row& row, tenon::DType dtype, const tenon::Shape& shape) {
+  PluginOperator op("optim", row.op, row.attributes);
+  const auto start = random_doubles(shape, 1);
+  Array weight(dtype, start);
+  std::vector<History> history(start.values.size());
+  auto states = op.make_states({weight, weight, scalar(0)});
+  for (std::size_t i = 0; i < states.size(); ++i)  // the third one counts steps
+    CHECK(states[i].type().dtype == (i == 2 ? tenon::i64 : dtype == tenon::f64 ? dtype : tenon::f32));
+  for (unsigned step = 0; step < 6; ++step) {
+    const double rate = 0.25 / (step + 1.0);
+    const std::vector<Array> inputs{weight, Array(dtype, random_doubles(shape, 100 + step)), scalar(rate)};
+    auto spread_states = states, shared_states = states;
+    const auto updated = op.forward(inputs, states, {true, 1})[0];
+    CHECK(updated.same_bits(op.forward(inputs, spread_states, {false, 4})[0]));
+    CHECK(updated.same_bits(op.forward_in_place(inputs, 0, shared_states, {true, 4})[0]));
+    for (std::size_t i = 0; i < states.size(); ++i) CHECK((states[i].same_bits(spread_states[i]) && states[i].same_bits(shared_states[i])));
+    const auto before = weight.doubles(), grads = inputs[1].doubles(), after = updated.doubles();
+    double worst = 0;
+    for (std::int64_t i = 0; i < before.size(); ++i) {
+      auto& of = history[static_cast<std::size_t>(i)];
+      of.weights.push_back(before[i]);
+      of.grads.push_back(grads[i]);
+      of.rates.push_back(static_cast<double>(static_cast<float>(rate)));
+      worst = std::max(worst, std::abs(after[i] - row.updated(of)) / (1 + std::abs(after[i])));
+    }
+    CHECK(worst <= tolerance(dtype));
+    weight = updated;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("optimizers take the steps of their formulas, in place or not, on any number of threads") {
+  for (const auto& row : rows)
+    for (const auto dtype : all_floating)
+      for (const tenon::Shape& shape : {tenon::Shape::scalar(), {0}, {3, 5}, {67, 3}}) {
+        CAPTURE(row.op);
+        CAPTURE(dtype);
+        check_row(row, dtype, shape);
+      }
+  for (const auto& row : rows) check_row(row, tenon::f32, {16384 + 70});
+}
+
+TEST_CASE("a weight that is 16 bits wide is trained by moments of 32") {
+  PluginOperator op("optim", "momentum", {{"momentum", 1.0}});
+  const std::vector<Array> inputs{Array(tenon::bf16, Doubles{{1}, {1}}), Array(tenon::bf16, Doubles{{1}, {0x1p-12}}), scalar(1)};
+  auto states = op.make_states(inputs);
+  for (int step = 0; step < 257; ++step) op.forward(inputs, states, {true, 1});
+  CHECK(states[0].doubles()[0] == 257 * 0x1p-12);  // in bfloat16 the sum would stop at 256
+}
+
+TEST_CASE("shapes of optimizers follow from weight or gradient, and misfits are told") {
+  PluginOperator op("optim", "adam", {});
+  const tenon::TensorType nothing{{}, tenon::f32}, rate{tenon::Shape::scalar(), tenon::f32};
+  const auto types = op.infer({nothing, {{2, 3}, tenon::f32}, rate});
+  CHECK(tenon::to_string(types.inputs[0].shape) == "[2, 3]");
+  CHECK(tenon::to_string(types.states[1].shape) == "[2, 3]");
+  CHECK(types.states[2].dtype == tenon::i64);
+  CHECK(refusal("optim", "adam", {}, {{{2, 3}, tenon::f32}, {{3}, tenon::f32}, rate}) == "input 'grad' is [3] but needs [2, 3]");
+  CHECK(refusal("optim", "sgd", {}, {{{2}, tenon::f32}, {{2}, tenon::f32}, {{1}, tenon::f32}}) ==
+        "input 'learning_rate' is [1] but needs []");
+  CHECK(refusal("optim", "adam", {{"beta1", 1.0}}, {}).find("beta1") != std::string::npos);
+}
