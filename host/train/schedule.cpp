@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tenon/failure.hpp>
+#include <tenon/schedule.hpp>
+
+namespace tenon {
+
+double Schedule::at(std::uint64_t step) const {
+  if (step < warm_up) return rate * static_cast<double>(step + 1) / static_cast<double>(warm_up);
+  const auto after = step - warm_up;
+  if (kind == Kind::step) return rate * std::pow(factor, static_cast<double>(after / every));
+  if (kind == Kind::constant) return rate;
+  const auto length = total > warm_up ? total - warm_up : 1;
+  const double way = static_cast<double>(std::min(after, length)) / static_cast<double>(length);
+  return end + (rate - end) * (1 + std::cos(way * 3.141592653589793)) / 2;
+}
+
+void Schedule::check() const {
+  const auto require = [](bool holds, const char* what, double found, const char* needed) {
+    if (!holds) throw Failure(FailureKind::usage, fmt::format("the {} is {} but must be {}", what, found, needed));
+  };
+  const auto sound = [](double number) { return std::isfinite(number) && number >= 0; };
+  require(sound(rate), "learning rate", rate, "a finite number, 0 or more");
+  require(sound(end), "last learning rate", end, "a finite number, 0 or more");
+  require(sound(factor), "learning rate's factor", factor, "a finite number, 0 or more");
+  require(every > 0, "number of steps between decays", 0, "at least 1");
+}
+
+}  // namespace tenon
