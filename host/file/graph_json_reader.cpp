@@ -19,7 +19,7 @@ class GraphJsonReader {
       : model_(model), builder_(builder), catalog_(catalog), document_(document), folder_(folder), root_(document, document.root) {}
 
   void run() {
-    root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "notes"});
+    root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes"});
     const auto form = root_.need("tenon", "the graph").integer("'tenon'");
     if (form != 1) root_.need("tenon", "").refuse("the text has form {}, and this tenon reads form 1", form);
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
@@ -33,6 +33,10 @@ class GraphJsonReader {
     for (const auto& entry : section("outputs")) {
       const auto value = refer(entry.value, fmt::format("output '{}'", printable(entry.key)));
       at(entry.key_offset, [&] { builder_.output(entry.key, value); });
+    }
+    for (const auto& entry : section("updates")) {
+      const auto value = refer(entry.value, fmt::format("the update of '{}'", printable(entry.key)));
+      at(entry.key_offset, [&] { builder_.update(find_value(model_, entry.key), value); });
     }
     for (const auto& entry : section("notes"))
       model_.meta.emplace_back(model_.strings.intern(entry.key), model_.strings.intern(entry.value.text("a note")));
@@ -128,12 +132,31 @@ class GraphJsonReader {
   }
 
   void build(const JsonNode& node) {
+    if (node.pass != Pass::forward) return build_from_origin(node);
     const auto& info = catalog_.find(node.op)->info;
     const auto inputs = place_inputs(node, info);
     const auto attributes = read_json_attributes(node, info);
     at(node.field.value().offset, [&] {
       builder_.node(
           {.op = node.op, .name = node.name, .inputs = inputs, .named_inputs = {}, .attributes = attributes, .device = node.device});
+    });
+  }
+
+  // Inputs by position, those left out at the end not connected.
+  void build_from_origin(const JsonNode& node) {
+    const auto& name = node.origin->text("an origin");
+    const auto text = model_.strings.find(name);
+    const auto found = text == none ? model_.node_names.end() : model_.node_names.find(text);
+    if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].name != node.op)
+      node.origin->refuse("the origin of node '{}' must be a node of operator {}, and '{}' is none", printable(node.name),
+                          printable(node.op), printable(name));
+    std::vector<ValueId> inputs;
+    for (const auto& [input, field] : node.inputs) {
+      if (!input.empty()) node.field.refuse("the inputs of node '{}' go by their places, not by names", printable(node.name));
+      inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
+    }
+    at(node.field.value().offset, [&] {
+      node.pass == Pass::backward ? builder_.backward(found->second, inputs, node.name) : builder_.again(found->second, inputs, node.name);
     });
   }
 

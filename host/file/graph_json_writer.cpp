@@ -103,7 +103,10 @@ std::string attributes_of(const GraphModel& model, const NodeRecord& node) {
 std::string node_line(const GraphModel& model, const NodeRecord& node) {
   auto line = fmt::format("{{\"name\": {}, \"op\": {}, \"inputs\": {}", in_quotes(model.strings[node.name]),
                           in_quotes(model.operators[node.op].name), inputs_of(model, node));
-  if (node.attribute_count != 0) line += fmt::format(", \"attrs\": {{{}}}", attributes_of(model, node));
+  if (node.pass != Pass::forward)
+    line += fmt::format(", \"{}\": {}", node.pass == Pass::backward ? "backward" : "again",
+                        in_quotes(model.strings[model.nodes[node.origin].name]));
+  if (node.attribute_count != 0 && node.pass == Pass::forward) line += fmt::format(", \"attrs\": {{{}}}", attributes_of(model, node));
   if (node.device != 0) line += fmt::format(", \"device\": {}", in_quotes(model.strings[node.device]));
   return line + '}';
 }
@@ -142,6 +145,12 @@ std::string write_graph_json(const GraphModel& model) {
   page.begin("outputs", '{');
   for (const auto& [name, value] : model.outputs) page.line(in_quotes(model.strings[name]) + ": " + in_quotes(value_label(model, value)));
   page.end('}');
+  if (!model.updates.empty()) {
+    page.begin("updates", '{');
+    for (const auto& [variable, value] : model.updates)
+      page.line(in_quotes(value_label(model, variable)) + ": " + in_quotes(value_label(model, value)));
+    page.end('}');
+  }
   if (!model.meta.empty()) {
     page.begin("notes", '{');
     for (const auto& [key, text] : model.meta) page.line(in_quotes(model.strings[key]) + ": " + in_quotes(model.strings[text]));

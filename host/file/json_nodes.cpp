@@ -34,13 +34,22 @@ void read_inputs(JsonNode& node, const JsonField& inputs) {
 }
 
 JsonNode read_node(const JsonField& field) {
-  field.object("a node", {"name", "op", "inputs", "attrs", "device"});
-  JsonNode node{field, field.need("name", "a node").text("a node's name"), {}, {}, {}, {}};
+  field.object("a node", {"name", "op", "inputs", "attrs", "device", "backward", "again"});
+  JsonNode node{field, field.need("name", "a node").text("a node's name"), {}, {}, {}, {}, Pass::forward, {}};
   const auto what = fmt::format("node '{}'", node.name);
   node.op = field.need("op", what).text(fmt::format("the operator of {}", what));
   if (const auto device = field.find("device")) node.device = device->text(fmt::format("the device of {}", what));
   if (const auto inputs = field.find("inputs")) read_inputs(node, *inputs);
   node.attributes = field.find("attrs");
+  for (const auto& [key, pass] : {std::pair("backward", Pass::backward), std::pair("again", Pass::again)}) {
+    const auto origin = field.find(key);
+    if (!origin) continue;
+    if (node.origin) field.refuse("{} cannot be both 'backward' and 'again'", what);
+    if (node.attributes) field.refuse("{} has the parameters of its origin, so it takes no 'attrs'", what);
+    origin->text(fmt::format("the origin of {}", what));
+    node.origin = origin;
+    node.pass = pass;
+  }
   return node;
 }
 
@@ -71,7 +80,7 @@ class Sorter {
     open(start);
     while (!path_.empty()) {
       auto& step = path_.back();
-      if (step.next_input == nodes_[step.node].inputs.size()) {
+      if (step.next_input == nodes_[step.node].inputs.size() + (nodes_[step.node].origin ? 1 : 0)) {
         marks_[step.node] = Mark::done;
         order_.push_back(step.node);
         path_.pop_back();
@@ -89,7 +98,8 @@ class Sorter {
 
   // nodes_.size() where the input is no node.
   std::size_t node_read(std::size_t node, std::size_t input) const {
-    const auto& field = nodes_[node].inputs[input].second;
+    const auto& inputs = nodes_[node].inputs;
+    const auto& field = input == inputs.size() ? nodes_[node].origin : inputs[input].second;
     if (!field) return nodes_.size();
     const auto found = numbers_.find(std::string_view(*field->get<std::string>()).substr(0, field->get<std::string>()->find(':')));
     return found == numbers_.end() ? nodes_.size() : found->second;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "file/json_document.hpp"
+#include "graph/model.hpp"
 
 namespace tenon {
 
@@ -17,6 +18,8 @@ struct JsonNode {
   /// By position (empty name) or by name; without a field: said to be not connected.
   std::vector<std::pair<std::string_view, std::optional<JsonField>>> inputs;
   std::optional<JsonField> attributes;
+  Pass pass = Pass::forward;
+  std::optional<JsonField> origin;  ///< the forward node's name, of the other passes
 };
 
 std::vector<JsonNode> read_json_nodes(const JsonField& list);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace tenon::layout {
 
@@ -13,6 +14,7 @@ inline constexpr std::uint64_t segment_alignment = 65536;    // the largest page
 inline constexpr std::uint64_t tensor_alignment = 64;        // a cache line, and the widest vector
 inline constexpr std::uint64_t metadata_limit = 0x7fff0000;  // FlatBuffers' offsets have 31 bits
 inline constexpr std::uint32_t version = 1;
+inline constexpr std::string_view gradient_feature = "gradient";  // backward nodes and updates of variables
 
 constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {
   return (offset + alignment - 1) / alignment * alignment;

@@ -35,7 +35,8 @@ void add_edges(const MetadataBuilder& to, const NodeRecord& node, std::vector<st
 }
 
 flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
-  std::vector<std::uint32_t> names, operators, inputs, states, outputs, attributes, devices, edges, types;
+  std::vector<std::uint32_t> names, operators, inputs, states, outputs, attributes, devices, edges, types, origins;
+  std::vector<format::Pass> passes;
   for (const auto& node : to.model.nodes) {
     names.push_back(to.texts(node.name));
     operators.push_back(to.order.operators.at(node.op));
@@ -44,6 +45,8 @@ flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
     outputs.push_back(node.output_count);
     attributes.push_back(node.attribute_count);
     devices.push_back(to.texts(node.device));
+    passes.push_back(static_cast<format::Pass>(node.pass));
+    origins.push_back(node.origin == none ? 0 : 1 + node.origin);
     add_edges(to, node, edges);
     for (std::uint32_t i = 0; i < node.output_count; ++i) types.push_back(to.types(to.model.values[node.first_output + i].type));
   }
@@ -56,8 +59,10 @@ flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
   const auto devices_at = to.column(devices);
   const auto edges_at = to.required(edges);
   const auto types_at = to.required(types);
+  const auto passes_at = to.column(passes);
+  const auto origins_at = to.column(origins);
   return format::CreateNodes(to.buffer, names_at, operators_at, inputs_at, states_at, outputs_at, attributes_at, devices_at, edges_at,
-                             types_at);
+                             types_at, passes_at, origins_at);
 }
 
 struct AttributeColumns {
@@ -111,7 +116,14 @@ flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to) {
   }
   const auto names_at = to.required(names);
   const auto outputs_at = to.required(values);
-  return format::CreateGraph(to.buffer, name, values_at, nodes_at, attributes_at, names_at, outputs_at);
+  std::vector<std::uint32_t> updated, taken;
+  for (const auto& [variable, value] : to.model.updates) {
+    updated.push_back(to.order.values.at(variable));
+    taken.push_back(to.order.values.at(value));
+  }
+  const auto updated_at = updated.empty() ? ColumnOffset<std::uint32_t>() : to.required(updated);
+  const auto taken_at = taken.empty() ? ColumnOffset<std::uint32_t>() : to.required(taken);
+  return format::CreateGraph(to.buffer, name, values_at, nodes_at, attributes_at, names_at, outputs_at, none, 0, updated_at, taken_at);
 }
 
 }  // namespace tenon

@@ -108,6 +108,15 @@ TablesOffset<flatbuffers::String> write_strings(MetadataBuilder& to, const std::
   return to.buffer.CreateVector(strings);
 }
 
+// What a reader must know about to read the file rightly.
+ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to) {
+  std::vector<std::uint32_t> features;
+  const auto& nodes = to.model.nodes;
+  const bool gradient = std::any_of(nodes.begin(), nodes.end(), [](const NodeRecord& node) { return node.pass != Pass::forward; });
+  if (gradient || !to.model.updates.empty()) features.push_back(to.texts(layout::gradient_feature));
+  return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
+}
+
 }  // namespace
 
 std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& order, const DataLayout& data,
@@ -119,6 +128,7 @@ std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& 
   // What names texts and types comes first, so that the tables of both are complete when they are written.
   const std::string producer_text = model.producer.empty() ? "tenon " TENON_VERSION : model.producer;
   const auto producer = to.texts(std::string_view(producer_text));
+  const auto features = write_features(to);
   const auto graph = write_graph(to);
   const auto graphs = to.tables(std::vector{graph});
   const auto segments = write_segments(to, data);
@@ -130,7 +140,7 @@ std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& 
   const auto extensions = write_extensions(to);
   const auto types = write_types(to);
   const auto strings = write_strings(to, path);
-  to.buffer.Finish(format::CreateModel(to.buffer, format_version, 0, producer, strings, segments, buffers, types, tensors, plugins,
+  to.buffer.Finish(format::CreateModel(to.buffer, format_version, features, producer, strings, segments, buffers, types, tensors, plugins,
                                        operators, graphs, 0, meta, extensions));
   const auto* bytes = reinterpret_cast<const std::byte*>(to.buffer.GetBufferPointer());
   return {bytes, bytes + to.buffer.GetSize()};

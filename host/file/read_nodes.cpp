@@ -14,8 +14,12 @@ struct NodeColumns {
         states(from, nodes.state_counts(), count, "nodes.state_counts"),
         outputs(from, nodes.output_counts(), count, "nodes.output_counts"),
         attributes(from, nodes.attribute_counts(), count, "nodes.attribute_counts"),
-        devices(from, nodes.devices(), count, "nodes.devices") {}
+        devices(from, nodes.devices(), count, "nodes.devices"),
+        passes(from, nodes.passes(), count, "nodes.passes"),
+        origins(from, nodes.origins(), count, "nodes.origins") {}
   Column<std::uint32_t> names, operators, inputs, states, outputs, attributes, devices;
+  Column<format::Pass> passes;
+  Column<std::uint32_t> origins;
 };
 
 class NodeReader {
@@ -63,13 +67,36 @@ class NodeReader {
     node.input_count = columns_.inputs[i];
     node.state_count = columns_.states[i];
     node.output_count = columns_.outputs[i];
+    read_pass(node, i);
     read_edges(node);
     node.first_attribute = static_cast<std::uint32_t>(model_.attributes.size());
     node.attribute_count = columns_.attributes[i];
     attributes_.read(node);
-    require_arity(node);
+    node.pass == Pass::backward ? require_backward_arity(node) : require_arity(node);
     read_outputs(node, i);
     model_.nodes.push_back(node);
+  }
+
+  void read_pass(NodeRecord& node, std::uint32_t i) {
+    const auto pass = static_cast<std::uint8_t>(columns_.passes[i]);
+    const auto name = reading_.text(node.name);
+    if (pass > static_cast<std::uint8_t>(Pass::again)) reading_.refuse("node '{}' is of the unknown pass {}", name, pass);
+    node.pass = static_cast<Pass>(pass);
+    if (node.pass == Pass::forward) {
+      if (columns_.origins[i] != 0) reading_.refuse("node '{}' has an origin, but it is a forward node", name);
+      return;
+    }
+    node.origin = columns_.origins[i] - 1;
+    if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
+      reading_.refuse("the origin of node '{}' is no forward node of its operator before it", name);
+    if (node.pass == Pass::again && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
+  }
+
+  void require_backward_arity(const NodeRecord& node) const {
+    const auto& forward = model_.nodes[node.origin];
+    const auto inputs = std::uint64_t{forward.output_count} * 2 + forward.input_count;
+    if (node.input_count != inputs || node.output_count != forward.input_count || node.state_count != 0 || node.attribute_count != 0)
+      reading_.refuse("node '{}' does not fit node '{}', whose backward it is", reading_.text(node.name), reading_.text(forward.name));
   }
 
   // A node reads only what stands before it, so a file cannot hold a cycle.
@@ -143,6 +170,25 @@ void read_nodes(Reading& reading, const format::Graph& graph) {
   NodeReader(reading, graph, *graph.nodes()).run();
 }
 
+namespace {
+
+void read_updates(Reading& reading, const format::Graph& graph) {
+  auto& model = reading.model;
+  const auto count = count_of(graph.updated());
+  require_aligned(reading, graph.updated(), "updated");
+  const Column<std::uint32_t> values(reading, graph.update_values(), count, "update_values");
+  std::vector<bool> seen(model.values.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto variable = reading.index(graph.updated()->Get(i), model.values.size(), "updated variable {}", i);
+    if (model.values[variable].role != Role::variable || seen[variable])
+      reading.refuse("'{}' is updated, but it is no variable or is updated already", value_label(model, variable));
+    seen[variable] = true;
+    model.updates.emplace_back(variable, reading.index(values[i], model.values.size(), "the value that updates variable {}", i));
+  }
+}
+
+}  // namespace
+
 void read_outputs(Reading& reading, const format::Graph& graph) {
   auto& model = reading.model;
   const auto count = count_of(graph.output_names());
@@ -155,6 +201,7 @@ void read_outputs(Reading& reading, const format::Graph& graph) {
     seen[name] = true;
     model.outputs.emplace_back(name, reading.index(values[i], model.values.size(), "the value of output '{}'", reading.text(name)));
   }
+  read_updates(reading, graph);
   model.name = reading.text(reading.index(graph.name(), model.strings.size(), "the graph's name"));
 }
 

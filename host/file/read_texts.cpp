@@ -30,6 +30,7 @@ void read_features(const Reading& reading) {
     reading.refuse("it has format {}, written by {}; this tenon reads format {}", file.format(), by, format_version);
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
+    if (feature == layout::gradient_feature) continue;
     reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
   }
   if (file.training() != nullptr) reading.refuse("it holds the state of a training, which this tenon cannot keep yet");

@@ -188,19 +188,15 @@ NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
   return id;
 }
 
-NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges) {
+NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name) {
   const auto before = mark();
-  const auto& of = model_.nodes[forward];
-  NodeRecord node;
-  node.name = model_.strings.intern(free_name(fmt::format("{}_backward", model_.strings[of.name])));
-  node.op = of.op;
-  node.pass = Pass::backward;
-  node.origin = forward;
-  node.device = of.device;
-  node.first_attribute = static_cast<std::uint32_t>(before.attributes);
-  add_edges(node, edges);
-  add_outputs(node, of.input_count);
+  auto node = made_from(forward, Pass::backward, name);
+  const auto inputs = node.input_count, outputs = node.output_count;
+  node.state_count = 0;
+  node.attribute_count = 0;
   try {
+    add_edges(node, edges, std::size_t{inputs} + 2 * outputs);
+    add_outputs(node, inputs);
     return finish(node, before);
   } catch (...) {
     roll_back(before);
@@ -208,21 +204,47 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges)
   }
 }
 
-NodeId GraphBuilder::again(NodeId forward, const std::vector<ValueId>& inputs) {
+NodeId GraphBuilder::again(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name) {
+  require_repeatable(forward);
   const auto before = mark();
-  auto node = model_.nodes[forward];
-  node.name = model_.strings.intern(free_name(fmt::format("{}_again", model_.strings[node.name])));
-  node.pass = Pass::again;
-  node.origin = forward;
-  add_edges(node, inputs);
-  add_outputs(node, node.output_count);
-  return finish(node, before);
+  auto node = made_from(forward, Pass::again, name);
+  try {
+    add_edges(node, inputs, node.input_count);
+    add_outputs(node, node.output_count);
+    return finish(node, before);
+  } catch (...) {
+    roll_back(before);
+    throw;
+  }
 }
 
-void GraphBuilder::add_edges(NodeRecord& node, const std::vector<ValueId>& inputs) {
+void GraphBuilder::require_repeatable(NodeId id) const {
+  if (model_.nodes[id].state_count > 0)
+    throw Failure(FailureKind::usage,
+                  fmt::format("{}: cannot be computed again: it would change its states twice", node_label(model_, id)));
+}
+
+NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view name) {
+  auto node = model_.nodes[forward];
+  if (node.pass != Pass::forward)
+    throw Failure(FailureKind::usage, fmt::format("{}: is itself made from another node", node_label(model_, forward)));
+  const auto of = model_.strings[node.name];
+  if (!name.empty()) check_name(name);
+  const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "again");
+  node.name = model_.strings.intern(name.empty() ? free_name(wanted) : std::string(name));
+  node.pass = pass;
+  node.origin = forward;
+  return node;
+}
+
+void GraphBuilder::add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count) {
+  if (inputs.size() > count)
+    throw Failure(FailureKind::usage,
+                  fmt::format("node '{}': {} inputs are given but it takes {}", model_.strings[node.name], inputs.size(), count));
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
-  node.input_count = static_cast<std::uint32_t>(inputs.size());
+  node.input_count = static_cast<std::uint32_t>(count);
   model_.edges.insert(model_.edges.end(), inputs.begin(), inputs.end());
+  model_.edges.resize(node.first_edge + count, none);
 }
 
 void GraphBuilder::add_outputs(NodeRecord& node, std::uint32_t count) {

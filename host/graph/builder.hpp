@@ -32,10 +32,13 @@ class GraphBuilder {
   /// A variable, state or constant with elements.
   ValueId tensor(std::string_view name, Role role, const Tensor& tensor);
   NodeId node(const NodeSpec& spec);
-  /// The backward of a forward node (see Pass::backward); an edge for each of its output gradients, inputs and outputs.
-  NodeId backward(NodeId forward, const std::vector<ValueId>& edges);
-  /// A second computation of a forward node from these inputs.
-  NodeId again(NodeId forward, const std::vector<ValueId>& inputs);
+  /// The backward of a forward node (see Pass::backward); an edge for each of its output gradients, inputs and outputs, those that are
+  /// left out at the end none. An empty name is made up. Throws Failure (usage).
+  NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
+  /// A second computation of a forward node without states from these inputs.
+  NodeId again(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
+  /// Throws Failure (usage) for a node of which there can be no second computation.
+  void require_repeatable(NodeId node) const;
   void output(std::string_view name, ValueId value);
 
   /// In training, `variable` takes the value at the end of each run.
@@ -65,7 +68,8 @@ class GraphBuilder {
   std::vector<ValueId> place_inputs(const OperatorInfo& info, const NodeSpec& spec) const;
   void connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs);
   void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node);
-  void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs);
+  NodeRecord made_from(NodeId forward, Pass pass, std::string_view name);
+  void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count);
   void add_outputs(NodeRecord& node, std::uint32_t count);
   NodeId finish(NodeRecord& node, const Mark& before);
 

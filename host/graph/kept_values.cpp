@@ -7,11 +7,7 @@ namespace tenon {
 KeptValues::KeptValues(GraphBuilder& builder, const std::vector<NodeId>& recompute)
     : builder_(builder), recompute_(builder.model().nodes.size()) {
   for (const auto id : recompute) {
-    const auto& node = builder.model().nodes[id];
-    if (node.pass != Pass::forward || node.state_count > 0)
-      throw Failure(FailureKind::usage,
-                    fmt::format("{}: cannot be computed again: {}", node_label(builder.model(), id),
-                                node.state_count > 0 ? "it would change its states twice" : "it is part of a gradient"));
+    builder.require_repeatable(id);
     recompute_[id] = true;
   }
 }

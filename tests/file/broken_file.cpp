@@ -23,8 +23,8 @@ struct Case {
   std::function<void(format::ModelT&)> change;
 };
 
-void check_all(const std::vector<Case>& cases) {
-  const auto sound = FileParts::of(sample_graph());
+void check_all(const std::vector<Case>& cases, const GraphModel& graph = sample_graph()) {
+  const auto sound = FileParts::of(graph);
   for (const auto& wrong : cases) {
     auto parts = sound;
     parts.change(wrong.change);
@@ -260,6 +260,36 @@ TEST_CASE("nodes") {
        [](auto& m) { --m.graphs[0]->nodes->output_counts[1], ++m.graphs[0]->nodes->output_counts[2]; }},
       {"node 'split': parameter 'parts' is -1 but must be from 0 to 4096", [](auto& m) { m.graphs[0]->attributes->integers[0] = -1; }},
   });
+}
+
+TEST_CASE("backward nodes, nodes computed again, and updates") {
+  const auto nodes = [](auto& m) -> auto& {
+    return *m.graphs[0]->nodes;
+  };
+  const char* const origin = "the origin of node 'norm_backward' is no forward node of its operator before it";
+  const char* const arity = "node 'norm_backward' does not fit node 'norm', whose backward it is";
+  check_all(
+      {
+          {"node 'norm_backward' is of the unknown pass 3", [&](auto& m) { nodes(m).passes[4] = format::Pass(3); }},
+          {"node 'norm_backward' has an origin, but it is a forward node", [&](auto& m) { nodes(m).passes[4] = format::Pass::forward; }},
+          {origin, [&](auto& m) { nodes(m).origins[4] = 0; }},
+          {origin, [&](auto& m) { nodes(m).origins[4] = 5; }},
+          {origin, [&](auto& m) { nodes(m).origins[4] = 2; }},
+          {"the origin of node 'split_again' is no forward node of its operator before it", [&](auto& m) { nodes(m).origins[3] = 5; }},
+          {arity, [&](auto& m) { nodes(m).edges.push_back(none), ++nodes(m).input_counts[4]; }},
+          {arity, [&](auto& m) { nodes(m).output_types.pop_back(), --nodes(m).output_counts[4]; }},
+          {"column update_values has 2 entries, but there are 1 of what it tells",
+           [](auto& m) { m.graphs[0]->update_values.push_back(0); }},
+          {"'image' is updated, but it is no variable or is updated already", [](auto& m) { m.graphs[0]->updated[0] = 0; }},
+          {"'norm_gamma' is updated, but it is no variable or is updated already",
+           [](auto& m) {
+             m.graphs[0]->updated.push_back(m.graphs[0]->updated[0]);
+             m.graphs[0]->update_values.push_back(0);
+           }},
+          {"updated variable 0 is number 99, but there are 19", [](auto& m) { m.graphs[0]->updated[0] = 99; }},
+          {"the value that updates variable 0 is number 99, but there are 19", [](auto& m) { m.graphs[0]->update_values[0] = 99; }},
+      },
+      gradient_graph());
 }
 
 TEST_CASE("attributes") {

@@ -33,7 +33,7 @@ void open(const std::string& bytes, Tally& tally) {
 }  // namespace
 
 TEST_CASE("a file cut short at any length is refused") {
-  const auto parts = FileParts::of(sample_graph());
+  const auto parts = FileParts::of(gradient_graph());
   const auto bytes = parts.bytes();
   Tally tally;
   const auto step = [&](std::size_t length) { return length < 8192 || length + 512 > bytes.size() ? 1U : 997U; };  // zeros lie between
@@ -42,7 +42,7 @@ TEST_CASE("a file cut short at any length is refused") {
 }
 
 TEST_CASE("metadata cut short, with a header that fits, are refused") {
-  const auto sound = FileParts::of(sample_graph());
+  const auto sound = FileParts::of(gradient_graph());
   Tally tally;
   for (std::size_t length = 0; length < sound.metadata.size(); ++length) {
     auto parts = sound;
@@ -53,7 +53,7 @@ TEST_CASE("metadata cut short, with a header that fits, are refused") {
 }
 
 TEST_CASE("every byte of the metadata set to other values") {
-  const auto sound = FileParts::of(sample_graph());
+  const auto sound = FileParts::of(gradient_graph());
   Tally tally;
   for (std::size_t i = 0; i < sound.metadata.size(); ++i)
     for (const int flip : {0x01, 0x80, 0xff}) {
@@ -66,7 +66,7 @@ TEST_CASE("every byte of the metadata set to other values") {
 }
 
 TEST_CASE("numbers of the metadata replaced by hostile ones") {
-  const auto sound = FileParts::of(sample_graph());
+  const auto sound = FileParts::of(gradient_graph());
   std::mt19937 random(1);
   constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
                                        0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};

@@ -53,12 +53,14 @@ inline std::string outline_of(const tenon::GraphModel& model) {
               bits_of(value_of(model, attribute)) + ' ';
     }
     for (std::uint32_t i = 0; i < node.output_count; ++i) text += " -> " + to_string(model.values[node.first_output + i].type);
-    text += ")\n";
+    text += ") pass " + std::to_string(static_cast<int>(node.pass)) + ' ' +
+            (node.origin == none ? "" : std::string(model.strings[model.nodes[node.origin].name])) + '\n';
     if (op.plugin != none)
       text += "  " + model.plugins[op.plugin].name + ' ' + std::to_string(model.plugins[op.plugin].content_hash) + '\n';
     for (const auto byte : op.info->manifest) text += std::to_string(static_cast<int>(byte)) + ' ';
   }
   for (const auto& [name, value] : model.outputs) text += std::string(model.strings[name]) + " is " + value_label(model, value) + '\n';
+  for (const auto& [variable, value] : model.updates) text += value_label(model, variable) + " becomes " + value_label(model, value) + '\n';
   for (const auto& [key, value] : model.meta) text += std::string(model.strings[key]) + "=" + std::string(model.strings[value]) + '\n';
   for (const auto& extension : model.extensions) text += extension.name + std::to_string(extension.content.size()) + '\n';
   return text;

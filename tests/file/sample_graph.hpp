@@ -79,6 +79,20 @@ class GraphMaker {
     return id;
   }
 
+  /// A backward node, or one that computes another node again.
+  tenon::NodeId made_from(tenon::NodeId origin, tenon::Pass pass, std::string_view name, const std::vector<tenon::ValueId>& edges) {
+    const bool backward = pass == tenon::Pass::backward;
+    const auto& from = model.nodes[origin];
+    const auto id = node(name, from.op, edges, backward ? from.input_count : from.output_count, 0);
+    auto& made = model.nodes[id];
+    made.pass = pass;
+    made.origin = origin;
+    made.input_count = static_cast<std::uint32_t>(edges.size());
+    made.state_count = 0;
+    if (!backward) made.first_attribute = model.nodes[origin].first_attribute, made.attribute_count = model.nodes[origin].attribute_count;
+    return id;
+  }
+
   tenon::ValueId output_of(tenon::NodeId node, std::uint32_t i = 0) const { return model.nodes[node].first_output + i; }
   void output(std::string_view name, tenon::ValueId value) { model.outputs.emplace_back(model.strings.intern(name), value); }
 
@@ -147,6 +161,18 @@ inline tenon::GraphModel sample_graph() {
   make.output("second", make.output_of(parts, 1));
   make.model.meta.emplace_back(make.model.strings.intern("author"), make.model.strings.intern("a test"));
   make.model.extensions.push_back({"somebody's", {std::byte{0}, std::byte{255}, std::byte{7}}});
+  return std::move(make.model);
+}
+
+/// The sample with a node computed again, a backward node and an update.
+inline tenon::GraphModel gradient_graph() {
+  using namespace tenon;
+  GraphMaker make{sample_graph()};
+  const auto image = make.model.inputs[0];
+  const auto weight = make.model.value_names.at(make.model.strings.find("norm_gamma"));
+  make.made_from(1, Pass::again, "split_again", {make.output_of(0)});
+  const auto back = make.made_from(0, Pass::backward, "norm_backward", {make.output_of(1), image, none, none, none});
+  make.model.updates.emplace_back(weight, make.output_of(back, 1));
   return std::move(make.model);
 }
 

@@ -6,6 +6,7 @@
 #include "application_operators.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
+#include "temporary_folder.hpp"
 
 using tenon::DType;
 using tenon::Graph;
@@ -219,6 +220,41 @@ TEST_CASE("gradient: values computed again give the same bits in less memory") {
   auto kept = build(false), again = build(true);
   CHECK(same_bits(kept.run({{"x", x}}).at("dx"), again.run({{"x", x}}).at("dx")));
   CHECK(kept.plan_bytes({}) > 2 * again.plan_bytes({}));
+}
+
+TEST_CASE("gradient: graphs with backward nodes and updates are saved and come back, as files and as text") {
+  const TemporaryFolder folder;
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto weight = graph.variable("weight", f64({3, 5}));
+  const auto inner = graph.add("times", {x, weight}, {}, "inner");
+  const auto outer = graph.add("quadratic", {inner}, {{"a", 1}}, "outer");
+  tenon::GradientOptions options;
+  options.recompute = {inner};
+  const auto dweight = graph.gradient(outer, {weight}, options)[0];  // 2 x^2 w
+  graph.output("dweight", dweight);
+  graph.update(weight, graph.add("quadratic", {dweight}, {{"b", 0.5}}, "next"));
+  graph.save(folder / "graph.tenon");
+  tenon::SessionOptions training;
+  training.training = true;
+  const auto text = graph.to_json();
+  for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"), Graph::from_json(host, text)}) {
+    CHECK(loaded.to_json() == text);
+    Session session(loaded.clone(), training);
+    CHECK(values_of(session.run({{"x", f64({1, 2})}}).at("dweight")) == std::vector<double>{6, 40});
+    CHECK(values_of(session.run({{"x", f64({1, 2})}}).at("dweight")) == std::vector<double>{6, 160});
+  }
+  const auto broken = [&](const std::string& from, const std::string& to) {
+    auto other = text;
+    other.replace(other.find(from), from.size(), to);
+    return failure_of([&] { Graph::from_json(host, other); }).message;
+  };
+  CHECK(broken("\"backward\": \"outer\"", "\"backward\": \"inner\"") ==
+        "graph.json:14:108: the origin of node 'outer_backward' must be a node of operator quadratic, and 'inner' is none");
+  CHECK(broken("\"again\": \"inner\"", "\"again\": \"inner\", \"backward\": \"inner\"") ==
+        "graph.json:13:5: node 'inner_again' cannot be both 'backward' and 'again'");
+  CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is no variable");
 }
 
 TEST_CASE("update: a variable takes its value after the run, in training only") {
