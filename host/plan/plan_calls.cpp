@@ -36,12 +36,12 @@ void Plan::make_tensors(const GraphModel& model) {
   tensors_.resize(model.values.size());
   auto* arena = static_cast<std::byte*>(arena_.data());
   for (ValueId value = 0; value < tensors_.size(); ++value) {
-    if (!is_known(types_[value])) continue;
-    auto& tensor = tensors_[value] = tensor_of(types_[value], TENON_DENSE);
-    const auto updated = updated_.find(value);
-    const auto stored = model.values[updated == updated_.end() ? value : updated->second].tensor;
-    if (const auto block = block_of_[root_[value]]; block != none && model.values[value].role == Role::output)
-      tensor.dense.data = arena + placement_.offsets[block];
+    if (!is_known(memory_.types[value])) continue;
+    auto& tensor = tensors_[value] = tensor_of(memory_.types[value], TENON_DENSE);
+    const auto updated = memory_.updated.find(value);
+    const auto stored = model.values[updated == memory_.updated.end() ? value : updated->second].tensor;
+    if (const auto block = memory_.block_of[memory_.root[value]]; block != none && model.values[value].role == Role::output)
+      tensor.dense.data = arena + memory_.placement.offsets[block];
     else if (stored != none)
       tensor.dense.data = model.tensors[stored].data();
   }
@@ -49,7 +49,7 @@ void Plan::make_tensors(const GraphModel& model) {
 
 void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context) {
   std::size_t pointer_count = 0, type_count = 0;
-  for (const auto id : order_) {
+  for (const auto id : memory_.order) {
     const auto& node = model.nodes[id];
     const auto& forward = forward_of(model, node);
     pointer_count += node.input_count + forward.state_count + node.output_count;
@@ -57,12 +57,12 @@ void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& 
   }
   pointers_.resize(pointer_count);
   unread_.reserve(type_count);
-  calls_.resize(order_.size());
-  steps_.reserve(order_.size());
+  calls_.resize(memory_.order.size());
+  steps_.reserve(memory_.order.size());
   next_pointer_ = pointers_.data();
-  const auto* writes = writes_.data();
-  for (std::uint32_t step = 0; step < order_.size(); ++step) {
-    const auto id = order_[step];
+  const auto* writes = memory_.writes.data();
+  for (std::uint32_t step = 0; step < memory_.order.size(); ++step) {
+    const auto id = memory_.order[step];
     const auto& node = model.nodes[id];
     const bool backward = node.pass == Pass::backward;
     auto& call = calls_[step];
@@ -78,9 +78,9 @@ void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& 
     backward ? connect_backward(model, node, call) : connect_forward(model, node, call);
     call.writes = writes;
     writes += node.output_count;
-    if (workspace_block_[step] != none) {
-      call.workspace = static_cast<std::byte*>(arena_.data()) + placement_.offsets[workspace_block_[step]];
-      call.workspace_size = workspace_bytes_[step];
+    if (memory_.workspace_block[step] != none) {
+      call.workspace = static_cast<std::byte*>(arena_.data()) + memory_.placement.offsets[memory_.workspace_block[step]];
+      call.workspace_size = memory_.workspace_bytes[step];
     }
     if (binding.nodes[id].op->info->random) random_calls_.push_back(&call);
     const auto& kernel = kernels.of(model, id);
@@ -108,7 +108,7 @@ void Plan::connect_backward(const GraphModel& model, const NodeRecord& node, ten
   const auto* inputs = model.edges.data() + forward.first_edge;
   const auto given = [&](ValueId edge, ValueId original) {
     if (edge != none || original == none) return edge == none ? nullptr : &tensors_[edge];
-    return &unread_.emplace_back(tensor_of(types_[original], TENON_STORAGE_UNKNOWN));
+    return &unread_.emplace_back(tensor_of(memory_.types[original], TENON_STORAGE_UNKNOWN));
   };
   call.input_count = forward.input_count;
   call.state_count = forward.state_count;
@@ -124,7 +124,7 @@ void Plan::connect_backward(const GraphModel& model, const NodeRecord& node, ten
   call.input_grads = next_pointer_;
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
-    *next_pointer_++ = readers_[value] == 0 ? nullptr : &tensors_[value];
+    *next_pointer_++ = memory_.readers[value] == 0 ? nullptr : &tensors_[value];
   }
 }
 

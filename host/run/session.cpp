@@ -159,7 +159,7 @@ struct Session::Impl {
 
   void update_variables(const Plan& plan) {
     auto& model = graph.model();
-    for (const auto& [variable, value] : plan.copies()) {
+    for (const auto& [variable, value] : plan.memory().copies) {
       const auto& to = model.tensors[model.values[variable].tensor];
       if (to.bytes() > 0) std::memcpy(to.data(), plan.tensor(value).dense.data, static_cast<std::size_t>(to.bytes()));
     }

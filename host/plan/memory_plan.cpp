@@ -1,0 +1,256 @@
+#include "plan/memory_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/inference.hpp"
+#include "plan/sums.hpp"
+
+namespace tenon {
+namespace {
+
+bool same_dims(const tenon_type& left, const tenon_type& right) {
+  return left.rank == right.rank && std::equal(left.dims, left.dims + left.rank, right.dims);
+}
+
+void require_known(const GraphModel& model, const Binding& binding, NodeId id, const std::vector<tenon_type>& types,
+                   const std::vector<std::uint32_t>& readers) {
+  const auto& node = model.nodes[id];
+  for (std::uint32_t i = 0; i < node.output_count + node.input_count; ++i) {
+    const bool output = i < node.output_count;
+    const auto value = output ? node.first_output + i : model.edges[node.first_edge + i - node.output_count];
+    if (value == none || (output && node.pass == Pass::backward && readers[value] == 0)) continue;
+    if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
+    const auto& info = *binding.nodes[id].op->info;
+    const bool overflow = is_known(types[value]);
+    throw Failure(FailureKind::failed,
+                  fmt::format("{}: {} {} is {}{}", node_label(model, id), output ? "output" : "input", value_label(model, value),
+                              to_string(types[value]), overflow ? ", more than memory can hold" : ", which is not enough to run it"),
+                  overflow ? ""
+                           : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {} inputs",
+                                         info.name, info.inputs.size()));
+  }
+}
+
+class MemoryPlanner {
+ public:
+  explicit MemoryPlanner(std::vector<tenon_type> types) { plan_.types = std::move(types); }
+
+  MemoryPlan run(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training) {
+    choose_order(model, training);
+    count_readers(model, training);
+    for (const auto id : plan_.order) {
+      require_known(model, binding, id, plan_.types, plan_.readers);
+      if (model.nodes[id].pass == Pass::backward) require_known(model, binding, model.nodes[id].origin, plan_.types, plan_.readers);
+    }
+    fold(model, binding);
+    find_last_uses(model);
+    if (training) find_updates(model, binding);
+    find_blocks(model, binding);
+    add_workspaces(model, binding, kernels);
+    plan_.placement = place(plan_.blocks);
+    return std::move(plan_);
+  }
+
+ private:
+  void choose_order(const GraphModel& model, bool training);
+  void count_readers(const GraphModel& model, bool training);
+  void fold(const GraphModel& model, const Binding& binding);
+  void find_last_uses(const GraphModel& model);
+  void find_updates(const GraphModel& model, const Binding& binding);
+  void find_blocks(const GraphModel& model, const Binding& binding);
+  std::uint8_t place_output(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, std::uint32_t output);
+  std::uint32_t inside_readers(const GraphModel& model, ValueId value) const;
+  bool reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node, std::uint32_t output);
+  void add_workspaces(const GraphModel& model, const Binding& binding, const Kernels& kernels);
+
+  MemoryPlan plan_;
+  std::vector<bool> given_out_;
+  std::vector<bool> adds_;               // written by adding to what lies there
+  std::vector<std::uint32_t> last_use_;  // of a piece of memory's owner: the last step that reads any of the values in it
+};
+
+// Only what the outputs need runs; in training, nodes that keep states and what variables are updated with as well.
+void MemoryPlanner::choose_order(const GraphModel& model, bool training) {
+  std::vector<bool> needed(model.nodes.size());
+  const auto need = [&](ValueId value) {
+    if (value != none && model.values[value].producer != none) needed[model.values[value].producer] = true;
+  };
+  for (const auto& [name, value] : model.outputs) need(value);
+  if (training)
+    for (const auto& [variable, value] : model.updates) need(value);
+  for (auto id = static_cast<NodeId>(model.nodes.size()); id-- > 0;) {
+    const auto& node = model.nodes[id];
+    if (training && node.state_count > 0) needed[id] = true;
+    if (!needed[id]) continue;
+    for (std::uint32_t i = 0; i < node.input_count; ++i) need(model.edges[node.first_edge + i]);
+  }
+  for (NodeId id = 0; id < model.nodes.size(); ++id)
+    if (needed[id]) plan_.order.push_back(id);
+}
+
+void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
+  plan_.readers.assign(model.values.size(), 0);
+  given_out_.assign(model.values.size(), false);
+  for (const auto id : plan_.order) {
+    const auto& node = model.nodes[id];
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model.edges[node.first_edge + i]; value != none) ++plan_.readers[value];
+  }
+  for (const auto& [name, value] : model.outputs) {
+    ++plan_.readers[value];
+    given_out_[value] = true;
+  }
+  if (training)
+    for (const auto& [variable, value] : model.updates) ++plan_.readers[value];
+}
+
+// A folded sum and its two sides are one piece of memory; the sum stands for all three.
+void MemoryPlanner::fold(const GraphModel& model, const Binding& binding) {
+  plan_.root.resize(model.values.size());
+  for (ValueId value = 0; value < plan_.root.size(); ++value) plan_.root[value] = value;
+  adds_.assign(model.values.size(), false);
+  std::vector<bool> skipped(model.nodes.size());
+  auto sums = fold_sums(model, binding, plan_.order, plan_.readers);
+  std::reverse(sums.begin(), sums.end());  // later sums first: theirs is the memory of earlier ones
+  for (const auto& [node, left, right, sum] : sums) {
+    skipped[node] = true;
+    plan_.root[left] = plan_.root[right] = plan_.root[sum];
+    adds_[right] = true;
+    if (given_out_[plan_.root[sum]])
+      for (const auto member : {left, right, sum}) plan_.members.emplace_back(plan_.root[sum], member);
+  }
+  std::erase_if(plan_.order, [&](NodeId id) { return skipped[id]; });
+}
+
+void MemoryPlanner::find_last_uses(const GraphModel& model) {
+  last_use_.assign(model.values.size(), none);
+  for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
+    const auto& node = model.nodes[plan_.order[step]];
+    for (std::uint32_t i = 0; i < node.output_count; ++i) last_use_[plan_.root[node.first_output + i]] = step;
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model.edges[node.first_edge + i]; value != none) last_use_[plan_.root[value]] = step;
+  }
+}
+
+// A variable's new value goes straight into its memory where the operator says it may and nobody reads the old one later.
+void MemoryPlanner::find_updates(const GraphModel& model, const Binding& binding) {
+  const auto in_place = [&](ValueId variable, ValueId value) {
+    const auto producer = model.values[value].producer;
+    if (producer == none || plan_.readers[value] != 1 || plan_.root[value] != value) return false;
+    const auto& node = model.nodes[producer];
+    if (node.pass != Pass::forward) return false;
+    const auto* edges = model.edges.data() + node.first_edge;
+    if (std::count(edges, edges + node.input_count, variable) != 1 || plan_.order[last_use_[variable]] != producer) return false;
+    const auto& pairs = binding.nodes[producer].op->info->inplace;
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const auto& pair) {
+                         const auto input = static_cast<std::uint32_t>(pair.first);
+                         return input < node.input_count && edges[input] == variable &&
+                                static_cast<std::uint32_t>(pair.second) == model.values[value].index;
+                       }) &&
+           plan_.types[variable].dtype == plan_.types[value].dtype && same_dims(plan_.types[variable], plan_.types[value]);
+  };
+  for (const auto& [variable, value] : model.updates) {
+    if (in_place(variable, value)) {
+      plan_.updated.emplace(value, variable);
+    } else {
+      plan_.copies.emplace_back(variable, value);
+      if (model.values[value].producer != none) last_use_[plan_.root[value]] = static_cast<std::uint32_t>(plan_.order.size() - 1);
+    }
+  }
+}
+
+void MemoryPlanner::find_blocks(const GraphModel& model, const Binding& binding) {
+  plan_.block_of.assign(model.values.size(), none);
+  for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
+    const auto& node = model.nodes[plan_.order[step]];
+    const auto& info = *binding.nodes[plan_.order[step]].op->info;
+    for (std::uint32_t i = 0; i < node.output_count; ++i) plan_.writes.push_back(place_output(model, info, step, i));
+  }
+}
+
+// Finds memory for an output; how it is written.
+std::uint8_t MemoryPlanner::place_output(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, std::uint32_t output) {
+  const auto& node = model.nodes[plan_.order[step]];
+  const auto value = node.first_output + output;
+  const auto root = plan_.root[value];
+  if (node.pass == Pass::backward && plan_.readers[value] == 0) return TENON_WRITE_NONE;
+  if (plan_.updated.contains(value)) return TENON_WRITE_IN_PLACE;
+  if (adds_[value]) {
+    plan_.block_of[value] = plan_.block_of[root];
+    return TENON_WRITE_ADD;
+  }
+  if (given_out_[root]) {
+    plan_.given_out_writes.emplace(root, MemoryPlan::GivenOut{plan_.writes.size(), info.accumulates && inside_readers(model, root) == 0});
+    return TENON_WRITE_TO;
+  }
+  if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;
+  plan_.block_of[value] = plan_.block_of[root] = static_cast<std::uint32_t>(plan_.blocks.size());
+  plan_.blocks.push_back({byte_count(plan_.types[value]), step, last_use_[root]});
+  return TENON_WRITE_TO;
+}
+
+// Readers besides the names it is given out by.
+std::uint32_t MemoryPlanner::inside_readers(const GraphModel& model, ValueId value) const {
+  const auto names = std::count_if(model.outputs.begin(), model.outputs.end(), [&](const auto& output) { return output.second == value; });
+  return plan_.readers[value] - static_cast<std::uint32_t>(names);
+}
+
+// An output may take over the memory of an input that it was declared in place with, that nobody reads later, and that is the plan's own.
+// Of a backward node these are the gradients: its first inputs are those of its origin's outputs.
+bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node,
+                                std::uint32_t output) {
+  const auto* edges = model.edges.data() + node.first_edge;
+  const auto value = node.first_output + output;
+  for (const auto& [input, wanted] : node.pass == Pass::backward ? info.backward_inplace : info.inplace) {
+    const auto i = static_cast<std::uint32_t>(input);
+    if (static_cast<std::uint32_t>(wanted) != output || i >= node.input_count || edges[i] == none) continue;
+    const auto source = plan_.root[edges[i]];
+    if (plan_.block_of[source] == none || last_use_[source] != step || std::count(edges, edges + node.input_count, edges[i]) != 1) continue;
+    const auto &from = plan_.types[source], &to = plan_.types[value];
+    if (from.dtype != to.dtype || byte_count(from) != byte_count(to)) continue;
+    if (info.elementwise && !same_dims(from, to)) continue;
+    auto& block = plan_.blocks[plan_.block_of[source]];
+    const auto* earlier = plan_.block_of.data() + node.first_output;
+    if (std::count(earlier, earlier + output, plan_.block_of[source]) != 0) continue;  // another output has taken it
+    plan_.block_of[value] = plan_.block_of[plan_.root[value]] = plan_.block_of[source];
+    block.last = last_use_[plan_.root[value]];
+    return true;
+  }
+  return false;
+}
+
+void MemoryPlanner::add_workspaces(const GraphModel& model, const Binding& binding, const Kernels& kernels) {
+  OperatorTypes types;
+  plan_.workspace_block.assign(plan_.order.size(), none);
+  plan_.workspace_bytes.assign(plan_.order.size(), 0);
+  for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
+    const auto id = plan_.order[step];
+    const auto& node = model.nodes[id];
+    const bool backward = node.pass == Pass::backward;
+    const auto& kernel = kernels.of(model, id);
+    if (kernel.table()->workspace == nullptr) continue;
+    gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
+    plan_.workspace_bytes[step] = at_node(
+        model, id, [&] { return workspace_bytes(*binding.nodes[id].op->info, kernel, backward ? TENON_BACKWARD : TENON_FORWARD, types); });
+    if (plan_.workspace_bytes[step] == 0) continue;
+    plan_.workspace_block[step] = static_cast<std::uint32_t>(plan_.blocks.size());
+    plan_.blocks.push_back({static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
+  }
+}
+
+}  // namespace
+
+std::int64_t MemoryPlan::offset_of(ValueId value) const {
+  const auto block = block_of[root[value]];
+  return block == none ? -1 : placement.offsets[block];
+}
+
+MemoryPlan plan_memory(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
+                       std::vector<tenon_type> types) {
+  return MemoryPlanner(std::move(types)).run(model, binding, kernels, training);
+}
+
+}  // namespace tenon

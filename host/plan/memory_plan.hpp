@@ -1,0 +1,45 @@
+// Which nodes run, which values share memory, how long each piece of it is needed, and where it lies.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "graph/binding.hpp"
+#include "plan/kernels.hpp"
+#include "plan/placement.hpp"
+
+namespace tenon {
+
+/// Steps are positions in `order`; writes has one entry for each output of each step, in order (enum tenon_write).
+struct MemoryPlan {
+  /// An output of the graph that a step writes: its entry in writes, and whether it can be made add.
+  struct GivenOut {
+    std::size_t write;
+    bool adds;
+  };
+
+  std::vector<NodeId> order;
+  std::vector<tenon_type> types;
+  std::vector<std::uint32_t> readers;                // of each value: steps that read it, names it is given out by, updates
+  std::vector<ValueId> root;                         // the value in whose memory it lies; mostly its own
+  std::vector<std::pair<ValueId, ValueId>> members;  // (root that is given out, value in its memory)
+  std::unordered_map<ValueId, ValueId> updated;      // value -> variable whose memory it is written to
+  std::vector<std::pair<ValueId, ValueId>> copies;   // (variable, value) to copy after a run: updates that are not made in place
+  std::unordered_map<ValueId, GivenOut> given_out_writes;
+  std::vector<std::uint32_t> block_of;         // of each value; none: not in the arena
+  std::vector<std::uint32_t> workspace_block;  // of each step; none: it needs no scratch
+  std::vector<std::uint64_t> workspace_bytes;
+  std::vector<Block> blocks;
+  std::vector<std::uint8_t> writes;
+  MemoryPlacement placement;
+
+  /// Of a value in the arena; -1: it lives elsewhere (inputs, variables, outputs).
+  std::int64_t offset_of(ValueId value) const;
+};
+
+/// `types` are those of all values, inferred to the end; what is not known of values that no step touches is of no matter.
+MemoryPlan plan_memory(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
+                       std::vector<tenon_type> types);
+
+}  // namespace tenon
