@@ -24,6 +24,17 @@ void require_tensors(const GraphModel& model, NodeId id) {
 
 }  // namespace
 
+std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes) {
+  std::map<ValueId, tenon_type> types;
+  for (const auto id : model.inputs) {
+    auto type = model.values[id].type;
+    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end())
+      type = type_of(static_cast<DType>(type.dtype), given->second);
+    types.emplace(id, type);
+  }
+  return types;
+}
+
 std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const std::map<ValueId, tenon_type>& inputs) {
   std::vector<tenon_type> types(model.values.size());
   std::transform(model.values.begin(), model.values.end(), types.begin(), [](const ValueRecord& value) { return value.type; });

@@ -29,6 +29,9 @@ struct PlanContext {
   std::uint64_t seed = 0;
 };
 
+/// The declared types of the inputs, with these shapes in their places.
+std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
+
 /// The types of all values with these input shapes bound, inferred to the end. Throws Failure for inputs that do not fit.
 std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const std::map<ValueId, tenon_type>& inputs);
 

@@ -4,7 +4,9 @@
 
 #include "graph/gradient.hpp"
 #include "graph/initialize.hpp"
+#include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
+#include "run/recompute.hpp"
 
 namespace tenon {
 
@@ -73,6 +75,10 @@ std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, co
     const auto producer = id == none ? none : impl_->model.values[id].producer;
     if (producer == none) throw Failure(FailureKind::usage, "a value to recompute is no output of a node");
     request.recompute.push_back(producer);
+  }
+  if (options.memory_budget > 0) {
+    const auto chosen = choose_recompute(*this, request, options.memory_budget, input_types(impl_->model, options.shapes));
+    request.recompute.insert(request.recompute.end(), chosen.begin(), chosen.end());
   }
   auto builder = impl_->builder();
   std::vector<Value> found;

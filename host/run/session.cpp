@@ -64,19 +64,6 @@ struct Session::Impl {
     return types;
   }
 
-  // The declared types with these shapes in their places.
-  std::map<ValueId, tenon_type> types_for(const std::map<std::string, Shape>& shapes) const {
-    const auto& model = graph.model();
-    std::map<ValueId, tenon_type> types;
-    for (const auto id : model.inputs) {
-      auto type = model.values[id].type;
-      if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end())
-        type = type_of(static_cast<DType>(type.dtype), given->second);
-      types.emplace(id, type);
-    }
-    return types;
-  }
-
   Plan& plan_for(const std::map<ValueId, tenon_type>& inputs) {
     std::vector<std::int64_t> key;
     for (const auto& [value, type] : inputs) {
@@ -229,11 +216,11 @@ NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destin
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
-  return describe(impl_->graph.model(), impl_->plan_for(impl_->types_for(shapes)));
+  return describe(impl_->graph.model(), impl_->plan_for(input_types(impl_->graph.model(), shapes)));
 }
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
-  return impl_->plan_for(impl_->types_for(shapes)).placement().bytes;
+  return impl_->plan_for(input_types(impl_->graph.model(), shapes)).placement().bytes;
 }
 
 std::uint64_t Session::step() const {

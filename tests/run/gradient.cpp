@@ -200,7 +200,7 @@ TEST_CASE("gradient: what backward did not declare cannot be read") {
 
 TEST_CASE("gradient: values computed again give the same bits in less memory") {
   GradientHost host;
-  const auto build = [&](bool again) {
+  const auto build = [&](bool again, std::int64_t budget = 0) {
     Graph graph(host);
     const auto x = graph.input("x", DType::f64, {1000});
     Value y = x;
@@ -211,6 +211,7 @@ TEST_CASE("gradient: values computed again give the same bits in less memory") {
     }
     tenon::GradientOptions options;
     if (again) options.recompute = recompute;
+    options.memory_budget = budget;
     graph.output("dx", graph.gradient(y, {x}, options)[0]);
     return Session(graph);
   };
@@ -219,7 +220,15 @@ TEST_CASE("gradient: values computed again give the same bits in less memory") {
   const auto x = Tensor::from(numbers, {1000});
   auto kept = build(false), again = build(true);
   CHECK(same_bits(kept.run({{"x", x}}).at("dx"), again.run({{"x", x}}).at("dx")));
-  CHECK(kept.plan_bytes({}) > 2 * again.plan_bytes({}));
+  const auto most = kept.plan_bytes({}), least = again.plan_bytes({});
+  CHECK(most > 2 * least);
+  for (const auto budget : {most, most / 2, least * 11 / 10}) {
+    auto within = build(false, budget);
+    CHECK(within.plan_bytes({}) <= budget);
+    CHECK(same_bits(within.run({{"x", x}}).at("dx"), kept.run({{"x", x}}).at("dx")));
+  }
+  const auto failure = failure_of([&] { build(false, 8000); });
+  CHECK(failure.message.find("but the budget is 8000") != std::string::npos);
 }
 
 TEST_CASE("gradient: graphs with backward nodes and updates are saved and come back, as files and as text") {

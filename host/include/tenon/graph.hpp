@@ -1,6 +1,8 @@
 // Graphs: built node by node, saved, loaded, shown.
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +35,10 @@ class Value {
 struct GradientOptions {
   Value seed;  ///< the gradient of the loss itself, of its shape; empty: ones, so that a loss with many elements is summed
   std::vector<Value> recompute;  ///< outputs of nodes that backward computes again instead of keeping them; nodes with states cannot be
+  /// Bytes that a training step may need besides inputs, variables and outputs; where it is too little to keep everything, values are
+  /// chosen to be computed again, those of cheap operators first. 0: no limit.
+  std::int64_t memory_budget = 0;
+  std::map<std::string, Shape> shapes;  ///< of inputs whose dimensions are not all known, for the budget
 };
 
 /// Nodes (operator, parameters, name) and the typed values between them. Copies of the handle share the graph.
@@ -94,10 +100,11 @@ class Graph {
 
   Host& host() const;
   GraphModel& model() const;  ///< the graph as plain data; for the host's own code
+  struct Impl;
+  Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:
   friend class Session;
-  struct Impl;
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::uint32_t id_of(Value value) const;
   std::uint32_t first_output(std::uint32_t node) const;

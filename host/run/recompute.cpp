@@ -1,0 +1,82 @@
+#include "run/recompute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/memory_plan.hpp"
+#include "plan/plan.hpp"
+#include "run/graph_impl.hpp"
+
+namespace tenon {
+namespace {
+
+/// Bytes that a node's outputs need; 0 for one that cannot be computed again.
+std::int64_t kept_bytes(const NodeRecord& node, const std::vector<tenon_type>& types) {
+  if (node.pass != Pass::forward || node.state_count > 0) return 0;
+  std::int64_t bytes = 0;
+  for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
+    bytes += std::max<std::int64_t>(byte_count(types[value]), 0);
+  return bytes;
+}
+
+// Chen et al., 2016: one value is kept wherever `segment` bytes have come together since the last one; the others are computed again.
+std::vector<NodeId> between_checkpoints(const std::vector<std::int64_t>& bytes, std::int64_t segment) {
+  std::vector<NodeId> nodes;
+  std::int64_t since = 0;
+  for (NodeId id = 0; id < bytes.size(); ++id) {
+    if (bytes[id] == 0) continue;
+    since += bytes[id];
+    if (since > segment)
+      since = 0;
+    else
+      nodes.push_back(id);
+  }
+  return nodes;
+}
+
+// The plan of a copy of the graph that has the gradient in it.
+std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector<NodeId> recompute,
+                        const std::map<ValueId, tenon_type>& inputs) {
+  request.recompute = std::move(recompute);
+  auto copy = graph.clone();
+  copy.bind();
+  auto& impl = copy.impl();
+  auto builder = impl.builder();
+  const auto gradients = add_gradient(builder, request);
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
+  const Kernels kernels(impl.model, impl.binding, "");
+  return plan_memory(impl.model, impl.binding, kernels, true, infer_with(impl.model, impl.binding, inputs)).placement.bytes;
+}
+
+}  // namespace
+
+std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request, std::int64_t budget,
+                                     const std::map<ValueId, tenon_type>& inputs) {
+  auto& impl = graph.impl();
+  const auto types = infer_with(impl.model, impl.binding, inputs);
+  std::vector<std::int64_t> cheap, all;
+  for (NodeId id = 0; id < impl.model.nodes.size(); ++id) {
+    all.push_back(kept_bytes(impl.model.nodes[id], types));
+    cheap.push_back(impl.binding.nodes[id].op->info->elementwise ? all.back() : 0);
+  }
+  auto least = plan_bytes(graph, request, {}, inputs);
+  if (least <= budget) return {};
+  for (const auto& bytes : {cheap, all}) {
+    std::int64_t total = 0;
+    for (const auto count : bytes) total += count;
+    for (auto segment = total / 64; segment > 0 && segment <= total; segment *= 2) {
+      auto nodes = between_checkpoints(bytes, segment);
+      const auto needed = plan_bytes(graph, request, nodes, inputs);
+      least = std::min(least, needed);
+      if (needed <= budget) return nodes;
+    }
+  }
+  throw Failure(
+      FailureKind::failed,
+      fmt::format("the gradient needs at least {} bytes of memory with values computed again, but the budget is {}", least, budget),
+      "give a larger budget, or smaller shapes");
+}
+
+}  // namespace tenon
