@@ -29,9 +29,10 @@ class TemporaryFolder {
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
   /// The names in it, sorted.
-  std::vector<std::string> names() const {
+  std::vector<std::string> names() const { return sorted_names(path_); }
+  static std::vector<std::string> sorted_names(const std::filesystem::path& folder) {
     std::vector<std::string> result;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) result.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) result.push_back(entry.path().filename().string());
     std::sort(result.begin(), result.end());
     return result;
   }

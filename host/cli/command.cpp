@@ -60,6 +60,12 @@ const std::vector<std::string>& Arguments::all(const std::string& name) const {
   return found == values_.end() ? nothing : found->second;
 }
 
+std::string Context::device() const {
+  const auto name = global_.get("device");
+  if (!global_.has("device") || name == "cpu" || name == "cuda") return name;
+  throw Failure(FailureKind::usage, fmt::format("--device is '{}' but must be cpu or cuda", name));
+}
+
 Host& Context::host() {
   if (host_) return *host_;
   HostOptions options;

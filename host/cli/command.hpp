@@ -44,7 +44,9 @@ class Context {
   explicit Context(const Arguments& global) : global_(global) {}
   bool json() const { return global_.has("json"); }
   bool verbose() const { return global_.has("verbose"); }
-  std::string device() const { return global_.get("device"); }
+  bool trust_writable() const { return global_.has("trust-writable"); }
+  /// Empty where none was asked for. Throws Failure (usage) where there is no device of that name anywhere.
+  std::string device() const;
   const Arguments& global() const { return global_; }
   Host& host();
 

@@ -96,9 +96,13 @@ void print_plugin(const PluginFile& file) {
 }
 
 int inspect_file(Context& context, const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path))
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' is a folder, and inspect takes an operator, a plugin file or a graph", path.string()),
+                  fmt::format("tenon --plugins {} list shows the plugins in it", path.string()));
   HostOptions options;
   options.threads = 1;
-  options.trust_writable = context.global().has("trust-writable");
+  options.trust_writable = context.trust_writable();
   options.search_defaults = false;
   Host host(options);
   host.add_plugins(path);
@@ -114,6 +118,9 @@ int run(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
   if (is_graph_name(what)) return show_graph(context, what);
   if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
+  if (what.ends_with(".so"))
+    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),
+                  "tenon list shows the plugins that are found");
   const auto& catalog = context.host().catalog();
   const auto* op = catalog.find(what);
   if (op == nullptr) {

@@ -1,9 +1,11 @@
 // The program tenon: reads the command line, runs one command, turns what it throws into a message and an exit code.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/report.hpp"
@@ -57,6 +59,34 @@ void suggest_command(int argc, char** argv) {
   }
 }
 
+// What the parser found wrong, as a sentence of ours.
+tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app) {
+  const auto* sub = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
+  const auto called = sub == nullptr ? std::string("tenon") : "tenon " + sub->get_name();
+  const std::string help = called + " --help says how it is called";
+  const auto usage = [](const std::string& sentence, const std::string& hint) {
+    return tenon::Failure(tenon::FailureKind::usage, sentence, hint);
+  };
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const auto extra = app.remaining(true).front();
+    if (!extra.starts_with("-")) return usage(called + ": there is no use for '" + extra + "'", help);
+    std::vector<std::string> names;
+    for (const auto* from : {&app, sub})
+      for (const auto* option : from == nullptr ? std::vector<const CLI::Option*>() : from->get_options())
+        if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
+    const auto near = tenon::near_names(extra.substr(0, extra.find('=')), names);
+    return usage(called + " has no option '" + extra + "'", near.empty() ? help : "did you mean " + near.front() + "?");
+  }
+  if (sub == nullptr && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    return usage("a command is missing", "tenon --help lists the commands");
+  const std::string text = error.what(), name = text.substr(0, text.find(':'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && name.starts_with("-")) {
+    const bool none = text.find("missing") != std::string::npos;
+    return usage(called + ": " + name + (none ? " needs a value" : " is given more than once"), help);
+  }
+  return usage(called + ": " + text, help);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Tenon runs operators from plugins: eagerly, in graphs, in training.", "tenon"};
   app.set_version_flag("--version", "tenon " TENON_VERSION);
@@ -77,7 +107,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    throw tenon::Failure(tenon::FailureKind::usage, error.what(), "tenon --help says how it is called; tenon COMMAND --help, one command");
+    throw explain(error, app);
   }
   Context context(global);
   try {
@@ -92,10 +122,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // `tenon list | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
   try {
     return run(argc, argv);
   } catch (const tenon::Failure& failure) {
-    report(failure, false);
+    // The command line may be what is wrong, so it is not asked in order.
+    report(failure, std::find(argv, argv + argc, std::string_view("--json")) != argv + argc);
     return static_cast<int>(failure.kind());
   } catch (const std::bad_alloc&) {
     std::fputs("error: memory ran out\n", stderr);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "file/atomic_file.hpp"
+#include "file/system_reason.hpp"
 #include "template_files.hpp"
 
 namespace tenon::cli {
@@ -37,21 +39,47 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
+Failure cannot_make(const fs::path& folder, const std::error_code& error) {
+  const auto above = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+  const auto reason =
+      error == std::errc::no_such_file_or_directory ? "no folder can be made in " + above.string() : system_reason(error.value());
+  return {FailureKind::file, fmt::format("cannot make the folder {}: {}", folder.string(), reason), "choose another with --folder"};
+}
+
+// All files or none, and no folder that was not there before.
+void write_sources(const fs::path& folder, const std::string& name, bool keep_folder) {
+  std::vector<fs::path> written;
+  try {
+    for (const auto& source : template_files) {
+      const auto path = folder / replaced(std::string(source.path), "NAME", name);
+      AtomicFile file(path);
+      file.write(replaced(replaced(std::string(source.text), "@NAME@", name), "@CLASS@", class_of(name)));
+      file.commit();
+      written.push_back(path);
+    }
+  } catch (const Failure&) {
+    std::error_code ignored;
+    for (const auto& path : written) fs::remove(path, ignored);
+    if (!keep_folder) fs::remove(folder, ignored);
+    throw;
+  }
+}
+
 int run(Context&, const Arguments& arguments) {
   const auto name = arguments.get("NAME");
   check_name(name);
   const fs::path folder = arguments.get("folder", name);
   std::error_code error;
+  if (fs::is_regular_file(folder, error))
+    throw Failure(FailureKind::usage, fmt::format("'{}' is a file, and a folder is needed", folder.string()),
+                  "choose another with --folder");
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
     throw Failure(FailureKind::usage, fmt::format("'{}' is there already and is not an empty folder", folder.string()),
                   "choose another with --folder");
+  const bool was_there = fs::exists(folder, error);
   fs::create_directories(folder, error);
-  if (error) throw Failure(FailureKind::file, fmt::format("'{}' cannot be made: {}", folder.string(), error.message()));
-  for (const auto& source : template_files) {
-    AtomicFile file(folder / replaced(std::string(source.path), "NAME", name));
-    file.write(replaced(replaced(std::string(source.text), "@NAME@", name), "@CLASS@", class_of(name)));
-    file.commit();
-  }
+  if (error) throw cannot_make(folder, error);
+  write_sources(folder, name, was_there);
   fmt::print(
       "made {}; next:\n  cd {}\n  cmake -B build && cmake --build build && ctest --test-dir build --output-on-failure\n"
       "  tenon --plugins build inspect {}\n",

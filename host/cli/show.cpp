@@ -69,7 +69,19 @@ std::string describe_plan(const Graph& graph, const Arguments& arguments) {
   return Session(graph).describe_plan(shapes);
 }
 
+void check_one_form(const Context& context, const Arguments& arguments) {
+  std::vector<std::string> forms;
+  for (const auto* form : {"dot", "svg", "plan"})
+    if (arguments.has(form)) forms.push_back(std::string("--") + form);
+  if (!forms.empty() && context.json()) forms.emplace_back("--json");
+  if (forms.size() > 1)
+    throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[0], forms[1]),
+                  "give one of them");
+  if (arguments.has("shape") && !arguments.has("plan")) throw Failure(FailureKind::usage, "--shape is for --plan, and that is not given");
+}
+
 int run(Context& context, const Arguments& arguments) {
+  check_one_form(context, arguments);
   const auto path = arguments.get("GRAPH");
   if (arguments.has("dot")) {
     fmt::print("{}", to_dot(Graph::load(context.host(), path).model()));

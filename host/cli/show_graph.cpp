@@ -74,7 +74,8 @@ std::map<std::string, std::string> named_values(const Arguments& arguments, cons
   for (const auto& text : arguments.all(option)) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be NAME=VALUE", option, text));
+      throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be NAME=VALUE", option, text),
+                    option == "shape" ? "for example --shape image=8x64" : fmt::format("for example --{} image=image.npy", option));
     if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
       throw Failure(FailureKind::usage, fmt::format("--{} names '{}' twice", option, text.substr(0, equals)));
   }

@@ -4,6 +4,7 @@
 #include <tenon/graph.hpp>
 
 #include "cli/command.hpp"
+#include "cli/json_text.hpp"
 #include "file/tenon_file.hpp"
 #include "graph/model.hpp"
 
@@ -16,6 +17,12 @@ int run(Context& context, const Arguments& arguments) {
   auto graph = Graph::load(context.host(), path);
   if (!arguments.has("file-only")) graph.bind();
   const auto& model = graph.model();
+  if (context.json()) {
+    fmt::print(R"({{"graph": {}, "sound": true, "bound": {}, "nodes": {}, "values": {}, "tensors": {}}})"
+               "\n",
+               json_string(path), !arguments.has("file-only"), model.nodes.size(), model.values.size(), model.tensors.size());
+    return 0;
+  }
   fmt::print("{}: sound{}; {} nodes, {} values, {} tensors\n", path,
              arguments.has("file-only") ? " as a file" : ", and every operator is here", model.nodes.size(), model.values.size(),
              model.tensors.size());

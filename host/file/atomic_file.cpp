@@ -67,6 +67,7 @@ void AtomicFile::open_temporary() {
   if (file_.descriptor() < 0) {
     const int error = errno;
     temporary_.clear();
+    if (error == ENOENT) throw file_failure("write", path_, "no file can be made in the folder " + folder_.string());  // as in /proc
     fail(error);
   }
 }

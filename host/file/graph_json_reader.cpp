@@ -112,22 +112,31 @@ class GraphJsonReader {
   // All that are missing, in one message.
   void require_operators(const std::vector<JsonNode>& nodes) const {
     std::unordered_set<std::string_view> seen;
-    std::vector<std::string> missing, near;
-    const JsonNode* first = nullptr;
-    for (const auto& node : nodes) {
-      if (catalog_.find(node.op) != nullptr || !seen.insert(node.op).second) continue;
-      if (first == nullptr) first = &node;
-      const auto why = catalog_.why_missing(node.op);
-      missing.push_back(
-          fmt::format("'{}' of node '{}'{}", printable(node.op), printable(node.name), why.empty() ? "" : fmt::format(" ({})", why)));
-      for (auto& name : catalog_.near(node.op)) near.push_back(std::move(name));
-    }
+    std::vector<const JsonNode*> missing;
+    for (const auto& node : nodes)
+      if (catalog_.find(node.op) == nullptr && seen.insert(node.op).second) missing.push_back(&node);
     if (missing.empty()) return;
-    std::vector<std::string> folders;
+    const auto& first = *missing[0];
+    const auto why = catalog_.why_missing(first.op);
+    if (missing.size() > 1 || why.empty()) refuse_missing(missing);
+    throw Failure(FailureKind::plugin,
+                  fmt::format("{}: operator '{}' of node '{}' cannot be used: {}", first.field.place(), printable(first.op),
+                              printable(first.name), why),
+                  catalog_.next_step(first.op));
+  }
+
+  [[noreturn]] void refuse_missing(const std::vector<const JsonNode*>& missing) const {
+    std::vector<std::string> texts, near, folders;
+    for (const auto* node : missing) {
+      const auto why = catalog_.why_missing(node->op);
+      texts.push_back(
+          fmt::format("'{}' of node '{}'{}", printable(node->op), printable(node->name), why.empty() ? "" : fmt::format(" ({})", why)));
+      for (auto& name : catalog_.near(node->op)) near.push_back(std::move(name));
+    }
     for (const auto& folder : catalog_.searched()) folders.push_back(folder.string());
     throw Failure(FailureKind::plugin,
-                  fmt::format("{}: no plugin has the operator{} {}; searched {}", first->field.place(), missing.size() == 1 ? "" : "s",
-                              fmt::join(missing, ", "), folders.empty() ? "no folder" : fmt::format("in {}", fmt::join(folders, ", "))),
+                  fmt::format("{}: no plugin has the operator{} {}; searched {}", missing[0]->field.place(), texts.size() == 1 ? "" : "s",
+                              fmt::join(texts, ", "), folders.empty() ? "no folder" : fmt::format("in {}", fmt::join(folders, ", "))),
                   near.empty() ? "name the folder of the plugin with --plugins" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
   }
 

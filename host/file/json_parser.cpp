@@ -153,6 +153,8 @@ class TreeBuilder {
 
 JsonDocument parse_json(std::string_view text, std::string label) {
   JsonDocument document{std::move(label), text, {}};
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw Failure(FailureKind::file, fmt::format("{}: there is nothing in it, where JSON is needed", document.label));
   std::size_t read = 0;
   TreeBuilder builder(document, read);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &read), CountingIterator(text.data() + text.size(), &read), &builder);

@@ -43,6 +43,8 @@ std::string searched_in(const Catalog& catalog) {
     for (const auto& name : catalog.near(use.name)) near += (near.empty() ? "" : ", ") + name;
   }
   message += "\n  " + searched_in(catalog);
+  const auto& first = model.operators[missing[0]].name;
+  if (const auto step = catalog.next_step(first); missing.size() == 1 && !step.empty()) throw Failure(FailureKind::plugin, message, step);
   std::string hint = "put the plugin into one of these folders, or name its folder with --plugins";
   if (!near.empty()) hint = fmt::format("near names here: {}; or {}", near, hint);
   throw Failure(FailureKind::plugin, message, hint);

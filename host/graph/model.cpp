@@ -29,6 +29,10 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
 }
 
 [[noreturn]] void refuse_unknown(const GraphModel& model, std::string_view text) {
+  const auto name = text.substr(0, text.find(':'));
+  if (name != text && look_up(model.strings, model.value_names, name) != none)
+    throw Failure(FailureKind::usage, fmt::format("'{}': '{}' is one value and has no numbered outputs", text, name),
+                  fmt::format("write {}", name));
   std::vector<std::string> names;
   for (const auto& node : model.nodes) names.emplace_back(model.strings[node.name]);
   for (const auto& [name, value] : model.value_names) names.emplace_back(model.strings[name]);

@@ -18,14 +18,24 @@ std::vector<std::string> Catalog::near(std::string_view name) const {
   return near_names(name, names);
 }
 
+const PluginFile* Catalog::refused_file(std::string_view name) const {
+  const auto found = std::find_if(files_.begin(), files_.end(), [&](const PluginFile& file) {
+    return !file.usable() && std::find(file.operators.begin(), file.operators.end(), name) != file.operators.end();
+  });
+  return found == files_.end() ? nullptr : &*found;
+}
+
 std::string Catalog::why_missing(std::string_view name) const {
   if (find(name)) return {};
   if (const auto dispute = disputed_.find(name); dispute != disputed_.end()) return dispute->second;
-  for (const PluginFile& file : files_) {
-    if (file.usable() || std::find(file.operators.begin(), file.operators.end(), name) == file.operators.end()) continue;
-    return file.path.string() + ", which has operator '" + std::string(name) + "', " + file.reason;
-  }
-  return {};
+  const PluginFile* file = refused_file(name);
+  return file ? file->path.string() + ", which has operator '" + std::string(name) + "', " + file->reason : "";
+}
+
+std::string Catalog::next_step(std::string_view name) const {
+  if (find(name) || disputed_.contains(name)) return {};
+  const PluginFile* file = refused_file(name);
+  return file ? tenon::next_step(*file) : "";
 }
 
 }  // namespace tenon

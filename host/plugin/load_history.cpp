@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -114,8 +115,7 @@ int LoadHistory::forget(const fs::path& plugin) {
   const fs::path whole = whole_path(plugin);
   return static_cast<int>(std::erase_if(quarantine_, [&](const QuarantineEntry& entry) {
     if (entry.plugin != whole) return false;
-    if (!entry.record.empty()) unlink(entry.record.c_str());
-    return true;
+    return entry.record.empty() || unlink(entry.record.c_str()) == 0 || errno == ENOENT;
   }));
 }
 

@@ -31,7 +31,7 @@ class LoadHistory {
   const QuarantineEntry* find_quarantined(const std::filesystem::path& plugin, const std::function<std::uint64_t()>& content_hash) const;
   /// False where it could not be written down: it holds for this process only then.
   bool add_to_quarantine(const std::filesystem::path& plugin, std::uint64_t content_hash, const std::string& reason);
-  /// Lets a file be tried again. Returns how many entries there were for it.
+  /// Lets a file be tried again. Returns how many entries for it are gone; those whose record cannot be removed stay.
   int forget(const std::filesystem::path& plugin);
 
  private:

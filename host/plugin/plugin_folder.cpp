@@ -24,7 +24,9 @@ std::vector<fs::path> list_plugin_files(const fs::path& folder) {
     if (path.extension() == ".so" && path.filename().native()[0] != '.') files.push_back(path);
   }
   if (error) {
-    throw Failure(FailureKind::file, "plugin folder '" + folder.string() + "' cannot be read: " + error.message(),
+    throw Failure(FailureKind::file,
+                  "plugin folder '" + folder.string() +
+                      "' cannot be read: " + (error == std::errc::no_such_file_or_directory ? "there is no such folder" : error.message()),
                   "give the folder that holds the plugins' .so files");
   }
   std::sort(files.begin(), files.end());

@@ -20,19 +20,6 @@ bool can_run(const tenon_operator& table) {
   return table.forward || table.forward_sparse || table.backward || table.backward_sparse;
 }
 
-std::string hint_for(PluginStatus status) {
-  switch (status) {
-    case PluginStatus::crashed:
-    case PluginStatus::hung:
-    case PluginStatus::quarantined:
-      return "it stays in quarantine until it is built anew or taken out by `tenon trust`";
-    case PluginStatus::untrusted:
-      return "take the right to write away from others, or say --trust-writable where they may be trusted";
-    default:
-      return "`tenon list` shows all plugins and what became of them";
-  }
-}
-
 }  // namespace
 
 struct PluginSet::Impl {
@@ -105,7 +92,7 @@ void PluginSet::Impl::load_kernel(Loaded& made, const char* device, const tenon_
 void PluginSet::Impl::fail_unknown(std::string_view op) const {
   const std::string name(op);
   if (const std::string reason = catalog.why_missing(op); !reason.empty()) {
-    throw Failure(FailureKind::plugin, "operator '" + name + "' cannot be used: " + reason);
+    throw Failure(FailureKind::plugin, "operator '" + name + "' cannot be used: " + reason, catalog.next_step(op));
   }
   std::string hint;
   for (const std::string& near : catalog.near(op)) hint += (hint.empty() ? "did you mean '" : "', '") + near;
@@ -166,7 +153,7 @@ const LoadedOperator& PluginSet::load(std::string_view name) {
     throw Failure(FailureKind::plugin,
                   "operator '" + std::string(name) + "' cannot be used: " +
                       impl_->catalog.files()[static_cast<std::size_t>(op->file)].path.string() + " " + refusal.what(),
-                  hint_for(refusal.status()));
+                  next_step(impl_->catalog.files()[static_cast<std::size_t>(op->file)]));
   }
   return loaded->op;
 }

@@ -36,4 +36,17 @@ std::string_view name_of(PluginStatus status) {
   return "unknown";
 }
 
+std::string next_step(const PluginFile& file) {
+  switch (file.status) {
+    case PluginStatus::crashed:
+    case PluginStatus::hung:
+    case PluginStatus::quarantined:
+      return "it stays in quarantine until it is built anew; `tenon trust " + file.path.string() + "` lets it be tried again";
+    case PluginStatus::untrusted:
+      return "take the right to write away from others, or say --trust-writable where they may be trusted";
+    default:
+      return "`tenon list` shows all plugins and what became of them";
+  }
+}
+
 }  // namespace tenon

@@ -33,6 +33,7 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EFBIG) refuse("the limit of files' sizes (ulimit -f) holds for it too");
     if (written <= 0) refuse("no memory");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }

@@ -13,11 +13,16 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{"--version"}, 0, "tenon " TENON_VERSION "\n", ""},
       {{"--help"}, 0, "Tenon runs operators from plugins", ""},
       {{"list", "--help"}, 0, "list the operators", ""},
-      {{}, 2, "", "error: "},
+      {{}, 2, "", "error: a command is missing\nhint: tenon --help lists the commands\n"},
       {{"lst"}, 2, "", "error: there is no command 'lst'\nhint: did you mean list?\n"},
-      {{"list", "--jsno"}, 2, "", "error: "},
+      {{"list", "--jsno"}, 2, "", "error: tenon list has no option '--jsno'\nhint: did you mean --json?\n"},
+      {{"list", "more"}, 2, "", "error: tenon list: there is no use for 'more'\nhint: tenon list --help says how it is called\n"},
+      {{"show"}, 2, "", "error: tenon show: GRAPH is required\nhint: tenon show --help says how it is called\n"},
+      {{"run", "g.tenon", "--input"}, 2, "", "error: tenon run: --input needs a value\n"},
+      {{"run", "g.tenon", "--seed", "1", "--seed", "2"}, 2, "", "error: tenon run: --seed is given more than once\n"},
       {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be a whole number from 0 to 4096\n"},
-      {{"show"}, 2, "", "error: "},
+      {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
+      {{"--json", "lst"}, 2, "", "{\n  \"error\": \"there is no command 'lst'\",\n  \"exit_code\": 2,\n  \"hint\": "},
   };
   for (const auto& [arguments, code, out, err] : cases) {
     const auto result = run_tenon(arguments);

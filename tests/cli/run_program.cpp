@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <stdexcept>
 
@@ -66,10 +67,17 @@ pid_t start(std::vector<std::string> arguments, const ProgramPlace& place, int o
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
   if (!place.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, place.folder.c_str());
+  posix_spawnattr_t attributes;  // signals as a shell leaves them, whatever the test ignores
+  posix_spawnattr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = -1;
   const int error =
-      posix_spawn(&child, TENON_TEST_PROGRAM, &actions, nullptr, pointers_to(arguments).data(), pointers_to(environment).data());
+      posix_spawn(&child, TENON_TEST_PROGRAM, &actions, &attributes, pointers_to(arguments).data(), pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (error != 0) throw std::runtime_error(std::string("the test cannot start " TENON_TEST_PROGRAM ": ") + std::strerror(error));
   return child;
 }

@@ -37,7 +37,8 @@ TEST_CASE("texts that are not JSON, with line and column") {
   const struct {
     const char *text, *refusal;
   } cases[] = {
-      {"", "g.json:1:1: this is not JSON: syntax error while parsing value - unexpected end of input; expected '[', '{', or a literal"},
+      {"", "g.json: there is nothing in it, where JSON is needed"},
+      {" \n", "g.json: there is nothing in it, where JSON is needed"},
       {"{\n \"a\": tru\n}",
        "g.json:2:10: this is not JSON: syntax error while parsing value - invalid literal; last read: '\"a\": tru<U+000A>'"},
       {"[1, 2", "g.json:1:5: this is not JSON: syntax error while parsing array - unexpected end of input; expected ']'"},

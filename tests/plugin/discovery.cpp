@@ -159,7 +159,7 @@ TEST_CASE("a folder that is missing is named") {
   PluginSet set(folder.options(), idle_host());
   const FailureText failure = failure_of([&] { set.scan(folder / "none"); });
   CHECK(failure.kind == 4);
-  CHECK(failure.message == "plugin folder '" + (folder / "none").string() + "' cannot be read: No such file or directory");
+  CHECK(failure.message == "plugin folder '" + (folder / "none").string() + "' cannot be read: there is no such folder");
 }
 
 TEST_CASE("files are read in sorted order, once each, and need not be called .so when they are named") {

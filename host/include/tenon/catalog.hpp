@@ -46,6 +46,7 @@ struct PluginFile {
   std::vector<KernelInfo> kernels;
   bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
 };
+std::string next_step(const PluginFile& file);  ///< what can be done about a file that is not usable, as a hint
 
 struct CatalogOperator {
   OperatorInfo info;
@@ -65,10 +66,12 @@ class Catalog {
 
   /// Why an operator that some file has is not to be had: the file is refused, or two files disagree. Empty where no file has the name.
   std::string why_missing(std::string_view name) const;
+  std::string next_step(std::string_view name) const;  ///< what can be done about it; empty where nothing is known
 
  private:
   friend class CatalogBuilder;
   friend class PluginSet;
+  const PluginFile* refused_file(std::string_view op) const;
   std::vector<PluginFile> files_;
   std::vector<CatalogOperator> operators_;
   std::vector<std::string> notes_;

@@ -1,0 +1,162 @@
+// What wrong inputs, and places that cannot be written, get from the program.
+#include <doctest/doctest.h>
+
+#include "cli/workplace.hpp"
+#include "file/file_size_limit.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Case {
+  Words arguments;
+  int code;
+  std::string err;  // how it begins, after the line about random inputs
+};
+
+void check(const Workplace& place, const Case& c) {
+  const std::string talk = "input x is random, float32 [1, 4]\n";
+  const auto result = place.run(c.arguments);
+  CAPTURE(c.arguments);
+  CHECK(result.code == c.code);
+  CHECK(result.out == "");
+  const auto err = result.err.starts_with(talk) ? result.err.substr(talk.size()) : result.err;
+  CHECK(err.substr(0, c.err.size()) == c.err);
+}
+
+}  // namespace
+
+TEST_CASE("wrong inputs") {
+  const Workplace place;
+  const auto good = read_bytes(place.folder() / "x.npy");
+  place.write("three.npy", npy_bytes("<f4", "(2, 3)", 24));
+  place.write("flat.npy", npy_bytes("<f4", "(4,)", 16));
+  place.write("int64.npy", npy_bytes("<i8", "(2, 4)", 64));
+  place.write("uint16.npy", npy_bytes("<u2", "(2, 4)", 16));
+  place.write("complex.npy", npy_bytes("<c8", "(2, 4)", 64));
+  place.write("object.npy", npy_bytes("|O", "(2, 4)", 64));
+  place.write("fortran.npy", npy_bytes("<f4", "(2, 4)", 32, true));
+  place.write("big_endian.npy", npy_bytes(">f4", "(2, 4)", 32));
+  place.write("cut.npy", good.substr(0, good.size() - 5));
+  place.write("long.npy", good + "abc");
+  place.write("junk.npy", "hello");
+  place.write("empty.npy", "");
+  place.write("junk.npz", "hello");
+  const auto before = place.folder().names();
+  const auto with = [](const std::string& file) { return Words{"run", "g.tenon", "--input", "x=" + file, "--output", "y=y.npy"}; };
+  const Case cases[] = {
+      {with("three.npy"), 1, "error: input 'x' is float32 [2, 3] but the graph needs float32 [?, 4]\n"},
+      {with("flat.npy"), 1, "error: input 'x' is float32 [4] but the graph needs float32 [?, 4]\n"},
+      {with("int64.npy"), 2, "error: input 'x' is int64 in its file but the graph needs float32, and not every value would survive that\n"},
+      {with("uint16.npy"), 4,
+       "error: cannot read uint16.npy: its elements are of numpy's type '<u2', which Tenon does not have\nhint: convert "},
+      {with("complex.npy"), 4, "error: cannot read complex.npy: its elements are of numpy's type '<c8', which Tenon does not have\nhint: "},
+      {with("object.npy"), 4,
+       "error: cannot read object.npy: its elements are Python objects, and reading those could run code\nhint: save "},
+      {with("cut.npy"), 4, "error: cannot read cut.npy: it is cut short: float32 [2, 4] takes 32 bytes, and 27 are there\n"},
+      {with("long.npy"), 4, "error: cannot read long.npy: 3 bytes follow its array of float32 [2, 4]\n"},
+      {with("junk.npy"), 4, "error: cannot read junk.npy: it is no .npy file: it does not begin with \\x93NUMPY\n"},
+      {with("empty.npy"), 4, "error: cannot read empty.npy: it is empty\n"},
+      {with("junk.npz"), 4, "error: cannot read junk.npz: it is no zip archive, as .npz files are\n"},
+      {with("missing.npy"), 4, "error: cannot read missing.npy: there is no such file\n"},
+      {with("."), 4, "error: cannot read .: it is a folder, and a file is needed\n"},
+      {{"run", "g.tenon", "--input", "xx=x.npy"}, 2, "error: the graph has no input 'xx'\nhint: did you mean x?\n"},
+      {{"run", "g.tenon", "--input", "x"}, 2, "error: --input is 'x' but must be NAME=VALUE\nhint: for example --input image=image.npy\n"},
+      {{"run", "g.tenon", "--input", "x=x.npy", "--input", "x=x.npy"}, 2, "error: --input names 'x' twice\n"},
+      {{"run", "g.tenon", "--shape", "x=2y4"}, 2, "error: '2y4' is no shape\nhint: write it like 8x64, or scalar; at most 8 dimensions\n"},
+      {{"run", "g.tenon", "--shape", "y=2x4"}, 2, "error: the graph has no input 'y'\n"},
+      {{"run", "g.tenon", "--output", "z=z.npy"}, 2, "error: the graph has no output 'z'\nhint: its outputs are y\n"},
+      {{"run", "g.tenon", "--seed", "-1"}, 2, "error: --seed is '-1' but must be a whole number from 0 to "},
+      {{"run", "g.tenon", "--device", "gpu"}, 2, "error: --device is 'gpu' but must be cpu or cuda\n"},
+      {{"run", "g.tenon", "--device", "cuda"},
+       1,
+       "error: [fully_connected] node 'h': is placed on device 'cuda' but this host has only cpu\n"},
+      {{"bench", "g.tenon", "--runs", "0"}, 2, "error: --runs is '0' but must be a whole number from 1 to 1000000000\n"},
+      {{"show", "g.tenon", "--dot", "--plan"}, 2, "error: --dot and --plan ask for different forms of the graph\nhint: give one of them\n"},
+      {{"show", "g.tenon", "--shape", "x=2x4"}, 2, "error: --shape is for --plan, and that is not given\n"},
+      {{"inspect", "rleu"}, 3, "error: there is no operator, plugin file or graph 'rleu'\nhint: did you mean relu?\n"},
+      {{"inspect", "missing.so"}, 4, "error: cannot read missing.so: there is no such file\n"},
+      {{"inspect", "."},
+       2,
+       "error: '.' is a folder, and inspect takes an operator, a plugin file or a graph\nhint: tenon --plugins . list "},
+      {{"new", "Bad-Name"}, 2, "error: 'Bad-Name' cannot be an operator's name\nhint: names are lower-case letters"},
+      {{"new", "my_op", "--folder", "x.npy"}, 2, "error: 'x.npy' is a file, and a folder is needed\nhint: choose another with --folder\n"},
+      {{"new", "my_op", "--folder", "."},
+       2,
+       "error: '.' is there already and is not an empty folder\nhint: choose another with --folder\n"},
+      {{"completion", "tcsh"}, 2, "error: there is no completion for 'tcsh'\nhint: it is there for bash, zsh and fish\n"},
+      {{"build", "g.json"}, 2, "error: there is no --output to write to\nhint: tenon build graph.json -o graph.tenon\n"},
+      {{"build", "g.json", "-o", "out.json"}, 2, "error: --output is 'out.json' but must end in .tenon\n"},
+  };
+  for (const auto& c : cases) check(place, c);
+  CHECK(place.folder().names() == before);
+
+  for (const std::string file : {"fortran.npy", "big_endian.npy"}) {
+    CAPTURE(file);
+    const auto result = place.run({"run", "g.tenon", "--input", "x=" + file});
+    CHECK(result.code == 0);
+    CHECK(result.out == "y  float32 [2, 3]  0 0 0 0 0 0\n");
+  }
+}
+
+TEST_CASE("places that cannot be written") {
+  const Workplace place;
+  std::filesystem::create_directory(place.folder() / "folder.tenon");
+  const auto before = place.folder().names();
+  // /proc takes no files, not even root's.
+  const Case cases[] = {
+      {{"build", "g.json", "-o", "/proc/g.tenon"}, 4, "error: cannot write /proc/g.tenon: no file can be made in the folder /proc\n"},
+      {{"build", "g.json", "-o", "no/g.tenon"},
+       4,
+       "error: cannot write no/g.tenon: the folder no does not exist\nhint: make it first: mkdir -p no\n"},
+      {{"build", "g.json", "-o", "folder.tenon"}, 4, "error: cannot write folder.tenon: it is a folder, and a file is needed\n"},
+      {{"run", "g.tenon", "--output", "y=/proc/y.npy"}, 4, "error: cannot write /proc/y.npy: no file can be made in the folder /proc\n"},
+      {{"run", "g.tenon", "--output", "y=no/y.npz"}, 4, "error: cannot write no/y.npz: the folder no does not exist\n"},
+      {{"run", "g.tenon", "--output", "y=/dev/full"}, 4, "error: cannot write /dev/full: it is a pipe or a device, and a file is needed\n"},
+      {{"run", "g.tenon", "--output", "y=."}, 4, "error: cannot write .: it is a folder, and a file is needed\n"},
+      {{"run", "g.tenon", "--trace", "/proc/t.json"}, 4, "error: cannot write /proc/t.json: no file can be made in the folder /proc\n"},
+      {{"show", "g.tenon", "--svg", "/proc/g.svg"}, 4, "error: cannot write /proc/g.svg: no file can be made in the folder /proc\n"},
+      {{"new", "my_op", "--folder", "/proc/my_op"},
+       4,
+       "error: cannot make the folder /proc/my_op: no folder can be made in /proc\nhint: choose"},
+      {{"new", "my_op", "--folder", "x.npy/my_op"},
+       4,
+       "error: cannot make the folder x.npy/my_op: a part of the path is a file where a folder is needed\nhint: choose another"},
+  };
+  for (const auto& c : cases) check(place, c);
+  CHECK(place.folder().names() == before);
+}
+
+TEST_CASE("a full disk leaves the old file, or none") {
+  const Workplace place;
+  // The plugin is small: the private copy of it that is loaded counts as a file.
+  const std::string plugin = TENON_TEST_FAULTS "/plain.so", shape = "x=100000x4";
+  constexpr rlim_t limit = 65536;
+  place.write("plain.json", graph_json(R"({"name": "a", "op": "plain", "inputs": ["x"]})"));
+  place.write("old.tenon", "old");
+  place.write("old.npy", "old");
+  const auto before = place.folder().names();
+  const auto full = [](const std::string& name) { return "cannot write " + name + ": it would be larger than files may be here\n"; };
+  const std::pair<Words, std::string> cases[] = {
+      {{"build", "g.tenon", "-o", "new.tenon"}, full("new.tenon")},
+      {{"build", "g.tenon", "-o", "old.tenon"}, full("old.tenon")},
+      {{"--plugins", plugin, "run", "plain.json", "--shape", shape, "--output", "y=new.npy"}, full("new.npy")},
+      {{"--plugins", plugin, "run", "plain.json", "--shape", shape, "--output", "y=old.npy"}, full("old.npy")},
+  };
+  for (const auto& [arguments, sentence] : cases) {
+    CAPTURE(arguments);
+    const FileSizeLimit full_disk(limit);
+    const auto result = place.run(arguments);
+    CAPTURE(result.err);
+    CHECK(result.code == 4);
+    CHECK(result.out == "");
+    CHECK(result.err.find("error: " + sentence) != std::string::npos);
+  }
+  {
+    const FileSizeLimit full_disk(500);  // the first file of the template fits, another does not
+    check(place, {{"new", "my_op"}, 4, "error: cannot write my_op/"});
+  }
+  CHECK(place.folder().names() == before);
+  CHECK(read_bytes(place.folder() / "old.tenon") == "old");
+  CHECK(read_bytes(place.folder() / "old.npy") == "old");
+}

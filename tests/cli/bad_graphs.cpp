@@ -1,0 +1,114 @@
+// What each mistake in a graph gets from the program: one sentence, the right exit code, and no file.
+#include <doctest/doctest.h>
+
+#include "cli/workplace.hpp"
+
+namespace {
+
+struct Case {
+  std::string nodes;
+  int code;
+  std::string err;
+  std::string dtype = "float32";
+};
+
+}  // namespace
+
+TEST_CASE("mistakes in a graph.json") {
+  // Nodes begin in line 2, column 12; what stands there is what is pointed at where nothing else is.
+  const std::string second = ", {\"name\": \"a\", \"op\": \"relu\", \"inputs\": [\"x\"]}";
+  const Case cases[] = {
+      {R"({"name": "a", "op": "relu", "inputs": ["x"]})", 1,
+       "error: bad.json:2:12: [relu] node 'a': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [?, 4])\n",
+       "int32"},
+      {R"({"name": "b", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
+           {"name": "a", "op": "matmul", "inputs": ["x", "b_weight"]})",
+       1,
+       "error: bad.json:3:12: [matmul] node 'a': a has 4 columns but b has 3 rows: a [?, 4], b [3, 4] (a float32 [?, 4], b float32 [3, "
+       "4])\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["xx"]})", 4,
+       "error: bad.json:2:51: node 'a' reads 'xx', which is not in the graph\nhint: did you mean x?\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["x:1"]})", 2,
+       "error: bad.json:2:51: 'x:1': 'x' is one value and has no numbered outputs\nhint: write x\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["x", "x"]})", 2,
+       "error: bad.json:2:12: [relu] node 'a': 2 inputs are given but the operator takes 1\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"]})", 2,
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is required: rows of weight\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 0}})", 2,
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 0 but must be at least 1\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": "many"}})", 2,
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is \"many\" but must be a whole number\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2.5}})", 2,
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 2.5 but must be a whole number\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hiden": 3}})", 2,
+       "error: bad.json:2:12: [fully_connected] node 'a': there is no parameter 'num_hiden'\nhint: did you mean num_hidden?\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["x"], "attrs": {"slope": 3}})", 2,
+       "error: bad.json:2:12: [relu] node 'a': there is no parameter 'slope'\nhint: it has no parameters\n"},
+      {R"({"name": "a", "op": "relo", "inputs": ["x"]})", 3,
+       "error: bad.json:2:12: no plugin has the operator 'relo' of node 'a'; searched in " TENON_TEST_PLUGINS
+       "\nhint: did you mean relu?\n"},
+      {R"({"name": "a", "op": "frobnicate", "inputs": ["x"]})", 3,
+       "error: bad.json:2:12: no plugin has the operator 'frobnicate' of node 'a'; searched in " TENON_TEST_PLUGINS
+       "\nhint: name the folder of the plugin with --plugins\n"},
+      {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, {"name": "b", "op": "relu", "inputs": ["a"]})", 4,
+       "error: bad.json:2:12: the nodes go round in a circle: 'a' reads 'b' reads 'a'\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4, "error: bad.json:2:12: the nodes go round in a circle: 'a' reads 'a'\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["x"]})" + second, 4,
+       "error: bad.json:2:58: two nodes are named 'a'; the other one stands at bad.json:2:12\n"},
+      {R"({"name": "x", "op": "relu", "inputs": ["x"]})" + second, 4, "error: bad.json:2:12: there is already something named 'x'\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, "attrs": {"num_hidden": 3}})", 4,
+       "error: bad.json:2:12: node 'a' has no input 'dta'\nhint: did you mean data?\n"},
+      {R"({"name": "a", "opp": "relu", "inputs": ["x"]})", 4, "error: bad.json:2:26: a node has no 'opp'\nhint: did you mean op?\n"},
+      {R"({"name": "b", "op": "relu", "inputs": ["x"]})", 4, "error: bad.json:3:19: "},
+      {R"({"name": "a")", 4, "error: bad.json:2:24: this is not JSON: "},
+  };
+  const Workplace place;
+  place.write("bad.json", "");
+  const auto before = place.folder().names();
+  for (const auto& [nodes, code, err, dtype] : cases) {
+    place.write("bad.json", graph_json(nodes, dtype));
+    const auto result = place.run({"build", "bad.json", "-o", "out.tenon"});
+    CAPTURE(nodes);
+    CHECK(result.code == code);
+    CHECK(result.out == "");
+    CHECK(result.err.substr(0, err.size()) == err);
+    CHECK(place.folder().names() == before);
+  }
+}
+
+TEST_CASE("what is no graph at all") {
+  const Workplace place;
+  place.write("junk.json", "hello");
+  place.write("empty.json", "");
+  place.write("newer.json", "{\"tenon\": 2}");
+  place.write("junk.tenon", "hello");
+  place.write("empty.tenon", "");
+  place.write("short.tenon", read_bytes(place.folder() / "g.tenon").substr(0, 300));
+  std::filesystem::create_directory(place.folder() / "folder.json");
+  std::filesystem::create_directory(place.folder() / "folder.tenon");
+  const std::pair<std::string, std::string> cases[] = {
+      {"junk.json", "error: junk.json:1:1: this is not JSON: "},
+      {"empty.json", "error: empty.json: there is nothing in it, where JSON is needed\n"},
+      {"newer.json", "error: newer.json:1:11: the text has form 2, and this tenon reads form 1\n"},
+      {"missing.json", "error: cannot read missing.json: there is no such file\n"},
+      {"folder.json", "error: cannot read folder.json: it is a folder, and a file is needed\n"},
+      {"no/g.json", "error: cannot read no/g.json: the folder no does not exist\n"},
+      {"junk.tenon", "error: junk.tenon: this is not a .tenon file: its first bytes are not those of one\n"},
+      {"empty.tenon", "error: empty.tenon: the file is empty, where a .tenon file has at least 64 bytes\n"},
+      {"short.tenon", "error: short.tenon: the file has 300 bytes, and its header says "},
+      {"missing.tenon", "error: cannot read missing.tenon: there is no such file\n"},
+      {"folder.tenon", "error: cannot read folder.tenon: it is a folder, and a file is needed\n"},
+  };
+  const auto before = place.folder().names();
+  for (const auto& [name, err] : cases) {
+    for (const std::string command : {"show", "validate", "run", "bench"}) {
+      const auto result = place.run({command, name});
+      CAPTURE(command);
+      CAPTURE(name);
+      CHECK(result.code == 4);
+      CHECK(result.out == "");
+      CHECK(result.err.substr(0, err.size()) == err);
+    }
+  }
+  CHECK(place.folder().names() == before);
+}

@@ -1,0 +1,121 @@
+// What each command prints where all is well.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/json_keys.hpp"
+#include "cli/workplace.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has_all(const std::string& text, const Words& words) {
+  return std::all_of(words.begin(), words.end(), [&](const auto& word) { return text.find(word) != std::string::npos; });
+}
+
+bool has_dot() {
+  return std::system("command -v dot >/dev/null 2>&1") == 0;
+}
+
+}  // namespace
+
+TEST_CASE("commands for people: stdout has the result, stderr the talk") {
+  const Workplace place;
+  struct Case {
+    Words arguments, out, err;  // what each has in it; empty: nothing is printed
+  };
+  const std::string random = "input x is random, float32 [1, 4]\n";
+  const Case cases[] = {
+      {{"list"}, {"\nrelu ", "\nfully_connected ", "tenon_nn"}, {}},
+      {{"inspect", "fully_connected"}, {"Operator\n", "num_hidden       a whole number >= 1, required\n", "has a gradient"}, {}},
+      {{"inspect", TENON_TEST_PLUGINS "/tenon_nn.so"}, {"Plugin\n", "status           indexed\n", "fully_connected"}, {}},
+      {{"inspect", "g.tenon"}, {"node      h ", "relu (h) -> float32 [?, 3]"}, {}},
+      {{"build", "g.json", "-o", "h.tenon"}, {}, {"wrote h.tenon: 2 nodes, 2 operators\n"}},
+      {{"show", "g.tenon"}, {"input     x                        float32 [?, 4]\n", "variable  h_weight", "num_hidden=3"}, {}},
+      {{"show", "g.json"}, {"variable  h_weight                 float32 [3, 4]  (no values yet)\n"}, {}},
+      {{"show", "g.tenon", "--dot"}, {"digraph tenon {\n", "h\\nfully_connected\\nnum_hidden = 3"}, {}},
+      {{"show", "g.tenon", "--plan"}, {"    0  h ", "    1  a ", "2 steps, "}, {random}},
+      {{"show", "g.tenon", "--plan", "--shape", "x=7x4"}, {"float32 [7, 3]"}, {"input x is random, float32 [7, 4]\n"}},
+      {{"validate", "g.tenon"}, {"g.tenon: sound, and every operator is here; 2 nodes, 5 values, 2 tensors\n"}, {}},
+      {{"validate", "g.tenon", "--file-only"}, {"g.tenon: sound as a file; 2 nodes, 5 values, 2 tensors\n"}, {}},
+      {{"run", "g.tenon"}, {"y  float32 [1, 3]  "}, {random}},
+      {{"run", "g.tenon", "--input", "x=x.npy"}, {"y  float32 [2, 3]  0 0 0 0 0 0\n"}, {}},  // 0 times any weight, and no bias
+      {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {}, {}},
+      {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npz", "--trace", "trace.json"}, {}, {}},
+      {{"bench", "g.tenon", "--runs", "3"}, {"first ", "then 3 runs on ", "median "}, {random}},
+      {{"doctor"}, {"tenon          " TENON_VERSION ", ABI 1.", " usable files, "}, {}},
+      {{"new", "my_op"}, {"made my_op; next:\n  cd my_op\n"}, {}},
+      {{"man"}, {".TH TENON 1", ".SS tenon trust [FILE]\n", "\\-\\-plugins", ".SH EXIT STATUS\n"}, {}},
+      {{"completion", "bash"}, {"complete -o filenames -F _tenon tenon\n", "--runs"}, {}},
+      {{"completion", "zsh"}, {"bashcompinit"}, {}},
+      {{"completion", "fish"}, {"complete -c tenon -l plugins -r"}, {}},
+  };
+  for (const auto& [arguments, out, err] : cases) {
+    const auto result = place.run(arguments);
+    CAPTURE(arguments);
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    CHECK(has_all(result.out, out));
+    CHECK(has_all(result.err, err));
+    CHECK(result.out.empty() == out.empty());
+    CHECK(result.err.empty() == err.empty());
+  }
+  CHECK(read_bytes(place.folder() / "y.npy") == npy_bytes("<f4", "(2, 3)", 24));
+  CHECK(json_keys(read_bytes(place.folder() / "trace.json")).contains("traceEvents"));
+  CHECK(TemporaryFolder::sorted_names(place.folder() / "my_op") == Words{"CMakeLists.txt", "README.md", "my_op.cpp", "my_op_test.cpp"});
+  CHECK(place.folder().names() == Words{"g.json", "g.tenon", "h.tenon", "my_op", "trace.json", "x.npy", "y.npy", "y.npz"});
+}
+
+TEST_CASE("commands with --json: one JSON value on stdout") {
+  const Workplace place;
+  struct Case {
+    Words arguments;
+    std::set<std::string> keys;
+  };
+  const Case cases[] = {
+      {{"list"}, {"operators", "files", "notes", "searched"}},
+      {{"inspect", "relu"},
+       {"name", "doc", "version", "aliases", "types", "inputs", "outputs", "states", "params", "inplace", "accumulates", "strides",
+        "random", "elementwise", "functions"}},
+      {{"inspect", TENON_TEST_PLUGINS "/tenon_nn.so"},
+       {"path", "status", "reason", "name", "version", "compiler", "abi_minor", "sdk_version", "cuda_version", "operators", "kernels"}},
+      {{"inspect", "g.tenon"}, {"tenon", "inputs", "variables", "nodes", "outputs"}},
+      {{"show", "g.tenon"}, {"tenon", "inputs", "variables", "nodes", "outputs"}},
+      {{"validate", "g.tenon"}, {"graph", "sound", "bound", "nodes", "values", "tensors"}},
+      {{"run", "g.tenon", "--input", "x=x.npy"}, {"y"}},
+      {{"bench", "g.tenon", "--runs", "3", "--input", "x=x.npy"}, {"unit", "runs", "threads", "first", "min", "median", "p90", "max"}},
+      {{"doctor"}, {"what", "found", "trouble"}},
+      {{"trust"}, {}},
+  };
+  for (auto [arguments, keys] : cases) {
+    for (const bool before : {true, false}) {  // global options stand on either side of the command
+      auto words = arguments;
+      words.insert(before ? words.begin() : words.end(), "--json");
+      const auto result = place.run(words);
+      CAPTURE(words);
+      CAPTURE(result.err);
+      CHECK(result.code == 0);
+      CHECK(json_keys(result.out) == keys);
+    }
+  }
+}
+
+TEST_CASE("drawn where graphviz is") {
+  const Workplace place;
+  if (has_dot()) {
+    const auto drawn = place.run({"show", "g.tenon", "--svg", "g.svg"});
+    CHECK(drawn.code == 0);
+    CHECK(drawn.err == "");
+    CHECK(has_all(read_bytes(place.folder() / "g.svg"), {"<svg", "fully_connected", "</svg>"}));
+  }
+  const auto without = run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {place.folder().path(), {}, {{"PATH", ""}}});
+  CHECK(without.code == 1);
+  CHECK(without.err ==
+        "error: the graph cannot be drawn: graphviz's program dot cannot be started: No such file or directory\n"
+        "hint: install graphviz, or write the drawing's text with --dot and draw it elsewhere\n");
+  CHECK(!std::filesystem::exists(place.folder() / "h.svg"));
+}
