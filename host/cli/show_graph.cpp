@@ -54,6 +54,13 @@ void print_graph(const GraphModel& model) {
                use.plugin == none ? "" : fmt::format(", plugin {} {}", model.plugins[use.plugin].name, model.plugins[use.plugin].version));
 }
 
+void print_training(const TrainingRecord& training) {
+  std::string parameters;
+  for (const auto& [name, value] : training.parameters) parameters += fmt::format(" {}={}", name, to_string(value));
+  fmt::print("training  {:<24} step {}, epoch {} after {} examples, {} slots {}\n", training.optimizer, training.step, training.epoch,
+             training.data_position, training.slots.size(), parameters);
+}
+
 }  // namespace
 
 bool is_graph_name(const std::string& text) {
@@ -66,6 +73,7 @@ int show_graph(Context& context, const std::string& path) {
     fmt::print("{}\n", graph.to_json());
   else
     print_graph(graph.model());
+  if (!context.json() && graph.model().training) print_training(*graph.model().training);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// The nodes' parameters, read one node after the other.
+// Parameters of nodes, or of an optimizer, read one owner after the other.
 #pragma once
 #include "file/reading.hpp"
 
@@ -6,26 +6,33 @@ namespace tenon {
 
 class AttributeReader {
  public:
-  AttributeReader(Reading& reading, const format::Graph& graph);
+  /// Whose attributes are read, for messages: node 'fc1'.
+  struct Owner {
+    const char* kind;
+    std::string_view name;
+  };
 
-  /// The node's next attribute_count attributes.
-  void read(const NodeRecord& node);
+  /// `whose`: of whom the table is, for the message where there is none.
+  AttributeReader(Reading& reading, const format::Attributes* attributes, const char* whose);
+
+  /// The next `count` attributes, put at the end of the model's.
+  void read(const Owner& owner, std::uint32_t count);
+  std::uint32_t left() const { return count_ - next_; }
   /// Throws where something was left over.
   void finish() const;
 
  private:
-  AttributeRecord read_one(const NodeRecord& node);
-  std::int64_t integer(const NodeRecord& node);
-  void read_scalar(const NodeRecord& node, AttributeRecord& attribute);
-  void read_list(const NodeRecord& node, AttributeRecord& attribute);
+  AttributeRecord read_one(const Owner& owner);
+  std::int64_t integer(const Owner& owner);
+  void read_scalar(const Owner& owner, AttributeRecord& attribute);
+  void read_list(const Owner& owner, AttributeRecord& attribute);
   /// Reads a length, at most what is left of `total` after `next`.
-  std::uint32_t length(const NodeRecord& node, std::uint32_t total, const std::uint32_t& next);
-  [[noreturn]] void refuse_end(const NodeRecord& node, const char* what) const;
+  std::uint32_t length(const Owner& owner, std::uint32_t total, const std::uint32_t& next);
+  [[noreturn]] void refuse_end(const Owner& owner, const char* what) const;
 
   template <class... Args>
-  [[noreturn]] void refuse(const NodeRecord& node, const AttributeRecord& attribute, fmt::format_string<Args...> text,
-                           Args&&... args) const {
-    reading_.refuse("attribute '{}' of node '{}' {}", reading_.text(attribute.name), reading_.text(node.name),
+  [[noreturn]] void refuse(const Owner& owner, const AttributeRecord& attribute, fmt::format_string<Args...> text, Args&&... args) const {
+    reading_.refuse("attribute '{}' of {} '{}' {}", reading_.text(attribute.name), owner.kind, owner.name,
                     fmt::format(text, std::forward<Args>(args)...));
   }
 

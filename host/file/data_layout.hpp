@@ -4,21 +4,28 @@
 #include <tenon/tensor.hpp>
 #include <vector>
 
+#include "file/file_order.hpp"
 #include "graph/model.hpp"
 
 namespace tenon {
 
 struct Placement {
   Tensor tensor;  // contiguous
-  std::uint64_t offset = 0, size = 0, checksum = 0;
+  std::uint32_t segment = 0;
+  std::uint64_t offset = 0, size = 0, checksum = 0;  // from the beginning of the data
 };
 
-/// One segment with all tensors, in the order given.
+/// What a training needs besides stands apart, so that those who only run the graph never touch it.
 struct DataLayout {
+  struct Segment {
+    const char* purpose;
+    std::uint64_t offset, size;
+  };
+  std::vector<Segment> segments;
   std::vector<Placement> tensors;
   std::uint64_t size = 0;
 };
 
-DataLayout lay_out(const GraphModel& model, const std::vector<std::uint32_t>& tensors);
+DataLayout lay_out(const GraphModel& model, const FileOrder& order);
 
 }  // namespace tenon

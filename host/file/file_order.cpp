@@ -12,8 +12,8 @@ std::uint32_t Numbering::operator()(std::uint32_t id) {
 }
 
 FileOrder file_order(const GraphModel& model) {
-  FileOrder order{Numbering(model.values.size()), 0, Numbering(model.tensors.size()), Numbering(model.operators.size()),
-                  Numbering(model.plugins.size())};
+  FileOrder order{Numbering(model.values.size()),  0, Numbering(model.tensors.size()), Numbering(model.operators.size()),
+                  Numbering(model.plugins.size()), 0};
   for (const auto value : model.inputs) order.values(value);
   for (const auto role : {Role::input, Role::variable, Role::constant, Role::state})
     for (ValueId id = 0; id < model.values.size(); ++id)
@@ -21,6 +21,9 @@ FileOrder file_order(const GraphModel& model) {
   order.named = order.values.order().size();
   for (const auto id : order.values.order())
     if (model.values[id].tensor != none) order.tensors(model.values[id].tensor);
+  order.weights = order.tensors.order().size();
+  if (model.training)
+    for (const auto& slot : model.training->slots) order.tensors(slot.tensor);
   for (const auto& node : model.nodes) {
     for (std::uint32_t i = 0; i < node.output_count; ++i) order.values(node.first_output + i);
     order.operators(node.op);

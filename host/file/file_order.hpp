@@ -24,6 +24,7 @@ struct FileOrder {
   Numbering values;       // inputs as given, variables, constants, states, then the nodes' outputs
   std::size_t named = 0;  // how many of them no node makes
   Numbering tensors, operators, plugins;
+  std::size_t weights = 0;  // how many of the tensors belong to values; those of a training follow
 };
 
 FileOrder file_order(const GraphModel& model);

@@ -47,6 +47,17 @@ struct MetadataBuilder {
   }
 };
 
+/// Parameters of nodes, or of an optimizer.
+struct AttributeColumns {
+  std::vector<std::uint32_t> names;
+  std::vector<format::AttributeKind> kinds;
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+};
+
+flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to, const AttributeColumns& columns);
 flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to);
+/// Nothing where the model has none.
+flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to);
 
 }  // namespace tenon

@@ -65,13 +65,6 @@ flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
                              types_at, passes_at, origins_at);
 }
 
-struct AttributeColumns {
-  std::vector<std::uint32_t> names;
-  std::vector<format::AttributeKind> kinds;
-  std::vector<std::int64_t> integers;
-  std::vector<double> reals;
-};
-
 void add_attribute(MetadataBuilder& to, const AttributeRecord& attribute, AttributeColumns& columns) {
   columns.names.push_back(to.texts(attribute.name));
   columns.kinds.push_back(static_cast<format::AttributeKind>(attribute.kind));
@@ -91,10 +84,16 @@ void add_attribute(MetadataBuilder& to, const AttributeRecord& attribute, Attrib
   }
 }
 
-flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to) {
+AttributeColumns attributes_of_nodes(MetadataBuilder& to) {
   AttributeColumns columns;
   for (const auto& node : to.model.nodes)
     for (std::uint32_t i = 0; i < node.attribute_count; ++i) add_attribute(to, to.model.attributes[node.first_attribute + i], columns);
+  return columns;
+}
+
+}  // namespace
+
+flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to, const AttributeColumns& columns) {
   const auto names_at = to.required(columns.names);
   const auto kinds_at = to.required(columns.kinds);
   const auto integers_at = to.required(columns.integers);
@@ -102,13 +101,11 @@ flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to) {
   return format::CreateAttributes(to.buffer, names_at, kinds_at, integers_at, reals_at);
 }
 
-}  // namespace
-
 flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to) {
   const auto name = to.texts(std::string_view(to.model.name));
   const auto values_at = write_values(to);
   const auto nodes_at = write_nodes(to);
-  const auto attributes_at = write_attributes(to);
+  const auto attributes_at = write_attributes(to, attributes_of_nodes(to));
   std::vector<std::uint32_t> names, values;
   for (const auto& [output, value] : to.model.outputs) {
     names.push_back(to.texts(output));

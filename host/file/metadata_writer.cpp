@@ -4,11 +4,19 @@
 #include "file/metadata_builder.hpp"
 #include "file/refusal.hpp"
 #include "file/utf8.hpp"
+#include "graph/parameters.hpp"
 
 namespace tenon {
 namespace {
 
 using flatbuffers::Offset;
+
+std::uint64_t text_bytes(const TrainingRecord& training) {
+  std::uint64_t size = training.optimizer.size() + 200;
+  for (const auto& slot : training.slots) size += slot.name.size() + 80;
+  for (const auto& [name, value] : training.parameters) size += name.size() + to_string(value).size() * 8 + 80;
+  return size;
+}
 
 /// A bound from above, because FlatBuffers would stop the program past 2 GiB.
 std::uint64_t size_bound(const GraphModel& model) {
@@ -17,20 +25,27 @@ std::uint64_t size_bound(const GraphModel& model) {
   for (const auto& op : model.operators) size += op.info->manifest.size() + op.name.size() + 80;
   for (const auto& plugin : model.plugins) size += plugin.name.size() + plugin.version.size() + 80;
   for (const auto& extension : model.extensions) size += extension.content.size() + extension.name.size() + 80;
+  if (model.training) size += text_bytes(*model.training);
   size += model.values.size() * 160 + model.nodes.size() * 32 + model.edges.size() * 4 + model.attributes.size() * 24;
   return size + (model.ints.size() + model.floats.size()) * 8 + model.tensors.size() * 100 +
          (model.meta.size() + model.outputs.size()) * 32;
 }
 
 TablesOffset<format::Segment> write_segments(MetadataBuilder& to, const DataLayout& data) {
-  if (data.tensors.empty()) return {};
-  const auto purpose = to.texts(std::string_view("weights"));
-  return to.tables(std::vector{format::CreateSegment(to.buffer, 0, data.size, purpose)});
+  std::vector<Offset<format::Segment>> segments;
+  for (const auto& segment : data.segments) {
+    const auto purpose = to.texts(std::string_view(segment.purpose));
+    segments.push_back(format::CreateSegment(to.buffer, segment.offset, segment.size, purpose));
+  }
+  return to.tables(segments);
 }
 
 TablesOffset<format::Buffer> write_buffers(MetadataBuilder& to, const DataLayout& data) {
   std::vector<Offset<format::Buffer>> buffers;
-  for (const auto& place : data.tensors) buffers.push_back(format::CreateBuffer(to.buffer, 0, place.offset, place.size, place.checksum));
+  for (const auto& place : data.tensors) {
+    const auto offset = place.offset - data.segments[place.segment].offset;
+    buffers.push_back(format::CreateBuffer(to.buffer, place.segment, offset, place.size, place.checksum));
+  }
   return to.tables(buffers);
 }
 
@@ -114,6 +129,7 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to) {
   const auto& nodes = to.model.nodes;
   const bool gradient = std::any_of(nodes.begin(), nodes.end(), [](const NodeRecord& node) { return node.pass != Pass::forward; });
   if (gradient || !to.model.updates.empty()) features.push_back(to.texts(layout::gradient_feature));
+  if (to.model.training) features.push_back(to.texts(layout::training_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }
 
@@ -137,11 +153,12 @@ std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& 
   const auto operators = write_operators(to);
   const auto plugins = write_plugins(to);
   const auto meta = write_meta(to);
+  const auto training = write_training(to);
   const auto extensions = write_extensions(to);
   const auto types = write_types(to);
   const auto strings = write_strings(to, path);
   to.buffer.Finish(format::CreateModel(to.buffer, format_version, features, producer, strings, segments, buffers, types, tensors, plugins,
-                                       operators, graphs, 0, meta, extensions));
+                                       operators, graphs, training, meta, extensions));
   const auto* bytes = reinterpret_cast<const std::byte*>(to.buffer.GetBufferPointer());
   return {bytes, bytes + to.buffer.GetSize()};
 }

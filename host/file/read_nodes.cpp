@@ -31,7 +31,7 @@ class NodeReader {
         columns_(reading, nodes, count_),
         edges_(nodes.edges()),
         types_(nodes.output_types()),
-        attributes_(reading, graph),
+        attributes_(reading, graph.attributes(), "its graph"),
         state_taken_(reading.model.values.size()) {}
 
   void run() {
@@ -71,7 +71,7 @@ class NodeReader {
     read_edges(node);
     node.first_attribute = static_cast<std::uint32_t>(model_.attributes.size());
     node.attribute_count = columns_.attributes[i];
-    attributes_.read(node);
+    attributes_.read({"node", name}, node.attribute_count);
     node.pass == Pass::backward ? require_backward_arity(node) : require_arity(node);
     read_outputs(node, i);
     model_.nodes.push_back(node);

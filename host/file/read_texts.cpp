@@ -28,12 +28,16 @@ void read_features(const Reading& reading) {
   const auto by = producer.empty() ? std::string("another program") : printable(producer);
   if (file.format() != format_version)
     reading.refuse("it has format {}, written by {}; this tenon reads format {}", file.format(), by, format_version);
+  bool training = false;
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
     if (feature == layout::gradient_feature) continue;
-    reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
+    if (feature != layout::training_feature || training)
+      reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
+    training = true;
   }
-  if (file.training() != nullptr) reading.refuse("it holds the state of a training, which this tenon cannot keep yet");
+  if (training && file.training() == nullptr) reading.refuse("it says that it holds the state of a training, but there is none");
+  if (!training && file.training() != nullptr) reading.refuse("it holds the state of a training, but does not name that as a feature");
   if (count_of(file.graphs()) != 1) reading.refuse("it holds {} graphs, and this tenon reads files with one", count_of(file.graphs()));
   const auto& graph = *file.graphs()->Get(0);
   if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph belongs inside another one, which is not there");

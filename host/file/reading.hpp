@@ -83,5 +83,6 @@ void read_notes(Reading& reading);
 void read_values(Reading& reading, const format::Graph& graph);
 void read_nodes(Reading& reading, const format::Graph& graph);
 void read_outputs(Reading& reading, const format::Graph& graph);
+void read_training(Reading& reading);
 
 }  // namespace tenon

@@ -39,12 +39,17 @@ void read_model(Reading& reading) {
   read_values(reading, graph);
   read_nodes(reading, graph);
   read_outputs(reading, graph);
+  read_training(reading);
 }
 
 std::string owner_of(const Reading& reading, std::span<const std::byte> bytes) {
   for (const auto& value : reading.model.values)
     if (value.tensor != none && reading.model.tensors[value.tensor].data() == bytes.data())
       return fmt::format("'{}'", reading.text(value.name));
+  if (reading.model.training)
+    for (const auto& slot : reading.model.training->slots)
+      if (reading.model.tensors[slot.tensor].data() == bytes.data())
+        return fmt::format("slot '{}' of '{}'", slot.name, value_label(reading.model, slot.variable));
   return "a tensor that nothing uses";
 }
 

@@ -9,7 +9,7 @@ namespace tenon {
 
 void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
   const auto order = file_order(model);
-  const auto data = lay_out(model, order.tensors.order());
+  const auto data = lay_out(model, order);
   const auto metadata = write_metadata(model, order, data, path);
 
   layout::Header header;

@@ -92,6 +92,23 @@ struct Extension {
   std::vector<std::byte> content;
 };
 
+/// What an optimizer keeps for a variable: a state of its operator.
+struct TrainingSlot {
+  std::string name;
+  ValueId variable = none;
+  std::uint32_t tensor = none;  // into GraphModel::tensors, where nothing else uses it
+};
+
+/// Where a training stands, so that it can go on as if it had never stopped.
+struct TrainingRecord {
+  std::string optimizer;  // the operator's name
+  Attributes parameters;
+  std::uint64_t step = 0, seed = 0, epoch = 0;
+  std::uint64_t data_position = 0;  // examples of this epoch that were seen
+  std::uint64_t random_step = 0;    // of random operators
+  std::vector<TrainingSlot> slots;
+};
+
 struct GraphModel {
   std::string name = "main";
   Strings strings;
@@ -112,6 +129,7 @@ struct GraphModel {
   std::string producer;                               // who first wrote the file it came from; empty: this program will
   std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
   std::vector<Extension> extensions;
+  std::optional<TrainingRecord> training;  // of checkpoints; running ignores it
 };
 
 /// Where a node's inputs and outputs come from: itself, or of a backward node its origin.

@@ -94,7 +94,7 @@ TEST_CASE("files of newer programs are refused, not misread") {
       {"it has format 2, written by tenon " TENON_VERSION "; this tenon reads format 1", [](auto& m) { m.format = 2; }},
       {"reading it needs the feature 'author', which this tenon does not have; it was written by tenon " TENON_VERSION,
        [](auto& m) { m.required_features = {m.meta[0]->key}; }},
-      {"it holds the state of a training, which this tenon cannot keep yet",
+      {"it holds the state of a training, but does not name that as a feature",
        [](auto& m) { m.training = std::make_unique<format::TrainingStateT>(); }},
       {"it holds 0 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.clear(); }},
       {"it holds 2 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.push_back(std::make_unique<format::GraphT>()); }},
@@ -328,6 +328,45 @@ TEST_CASE("outputs") {
       {"the value of output 'first' is number 13, but there are 13", [](auto& m) { m.graphs[0]->output_values[0] = 13; }},
       {"the graph's name is number 9999, but there are 35", [](auto& m) { m.graphs[0]->name = 9999; }},
   });
+}
+
+TEST_CASE("the state of a training") {
+  check_all(
+      {
+          {"it says that it holds the state of a training, but there is none", [](auto& m) { m.training.reset(); }},
+          {"it holds the state of a training, but does not name that as a feature", [](auto& m) { m.required_features.clear(); }},
+          {"reading it needs the feature 'training', which this tenon does not have; it was written by tenon " TENON_VERSION,
+           [](auto& m) { m.required_features.push_back(m.required_features[1]); }},
+          {"the name of the optimizer of its training is number 9999, but there are 48", [](auto& m) { m.training->optimizer = 9999; }},
+          {"the optimizer of its training has the name '', which is none", [](auto& m) { m.training->optimizer = 0; }},
+          {"the optimizer of its training has no attributes", [](auto& m) { m.training->parameters.reset(); }},
+          {"attribute 'beta1' of optimizer 'adam' has kind 9, which is none",
+           [](auto& m) { m.training->parameters->kinds[0] = format::AttributeKind(9); }},
+          {"attribute 'amsgrad' of optimizer 'adam' is 2, where only 0 and 1 can be",
+           [](auto& m) { m.training->parameters->integers[0] = 2; }},
+          {"attribute 'amsgrad' of optimizer 'adam' is there twice",
+           [](auto& m) { m.training->parameters->names[4] = m.training->parameters->names[1]; }},
+          {"the attributes' lists end before those of optimizer 'adam' do", [](auto& m) { m.training->parameters->integers[3] = 99; }},
+          {"the attributes' reals end before those of optimizer 'adam' do", [](auto& m) { m.training->parameters->reals.clear(); }},
+          {"it has attributes that belong to no node", [](auto& m) { m.training->parameters->reals.push_back(0); }},
+          {"the name of slot 1 is number 9999, but there are 48", [](auto& m) { m.training->slots[1]->name = 9999; }},
+          {"slot 1 has the name '\\x0a', which is none", [](auto& m) { m.strings[m.training->slots[1]->name] = "\n"; }},
+          {"the variable of slot 0 is number 99, but there are 19", [](auto& m) { m.training->slots[0]->value = 99; }},
+          {"slot 0, 'm', belongs to 'image', which is no variable", [](auto& m) { m.training->slots[0]->value = 0; }},
+          {"slot 0, 'm', belongs to 'norm', which is no variable", [](auto& m) { m.training->slots[0]->value = 8; }},
+          {"'norm_gamma' has two slots 'm'", [](auto& m) { m.training->slots[2]->value = m.training->slots[0]->value; }},
+          {"the tensor of slot 'm' of 'norm_gamma' is number 7, but there are 7", [](auto& m) { m.training->slots[0]->tensor = 7; }},
+          {"tensor 0 belongs to two values, slot 'm' of 'norm_gamma' is the second", [](auto& m) { m.training->slots[0]->tensor = 0; }},
+          {"tensor 4 belongs to two values, slot 'm' of 'drawn' is the second", [](auto& m) { m.training->slots[2]->tensor = 4; }},
+          {"segment 1 begins at byte 0 of the data, before the last one ends at 136", [](auto& m) { m.segments[1]->offset = 0; }},
+          {"the segment of buffer 6 is number 2, but there are 2", [](auto& m) { m.buffers[6]->segment = 2; }},
+          {"buffer 4 begins at byte 0 of segment 0, before the last one ends", [](auto& m) { m.buffers[4]->segment = 0; }},
+      },
+      training_graph());
+  auto parts = FileParts::of(training_graph());
+  parts.data[65536 + 64] = 1;
+  CHECK(sentence(parts.bytes(), FileCheck::everything) ==
+        "the data of slot 'steps' of 'norm_gamma' are damaged: the checksum of its 8 bytes does not fit");
 }
 
 TEST_CASE("data that are damaged: opening does not read them, validating does") {

@@ -21,7 +21,7 @@ void open(const std::string& bytes, Tally& tally) {
   try {
     const auto graph = read_forged(bytes);
     const auto order = file_order(graph);  // what was accepted must be usable
-    const auto metadata = write_metadata(graph, order, lay_out(graph, order.tensors.order()), "again.tenon");
+    const auto metadata = write_metadata(graph, order, lay_out(graph, order), "again.tenon");
     REQUIRE_FALSE(metadata.empty());
     ++tally.opened;
   } catch (const Failure& failure) {
@@ -42,7 +42,7 @@ TEST_CASE("a file cut short at any length is refused") {
 }
 
 TEST_CASE("metadata cut short, with a header that fits, are refused") {
-  const auto sound = FileParts::of(gradient_graph());
+  const auto sound = FileParts::of(training_graph());
   Tally tally;
   for (std::size_t length = 0; length < sound.metadata.size(); ++length) {
     auto parts = sound;
@@ -53,7 +53,7 @@ TEST_CASE("metadata cut short, with a header that fits, are refused") {
 }
 
 TEST_CASE("every byte of the metadata set to other values") {
-  const auto sound = FileParts::of(gradient_graph());
+  const auto sound = FileParts::of(training_graph());
   Tally tally;
   for (std::size_t i = 0; i < sound.metadata.size(); ++i)
     for (const int flip : {0x01, 0x80, 0xff}) {
@@ -66,7 +66,7 @@ TEST_CASE("every byte of the metadata set to other values") {
 }
 
 TEST_CASE("numbers of the metadata replaced by hostile ones") {
-  const auto sound = FileParts::of(gradient_graph());
+  const auto sound = FileParts::of(training_graph());
   std::mt19937 random(1);
   constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
                                        0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};

@@ -20,16 +20,29 @@ inline std::string bits_of(const tenon::AttributeValue& value) {
   return to_string(value);
 }
 
+inline std::string outline_of(const tenon::Tensor& tensor) {
+  std::string text = " data " + to_string(tensor.shape()) + name_of(tensor.dtype());
+  const auto* bytes = static_cast<const unsigned char*>(tensor.data());
+  for (std::int64_t i = 0; i < tensor.bytes(); ++i) text += ' ' + std::to_string(bytes[i]);
+  return text;
+}
+
 inline std::string outline_of(const tenon::GraphModel& model, const tenon::ValueRecord& value) {
   std::string text = tenon::to_string(value.type) + " storage " + std::to_string(value.type.storage) + " role " +
                      std::to_string(static_cast<int>(value.role)) + " init " + std::to_string(static_cast<int>(value.init.kind)) + ' ' +
                      bits_of(value.init.a) + ' ' + bits_of(value.init.b);
   if (value.tensor == tenon::none) return text;
-  const auto& tensor = model.tensors[value.tensor];
-  text += " data " + to_string(tensor.shape()) + name_of(tensor.dtype());
-  const auto* bytes = static_cast<const unsigned char*>(tensor.data());
-  for (std::int64_t i = 0; i < tensor.bytes(); ++i) text += ' ' + std::to_string(bytes[i]);
-  return text;
+  return text + outline_of(model.tensors[value.tensor]);
+}
+
+inline std::string outline_of(const tenon::GraphModel& model, const tenon::TrainingRecord& record) {
+  std::string text = "training by " + record.optimizer;
+  for (const auto& [name, value] : record.parameters) text += ' ' + name + '=' + std::to_string(value.variant().index()) + bits_of(value);
+  for (const auto number : {record.step, record.seed, record.epoch, record.data_position, record.random_step})
+    text += ' ' + std::to_string(number);
+  for (const auto& slot : record.slots)
+    text += '\n' + slot.name + " of " + value_label(model, slot.variable) + outline_of(model.tensors[slot.tensor]);
+  return text + '\n';
 }
 
 /// Everything of a graph as text, doubles by their bits; named values in the order of their roles.
@@ -63,5 +76,6 @@ inline std::string outline_of(const tenon::GraphModel& model) {
   for (const auto& [variable, value] : model.updates) text += value_label(model, variable) + " becomes " + value_label(model, value) + '\n';
   for (const auto& [key, value] : model.meta) text += std::string(model.strings[key]) + "=" + std::string(model.strings[value]) + '\n';
   for (const auto& extension : model.extensions) text += extension.name + std::to_string(extension.content.size()) + '\n';
+  if (model.training) text += outline_of(model, *model.training);
   return text;
 }

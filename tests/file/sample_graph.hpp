@@ -176,6 +176,33 @@ inline tenon::GraphModel gradient_graph() {
   return std::move(make.model);
 }
 
+/// The same in the middle of a training by an optimizer with parameters of every kind.
+inline tenon::GraphModel training_graph() {
+  using namespace tenon;
+  auto model = gradient_graph();
+  const auto id = [&](std::string_view name) { return model.value_names.at(model.strings.find(name)); };
+  const auto tensor = [&](Tensor values) {
+    return model.tensors.push_back(std::move(values)), static_cast<std::uint32_t>(model.tensors.size() - 1);
+  };
+  auto& record = model.training.emplace();
+  record.optimizer = "adam";
+  record.parameters = {{"beta1", 0.9},
+                       {"amsgrad", true},
+                       {"every", 3},
+                       {"name", "größe"},
+                       {"axes", std::vector<std::int64_t>{1, -2}},
+                       {"betas", std::vector<double>{-0.0, 0.999}}};
+  record.step = 460;
+  record.seed = ~std::uint64_t{0};
+  record.epoch = 19;
+  record.data_position = 128;
+  record.random_step = 920;
+  record.slots.push_back({"m", id("norm_gamma"), tensor(Tensor::from<float>({1, 2, -0.0F}, {3}))});
+  record.slots.push_back({"steps", id("norm_gamma"), tensor(Tensor::from<std::int64_t>({460}, Shape::scalar()))});
+  record.slots.push_back({"m", id("drawn"), tensor(Tensor::from<double>({1, 2, 3, 4}, {2, 2}))});
+  return model;
+}
+
 /// A chain of `quadratic` nodes with three parameters and a name each.
 inline tenon::GraphModel chain_graph(std::uint32_t nodes) {
   using namespace tenon;

@@ -14,7 +14,7 @@ using namespace tenon;
 
 TEST_CASE("a graph comes back from its file as it was") {
   const TemporaryFolder folder;
-  const auto graphs = {sample_graph(), gradient_graph(), chain_graph(1), chain_graph(1000), GraphModel()};
+  const auto graphs = {sample_graph(), gradient_graph(), training_graph(), chain_graph(1), chain_graph(1000), GraphModel()};
   for (const auto& graph : graphs) {
     write_tenon(graph, folder / "graph.tenon");
     const auto loaded = read_tenon(folder / "graph.tenon", FileCheck::everything);
@@ -24,9 +24,11 @@ TEST_CASE("a graph comes back from its file as it was") {
 
 TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   const TemporaryFolder folder;
-  write_tenon(gradient_graph(), folder / "first.tenon");
-  write_tenon(read_tenon(folder / "first.tenon"), folder / "second.tenon");
-  CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
+  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph()}) {
+    write_tenon(graph, folder / "first.tenon");
+    write_tenon(read_tenon(folder / "first.tenon"), folder / "second.tenon");
+    CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
+  }
 }
 
 TEST_CASE("the bytes depend on the graph, not on how it came to be") {
@@ -65,6 +67,17 @@ TEST_CASE("tensors lie at multiples of 64 bytes, behind a multiple of 64 KiB, an
   for (const auto& tensor : loaded.tensors) CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64 == 0);
   loaded.tensors[0].values<float>()[0] = 7;
   CHECK(read_bytes(folder / "graph.tenon") == bytes);
+}
+
+TEST_CASE("what only a training needs stands behind everything that a run needs") {
+  const TemporaryFolder folder;
+  write_tenon(training_graph(), folder / "graph.tenon");
+  const auto bytes = read_bytes(folder / "graph.tenon");
+  const auto header = layout::decode(std::as_bytes(std::span(bytes)), "graph.tenon");
+  CHECK(header.file_size == header.data_offset + 65536 + 128 + 32);  // slots of 12, 8 and 32 bytes
+  const auto loaded = read_tenon(folder / "graph.tenon");
+  CHECK(loaded.training->slots.at(2).variable == loaded.value_names.at(loaded.strings.find("drawn")));
+  CHECK(same_bits(loaded.tensors.at(loaded.training->slots.at(1).tensor), Tensor::from<std::int64_t>({460}, Shape::scalar())));
 }
 
 TEST_CASE("tensors outlive the graph they were read with") {

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& parts) {
   const auto order = tenon::file_order(graph);
-  const auto data = tenon::lay_out(graph, order.tensors.order());
+  const auto data = tenon::lay_out(graph, order);
   auto metadata = tenon::write_metadata(graph, order, data, "again.tenon");
   parts.metadata.assign(reinterpret_cast<const char*>(metadata.data()), metadata.size());
   parts.data.assign(data.size, '\0');
@@ -25,7 +25,7 @@ std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& part
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   FileParts parts;
   parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
-  for (const std::size_t data : {0, 136}) {  // as long as the sample's
+  for (const std::size_t data : {0, 136, 65696}) {  // as long as the samples'
     parts.data.assign(data, '\0');
     try {
       const auto graph = read_forged(parts.bytes(), tenon::FileCheck::structure);
