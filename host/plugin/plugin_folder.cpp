@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Mostly they wait for the disk, so more than there are cores are of use; a thread for a few files would cost more than it saves.
-constexpr std::size_t most_readers = 8, files_per_reader = 32;
+constexpr std::size_t most_readers = 24, files_per_reader = 32;
 
 }  // namespace
 
