@@ -2,6 +2,7 @@
 
 #include <gelf.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "plugin/elf_header.hpp"
@@ -120,6 +121,26 @@ std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t lim
   }
   refuse(symbol.name + " lies outside of what is in the file");
   return {};
+}
+
+std::vector<std::string> ElfFile::dynamic_texts(std::int64_t tag) const {
+  constexpr std::size_t entry_limit = 4096;
+  std::vector<std::string> texts;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header)) refuse_broken("its section table cannot be read");
+    if (header.sh_type != SHT_DYNAMIC) continue;
+    Elf_Data* data = section_data(section, header, file_.size());
+    const std::size_t count = std::min(data->d_size / sizeof(Elf64_Dyn), entry_limit);
+    for (std::size_t i = 0; i < count; ++i) {
+      GElf_Dyn entry;
+      if (!gelf_getdyn(data, static_cast<int>(i), &entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag != tag) continue;
+      if (const std::string_view text = name_at(entry.d_un.d_val); !text.empty()) texts.emplace_back(text);
+    }
+    return texts;
+  }
+  return texts;
 }
 
 bool ElfFile::is_code(const ElfSymbol& symbol) const {

@@ -31,6 +31,9 @@ class ElfFile {
   /// not in the file, or are more than `limit`.
   std::vector<std::byte> bytes(const ElfSymbol& symbol, std::uint64_t limit) const;
 
+  /// What the dynamic section says under a tag that stands for a text, like DT_NEEDED; in the file's order.
+  std::vector<std::string> dynamic_texts(std::int64_t tag) const;
+
   /// Whether the symbol's address can be run as code.
   bool is_code(const ElfSymbol& symbol) const;
 

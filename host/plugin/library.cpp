@@ -29,11 +29,21 @@ const dll::shared_library* keep(dll::shared_library library) {
   return &kept.emplace_back(std::move(library));
 }
 
-const dll::shared_library* open_library(const std::filesystem::path& path) {
+/// Never closed, as plugins are not.
+void load_companion(const std::filesystem::path& path) {
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  const char* reason = dlerror();
+  throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
+}
+
+const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions) {
   dll::shared_library library;
   std::error_code error;
   try {
+    for (const auto& companion : companions) load_companion(companion);
     library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+  } catch (const Refusal&) {
+    throw;
   } catch (const std::exception& thrown) {
     throw threw("an initialiser", thrown.what());
   } catch (...) {
@@ -56,7 +66,8 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol, co
 
 }  // namespace
 
-Library::Library(const std::filesystem::path& path) : library_(open_library(path)) {}
+Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions)
+    : library_(open_library(path, companions)) {}
 
 const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) const {
   if (!library_->has(symbol)) throw Refusal(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "plugin/operator_table.hpp"
 
@@ -18,7 +19,8 @@ namespace tenon {
 class Library {
  public:
   /// Throws Refusal: unresolved symbol, not loadable, crashed (an initialiser threw).
-  explicit Library(const std::filesystem::path& path);
+  /// `companions` are loaded before it.
+  explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions = {});
 
   /// Calls the function of that name with the host's table. Throws Refusal where there is none, it throws, or its table is not sound.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host) const;

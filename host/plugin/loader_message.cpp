@@ -38,7 +38,9 @@ Refusal explain_loader_message(std::string_view message) {
   constexpr std::string_view no_library = ": cannot open shared object file";
   if (const auto at = message.find(no_library); at != std::string_view::npos) {
     const std::string_view name = message.substr(0, at);
-    return {PluginStatus::not_loadable, "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) + ", which is not found here"};
+    return {PluginStatus::not_loadable,
+            "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) +
+                ", which is not found here: install it, or put it beside the plugin, which is linked with -Wl,-rpath,'$ORIGIN' then"};
   }
   return {PluginStatus::not_loadable, "cannot be loaded: " + without_copy(message)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugin/candidate.hpp"
+#include "plugin/companions.hpp"
 #include "plugin/library_place.hpp"
 #include "plugin/probe.hpp"
 #include "plugin/refusal.hpp"
@@ -50,8 +51,9 @@ const Library& PluginLoader::open(PluginFile& file, const std::vector<const Oper
   try {
     const auto bytes = copy(file, expected);
     file.content_hash = bytes->content_hash();
-    try_in_child(file, *bytes);
-    const Library library(bytes->path());
+    const auto companions = admit_companions(file, *bytes);
+    try_in_child(file, *bytes, companions);
+    const Library library(bytes->path(), companions);
     bytes->keep_open();
     history_.remember_loaded(file.path, file.content_hash);
     file.status = PluginStatus::loaded;
@@ -71,14 +73,25 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const st
   return copy;
 }
 
-void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy) {
+std::vector<std::filesystem::path> PluginLoader::admit_companions(const PluginFile& file, const PrivateCopy& copy) {
+  auto companions = find_companions(InputFile(copy.path()), file.path.parent_path());
+  if (options_.trust_writable) return companions;
+  const std::lock_guard lock(trusting_);
+  for (const auto& companion : companions) {
+    const std::string objection = trust_.objection(companion, InputFile(companion));
+    if (!objection.empty()) throw Refusal(PluginStatus::untrusted, "needs the library " + companion.string() + ", which " + objection);
+  }
+  return companions;
+}
+
+void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions) {
   if (!options_.probe || history_.was_loaded(file.path, copy.content_hash())) return;
   if (options_.probe_program.empty()) {
     throw Failure(FailureKind::failed, "the program tenon-probe, which tries a plugin before its first load, is not beside Tenon's library",
                   "install Tenon whole, or give its path as PluginOptions::probe_program");
   }
   try {
-    probe_library(copy.descriptor(), table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
+    probe_library(copy.descriptor(), companions, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
   } catch (const Refusal& refusal) {
     const bool dangerous = refusal.status() == PluginStatus::crashed || refusal.status() == PluginStatus::hung;
     if (dangerous) history_.add_to_quarantine(file.path, copy.content_hash(), refusal.what());

@@ -132,10 +132,12 @@ void judge(std::string_view line) {
 
 }  // namespace
 
-void probe_library(int library, const std::vector<std::string>& symbols, const ProbeOptions& options) {
+void probe_library(int library, const std::vector<std::filesystem::path>& companions, const std::vector<std::string>& symbols,
+                   const ProbeOptions& options) {
   Pipe pipe(Pipe::make());
   std::vector<std::string> arguments{options.program.string(), "/proc/self/fd/" + std::to_string(library_in_child),
                                      std::to_string(report_in_child)};
+  for (const auto& companion : companions) arguments.push_back(companion.string());
   arguments.insert(arguments.end(), symbols.begin(), symbols.end());
   const pid_t child = Spawn(library, pipe.to_write.get()).start(std::move(arguments));
   pipe.to_write.reset();

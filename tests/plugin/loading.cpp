@@ -122,7 +122,9 @@ TEST_CASE("a library that is missing is named") {
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
   CHECK(failure_of([&] { set.load("exit_at_load"); }).message ==
-        "operator 'exit_at_load' cannot be used: " + path.string() + " needs the library libq.so.6, which is not found here");
+        "operator 'exit_at_load' cannot be used: " + path.string() +
+            " needs the library libq.so.6, which is not found here: install it, or put it beside the plugin, which is linked with "
+            "-Wl,-rpath,'$ORIGIN' then");
   CHECK(file_of(set, "it.so").status == PluginStatus::not_loadable);
 }
 

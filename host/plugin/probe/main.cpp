@@ -1,5 +1,6 @@
-// tenon-probe FILE DESCRIPTOR SYMBOL...: loads a plugin and asks for its tables, in a process that may die of it. It links nothing of the
-// host, so that it starts in a millisecond and a plugin that dies here dies of itself.
+// tenon-probe FILE DESCRIPTOR [/LIBRARY]... SYMBOL...: loads a plugin after the libraries that it brings along, and asks for its tables, in
+// a process that may die of it. It links nothing of the host, so that it starts in a millisecond and a plugin that dies here dies of
+// itself.
 #include <dlfcn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -48,6 +49,13 @@ std::string words(const char* word, std::string_view text, std::string_view more
   return std::string(word) + " " + std::string(text) + (more.empty() ? "" : " ") + std::string(more);
 }
 
+void* open_or_report(const char* path, int descriptor) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library) return library;
+  const char* reason = dlerror();
+  report(descriptor, words(tenon::probe::not_opened, reason ? reason : "for no reason given"));
+}
+
 void check_table(void* library, const char* symbol, int descriptor) {
   void* address = dlsym(library, symbol);
   if (!address) report(descriptor, words(tenon::probe::no_symbol, symbol));
@@ -64,16 +72,15 @@ int main(int count, char** arguments) {
   if (count >= 3) std::from_chars(arguments[2], arguments[2] + std::strlen(arguments[2]), descriptor);
   if (descriptor < 0) {
     std::fputs(
-        "usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin for Tenon and reports on the descriptor; Tenon runs it itself.\n",
+        "usage: tenon-probe FILE DESCRIPTOR [/LIBRARY]... SYMBOL...\nLoads a plugin for Tenon and reports on the descriptor; Tenon runs it "
+        "itself.\n",
         stderr);
     return 2;
   }
   prepare();
-  void* library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* reason = dlerror();
-    report(descriptor, words(tenon::probe::not_opened, reason ? reason : "for no reason given"));
-  }
-  for (int i = 3; i < count; ++i) check_table(library, arguments[i], descriptor);
+  int first_symbol = 3;
+  while (first_symbol < count && arguments[first_symbol][0] == '/') open_or_report(arguments[first_symbol++], descriptor);
+  void* library = open_or_report(arguments[1], descriptor);
+  for (int i = first_symbol; i < count; ++i) check_table(library, arguments[i], descriptor);
   report(descriptor, tenon::probe::passed);
 }

@@ -1,0 +1,5 @@
+/* A sound plugin that needs the library beside it, found by $ORIGIN. */
+#include "../c_plugin.h"
+int beside(void);
+RECORD(0)
+OPERATOR(needs_beside, MANIFEST(T12 "needs_beside", T0, ONE, NO), beside() == 7 ? &sound_table : 0)
