@@ -17,7 +17,7 @@ struct Case {
 void check(const Workplace& place, const Case& c) {
   const std::string talk = "input x is random, float32 [1, 4]\n";
   const auto result = place.run(c.arguments);
-  CAPTURE(c.arguments);
+  CAPTURE(command_line(c.arguments));
   CHECK(result.code == c.code);
   CHECK(result.out == "");
   const auto err = result.err.starts_with(talk) ? result.err.substr(talk.size()) : result.err;
@@ -143,8 +143,9 @@ TEST_CASE("a full disk leaves the old file, or none") {
       {{"--plugins", plugin, "run", "plain.json", "--shape", shape, "--output", "y=new.npy"}, full("new.npy")},
       {{"--plugins", plugin, "run", "plain.json", "--shape", shape, "--output", "y=old.npy"}, full("old.npy")},
   };
-  for (const auto& [arguments, sentence] : cases) {
-    CAPTURE(arguments);
+  for (const auto& c : cases) {
+    const auto& [arguments, sentence] = c;
+    CAPTURE(command_line(c.first));
     const FileSizeLimit full_disk(limit);
     const auto result = place.run(arguments);
     CAPTURE(result.err);

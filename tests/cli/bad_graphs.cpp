@@ -65,10 +65,11 @@ TEST_CASE("mistakes in a graph.json") {
   const Workplace place;
   place.write("bad.json", "");
   const auto before = place.folder().names();
-  for (const auto& [nodes, code, err, dtype] : cases) {
+  for (const auto& c : cases) {
+    const auto& [nodes, code, err, dtype] = c;
     place.write("bad.json", graph_json(nodes, dtype));
     const auto result = place.run({"build", "bad.json", "-o", "out.tenon"});
-    CAPTURE(nodes);
+    CAPTURE(c.nodes);
     CHECK(result.code == code);
     CHECK(result.out == "");
     CHECK(result.err.substr(0, err.size()) == err);
@@ -100,11 +101,12 @@ TEST_CASE("what is no graph at all") {
       {"folder.tenon", "error: cannot read folder.tenon: it is a folder, and a file is needed\n"},
   };
   const auto before = place.folder().names();
-  for (const auto& [name, err] : cases) {
+  for (const auto& c : cases) {
+    const auto& [name, err] = c;
     for (const std::string command : {"show", "validate", "run", "bench"}) {
       const auto result = place.run({command, name});
       CAPTURE(command);
-      CAPTURE(name);
+      CAPTURE(c.first);
       CHECK(result.code == 4);
       CHECK(result.out == "");
       CHECK(result.err.substr(0, err.size()) == err);

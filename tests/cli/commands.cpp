@@ -53,9 +53,10 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"completion", "zsh"}, {"bashcompinit"}, {}},
       {{"completion", "fish"}, {"complete -c tenon -l plugins -r"}, {}},
   };
-  for (const auto& [arguments, out, err] : cases) {
+  for (const auto& c : cases) {
+    const auto& [arguments, out, err] = c;
     const auto result = place.run(arguments);
-    CAPTURE(arguments);
+    CAPTURE(command_line(c.arguments));
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 0);
@@ -96,7 +97,7 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
       auto words = arguments;
       words.insert(before ? words.begin() : words.end(), "--json");
       const auto result = place.run(words);
-      CAPTURE(words);
+      CAPTURE(command_line(words));
       CAPTURE(result.err);
       CHECK(result.code == 0);
       CHECK(json_keys(result.out) == keys);

@@ -24,9 +24,10 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
       {{"--json", "lst"}, 2, "", "{\n  \"error\": \"there is no command 'lst'\",\n  \"exit_code\": 2,\n  \"hint\": "},
   };
-  for (const auto& [arguments, code, out, err] : cases) {
+  for (const auto& c : cases) {
+    const auto& [arguments, code, out, err] = c;
     const auto result = run_tenon(arguments);
-    CAPTURE(arguments);
+    CAPTURE(command_line(c.arguments));
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == code);

@@ -84,6 +84,12 @@ pid_t start(std::vector<std::string> arguments, const ProgramPlace& place, int o
 
 }  // namespace
 
+std::string command_line(const std::vector<std::string>& arguments) {
+  std::string line = "tenon";
+  for (const auto& argument : arguments) line += ' ' + argument;
+  return line;
+}
+
 ProgramResult run_tenon(const std::vector<std::string>& arguments, const ProgramPlace& place) {
   int out[2], err[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("the test has no pipe");

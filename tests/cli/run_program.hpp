@@ -16,6 +16,9 @@ struct ProgramPlace {
   std::map<std::string, std::string> environment;  ///< besides; PATH may be taken away with an empty one
 };
 
+/// The command as one types it, for what a test says when it fails.
+std::string command_line(const std::vector<std::string>& arguments);
+
 /// The environment is the test's own without TENON_PLUGIN_PATH and with NO_COLOR. The bundled plugins are found beside the built library,
 /// as they are when Tenon is installed; others need --plugins. Throws where the program cannot be started.
 ProgramResult run_tenon(const std::vector<std::string>& arguments, const ProgramPlace& place = {});
