@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <tenon/session.hpp>
+#include <tenon/visit.hpp>
 
 #include "device/add_elements.hpp"
+#include "device/finite.hpp"
 #include "graph/inference.hpp"
 #include "graph/initialize.hpp"
 #include "plan/describe.hpp"
@@ -152,6 +154,46 @@ struct Session::Impl {
     }
   }
 
+  // kept: contiguous copies, which live until the run is over
+  Plan& prepare(const NamedTensors& inputs, std::vector<Tensor>& kept) {
+    const auto types = check_inputs(inputs);
+    auto& plan = plan_for(types);
+    const auto& model = graph.model();
+    for (const auto& [value, type] : types) {
+      kept.push_back(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous());
+      plan.set_data(value, kept.back().data());
+    }
+    return plan;
+  }
+
+  std::string watch(Plan& plan) {
+    const auto& model = graph.model();
+    for (ValueId id = 0; id < model.values.size(); ++id)
+      if (model.values[id].role != Role::output)
+        if (const auto found = non_finite(plan, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);
+    for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+      if (plan.steps()[i].function(plan.steps()[i].instance, plan.steps()[i].call) != 0) fail(plan, i);
+      const auto& node = model.nodes[plan.node_of(i)];
+      for (ValueId id = node.first_output; id < node.first_output + node.output_count; ++id)
+        if (const auto found = non_finite(plan, id); !found.empty())
+          return fmt::format("{}: {}", node_label(model, plan.node_of(i)), found);
+    }
+    return {};
+  }
+
+  // Values that the plan does not compute have no memory.
+  static std::string non_finite(const Plan& plan, ValueId id) {
+    const auto& tensor = plan.tensor(id);
+    const auto& type = plan.types()[id];
+    if (tensor.dense.data == nullptr || !is_known(type)) return {};
+    const auto dtype = static_cast<DType>(type.dtype);
+    const auto* elements = static_cast<const std::byte*>(tensor.dense.data) + tensor.dense.byte_offset;
+    const auto place = tenon::first_non_finite(dtype, elements, element_count(type));
+    if (place < 0) return {};
+    const auto value = visit<floating>(dtype, [&]<class T>() { return static_cast<double>(reinterpret_cast<const T*>(elements)[place]); });
+    return fmt::format("element {} is {}", place, value);
+  }
+
   void execute(Plan& plan) {
     for (const auto& step : plan.steps())
       if (step.function(step.instance, step.call) != 0) fail(plan, static_cast<std::size_t>(&step - plan.steps().data()));
@@ -196,14 +238,8 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destinations) {
-  const auto types = impl_->check_inputs(inputs);
-  auto& plan = impl_->plan_for(types);
-  const auto& model = impl_->graph.model();
-  std::vector<Tensor> kept;  // contiguous copies live until the run is over
-  for (const auto& [value, type] : types) {
-    kept.push_back(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous());
-    plan.set_data(value, kept.back().data());
-  }
+  std::vector<Tensor> kept;
+  auto& plan = impl_->prepare(inputs, kept);
   auto outputs = impl_->bind_outputs(plan, inputs, destinations);
   plan.set_step(impl_->step++);
   if (impl_->options.trace.empty())
@@ -213,6 +249,14 @@ NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destin
   impl_->update_variables(plan);
   Impl::deliver(destinations, outputs);
   return outputs;
+}
+
+std::string Session::first_non_finite(const NamedTensors& inputs) {
+  std::vector<Tensor> kept;
+  auto& plan = impl_->prepare(inputs, kept);
+  const auto outputs = impl_->bind_outputs(plan, inputs, {});
+  plan.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
+  return impl_->watch(plan);
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {

@@ -47,6 +47,10 @@ class Session {
   /// Bytes of memory that a plan for these input shapes needs besides inputs, variables and outputs.
   std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);
 
+  /// Computes the last run's nodes again, one by one: the first input, variable, state or node with a NaN or an infinity, as in
+  /// `[log] node 'x': element 3 is nan`. Empty where there is none. Updates nothing.
+  std::string first_non_finite(const NamedTensors& inputs);
+
   std::uint64_t step() const;         ///< runs so far; random numbers depend on it
   void set_step(std::uint64_t step);  ///< as if so many runs had been made
   /// The graph that runs. Its states, and in training the variables that it updates, are the session's own.

@@ -1,0 +1,45 @@
+#include "train/accuracy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+#include <tenon/visit.hpp>
+
+namespace tenon {
+namespace {
+
+template <class T>
+std::vector<std::int64_t> largest(const Tensor& scores) {
+  const auto rows = scores.shape()[0], classes = scores.shape()[1];
+  const auto* row = scores.data<T>();
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < rows; ++i, row += classes) {
+    std::int64_t best = 0;
+    for (std::int64_t c = 1; c < classes; ++c)
+      if (row[c] > row[best]) best = c;
+    places.push_back(best);
+  }
+  return places;
+}
+
+}  // namespace
+
+std::int64_t count_right(const Tensor& scores, const Tensor& labels) {
+  const bool fit = scores.shape().rank() == 2 && labels.shape().rank() == 1 && scores.shape()[0] == labels.shape()[0];
+  if (!fit || !floating.has(scores.dtype()) || !integral.has(labels.dtype()))
+    throw Failure(FailureKind::usage,
+                  fmt::format("right answers cannot be counted by scores of {} {} and labels of {} {}", name_of(scores.dtype()),
+                              to_string(scores.shape()), name_of(labels.dtype()), to_string(labels.shape())),
+                  "scores need to be floating [examples, classes], labels integers [examples]");
+  const auto places = visit<floating>(scores.dtype(), [&]<class T>() { return largest<T>(scores.make_contiguous()); });
+  std::int64_t right = 0;
+  visit<integral>(labels.dtype(), [&]<class T>() {
+    const auto contiguous = labels.make_contiguous();
+    const auto wanted = contiguous.values<T>();
+    for (std::size_t i = 0; i < wanted.size(); ++i) right += static_cast<std::int64_t>(wanted[i]) == places[i];
+  });
+  return right;
+}
+
+}  // namespace tenon

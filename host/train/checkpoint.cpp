@@ -1,0 +1,109 @@
+#include "train/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <tenon/failure.hpp>
+
+#include "graph/parameters.hpp"
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what) {
+  throw Failure(FailureKind::file, fmt::format("{}: the training cannot go on from it: {}", path.string(), what));
+}
+
+void copy(const Tensor& from, const Tensor& to, const std::string& name, const std::filesystem::path& path) {
+  if (from.dtype() != to.dtype() || from.shape() != to.shape())
+    refuse(path, fmt::format("{} is {} {} there and {} {} here", name, name_of(from.dtype()), to_string(from.shape()), name_of(to.dtype()),
+                             to_string(to.shape())));
+  if (to.bytes() > 0) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
+}
+
+std::string parameters_text(const Attributes& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
+  return text;
+}
+
+/// A node as text: what it does, with what, from where.
+std::string outline_of(const GraphModel& model, const NodeRecord& node) {
+  auto text = fmt::format("{} {}", model.strings[node.name], model.operators[node.op].name);
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = model.edges[node.first_edge + i];
+    text += ' ' + (value == none ? "-" : value_label(model, value));
+  }
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model.attributes[node.first_attribute + i];
+    text += fmt::format(" {}={}", model.strings[record.name], to_string(value_of(model, record)));
+  }
+  return text;
+}
+
+void require_same_nodes(const GraphModel& there, const GraphModel& here, const std::filesystem::path& path) {
+  const auto first = std::min(there.nodes.size(), here.nodes.size());
+  for (std::size_t i = 0; i < first; ++i)
+    if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
+      refuse(path, fmt::format("it is of another graph, which has the node '{}' where this one has '{}'", a, b));
+  if (there.nodes.size() != here.nodes.size())
+    refuse(path, fmt::format("it is of another graph, which has {} nodes where this one has {}", there.nodes.size(), here.nodes.size()));
+}
+
+}  // namespace
+
+void add_record(Graph& graph, const Graph& update, const std::vector<Trained>& trained, const TrainerOptions& options,
+                TrainingRecord where) {
+  auto& model = graph.model();
+  where.optimizer = options.optimizer;
+  where.parameters = parameters_of(update, trained.front());
+  where.seed = options.seed;
+  for (const auto& one : trained)
+    for (const auto& [name, state] : states_of(update, one)) {
+      where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
+      model.tensors.push_back(update.tensor(state));
+    }
+  model.training = std::move(where);
+}
+
+void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<Trained>& trained,
+                  const TrainerOptions& options, const std::filesystem::path& path) {
+  const auto& record = checkpoint.model().training;
+  if (!record) refuse(path, "it holds a graph, but no state of a training");
+  require_same_nodes(checkpoint.model(), forward.model(), path);
+  const auto differ = [&](const char* what, const std::string& there, const std::string& here) {
+    if (there != here)
+      throw Failure(FailureKind::usage, fmt::format("{}: the training there has {} {}, and here {}", path.string(), what, there, here),
+                    "go on with what it began with, or begin a new one");
+  };
+  differ("the optimizer", record->optimizer, options.optimizer);
+  differ("its parameters", parameters_text(record->parameters), parameters_text(parameters_of(update, trained.front())));
+  differ("the seed", std::to_string(record->seed), std::to_string(options.seed));
+}
+
+void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path) {
+  const auto& model = checkpoint.model();
+  const auto id = model.strings.find(name);
+  const auto found = id == none ? model.value_names.end() : model.value_names.find(id);
+  if (found == model.value_names.end() || model.values[found->second].tensor == none) refuse(path, fmt::format("it has no '{}'", name));
+  copy(model.tensors[model.values[found->second].tensor], to, fmt::format("'{}'", name), path);
+}
+
+void restore_slots(const Graph& checkpoint, const Graph& update, const std::vector<Trained>& trained, const std::filesystem::path& path) {
+  const auto& model = checkpoint.model();
+  const auto& slots = model.training->slots;
+  std::size_t used = 0;
+  for (const auto& one : trained)
+    for (const auto& [name, state] : states_of(update, one)) {
+      const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
+        return slot.name == wanted && value_label(model, slot.variable) == one.variable;
+      });
+      if (found == slots.end()) refuse(path, fmt::format("it has no '{}' of '{}'", name, one.variable));
+      copy(model.tensors[found->tensor], update.tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
+      ++used;
+    }
+  if (used != slots.size()) refuse(path, fmt::format("it keeps {} states of optimizers where {} are needed", slots.size(), used));
+}
+
+}  // namespace tenon

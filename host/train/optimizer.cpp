@@ -1,0 +1,41 @@
+#include "train/optimizer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+
+bool is_optimizer(const OperatorInfo& info) {
+  static constexpr std::array names{"weight", "grad", "learning_rate"};
+  if (info.inputs.size() != names.size() || info.outputs.empty() || info.outputs[0].name != "updated") return false;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (info.inputs[i].name != names[i]) return false;
+  return true;
+}
+
+std::vector<std::string> optimizers(const Catalog& catalog) {
+  std::vector<std::string> names;
+  for (const auto& op : catalog.operators())
+    if (is_optimizer(op.info)) names.push_back(op.info.name);
+  return names;
+}
+
+const OperatorInfo& find_optimizer(Host& host, const std::string& name) {
+  const auto& catalog = host.catalog();
+  const auto* found = catalog.find(name);
+  if (found != nullptr && is_optimizer(found->info)) return found->info;
+  const auto known = optimizers(catalog);
+  const auto near = near_names(name, known);
+  const auto hint = known.empty()
+                        ? std::string("no plugin that was found has one; --plugins DIR or TENON_PLUGIN_PATH names folders of plugins")
+                    : near.empty() ? fmt::format("optimizers are {}", fmt::join(known, ", "))
+                                   : fmt::format("did you mean {}?", fmt::join(near, " or "));
+  if (found == nullptr) throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'", name), hint);
+  throw Failure(FailureKind::usage,
+                fmt::format("'{}' is no optimizer: one has the inputs weight, grad and learning_rate, and the output updated", name), hint);
+}
+
+}  // namespace tenon

@@ -1,0 +1,279 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tenon/failure.hpp>
+#include <tenon/trainer.hpp>
+#include <tenon/visit.hpp>
+
+#include "device/finite.hpp"
+#include "graph/model.hpp"
+#include "train/accuracy.hpp"
+#include "train/batches.hpp"
+#include "train/checkpoint.hpp"
+#include "train/training_graphs.hpp"
+
+namespace tenon {
+namespace {
+
+/// Sums that become means over the examples.
+struct Sums {
+  double loss = 0;
+  std::int64_t right = 0, examples = 0;
+
+  void add(const TrainerOptions& options, const NamedTensors& outputs, const NamedTensors& batch, std::int64_t rows) {
+    examples += rows;
+    loss += number(outputs.at(loss_output)) * static_cast<double>(rows);
+    if (!options.scores.empty()) right += count_right(outputs.at(scores_output), batch.at(options.label));
+  }
+  Metrics means(bool counted) const {
+    const auto n = static_cast<double>(examples);
+    return {loss / n, counted ? std::optional(static_cast<double>(right) / n) : std::nullopt};
+  }
+  static double number(const Tensor& tensor) {
+    return visit<floating>(tensor.dtype(), [&]<class T>() { return static_cast<double>(tensor.values<T>()[0]); });
+  }
+};
+
+std::int64_t rows_of(const NamedTensors& batch) {
+  return batch.begin()->second.shape()[0];
+}
+
+/// One number of the given type.
+Tensor filled(DType dtype, const Shape& shape, double value) {
+  auto tensor = Tensor::empty(dtype, shape);
+  visit<floating>(dtype, [&]<class T>() {
+    for (auto& element : tensor.values<T>()) element = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(value));
+  });
+  return tensor;
+}
+
+bool has_tensors(const Graph& graph) {
+  const auto& values = graph.model().values;
+  return std::all_of(values.begin(), values.end(), [](const ValueRecord& value) {
+    return (value.role != Role::variable && value.role != Role::state) || value.tensor != none;
+  });
+}
+
+/// Every variable and state with elements of its own. Shapes that only the inputs' decide are found by running one batch.
+Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& options) {
+  auto own = graph.clone();
+  own.model().training.reset();
+  own.initialize(options.seed);
+  if (!has_tensors(own)) {
+    Session session(own.clone(), {.seed = options.seed, .training = false, .device = options.device, .trace = {}});
+    session.run(batches.take(0, 0));
+    own = session.graph().clone();
+  }
+  auto& model = own.model();
+  for (const auto& value : model.values)
+    if (value.role == Role::variable && value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
+  return own;
+}
+
+/// From here on both graphs have the same memory for the variables of these names.
+void share_variables(const Graph& from, Graph& to, const std::vector<Trained>& trained) {
+  auto& model = to.model();
+  for (const auto& one : trained)
+    model.tensors[model.values[find_value(model, one.variable)].tensor] = from.tensor(from.find(one.variable));
+}
+
+}  // namespace
+
+struct Trainer::Impl {
+  Impl(const Graph& graph, NamedTensors data, TrainerOptions given)
+      : options(checked(std::move(given))),
+        batches(std::move(data), options.batch, options.seed, options.shuffle),
+        forward(initialized(graph, batches, options)),
+        parts(make_gradient_graph(forward, options)),
+        update(make_update_graph(forward, parts.trained, options), session_options()),
+        gradient(shared_gradient_graph(), session_options()) {
+    share_variables(update.graph(), forward, parts.trained);
+    for (const auto& one : parts.trained) {
+      const auto weight = forward.tensor(forward.find(one.variable));
+      gradients[one.gradient] = Tensor::empty(weight.dtype(), weight.shape());
+    }
+    if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
+    forward_states();
+  }
+
+  static TrainerOptions checked(TrainerOptions options) {
+    const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
+    options.schedule.check();
+    if (options.accumulate < 1) refuse(fmt::format("{} batches to accumulate were asked for, but it needs at least 1", options.accumulate));
+    if (!(options.clip_norm >= 0)) refuse(fmt::format("the norm to clip by is {} but must be 0 or more", options.clip_norm));
+    if (options.scores.empty() != options.label.empty()) refuse("to count right answers, both scores and label must be named");
+    return options;
+  }
+
+  SessionOptions session_options() const { return {.seed = options.seed, .training = true, .device = options.device, .trace = {}}; }
+
+  Graph shared_gradient_graph() {
+    share_variables(update.graph(), parts.graph, parts.trained);
+    return parts.graph;
+  }
+
+  // The session's own states, so that the forward graph is what training has made of it.
+  void forward_states() {
+    auto& model = forward.model();
+    for (auto& value : model.values)
+      if (value.role == Role::state)
+        model.tensors[value.tensor] = gradient.graph().tensor(gradient.graph().find(std::string(model.strings[value.name])));
+  }
+
+  std::int64_t group_size() const { return std::min(options.batch * options.accumulate, batches.examples() - position); }
+  std::uint64_t steps_per_epoch() const {
+    const auto group = options.batch * options.accumulate;
+    return static_cast<std::uint64_t>((batches.examples() + group - 1) / group);
+  }
+
+  Sums find_gradients(std::int64_t group) {
+    Sums sums;
+    for (std::int64_t taken = 0; taken < group;) {
+      auto batch = batches.take(epoch, position + taken, std::min(options.batch, group - taken));
+      const auto rows = rows_of(batch);
+      if (!parts.weight_input.empty()) {
+        const auto seed = gradient.graph().find(parts.weight_input);
+        batch[parts.weight_input] =
+            filled(gradient.graph().dtype(seed), gradient.graph().shape(seed), static_cast<double>(rows) / static_cast<double>(group));
+      }
+      Destinations destinations;
+      for (const auto& [name, tensor] : gradients) destinations[name] = {tensor, taken == 0 ? Write::to : Write::add};
+      const auto outputs = gradient.run(batch, destinations);
+      sums.add(options, outputs, batch, rows);
+      require_finite(outputs, batch);
+      taken += rows;
+    }
+    return sums;
+  }
+
+  void require_finite(const NamedTensors& outputs, const NamedTensors& batch) {
+    const double loss = Sums::number(outputs.at(loss_output));
+    std::string what = fmt::format("the loss is {}", loss);
+    bool finite = std::isfinite(loss);
+    for (const auto& one : parts.trained) {
+      if (!finite) break;
+      const auto& tensor = gradients.at(one.gradient);
+      finite = first_non_finite(tensor.dtype(), tensor.data(), tensor.size()) < 0;
+      what = fmt::format("the gradient of '{}' is not finite", one.variable);
+    }
+    if (finite) return;
+    const auto culprit = gradient.first_non_finite(batch);
+    throw Failure(FailureKind::failed,
+                  fmt::format("step {} of epoch {}: {}{}", step + 1, epoch, what,
+                              culprit.empty() ? "; the sum over several batches is too large" : "; first " + culprit),
+                  "a smaller learning rate or clipping of gradients may help; the variables are as they were before this step");
+  }
+
+  StepReport take_step() {
+    const auto group = group_size();
+    const auto sums = find_gradients(group);
+    const double rate = options.schedule.at(step);
+    auto inputs = gradients;
+    inputs[rate_input] = filled(DType::f32, Shape::scalar(), rate);
+    update.run(inputs);
+    StepReport report{sums.means(!options.scores.empty()), ++step, epoch, group, rate};
+    position += group;
+    if (position == batches.examples()) {
+      position = 0;
+      ++epoch;
+    }
+    return report;
+  }
+
+  Metrics evaluate(const NamedTensors& data) {
+    auto graph = forward.clone();
+    graph.bind();
+    const auto loss = named_value(graph, options.loss, "loss");
+    const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
+    graph.model().outputs.clear();
+    graph.output(loss_output, loss);
+    if (!scores.empty()) graph.output(scores_output, scores);
+    Session session(graph, {.seed = options.seed, .training = false, .device = options.device, .trace = {}});
+    Batches in_order(data, options.batch, options.seed, false);
+    Sums sums;
+    for (std::int64_t at = 0; at < in_order.examples(); at += options.batch) {
+      const auto batch = in_order.take(0, at);
+      sums.add(options, session.run(batch), batch, rows_of(batch));
+    }
+    return sums.means(!options.scores.empty());
+  }
+
+  void save_checkpoint(const std::filesystem::path& path) const {
+    auto graph = forward.clone();
+    TrainingRecord record;
+    record.step = step;
+    record.epoch = epoch;
+    record.data_position = static_cast<std::uint64_t>(position);
+    record.random_step = gradient.step();
+    add_record(graph, update.graph(), parts.trained, options, std::move(record));
+    graph.save(path, options.seed);
+  }
+
+  void resume(const std::filesystem::path& path) {
+    const auto checkpoint = Graph::load(forward.host(), path);
+    check_record(checkpoint, forward, update.graph(), parts.trained, options, path);
+    const auto& record = *checkpoint.model().training;
+    if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
+      throw Failure(FailureKind::file,
+                    fmt::format("{}: the training cannot go on from it: it stands after {} examples of an epoch, and the data have {}",
+                                path.string(), record.data_position, batches.examples()));
+    const auto& model = forward.model();
+    for (const auto& value : model.values)
+      if (value.role == Role::variable || value.role == Role::state)
+        restore_value(checkpoint, std::string(model.strings[value.name]), model.tensors[value.tensor], path);
+    restore_slots(checkpoint, update.graph(), parts.trained, path);
+    step = record.step;
+    epoch = record.epoch;
+    position = static_cast<std::int64_t>(record.data_position);
+    gradient.set_step(record.random_step);
+  }
+
+  TrainerOptions options;
+  Batches batches;
+  Graph forward;  // with the memory of the sessions' variables and states
+  GradientGraph parts;
+  Session update, gradient;
+  NamedTensors gradients;
+  std::uint64_t step = 0, epoch = 0;
+  std::int64_t position = 0;
+};
+
+Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)
+    : impl_(std::make_unique<Impl>(graph, std::move(data), std::move(options))) {}
+Trainer::~Trainer() = default;
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+
+StepReport Trainer::step() {
+  return impl_->take_step();
+}
+Metrics Trainer::evaluate(const NamedTensors& data) {
+  return impl_->evaluate(data);
+}
+std::uint64_t Trainer::steps() const {
+  return impl_->step;
+}
+std::uint64_t Trainer::epoch() const {
+  return impl_->epoch;
+}
+std::int64_t Trainer::position() const {
+  return impl_->position;
+}
+std::int64_t Trainer::examples() const {
+  return impl_->batches.examples();
+}
+std::uint64_t Trainer::steps_per_epoch() const {
+  return impl_->steps_per_epoch();
+}
+Graph Trainer::graph() const {
+  return impl_->forward.clone();
+}
+void Trainer::save_checkpoint(const std::filesystem::path& path) const {
+  impl_->save_checkpoint(path);
+}
+void Trainer::resume(const std::filesystem::path& path) {
+  impl_->resume(path);
+}
+
+}  // namespace tenon

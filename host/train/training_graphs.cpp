@@ -1,0 +1,131 @@
+#include "train/training_graphs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tenon/catalog.hpp>
+#include <tenon/failure.hpp>
+
+#include "graph/model.hpp"
+#include "graph/parameters.hpp"
+#include "train/optimizer.hpp"
+
+namespace tenon {
+namespace {
+
+std::string free_name(const GraphModel& model, const std::string& wanted) {
+  auto name = wanted;
+  for (int i = 1; is_named(model, name); ++i) name = fmt::format("{} {}", wanted, i);
+  return name;
+}
+
+void require_loss(const Graph& graph, Value loss, const std::string& name) {
+  const auto refuse = [&](const std::string& what) {
+    throw Failure(FailureKind::usage, fmt::format("the loss '{}' {}", name, what),
+                  "sum, mean, and losses with reduction mean give one number");
+  };
+  if (!floating.has(graph.dtype(loss))) refuse(fmt::format("is {} but must be floating", name_of(graph.dtype(loss))));
+  const auto shape = graph.shape(loss);
+  const bool one = shape.has_rank() && std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim == 1; });
+  if (!one) refuse(fmt::format("has shape {} but must be one number", to_string(shape)));
+}
+
+std::vector<std::string> floating_variables(const Graph& graph) {
+  const auto& model = graph.model();
+  std::vector<std::string> names;
+  for (const auto& value : model.values)
+    if (value.role == Role::variable && value.type.dtype != TENON_DTYPE_UNKNOWN && floating.has(static_cast<DType>(value.type.dtype)))
+      names.emplace_back(model.strings[value.name]);
+  return names;
+}
+
+/// Gradients of the variables that the loss depends on become outputs.
+std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptions& how, const TrainerOptions& options) {
+  const auto names = floating_variables(graph);
+  std::vector<Value> variables;
+  for (const auto& name : names) variables.push_back(graph.find(name));
+  const auto gradients = graph.gradient(loss, variables, how);
+  std::vector<Trained> trained;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (gradients[i].empty()) continue;
+    const auto gradient = free_name(graph.model(), "gradient of " + names[i]);
+    graph.output(gradient, gradients[i]);
+    trained.push_back({names[i], gradient, options.optimizer + " of " + names[i]});
+  }
+  if (trained.empty())
+    throw Failure(FailureKind::usage, fmt::format("there is nothing to train: the loss '{}' depends on no variable", options.loss));
+  return trained;
+}
+
+}  // namespace
+
+Value named_value(const Graph& graph, const std::string& name, const char* what) {
+  const auto& model = graph.model();
+  if (name.empty()) throw Failure(FailureKind::usage, fmt::format("no {} is named", what));
+  for (const auto& [output, value] : model.outputs)
+    if (model.strings[output] == name) return graph.find(value_label(model, value));
+  return graph.find(name);
+}
+
+GradientGraph make_gradient_graph(const Graph& forward, const TrainerOptions& options) {
+  GradientGraph made{forward.clone(), {}, {}};
+  auto& graph = made.graph;
+  graph.bind();
+  const auto loss = named_value(graph, options.loss, "loss");
+  const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
+  require_loss(graph, loss, options.loss);
+  graph.model().outputs.clear();  // what no step needs is not computed
+  graph.output(loss_output, loss);
+  if (!scores.empty()) graph.output(scores_output, scores);
+  GradientOptions how;
+  if (options.accumulate > 1) {
+    made.weight_input = free_name(graph.model(), "share of the step");
+    how.seed = graph.input(made.weight_input, graph.dtype(loss), graph.shape(loss));
+  }
+  made.trained = add_gradients(graph, loss, how, options);
+  return made;
+}
+
+Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options) {
+  find_optimizer(forward.host(), options.optimizer);
+  Graph graph(forward.host());
+  const auto rate = graph.input(rate_input, DType::f32, Shape::scalar());
+  std::vector<Value> variables, gradients;
+  for (const auto& one : trained) {
+    const auto tensor = forward.tensor(forward.find(one.variable));
+    variables.push_back(graph.variable(one.variable, tensor));
+    gradients.push_back(graph.input(one.gradient, tensor.dtype(), tensor.shape()));
+  }
+  if (options.clip_norm > 0) {
+    const auto scale = graph.add("global_norm_scale", gradients, {{"max_norm", options.clip_norm}});
+    for (auto& gradient : gradients) gradient = graph.add("scale_by", {gradient, scale});
+  }
+  for (std::size_t i = 0; i < trained.size(); ++i)
+    graph.update(variables[i], graph.add(options.optimizer, {variables[i], gradients[i], rate}, options.parameters, trained[i].node));
+  graph.bind();
+  return graph;
+}
+
+std::vector<std::pair<std::string, Value>> states_of(const Graph& update, const Trained& trained) {
+  const auto& model = update.model();
+  const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
+  const auto& declared = model.operators[node.op].info->states;
+  std::vector<std::pair<std::string, Value>> states;
+  for (std::uint32_t i = 0; i < node.state_count; ++i)
+    states.emplace_back(declared[i].name, update.find(value_label(model, model.edges[node.first_edge + node.input_count + i])));
+  return states;
+}
+
+Attributes parameters_of(const Graph& update, const Trained& trained) {
+  const auto& model = update.model();
+  const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
+  Attributes parameters;
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model.attributes[node.first_attribute + i];
+    parameters.set(std::string(model.strings[record.name]), value_of(model, record));
+  }
+  return parameters;
+}
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+// The two graphs of a training step: gradients of a batch, then the update of the variables from them. They are apart so that gradients of
+// several batches can be summed, and looked at before they change anything.
+#pragma once
+#include <string>
+#include <tenon/graph.hpp>
+#include <tenon/trainer.hpp>
+#include <vector>
+
+namespace tenon {
+
+/// A variable that is trained, and what belongs to it.
+struct Trained {
+  std::string variable;
+  std::string gradient;  // output of the gradient graph, input of the update graph
+  std::string node;      // its optimizer, in the update graph
+};
+
+/// Output names of the gradient graph, besides the gradients.
+inline constexpr const char *loss_output = "loss", *scores_output = "scores";
+inline constexpr const char* rate_input = "learning rate";
+
+struct GradientGraph {
+  Graph graph;
+  std::vector<Trained> trained;
+  std::string weight_input;  // a batch's share in its step, where there are several batches in one; of the loss's type
+};
+
+/// An output's value, or one that Graph::find knows. Throws Failure (usage) with near names; `what` is it for.
+Value named_value(const Graph& graph, const std::string& name, const char* what);
+
+/// From an initialized graph. Variables that the loss does not depend on are left out. Throws Failure where none is left.
+GradientGraph make_gradient_graph(const Graph& forward, const TrainerOptions& options);
+
+Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options);
+
+/// The states of an optimizer's node, by the names its operator gives them.
+std::vector<std::pair<std::string, Value>> states_of(const Graph& update, const Trained& trained);
+
+/// Its parameters as they are in force, defaults included.
+Attributes parameters_of(const Graph& update, const Trained& trained);
+
+}  // namespace tenon

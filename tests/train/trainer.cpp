@@ -1,0 +1,230 @@
+// Training whole networks.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tenon/visit.hpp>
+
+#include "../failure_of.hpp"
+#include "digits.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// Values after so many steps.
+std::map<std::string, Tensor> trained(const std::string& json, TrainerOptions options, int steps, int threads = 2,
+                                      std::int64_t examples = 300) {
+  DigitsHost digits_host(threads);
+  Trainer trainer(Graph::from_json(digits_host.host, json), digits(0, examples), std::move(options));
+  for (int i = 0; i < steps; ++i) trainer.step();
+  return values_of(trainer.graph());
+}
+
+Graph load(Host& host, const std::string& json) {
+  return Graph::from_json(host, json);
+}
+
+}  // namespace
+
+TEST_CASE("training digits: the loss falls, and rows that were not seen are read well") {
+  const struct {
+    const std::string& json;
+    std::string optimizer;
+    double rate;
+  } rows[] = {{mlp_json, "adam", 5e-3}, {mlp_json, "sgd", 0.3}, {convnet_json, "momentum", 0.02}};
+  for (const auto& row : rows) {
+    CAPTURE(row.optimizer);
+    DigitsHost digits_host;
+    auto options = digits_options();
+    options.optimizer = row.optimizer;
+    options.schedule.rate = row.rate;
+    Trainer trainer(load(digits_host.host, row.json), digits(0, 1500), options);
+    const auto first = trainer.step();
+    CHECK(first.step == 1);
+    CHECK(first.examples == 64);
+    CHECK(trainer.steps_per_epoch() == 24);
+    while (trainer.epoch() < 12) trainer.step();
+    CHECK(trainer.steps() == 12 * 24);
+    CHECK(trainer.position() == 0);
+    const auto seen = trainer.evaluate(digits(0, 1500)), fresh = trainer.evaluate(digits(1500, 1797));
+    CHECK(seen.loss < first.metrics.loss / 5);
+    CHECK(*seen.accuracy > 0.95);
+    CHECK(*fresh.accuracy > 0.88);
+  }
+}
+
+TEST_CASE("one step of gradient descent is the one that its definition gives") {
+  DigitsHost digits_host;
+  Graph graph(digits_host.host);
+  const auto x = graph.input("x", f32, {-1, 1}), y = graph.input("y", f32, {-1, 1});
+  const auto w = graph.variable("w", Tensor::from({0.5F}, {1, 1}));
+  const auto product = graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
+  graph.output("error", graph.add("mean_squared_error", {product, y}, {}, "error"));
+  // five examples in batches of two, two batches a step: a step of four examples, then one of the last
+  const std::vector<float> xs{1, 2, 3, 4, 5}, ys{2, 1, 0, 1, 2};
+  for (const std::int64_t accumulate : {1, 2, 5}) {
+    TrainerOptions options;
+    options.loss = "error";
+    options.optimizer = "sgd";
+    options.schedule.rate = 0.01;
+    options.batch = accumulate == 5 ? 1 : 4 / accumulate;
+    options.accumulate = accumulate;
+    options.shuffle = false;
+    Trainer trainer(graph, {{"x", Tensor::from(xs, {5, 1})}, {"y", Tensor::from(ys, {5, 1})}}, options);
+    double expected = 0.5;
+    const std::size_t group = accumulate == 5 ? 5 : 4;
+    for (std::size_t begin = 0; begin < 5; begin += group) {
+      const auto end = std::min<std::size_t>(begin + group, 5);
+      double slope = 0, loss = 0;
+      for (auto i = begin; i < end; ++i) {
+        const double miss = expected * static_cast<double>(xs[i]) - static_cast<double>(ys[i]), n = static_cast<double>(end - begin);
+        slope += 2 * miss * static_cast<double>(xs[i]) / n;
+        loss += miss * miss / n;
+      }
+      CHECK(trainer.step().metrics.loss == doctest::Approx(loss).epsilon(1e-6));
+      expected -= 0.01 * slope;
+      CHECK(trainer.graph().tensor(trainer.graph().find("w")).values<float>()[0] == doctest::Approx(expected).epsilon(1e-6));
+    }
+    CHECK(trainer.epoch() == 1);
+  }
+  CHECK(graph.tensor(w).values<float>()[0] == 0.5F);  // the caller's own
+}
+
+TEST_CASE("clipping bounds the gradients of all variables together") {
+  DigitsHost digits_host;
+  auto options = digits_options();
+  options.optimizer = "sgd";
+  options.schedule.rate = 1;
+  const auto start = trained(mlp_json, options, 0);
+  const auto moved = [&](double clip) {
+    options.clip_norm = clip;
+    double squares = 0;
+    for (const auto& [name, after] : trained(mlp_json, options, 1)) {
+      const auto before = start.at(name).values<float>(), now = after.values<float>();
+      for (std::size_t i = 0; i < now.size(); ++i) squares += std::pow(static_cast<double>(now[i]) - static_cast<double>(before[i]), 2);
+    }
+    return std::sqrt(squares);
+  };
+  const auto free = moved(0);
+  CHECK(moved(free / 4) == doctest::Approx(free / 4).epsilon(1e-4));
+  CHECK(moved(free * 2) == doctest::Approx(free).epsilon(1e-6));
+}
+
+TEST_CASE("the same seed gives the same bits on any number of threads, another seed others") {
+  for (const auto* json : {&mlp_json, &convnet_json})
+    for (const std::int64_t accumulate : {1, 3}) {
+      auto options = digits_options();
+      options.batch = 32;
+      options.accumulate = accumulate;
+      options.clip_norm = 0.5;
+      const auto one = trained(*json, options, 7, 1);
+      CHECK(same_values(one, trained(*json, options, 7, 4)));
+      CHECK(same_values(one, trained(*json, options, 7, 3)));
+      options.seed = 6;
+      CHECK_FALSE(same_values(one, trained(*json, options, 7, 1)));
+    }
+}
+
+TEST_CASE("every optimizer of the bundled plugin trains") {
+  for (const std::string name : {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad"}) {
+    CAPTURE(name);
+    DigitsHost digits_host;
+    auto options = digits_options();
+    options.optimizer = name;
+    options.schedule.rate = 0.01;
+    Trainer trainer(load(digits_host.host, mlp_json), digits(0, 640), options);
+    const auto before = trainer.evaluate(digits(0, 640)).loss;
+    while (trainer.epoch() < 3) trainer.step();
+    CHECK(trainer.evaluate(digits(0, 640)).loss < before);
+  }
+}
+
+TEST_CASE("a trained graph is saved and runs as any other") {
+  const TemporaryFolder folder;
+  DigitsHost digits_host;
+  Trainer trainer(load(digits_host.host, convnet_json), digits(0, 1500), digits_options());
+  while (trainer.epoch() < 2) trainer.step();
+  const auto metrics = trainer.evaluate(digits(1500, 1797));
+  trainer.graph().save(folder / "trained.tenon");
+  trainer.save_checkpoint(folder / "checkpoint.tenon");
+  for (const char* name : {"trained.tenon", "checkpoint.tenon"}) {
+    const auto outputs = Session(Graph::load(digits_host.host, folder / name)).run(digits(1500, 1797));
+    CHECK(static_cast<double>(outputs.at("loss").values<float>()[0]) == doctest::Approx(metrics.loss).epsilon(1e-5));
+  }
+  CHECK_FALSE(Graph::load(digits_host.host, folder / "trained.tenon").model().training.has_value());
+}
+
+TEST_CASE("NaN and infinities stop a training, with the node that first made them, before they reach the variables") {
+  DigitsHost digits_host;
+  Graph graph(digits_host.host);
+  const auto x = graph.input("x", f32, {-1, 1});
+  const auto w = graph.variable("w", Tensor::from({1.F}, {1, 1}));
+  const auto product = graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
+  const auto logarithm = graph.add("log", {product}, {}, "logarithm");
+  const auto root = graph.add("sqrt", {product}, {}, "root");
+  graph.output("loss", graph.add("mean", {logarithm}, {}, "average"));
+  graph.output("roots", graph.add("mean", {root}, {}, "roots"));
+  TrainerOptions options;
+  options.loss = "loss";
+  options.batch = 2;
+  options.shuffle = false;
+  const struct {
+    const char* loss;
+    float bad;
+    std::string message;
+  } rows[] = {
+      {"loss", -1, "step 2 of epoch 0: the loss is nan; first [log] node 'logarithm': element 1 is nan"},
+      {"loss", 0, "step 2 of epoch 0: the loss is -inf; first [log] node 'logarithm': element 1 is -inf"},
+      {"loss", NAN, "step 2 of epoch 0: the loss is nan; first 'x': element 1 is nan"},
+      {"roots", 0, "step 2 of epoch 0: the gradient of 'w' is not finite; first [sqrt backward] node 'root_backward': element 1 is inf"},
+  };
+  for (const auto& row : rows) {
+    options.loss = row.loss;
+    Trainer trainer(graph, {{"x", Tensor::from({1.F, 2.F, 3.F, row.bad}, {4, 1})}}, options);
+    trainer.step();
+    const auto before = values_of(trainer.graph());
+    const auto failure = failure_of([&] { trainer.step(); });
+    CHECK(failure.kind == 1);
+    CHECK(failure.message == row.message);
+    CHECK(same_values(before, values_of(trainer.graph())));
+  }
+}
+
+TEST_CASE("what cannot be trained is refused before anything runs") {
+  DigitsHost digits_host;
+  const auto graph = load(digits_host.host, mlp_json);
+  const struct {
+    std::function<void(TrainerOptions&)> change;
+    int kind;
+    std::string message, hint;
+  } rows[] = {
+      {[](auto& o) { o.loss = ""; }, 2, "no loss is named", ""},
+      {[](auto& o) { o.loss = "los"; }, 2, "the graph has no value 'los'", "did you mean loss?"},
+      {[](auto& o) { o.loss = "scores"; }, 2, "the loss 'scores' has shape [?, 10] but must be one number",
+       "sum, mean, and losses with reduction mean give one number"},
+      {[](auto& o) { o.loss = "label"; }, 2, "the loss 'label' is uint8 but must be floating",
+       "sum, mean, and losses with reduction mean give one number"},
+      {[](auto& o) { o.optimizer = "adan"; }, 3, "there is no optimizer 'adan'", "did you mean adam?"},
+      {[](auto& o) { o.optimizer = "relu"; }, 2,
+       "'relu' is no optimizer: one has the inputs weight, grad and learning_rate, and the output updated",
+       "optimizers are adagrad, adam, adamw, momentum, nesterov, rmsprop, sgd"},
+      {[](auto& o) { o.batch = 0; }, 2, "a batch of 0 examples was asked for, but it needs at least 1", ""},
+      {[](auto& o) { o.accumulate = 0; }, 2, "0 batches to accumulate were asked for, but it needs at least 1", ""},
+      {[](auto& o) { o.clip_norm = -1; }, 2, "the norm to clip by is -1 but must be 0 or more", ""},
+      {[](auto& o) { o.label = ""; }, 2, "to count right answers, both scores and label must be named", ""},
+      {[](auto& o) { o.schedule.rate = -1; }, 2, "the learning rate is -1 but must be a finite number, 0 or more", ""},
+  };
+  for (const auto& row : rows) {
+    auto options = digits_options();
+    row.change(options);
+    const auto failure = failure_of([&] { Trainer(graph, digits(0, 10), options); });
+    CHECK(failure.message == row.message);
+    CHECK(failure.hint == row.hint);
+    CHECK(failure.kind == row.kind);
+  }
+  auto options = digits_options();
+  options.parameters = {{"bta1", 0.5}};
+  const auto failure = failure_of([&] { Trainer(graph, digits(0, 10), options); });
+  CHECK(failure.kind == 2);
+  CHECK((failure.message + failure.hint).find("beta1") != std::string::npos);
+}
