@@ -15,17 +15,6 @@
 namespace tenon::cli {
 namespace {
 
-Tensor read_input(const std::string& name, const std::string& path) {
-  if (!path.ends_with(".npz")) return read_npy(path);
-  auto members = read_npz(path);
-  if (const auto found = members.find(name); found != members.end()) return found->second;
-  if (members.size() == 1) return members.begin()->second;
-  std::vector<std::string> names;
-  for (const auto& [member, tensor] : members) names.push_back(member);
-  throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", path, name, name),
-                fmt::format("it has {}", fmt::join(names, ", ")));
-}
-
 Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, std::uint64_t node) {
   auto tensor = Tensor::empty(dtype, shape);
   const Random random(seed, 0, node);
@@ -52,7 +41,20 @@ Shape fill_unknown(const std::string& name, const tenon_type& type, const std::m
   return shape;
 }
 
-void check_names(const GraphModel& model, const std::map<std::string, std::string>& given) {
+}  // namespace
+
+Tensor read_input(const std::string& name, const std::string& path) {
+  if (!path.ends_with(".npz")) return read_npy(path);
+  auto members = read_npz(path);
+  if (const auto found = members.find(name); found != members.end()) return found->second;
+  if (members.size() == 1) return members.begin()->second;
+  std::vector<std::string> names;
+  for (const auto& [member, tensor] : members) names.push_back(member);
+  throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", path, name, name),
+                fmt::format("it has {}", fmt::join(names, ", ")));
+}
+
+void check_input_names(const GraphModel& model, const std::map<std::string, std::string>& given) {
   std::vector<std::string> names;
   for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
   for (const auto& [name, text] : given) {
@@ -62,8 +64,6 @@ void check_names(const GraphModel& model, const std::map<std::string, std::strin
                   near.empty() ? fmt::format("its inputs are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near.front()));
   }
 }
-
-}  // namespace
 
 Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) {
   if (tensor.dtype() == wanted) return tensor;
@@ -97,8 +97,8 @@ std::vector<Option> feed_options() {
 NamedTensors feed(const Graph& graph, const Arguments& arguments) {
   const auto& model = graph.model();
   const auto files = named_values(arguments, "input"), shapes = named_values(arguments, "shape");
-  check_names(model, files);
-  check_names(model, shapes);
+  check_input_names(model, files);
+  check_input_names(model, shapes);
   const auto seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
   NamedTensors tensors;
   for (const auto id : model.inputs) {

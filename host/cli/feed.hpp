@@ -14,6 +14,12 @@ namespace tenon::cli {
 /// on stderr. Throws Failure for names the graph does not have (near ones in the hint).
 NamedTensors feed(const Graph& graph, const Arguments& arguments);
 
+/// The array of a .npy file, or of a .npz file the member with the input's name or the only one. Throws Failure.
+Tensor read_input(const std::string& name, const std::string& path);
+
+/// Throws Failure (usage) for a name that is no input of the graph (near ones in the hint).
+void check_input_names(const GraphModel& model, const std::map<std::string, std::string>& given);
+
 /// The options that feed() reads, for the commands' descriptions.
 std::vector<Option> feed_options();
 

@@ -11,8 +11,8 @@
 namespace tenon {
 
 /// A file under construction. Until commit() the old file of that name is as it was, and so it stays where anything fails: a full disk, an
-/// exception, a kill. No temporary file is left behind (after a kill: not where the file system knows nameless files, as ext4, xfs, btrfs
-/// and tmpfs do). A symbolic link is followed; the mode of the old file is kept.
+/// exception, a kill. No temporary file is left behind, but by a kill: where the file system knows nameless files, as ext4, xfs, btrfs and
+/// tmpfs do, by one in the instant between naming and renaming alone. A symbolic link is followed; the mode of the old file is kept.
 /// Every function throws Failure (file) with path and reason. Threads: one at a time.
 class AtomicFile {
  public:

@@ -1,0 +1,59 @@
+// What a training tells while it runs: progress for people, JSON lines for programs.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <tenon/trainer.hpp>
+
+namespace tenon::cli {
+
+/// One JSON object a line: {"step": 1, "epoch": 0, "loss": ...} for each step, {"step": 24, "epoch": 0, "validation": {...}} after an
+/// epoch.
+class MetricsFile {
+ public:
+  /// Keeps the lines up to `step` of a file that is there, so that a resumed training's file is that of one that never stopped. An empty
+  /// path: nothing is written. Throws Failure (file).
+  MetricsFile(const std::filesystem::path& path, std::uint64_t step);
+  void write(const StepReport& report);
+  void write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics);
+  /// Before a checkpoint, so that no line is missing behind it.
+  void flush();
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream file_;
+};
+
+/// Progress on stderr: a line that is written over at a terminal, else one line for each epoch.
+class Progress {
+ public:
+  Progress(std::uint64_t epochs, std::uint64_t steps_per_epoch, std::uint64_t first_step);
+  void step(const StepReport& report);
+  /// `step` steps have been taken.
+  void epoch(std::uint64_t step, std::uint64_t epoch, const std::optional<Metrics>& validation);
+  /// Leaves the line that is written over.
+  void end();
+
+  /// Means over the steps of the epoch that were taken here.
+  Metrics means() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double seconds() const;
+
+  std::uint64_t epochs_, steps_per_epoch_, first_step_;
+  bool terminal_, open_ = false;
+  Clock::time_point begin_ = Clock::now(), shown_{};
+  std::int64_t examples_ = 0, epoch_examples_ = 0;
+  double loss_ = 0, right_ = 0;
+  bool counts_ = false;
+};
+
+/// `loss 0.1234  accuracy 0.987`
+std::string text_of(const Metrics& metrics);
+/// `{"loss": 0.1234, "accuracy": 0.987}`
+std::string json_of(const Metrics& metrics);
+
+}  // namespace tenon::cli

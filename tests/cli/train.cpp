@@ -1,0 +1,123 @@
+// tenon train, as a user meets it.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "cli/workplace.hpp"
+
+namespace {
+
+/// y = x * w, with a loss; 8 examples of x and y.
+struct Site : Workplace {
+  Site() {
+    write("line.json", R"({"tenon": 1,
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
+ "nodes": [
+   {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
+   {"name": "loss", "op": "mean_squared_error", "inputs": ["line", "y"]}],
+ "outputs": {"loss": "loss", "line": "line"}})");
+    std::string xs, ys;
+    for (int i = 0; i < 8; ++i) xs += bytes_of(static_cast<float>(i) / 4 - 1), ys += bytes_of(2 * (static_cast<float>(i) / 4 - 1) + 0.5F);
+    write("xs.npy", npy_bytes("<f4", "(8, 1)", 0) + xs);
+    write("ys.npy", npy_bytes("<f4", "(8, 1)", 0) + ys);
+  }
+  static std::string bytes_of(float number) { return {reinterpret_cast<const char*>(&number), sizeof number}; }
+
+  ProgramResult train(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{"train", "line.json", "--data", "x=xs.npy", "--data", "y=ys.npy", "--batch", "3"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as JSON lines, a graph that runs") {
+  const Site site;
+  const auto result = site.train({"--optimizer", "momentum", "--set", "momentum=0.5", "--learning-rate", "0.1", "--epochs", "60",
+                                  "--validate", "x=xs.npy[2:5]", "--validate", "y=ys.npy[2:5]", "--metrics", "m.jsonl", "-o", "m.tenon"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.out.starts_with("loss "));
+  CHECK(has(result.out, "validation loss "));
+  CHECK(has(result.err, "epoch 1/60  step 3  loss "));
+  CHECK(has(result.err, "epoch 60/60  step 180  loss "));
+  CHECK_FALSE(has(result.err, "\r"));
+  const auto metrics = read_bytes(site.folder() / "m.jsonl");
+  CHECK(std::count(metrics.begin(), metrics.end(), '\n') == 180 + 60);
+  CHECK(metrics.starts_with("{\"step\": 1, \"epoch\": 0, \"loss\": "));
+  CHECK(has(metrics, "\"learning_rate\": 0.1, \"examples\": 3}\n"));
+  CHECK(has(metrics, "{\"step\": 180, \"epoch\": 59, \"validation\": {\"loss\": "));
+  const auto run = site.run({"run", "m.tenon", "--input", "x=xs.npy", "--input", "y=ys.npy"});
+  CHECK(run.code == 0);
+  CHECK(has(run.out, "loss"));
+  CHECK_FALSE(std::filesystem::exists(site.folder() / "m.checkpoint.tenon"));
+
+  const auto json = site.run({"--json", "train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "n.tenon"});
+  CHECK(json.out.starts_with("{\"epochs\": 1, \"steps\": 1, \"train\": {\"loss\": "));
+  CHECK(has(json.out, "\"validation\": null}"));
+}
+
+TEST_CASE("train: a training of many epochs is one of few that goes on") {
+  const Site site;
+  const std::vector<std::string> how{"--seed", "3", "--schedule", "step", "--decay-every", "4", "--warm-up", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), how.begin(), how.end());
+    return site.train(more);
+  };
+  CHECK(with({"--epochs", "5", "--checkpoint", "a.tenon", "--metrics", "a.jsonl", "-o", "a_out.tenon"}).code == 0);
+  CHECK(has(with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err, "there is no b.tenon yet"));
+  const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume", "-o", "b_out.tenon"});
+  CHECK(has(on.err, "going on after step 6, in epoch 3"));
+  for (const auto& [a, b] : {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
+    CHECK(read_bytes(site.folder() / a) == read_bytes(site.folder() / b));
+  CHECK(has(site.run({"show", "a.tenon"}).out, "training  adam"));
+  CHECK_FALSE(has(site.run({"show", "a_out.tenon"}).out, "training"));
+}
+
+TEST_CASE("train: what cannot be done is told before any work") {
+  const Site site;
+  site.write("ints.npy", npy_bytes("<i8", "(8, 1)", 64));
+  const struct {
+    std::vector<std::string> arguments;
+    int code;
+    const char* words;
+  } rows[] = {
+      {{}, 2, "there is no --output to write to"},
+      {{"-o", "m.json"}, 2, "'m.json' must end in .tenon"},
+      {{"-o", "m.tenon", "--data", "z=xs.npy"}, 2, "the graph has no input 'z'"},
+      {{"-o", "m.tenon", "--loss", "lss"}, 2, "did you mean loss?"},
+      {{"-o", "m.tenon", "--optimizer", "adm"}, 3, "did you mean adam"},
+      {{"-o", "m.tenon", "--optimizer", "relu"}, 2, "'relu' is no optimizer"},
+      {{"-o", "m.tenon", "--set", "beta9=1"}, 2, "'adam' has no parameter 'beta9'"},
+      {{"-o", "m.tenon", "--set", "beta1=high"}, 2, "parameter 'beta1' is 'high' but must be a number"},
+      {{"-o", "m.tenon", "--set", "beta1=2"}, 2, "parameter 'beta1' is 2 but must be below 1"},
+      {{"-o", "m.tenon", "--schedule", "cosin"}, 2, "must be constant, step or cosine"},
+      {{"-o", "m.tenon", "--learning-rate", "fast"}, 2, "--learning-rate is 'fast' but must be a number"},
+      {{"-o", "m.tenon", "--learning-rate", "-1"}, 2, "the learning rate is -1"},
+      {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "give them with --validate y=FILE.npy"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"},
+       2,
+       "rows 0 to 9 of 'xs.npy' were asked for, but it has 8"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy[b:]", "--validate", "y=ys.npy"}, 2, "'b' is no row"},
+      {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "not every value would survive"},
+      {{"-o", "m.tenon", "--validate", "x=no.npy", "--validate", "y=ys.npy"}, 4, "no.npy"},
+      {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"}, 1, "a smaller learning rate"},
+      {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "no/m.tenon"},
+      {{"-o", "m.tenon", "--metrics", "no/m.jsonl"}, 4, "no/m.jsonl"},
+      {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it holds a graph, but no state of a training"},
+  };
+  for (const auto& row : rows) {
+    const auto result = site.train(row.arguments);
+    INFO(command_line(row.arguments));
+    INFO(result.err);
+    CHECK(result.code == row.code);
+    CHECK(has(result.err, row.words));
+    CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
+  }
+}
