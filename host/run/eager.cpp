@@ -3,30 +3,20 @@
 
 #include <atomic>
 
-#include "graph/operator_inference.hpp"
-#include "graph/operator_use.hpp"
-#include "graph/parameters.hpp"
-#include "plan/kernels.hpp"
 #include "run/host_impl.hpp"
+#include "run/operator_call.hpp"
 
 namespace tenon {
 namespace {
 
-// One node's worth of everything that a graph and a plan would hold.
+// Tensors of the caller and new ones around one OperatorCall.
 class EagerCall {
  public:
-  EagerCall(Host::Impl& host, const LoadedOperator& op, const Attributes& attributes) : host_(host), op_(op) {
-    add_parameters(model_, node_, *op.info, attributes);
-    node_.output_count = output_count(model_, node_, *op.info);
-    fill_attributes(model_, node_, attributes_);
-    require_kernel(op);
-    instance_ = Instance(*op.table, attributes_);
-    if (op.cpu != op.table) kernel_ = Instance(*op.cpu, attributes_);
-  }
+  EagerCall(Host::Impl& host, const LoadedOperator& op, const Attributes& attributes) : host_(host), op_(op), call_(op, attributes) {}
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::uint64_t step) {
     take_inputs(inputs);
-    infer_operator(op_, instance_.get(), types_);
+    call_.infer(types_);
     check_types();
     for (const auto& type : types_.outputs) outputs_.push_back(Tensor::empty(static_cast<DType>(type.dtype), shape_of(type)));
     invoke(step);
@@ -55,7 +45,7 @@ class EagerCall {
       states_.push_back(given.size() > count ? given[count + i] : Tensor());
       types_.states.push_back(states_[i] ? type_of(states_[i].dtype(), states_[i].shape()) : unknown_type());
     }
-    types_.outputs.assign(node_.output_count, unknown_type());
+    types_.outputs.assign(call_.outputs(), unknown_type());
   }
 
   void check_types() {
@@ -71,37 +61,13 @@ class EagerCall {
   }
 
   void invoke(std::uint64_t step) {
-    const auto& kernel = kernel_.table() != nullptr ? kernel_ : instance_;
-    const auto scratch = workspace_bytes(*op_.info, kernel, TENON_FORWARD, types_);
-    Tensor workspace;
-    if (scratch > 0) workspace = Tensor::empty(DType::u8, {static_cast<std::int64_t>(scratch)});
-    std::vector<const tenon_tensor*> inputs;
-    for (const auto& input : inputs_) inputs.push_back(input ? &input.abi() : nullptr);
+    CallTensors tensors;
+    for (const auto& input : inputs_) tensors.inputs.push_back(input ? &input.abi() : nullptr);
     auto outputs = writable(outputs_), states = writable(states_);
-    std::vector<tenon_tensor*> output_pointers, state_pointers;
-    for (auto& tensor : outputs) output_pointers.push_back(&tensor);
-    for (auto& tensor : states) state_pointers.push_back(&tensor);
-    const std::vector<std::uint8_t> writes(outputs.size(), TENON_WRITE_TO);
-    ErrorBuffer buffer;
-    tenon_call call{};
-    call.size = sizeof call;
-    call.host = &host_table();
-    call.context = &host_.threads;
-    call.error = &buffer.error;
-    call.threads = host_.threads.count();
-    call.input_count = static_cast<std::uint32_t>(inputs.size());
-    call.inputs = inputs.data();
-    call.output_count = static_cast<std::uint32_t>(outputs.size());
-    call.outputs = output_pointers.data();
-    call.state_count = static_cast<std::uint32_t>(states.size());
-    call.states = state_pointers.data();
-    call.writes = writes.data();
-    call.workspace = workspace ? workspace.data() : nullptr;
-    call.workspace_size = scratch;
-    call.seed = host_.options.seed;
-    call.step = step;
-    if (kernel.table()->forward(kernel.get(), &call) != 0)
-      throw Failure(FailureKind::failed, buffer.reason() + ' ' + describe_inputs(*op_.info, types_.inputs));
+    for (auto& tensor : outputs) tensors.outputs.push_back(&tensor);
+    for (auto& tensor : states) tensors.states.push_back(&tensor);
+    tensors.writes.assign(outputs.size(), TENON_WRITE_TO);
+    call_.forward(types_, tensors, {host_.threads, host_.options.seed, step});
   }
 
   static std::vector<tenon_tensor> writable(const std::vector<Tensor>& tensors) {
@@ -114,7 +80,7 @@ class EagerCall {
     std::vector<Tensor> visible;
     std::size_t next = 0;
     for (const auto& output : op_.info->outputs) {
-      const auto count = count_of(model_, node_, output);
+      const auto count = call_.count_of(output);
       for (std::uint32_t i = 0; i < count; ++i, ++next)
         if (!output.hidden) visible.push_back(outputs_[next]);
     }
@@ -123,10 +89,7 @@ class EagerCall {
 
   Host::Impl& host_;
   const LoadedOperator& op_;
-  GraphModel model_;
-  NodeRecord node_;
-  std::vector<tenon_attribute> attributes_;
-  Instance instance_, kernel_;
+  OperatorCall call_;
   OperatorTypes types_;
   std::vector<Tensor> inputs_, outputs_, states_;
 };

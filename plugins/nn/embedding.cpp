@@ -23,7 +23,7 @@ struct Embedding : tenon::Operator {
   void infer(tenon::Infer& io) const {
     io.set_input("weight", {input_dim, output_dim});
     const auto indices = io.input("indices").shape;
-    if (!indices.has_rank()) return;
+    if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), io.input("weight").dtype);  // the dtype of indices else
     io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, as output has one more");
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
     for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);

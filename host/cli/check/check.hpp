@@ -1,0 +1,59 @@
+// What `tenon check` does to an operator: a table of checks, each a function that says how it went. A new check is a file here with its
+// function, a line in the list below and a line in checks.cpp.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plugin/plugin_set.hpp"
+
+namespace tenon::cli {
+
+enum class Verdict : std::uint8_t { passed, skipped, warning, failed, crashed };
+
+struct Outcome {
+  Verdict verdict = Verdict::passed;
+  std::string sentence;
+};
+
+inline Outcome passed(std::string sentence) {
+  return {Verdict::passed, std::move(sentence)};
+}
+inline Outcome skipped(std::string sentence) {
+  return {Verdict::skipped, std::move(sentence)};
+}
+inline Outcome failed(std::string sentence) {
+  return {Verdict::failed, std::move(sentence)};
+}
+
+struct Subject {
+  const LoadedOperator& op;
+  std::vector<std::filesystem::path> plugins;  ///< the plugin, then what its operators may need besides
+  std::filesystem::path folder;                ///< where a check may write; emptied by nobody but its owner
+  bool trust_writable = false;
+  std::uint64_t seed = 0;  ///< of every number that a check makes up
+};
+
+struct Check {
+  const char *name, *doc;
+  Outcome (*run)(const Subject& subject);  ///< in a process of its own; what it throws is a failure
+};
+const std::vector<Check>& checks();
+
+Outcome check_manifest(const Subject& subject);
+Outcome check_inference(const Subject& subject);
+Outcome check_dtypes(const Subject& subject);
+Outcome check_shapes(const Subject& subject);
+Outcome check_guard(const Subject& subject);
+Outcome check_coverage(const Subject& subject);
+Outcome check_inputs(const Subject& subject);
+Outcome check_in_place(const Subject& subject);
+Outcome check_add(const Subject& subject);
+Outcome check_determinism(const Subject& subject);
+Outcome check_instances(const Subject& subject);
+Outcome check_save_load(const Subject& subject);
+Outcome check_bounds(const Subject& subject);
+Outcome check_parameters(const Subject& subject);
+
+}  // namespace tenon::cli

@@ -1,0 +1,151 @@
+#include "cli/check/sample.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <tenon/failure.hpp>
+
+#include "graph/parameters.hpp"
+#include "run/operator_call.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::size_t most_samples = 24;
+
+std::vector<Shape> first_shapes(SampleKind kind) {
+  switch (kind) {
+    case SampleKind::ordinary:
+      return {{4, 6}, {6}, {2, 3, 4}, {2, 3, 5, 4}, {1, 2}};
+    case SampleKind::odd:
+      return {{7, 13}, {1}, {3, 1, 5}, {3, 1, 7, 5}, {31}};
+    case SampleKind::empty:
+      return {{0}, {0, 3}, {3, 0}, {2, 0, 3}, {0, 3, 5, 4}};
+    case SampleKind::scalar:
+      return {Shape::scalar()};
+    case SampleKind::large:
+      return {{257, 513}, {70001}, {3, 5, 67, 71}};
+  }
+  return {};
+}
+
+// What the other inputs may look like beside the first: matrices that meet, rows, labels, numbers.
+std::vector<Shape> shapes_beside(const Shape& first) {
+  std::vector<Shape> shapes = {first, Shape::scalar()};
+  if (first.rank() == 0) return shapes;
+  shapes.push_back({first[0]});
+  shapes.push_back({first[-1]});
+  shapes.push_back({first[-1], 3});
+  shapes.push_back(Shape(first.begin(), first.rank() - 1));
+  return shapes;
+}
+
+class SampleSearch {
+ public:
+  SampleSearch(const OperatorCall& call, DType shared, std::string& refusal) : call_(call), shared_(shared), refusal_(refusal) {}
+
+  bool find(const Shape& first, bool with_optional, OperatorTypes& found) {
+    tries_ = 0;
+    OperatorTypes types;
+    const auto& info = call_.info();
+    const auto count = info.inputs.size() + (info.variadic() ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& declared = info.inputs[declared_input(info, i)];
+      auto& type = types.inputs.emplace_back(unknown_type());
+      type.dtype = static_cast<std::uint8_t>(declared.types ? std::countr_zero(*declared.types) : static_cast<int>(shared_));
+      type.present = with_optional || !declared.optional;
+    }
+    types.states.assign(info.states.size(), unknown_type());
+    types.outputs.assign(call_.outputs(), unknown_type());
+    if (count > 0) set_shape(types.inputs[0], first);
+    if (complete(first, types, found)) return true;
+    for (auto& type : types.inputs) set_shape(type, first);  // for those whose infer() refuses what is not known
+    return complete(first, types, found);
+  }
+
+ private:
+  static void set_shape(tenon_type& type, const Shape& shape) {
+    const auto present = type.present;
+    type = type_of(static_cast<DType>(type.dtype), shape);
+    type.present = present;
+  }
+
+  bool complete(const Shape& first, OperatorTypes types, OperatorTypes& found) {
+    if (++tries_ > 300) return false;
+    try {
+      call_.infer(types);
+    } catch (const Failure& failure) {
+      refusal_ = failure.what();
+      return false;
+    }
+    const auto open =
+        std::find_if(types.inputs.begin(), types.inputs.end(), [](const auto& type) { return type.present && !is_known(type); });
+    if (open == types.inputs.end()) return finish(std::move(types), found);
+    for (const auto& shape : shapes_beside(first)) {
+      const auto learned = *open;
+      auto wanted = type_of(static_cast<DType>(learned.dtype), shape);
+      if (merge(*open, wanted) != Merge::contradiction && complete(first, types, found)) return true;
+      *open = learned;
+    }
+    return false;
+  }
+
+  bool finish(OperatorTypes types, OperatorTypes& found) {
+    for (const auto* group : {&types.outputs, &types.states})
+      for (const auto& type : *group)
+        if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > std::int64_t{1} << 28) {
+          refusal_ = "infer() leaves an output or state unknown " + describe_inputs(call_.info(), types.inputs);
+          return false;
+        }
+    found = std::move(types);
+    return true;
+  }
+
+  const OperatorCall& call_;
+  DType shared_;
+  std::string& refusal_;
+  int tries_ = 0;
+};
+
+void search(const LoadedOperator& op, const Attributes& attributes, DType shared, SampleKind kind, Samples& samples) {
+  const OperatorCall call(op, attributes);
+  SampleSearch one(call, shared, samples.refusal);
+  const bool optional = std::any_of(op.info->inputs.begin(), op.info->inputs.end(), [](const auto& input) { return input.optional; });
+  for (const auto& first : first_shapes(kind)) {
+    for (const bool with_optional : {true, false}) {
+      OperatorTypes found;
+      if (!with_optional && !optional) continue;
+      if (samples.found.size() < most_samples && one.find(first, with_optional, found))
+        samples.found.push_back({attributes, std::move(found)});
+    }
+    if (op.info->inputs.empty()) return;
+  }
+}
+
+}  // namespace
+
+Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind) {
+  Samples samples;
+  for (const auto& attributes : parameter_sets(*op.info)) {
+    try {
+      search(op, attributes, shared, kind, samples);
+    } catch (const Failure& failure) {
+      samples.refusal = failure.what();
+    }
+  }
+  return samples;
+}
+
+Samples find_samples(const LoadedOperator& op, SampleKind kind) {
+  const auto types = op.info->types;
+  return find_samples(op, allows(types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(types)), kind);
+}
+
+std::string describe_sample(const OperatorInfo& info, const Sample& sample) {
+  std::string text = describe_inputs(info, sample.types.inputs);
+  for (const auto& [name, value] : sample.attributes) text += fmt::format(" {}={}", name, tenon::to_string(value));
+  return text;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,33 @@
+// Calls that an operator accepts, found by trying: a manifest names no shapes.
+#pragma once
+#include <string>
+#include <tenon/attribute_map.hpp>
+#include <vector>
+
+#include "graph/operator_inference.hpp"
+
+namespace tenon::cli {
+
+struct Sample {
+  Attributes attributes;
+  OperatorTypes types;  ///< all known
+};
+
+enum class SampleKind : std::uint8_t { ordinary, odd, empty, scalar, large };
+
+struct Samples {
+  std::vector<Sample> found;
+  std::string refusal;  ///< the last one, where nothing was found
+};
+
+/// `shared` is the dtype of the inputs that have none of their own.
+Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind);
+/// With the dtype that says most: float32, else the first that the operator has.
+Samples find_samples(const LoadedOperator& op, SampleKind kind);
+
+std::string describe_sample(const OperatorInfo& info, const Sample& sample);
+
+/// Sets of parameters worth trying: defaults, small legal values for what is required, each switch and choice once.
+std::vector<Attributes> parameter_sets(const OperatorInfo& info);
+
+}  // namespace tenon::cli

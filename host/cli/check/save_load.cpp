@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <tenon/graph.hpp>
+#include <tenon/host.hpp>
+
+#include "cli/check/each_sample.hpp"
+#include "graph/model.hpp"
+#include "graph/parameters.hpp"
+
+namespace tenon::cli {
+namespace {
+
+Graph graph_of(Host& host, const LoadedOperator& op, const Sample& sample) {
+  Graph graph(host);
+  std::vector<Value> inputs;
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
+    const auto& type = sample.types.inputs[i];
+    inputs.push_back(type.present ? graph.input(fmt::format("input_{}", i), static_cast<DType>(type.dtype), shape_of(type)) : Value());
+  }
+  graph.output("checked", graph.add(op.info->name, inputs, sample.attributes, "node"));
+  return graph;
+}
+
+Attributes attributes_of(const Graph& graph) {
+  const auto& model = graph.model();
+  const auto& node = model.nodes.front();
+  Attributes attributes;
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model.attributes[node.first_attribute + i];
+    attributes.set(std::string(model.strings[record.name]), value_of(model, record));
+  }
+  return attributes;
+}
+
+std::string compare(const Attributes& left, const Attributes& right) {
+  if (left.size() != right.size()) return fmt::format("{} parameters became {}", left.size(), right.size());
+  for (auto l = left.begin(), r = right.begin(); l != left.end(); ++l, ++r)
+    if (*l != *r)
+      return fmt::format("parameter '{}' is {} but comes back as '{}' {}", l->first, to_string(l->second), r->first, to_string(r->second));
+  return {};
+}
+
+}  // namespace
+
+Outcome check_save_load(const Subject& subject) {
+  HostOptions options;
+  options.threads = 1;
+  options.trust_writable = subject.trust_writable;
+  options.search_defaults = false;
+  Host host(options);
+  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  Threads threads(1);
+  const auto path = subject.folder / "checked.tenon";
+  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
+    if (call.outputs() == 0) return std::string();
+    auto graph = graph_of(host, subject.op, sample);
+    graph.save(path);
+    auto loaded = Graph::load(host, path);
+    loaded.bind();
+    const auto attributes = attributes_of(loaded);
+    if (auto fault = compare(attributes_of(graph), attributes); !fault.empty()) return fault;
+    const OperatorCall call_again(subject.op, attributes);
+    Trial trial(call, sample, subject.seed), again(call_again, sample, subject.seed);
+    trial.run(threads);
+    again.run(threads);
+    const int differs = first_difference(trial.outputs, again.outputs);
+    return differs < 0 ? std::string() : fmt::format("output {} has other bits with the parameters that were loaded", differs);
+  });
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,71 @@
+#include "cli/check/trial.hpp"
+
+#include <random>
+#include <tenon/visit.hpp>
+
+namespace tenon::cli {
+namespace {
+
+template <class T>
+T number(std::mt19937_64& generator, bool index) {
+  const auto bits = static_cast<int>(generator() % 1024);
+  if constexpr (std::is_same_v<T, bool>) return bits % 2 == 1;
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(index ? bits % 2 : 1 + bits % 4);
+  return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F);
+}
+
+Tensor make(const tenon_type& type, Placement placement, std::uint8_t fill) {
+  return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, fill);
+}
+
+}  // namespace
+
+void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, bool indices) {
+  std::mt19937_64 generator(seed);
+  visit(tensor.dtype(), [&]<class T>() {
+    for (auto& value : tensor.values<T>()) value = number<T>(generator, indices);
+  });
+}
+
+std::vector<double> doubles_of(const Tensor& tensor) {
+  std::vector<double> doubles;
+  visit(tensor.dtype(), [&]<class T>() {
+    for (const auto value : tensor.values<T>()) doubles.push_back(static_cast<double>(value));
+  });
+  return doubles;
+}
+
+int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>& right) {
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (left[i] && !same_bits(left[i], right[i])) return static_cast<int>(i);
+  return -1;
+}
+
+Trial::Trial(const OperatorCall& call, const Sample& sample, std::uint64_t seed, Placement placement, std::uint8_t fill)
+    : call_(call), types_(sample.types), seed_(seed) {
+  for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
+    auto& input = inputs.emplace_back();
+    if (!types_.inputs[i].present) continue;
+    input = make(types_.inputs[i], placement, 0);
+    fill_with_numbers(input, seed + i, call.info().inputs[declared_input(call.info(), i)].types.has_value());
+  }
+  for (const auto& type : types_.outputs) outputs.push_back(make(type, placement, fill));
+  for (const auto& type : types_.states) states.push_back(make(type, placement, 0));
+}
+
+void Trial::run(Threads& threads, tenon_write write) {
+  CallTensors tensors;
+  std::vector<tenon_tensor> changed;
+  for (const auto* group : {&outputs, &states})
+    for (const auto& tensor : *group) changed.push_back(tensor.abi());
+  for (const auto& input : inputs) tensors.inputs.push_back(input ? &input.abi() : nullptr);
+  for (std::size_t i = 0; i < changed.size(); ++i) (i < outputs.size() ? tensors.outputs : tensors.states).push_back(&changed[i]);
+  for (const auto& output : outputs) {
+    bool shared = false;
+    for (const auto& input : inputs) shared = shared || (input && input.data() == output.data());
+    tensors.writes.push_back(static_cast<std::uint8_t>(shared ? TENON_WRITE_IN_PLACE : write));
+  }
+  call_.forward(types_, tensors, {threads, seed_, 0});
+}
+
+}  // namespace tenon::cli

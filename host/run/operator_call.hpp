@@ -1,0 +1,49 @@
+// One operator with its parameters, called outside any graph: in memory that the caller chose.
+#pragma once
+#include <tenon/failure.hpp>
+#include <vector>
+
+#include "device/threads.hpp"
+#include "graph/operator_inference.hpp"
+#include "graph/operator_use.hpp"
+
+namespace tenon {
+
+/// Null stands for an optional input that is left out. An entry in writes (enum tenon_write) for each output.
+struct CallTensors {
+  std::vector<const tenon_tensor*> inputs;
+  std::vector<tenon_tensor*> outputs, states;
+  std::vector<std::uint8_t> writes;
+};
+
+struct CallSetting {
+  Threads& threads;
+  std::uint64_t seed = 0, step = 0;
+};
+
+/// Threads: one at a time per object; different objects at once.
+class OperatorCall {
+ public:
+  /// Throws Failure for parameters that are refused and for an operator without a kernel for the CPU. `op` must outlive this.
+  OperatorCall(const LoadedOperator& op, const Attributes& attributes);
+  OperatorCall(const OperatorCall&) = delete;
+  OperatorCall& operator=(const OperatorCall&) = delete;
+
+  const OperatorInfo& info() const { return *op_.info; }
+  std::uint32_t outputs() const { return node_.output_count; }
+  std::uint32_t count_of(const OutputInfo& output) const { return tenon::count_of(model_, node_, output); }
+  const std::vector<tenon_attribute>& attributes() const { return attributes_; }
+
+  /// Both throw Failure (failed) with the reason and the inputs' types.
+  void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
+  void forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
+
+ private:
+  const LoadedOperator& op_;
+  GraphModel model_;
+  NodeRecord node_;
+  std::vector<tenon_attribute> attributes_;
+  Instance instance_, kernel_;  // kernel_: where the operator's own table does not compute
+};
+
+}  // namespace tenon

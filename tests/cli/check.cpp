@@ -1,0 +1,106 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "cli/run_program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+/// The checks that failed or crashed, with their verdict: `FAILED guard`.
+std::set<std::string> faults_in(const std::string& out) {
+  std::set<std::string> faults;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string verdict, check;
+    words >> verdict >> check;
+    if (verdict == "FAILED" || verdict == "CRASHED") faults.insert(verdict + ' ' + check);
+  }
+  return faults;
+}
+
+std::string fault(const std::string& name) {
+  return TENON_TEST_FAULTS "/" + name + ".so";
+}
+
+}  // namespace
+
+TEST_CASE("each broken plugin fails the check that is for it, and no other") {
+  struct Case {
+    const char* plugin;
+    std::set<std::string> faults;
+    const char* words;
+  };
+  const Case cases[] = {
+      {"writes_past_end", {"FAILED guard"}, "right behind a tensor's last element"},
+      {"leaves_holes", {"FAILED coverage"}, "is never written"},
+      {"changes_input", {"FAILED inputs"}, "input 0 is changed"},
+      {"wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
+      {"wrong_add", {"FAILED add"}, "is to be added"},
+      {"depends_on_threads", {"FAILED determinism"}, "on 4 threads than on 1"},
+      {"shares_state", {"FAILED instances"}, "while another instance runs"},
+      {"counts_instances", {"FAILED save_load"}, "with the parameters that were loaded"},
+      {"forgets_bound", {"FAILED bounds"}, "parameter 'scale' is outside its bounds"},
+      {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
+      {"guesses_shape", {"FAILED inference"}, "where less is known"},
+      {"dies_when_empty", {"CRASHED shapes"}, "died of signal 8"},
+      {"plain", {"FAILED coverage", "FAILED parameters"}, "no_such_parameter"},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.plugin);
+    const auto result = run_tenon({"check", fault(test.plugin), "--only-failed"});
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == 1);
+    CHECK(faults_in(result.out) == test.faults);
+    CHECK(result.out.find(test.words) != std::string::npos);
+  }
+}
+
+TEST_CASE("the bundled plugins keep what they promise") {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {
+    if (file.path().extension() != ".so") continue;
+    const auto result = run_tenon({"check", file.path().string(), "--only-failed"});
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    ++count;
+  }
+  CHECK(count > 0);
+}
+
+TEST_CASE("what cannot be checked is said") {
+  const std::string reduce = TENON_TEST_PLUGINS "/tenon_reduce.so";
+  struct Case {
+    std::vector<std::string> arguments;
+    int code;
+    const char* words;
+  };
+  const Case cases[] = {
+      {{"check"}, 2, "PLUGIN"},
+      {{"check", reduce, "--op", "summ"}, 2, "has no operator 'summ'"},
+      {{"check", reduce, "--reproduce", "x"}, 2, "reproduce"},
+      {{"check", "no_such.so"}, 4, "no_such.so"},
+      {{"check", TENON_TEST_SOURCE "/README.md"}, 3, "README.md"},
+      {{"check", fault("crash_at_load")}, 3, "crash"},
+  };
+  const TemporaryFolder cache;  // of its own: what crashes is remembered there
+  for (const auto& test : cases) {
+    const auto result = run_tenon(test.arguments, {{}, cache.path(), {}});
+    CAPTURE(result.err);
+    CHECK(result.code == test.code);
+    CHECK(result.err.find(test.words) != std::string::npos);
+  }
+}
+
+TEST_CASE("a seed gives the same run again, as JSON too") {
+  const std::vector<std::string> arguments = {"check", fault("wrong_add"), "--reproduce", "12", "--json"};
+  const auto first = run_tenon(arguments);
+  CHECK(first.out == run_tenon(arguments).out);
+  CHECK(first.out.find(R"("seed": 12)") != std::string::npos);
+  CHECK(first.out.find(R"("check": "add", "verdict": "FAILED")") != std::string::npos);
+}
