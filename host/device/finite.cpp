@@ -1,24 +1,25 @@
 #include "device/finite.hpp"
 
-#include <algorithm>
-
 namespace tenon {
 namespace {
 
-// All bits of the exponent set: NaN or infinite. Looking at whole blocks first leaves a loop that compilers make vector code of.
+constexpr std::int64_t block = 256;
+
+/// Whether one of a block has all bits of the exponent set. GCC 12 makes vector code at -O2 only of loops with a constant count.
+template <class Bits>
+bool spoilt(const Bits* bits, Bits exponent) {
+  Bits found = 0;
+  for (std::int64_t i = 0; i < block; ++i) found = static_cast<Bits>(found | ((bits[i] & exponent) == exponent ? 1 : 0));
+  return found != 0;
+}
+
 template <class Bits>
 std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
   const auto* bits = static_cast<const Bits*>(elements);
-  constexpr std::int64_t block = 1024;
-  for (std::int64_t begin = 0; begin < n; begin += block) {
-    const auto end = std::min(begin + block, n);
-    Bits found = 0;
-    for (auto i = begin; i < end; ++i) found = static_cast<Bits>(found | Bits((bits[i] & exponent) == exponent));
-    if (found == 0) continue;
-    for (auto i = begin; i < end; ++i)
-      if ((bits[i] & exponent) == exponent) return i;
-  }
-  return -1;
+  std::int64_t i = 0;
+  while (i + block <= n && !spoilt(bits + i, exponent)) i += block;
+  while (i < n && (bits[i] & exponent) != exponent) ++i;
+  return i < n ? i : -1;
 }
 
 }  // namespace
