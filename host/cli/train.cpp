@@ -32,6 +32,18 @@ std::uint64_t count(const Arguments& arguments, const std::string& name, std::in
   return static_cast<std::uint64_t>(arguments.get_number(name, otherwise, least, INT64_MAX / 2));
 }
 
+/// `1000`, `512K`, `64M`, `2G`.
+std::int64_t parse_bytes(std::string text) {
+  const auto given = text;
+  const auto unit = text.empty() ? std::string::npos : std::string_view("KMG").find(text.back());
+  if (unit != std::string::npos) text.pop_back();
+  const double bytes =
+      parse_real("--memory-budget", text) * static_cast<double>(std::int64_t{1} << (unit == std::string::npos ? 0 : 10 * (unit + 1)));
+  if (!(bytes >= 0 && bytes < 1e18))
+    throw Failure(FailureKind::usage, fmt::format("--memory-budget is '{}' but must be a number of bytes, like 64M", given));
+  return static_cast<std::int64_t>(bytes);
+}
+
 Schedule parse_schedule(const Arguments& arguments) {
   Schedule schedule;
   const auto kind = arguments.get("schedule", "constant");
@@ -57,6 +69,7 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   options.batch = arguments.get_number("batch", options.batch, 1, INT32_MAX);
   options.accumulate = arguments.get_number("accumulate", 1, 1, INT32_MAX);
   options.clip_norm = real(arguments, "clip-norm", 0);
+  options.memory_budget = parse_bytes(arguments.get("memory-budget", "0"));
   options.shuffle = !arguments.has("no-shuffle");
   options.seed = count(arguments, "seed", 0, 0);
   options.device = context.device();
@@ -204,6 +217,7 @@ const bool added = add_command(
                  {"batch", "N", "examples in a batch; 64 where left out"},
                  {"accumulate", "N", "batches whose gradients are averaged for one step"},
                  {"clip-norm", "X", "largest norm of all gradients together"},
+                 {"memory-budget", "BYTES", "for the values of one batch, like 64M; where it is too little, some are computed again"},
                  {"seed", "N", "of first values, shuffling and random operators; 0 where left out"},
                  {"no-shuffle", "", "take the examples in their order"},
                  {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},

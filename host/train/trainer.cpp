@@ -85,7 +85,7 @@ struct Trainer::Impl {
       : options(checked(std::move(given))),
         batches(std::move(data), options.batch, options.seed, options.shuffle),
         forward(initialized(graph, batches, options)),
-        parts(make_gradient_graph(forward, options)),
+        parts(make_gradient_graph(forward, batches.take(0, 0), options)),
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options()) {
     share_variables(update.graph(), forward, parts.trained);

@@ -68,7 +68,7 @@ Value named_value(const Graph& graph, const std::string& name, const char* what)
   return graph.find(name);
 }
 
-GradientGraph make_gradient_graph(const Graph& forward, const TrainerOptions& options) {
+GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options) {
   GradientGraph made{forward.clone(), {}, {}};
   auto& graph = made.graph;
   graph.bind();
@@ -79,6 +79,8 @@ GradientGraph make_gradient_graph(const Graph& forward, const TrainerOptions& op
   graph.output(loss_output, loss);
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;
+  how.memory_budget = options.memory_budget;
+  for (const auto& [name, tensor] : batch) how.shapes.emplace(name, tensor.shape());
   if (options.accumulate > 1) {
     made.weight_input = free_name(graph.model(), "share of the step");
     how.seed = graph.input(made.weight_input, graph.dtype(loss), graph.shape(loss));

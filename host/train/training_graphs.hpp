@@ -28,8 +28,9 @@ struct GradientGraph {
 /// An output's value, or one that Graph::find knows. Throws Failure (usage) with near names; `what` is it for.
 Value named_value(const Graph& graph, const std::string& name, const char* what);
 
-/// From an initialized graph. Variables that the loss does not depend on are left out. Throws Failure where none is left.
-GradientGraph make_gradient_graph(const Graph& forward, const TrainerOptions& options);
+/// From an initialized graph and a batch, whose shapes alone count. Variables that the loss does not depend on are left out. Throws Failure
+/// where none is left.
+GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options);
 
 Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options);
 

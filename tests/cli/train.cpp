@@ -73,6 +73,8 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
   CHECK(has(with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err, "there is no b.tenon yet"));
   const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume", "-o", "b_out.tenon"});
   CHECK(has(on.err, "going on after step 6, in epoch 3"));
+  CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.001, \"examples\": 3}\n{\"step\": 8, "));  // warm-up, then 4 steps
+  CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.0001, "));
   for (const auto& [a, b] : {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
     CHECK(read_bytes(site.folder() / a) == read_bytes(site.folder() / b));
   CHECK(has(site.run({"show", "a.tenon"}).out, "training  adam"));
@@ -99,6 +101,9 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--schedule", "cosin"}, 2, "must be constant, step or cosine"},
       {{"-o", "m.tenon", "--learning-rate", "fast"}, 2, "--learning-rate is 'fast' but must be a number"},
       {{"-o", "m.tenon", "--learning-rate", "-1"}, 2, "the learning rate is -1"},
+      {{"-o", "m.tenon", "--memory-budget", "64X"}, 2, "--memory-budget is '64X' but must be a number"},
+      {{"-o", "m.tenon", "--memory-budget", "-1K"}, 2, "--memory-budget is '-1K' but must be a number of bytes, like 64M"},
+      {{"-o", "m.tenon", "--memory-budget", "0.01K"}, 1, "but the budget is 10"},
       {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "give them with --validate y=FILE.npy"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"},

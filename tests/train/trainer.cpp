@@ -125,6 +125,28 @@ TEST_CASE("the same seed gives the same bits on any number of threads, another s
     }
 }
 
+TEST_CASE("a memory budget changes what is kept, and no bit of what is learned") {
+  DigitsHost digits_host;
+  std::string deep = mlp_json;
+  std::string layers, last = "act";
+  for (int i = 0; i < 6; ++i) {
+    const auto name = "deep" + std::to_string(i);
+    layers += R"(   {"name": ")" + name + R"(", "op": "fully_connected", "inputs": [")" + last + R"("], "attrs": {"num_hidden": 48}},)" +
+              R"({"name": "t)" + name + R"(", "op": "tanh", "inputs": [")" + name + "\"]},\n";
+    last = "t" + name;
+  }
+  deep.replace(deep.find("\"inputs\": [\"act\"]"), 17, "\"inputs\": [\"" + last + "\"]");
+  deep.insert(deep.find("   {\"name\": \"drop\""), layers);
+  auto options = digits_options();
+  options.memory_budget = 1;
+  const auto message = failure_of([&] { Trainer(load(digits_host.host, deep), digits(0, 300), options); }).message;
+  REQUIRE(message.starts_with("the gradient needs at least "));
+  options.memory_budget = std::stoll(message.substr(28));
+  const auto tight = trained(deep, options, 7);
+  options.memory_budget = 0;
+  CHECK(same_values(tight, trained(deep, options, 7)));
+}
+
 TEST_CASE("every optimizer of the bundled plugin trains") {
   for (const std::string name : {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad"}) {
     CAPTURE(name);

@@ -19,6 +19,8 @@ struct TrainerOptions {
   std::int64_t batch = 64;
   std::int64_t accumulate = 1;  ///< batches whose gradients are averaged, by their numbers of examples, for one step
   double clip_norm = 0;         ///< largest norm of all gradients together; 0: none
+  /// Bytes for the values of one batch; where it is too little to keep them all, some are computed again. 0: no limit.
+  std::int64_t memory_budget = 0;
   bool shuffle = true;
   std::uint64_t seed = 0;     ///< of first values, shuffling and random operators
   std::string scores, label;  ///< an output [examples, classes] and an integer input [examples] to count right answers by; or neither
