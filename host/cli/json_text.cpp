@@ -128,7 +128,7 @@ std::string json_text(const NamedTensors& tensors) {
     const auto shape = tensor.shape();
     Json entry{{"dtype", name_of(tensor.dtype())}, {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())}};
     if (tensor.size() <= most_values)
-      entry["values"] = visit(tensor.dtype(), [&]<class T>() { return values_of<T>(tensor.make_contiguous()); });
+      entry["values"] = visit(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() { return values_of<T>(contiguous); });
     json[name] = std::move(entry);
   }
   return print(json);
