@@ -25,7 +25,8 @@ TEST_CASE("learning rates: constant, in steps, along a cosine, each after a warm
       {{Kind::cosine, 2, 100, 1, 1, 50, 0.5}, {{99, 2}, {100, 2}, {101, 0.5}}},
   };
   for (const auto& row : rows)
-    for (const auto& [step, rate] : row.rates) {
+    for (const auto& [number, rate] : row.rates) {
+      const auto step = number;  // clang 14 captures no structured bindings
       CAPTURE(step);
       CHECK(row.schedule.at(step) == doctest::Approx(rate).epsilon(1e-12));
     }
