@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/udf.hpp>
 #include <tenon/visit.hpp>
 
 #include "../failure_of.hpp"
@@ -10,6 +11,34 @@
 using namespace tenon;
 
 namespace {
+
+/// An optimizer of somebody else's: each step as long as the learning rate, and a little shorter every time.
+struct SignDescent : Operator {
+  double fading = 0.99;
+
+  static constexpr void describe(auto& op) {
+    op.doc("weight - learning_rate * sign(grad)");
+    op.types({f32});
+    op.input("weight", "any shape");
+    op.input("grad", "same shape");
+    op.input("learning_rate", "0-d");
+    op.output("updated", "same shape");
+    op.state("taken", "0-d, steps so far");
+    op.param("fading", &SignDescent::fading, "what a step is shorter than the last by").at_least(0).at_most(1);
+    op.inplace("weight", "updated");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input("weight").shape);
+    io.set_state("taken", Shape::scalar(), i64);
+  }
+  void forward(const Call& call) const {
+    const auto weight = call.input<float>("weight"), grad = call.input<float>("grad");
+    const auto length =
+        call.input<float>("learning_rate")[0] * static_cast<float>(std::pow(fading, call.state<std::int64_t>("taken")[0]++));
+    for (std::int64_t i = 0; i < weight.size(); ++i)
+      call.output<float>(0)[i] = weight[i] - (grad[i] > 0 ? length : grad[i] < 0 ? -length : 0);
+  }
+};
 
 /// Values after so many steps.
 std::map<std::string, Tensor> trained(const std::string& json, TrainerOptions options, int steps, int threads = 2,
@@ -159,6 +188,25 @@ TEST_CASE("every optimizer of the bundled plugin trains") {
     while (trainer.epoch() < 3) trainer.step();
     CHECK(trainer.evaluate(digits(0, 640)).loss < before);
   }
+}
+
+TEST_CASE("an optimizer that is not of the bundled plugin trains, and goes on from a checkpoint") {
+  const TemporaryFolder folder;
+  DigitsHost digits_host;
+  digits_host.host.add<SignDescent>();
+  auto options = digits_options();
+  options.optimizer = "sign_descent";
+  options.parameters = {{"fading", 0.98}};
+  const auto make = [&] { return Trainer(load(digits_host.host, mlp_json), digits(0, 640), options); };
+  auto straight = make(), first = make(), second = make();
+  const auto before = straight.evaluate(digits(0, 640)).loss;
+  for (int i = 0; i < 40; ++i) straight.step();
+  for (int i = 0; i < 17; ++i) first.step();
+  first.save_checkpoint(folder / "c.tenon");
+  second.resume(folder / "c.tenon");
+  for (int i = 17; i < 40; ++i) second.step();
+  CHECK(straight.evaluate(digits(0, 640)).loss < before / 2);
+  CHECK(same_values(values_of(straight.graph()), values_of(second.graph())));
 }
 
 TEST_CASE("a trained graph is saved and runs as any other") {
