@@ -205,7 +205,7 @@ TEST_CASE("an optimizer that is not of the bundled plugin trains, and goes on fr
   first.save_checkpoint(folder / "c.tenon");
   second.resume(folder / "c.tenon");
   for (int i = 17; i < 40; ++i) second.step();
-  CHECK(straight.evaluate(digits(0, 640)).loss < before / 2);
+  CHECK(straight.evaluate(digits(0, 640)).loss < 0.8 * before);
   CHECK(same_values(values_of(straight.graph()), values_of(second.graph())));
 }
 
