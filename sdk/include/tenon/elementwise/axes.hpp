@@ -6,8 +6,8 @@
 #include "../abi.h"
 #include "../shape.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// Innermost last. Each axis is kept (the gradient has it too) or summed over, in turns.
 struct Axes {
@@ -16,7 +16,7 @@ struct Axes {
   bool kept[max_rank];
 
   /// `narrow` broadcasts to `wide`.
-  Axes(const tenon_dense& narrow, const tenon_dense& wide) {
+  [[gnu::cold]] Axes(const tenon_dense& narrow, const tenon_dense& wide) {
     for (int axis = 0; axis < wide.ndim; ++axis) {
       const int own = axis - (wide.ndim - narrow.ndim);
       if (wide.shape[axis] != 1) add(wide.shape[axis], own >= 0 && narrow.shape[own] != 1);
@@ -53,11 +53,11 @@ struct Box {
   explicit Box(const Axes& axes) {
     for (int axis = 0; axis < axes.count; ++axis) begin[axis] = 0, end[axis] = axes.size[axis];
   }
-  void restrict(int axis, std::int64_t from, std::int64_t to) { begin[axis] = from, end[axis] = to; }
+  void limit(int axis, std::int64_t from, std::int64_t to) { begin[axis] = from, end[axis] = to; }
 
   /// run(position, n) for the stretches of the row-major order that make up the box, as long as they can be, in order.
   template <class Run>
-  void for_each_run(const Axes& axes, Run run) const {
+  [[gnu::cold]] void for_each_run(const Axes& axes, Run run) const {
     std::int64_t length = 1, stride[max_rank], index[max_rank];
     for (int axis = axes.count - 1; axis >= 0; --axis) {
       stride[axis] = axis + 1 < axes.count ? stride[axis + 1] * axes.size[axis + 1] : 1;
@@ -82,5 +82,5 @@ struct Box {
   }
 };
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

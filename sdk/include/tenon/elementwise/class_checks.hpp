@@ -7,8 +7,8 @@
 #include "job.hpp"
 #include "signature.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 enum class Fault { none, input_count, input_kind, outputs, no_shared_dtype, arguments, result, gradient_signature, gradient_result, duals };
 
@@ -90,5 +90,5 @@ void tell() {
                 "by calling it with dual numbers; or give the class a gradient");
 };
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

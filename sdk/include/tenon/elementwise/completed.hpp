@@ -14,9 +14,10 @@
 #include "shapes.hpp"
 #include "signature.hpp"
 #include "sparse.hpp"
+#include "sum.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// The first input of the shared dtype.
 template <class Class>
@@ -39,6 +40,16 @@ constexpr Convert conversion() {
     return convert_any;
   } else {
     return convert_half;
+  }
+}
+
+/// How gradients of broadcast inputs are summed; only operators with several inputs pay for it.
+template <class Class>
+constexpr Sum summation() {
+  if constexpr (arity < Class >> 1) {
+    return sum_broadcast;
+  } else {
+    return no_sum;
   }
 }
 
@@ -72,10 +83,14 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
 
   void infer(Infer& io) const {
     if constexpr (!std::is_same_v<decltype(&Class::infer), void (Operator::*)(Infer&) const>) return Class::infer(io);
-    const detail::NameGroup& names = detail::names_of<Semantics>.inputs;
-    if (arity<Class> == 1) io.set_input(0, io.output(0).shape);
     const DType shared = io.input(first_shared<Class>()).dtype;
-    io.set_output(0, broadcast_shape(io, names), shared == unknown_dtype ? shared : output_dtype(shared));
+    const DType dtype = shared == unknown_dtype ? shared : output_dtype(shared);
+    if constexpr (arity<Class> == 1) {
+      io.set_input(0, io.output(0).shape);
+      io.set_output(0, io.input(0).shape, dtype);
+    } else {
+      io.set_output(0, broadcast_shape(io, detail::names_of<Semantics>.inputs), dtype);
+    }
   }
 
  private:
@@ -105,7 +120,7 @@ struct ForwardKernel : Semantics<Class> {
   Kernel kernel(DType dtype) const {
     const Loops* found = nullptr;
     visit<detail::description_of<Class>.types>(dtype, [&]<class T>() { found = &loops<Class, Computed<T>>; });
-    return {static_cast<const Class*>(this), found, conversion<Class>(), rule<Class>};
+    return {static_cast<const Class*>(this), found, conversion<Class>(), summation<Class>(), rule<Class>};
   }
 };
 
@@ -121,10 +136,7 @@ struct SparseKernel : ForwardKernel<Class> {
     }
   }
   void forward_sparse(const Call& call) const {
-    visit<detail::description_of<Class>.types>(call.input_type(0).dtype, [&]<class T>() {
-      constexpr DType out = result_dtype<Class, Computed<T>>(dtype_of<T>);
-      visit<Types{out}>(out, [&]<class Out>() { elementwise::forward_sparse<T, Out>(call, this->kernel(dtype_of<T>)); });
-    });
+    elementwise::forward_sparse(call, this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype)));
   }
 };
 
@@ -181,7 +193,10 @@ constexpr auto choose() {
   }
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop
+
+namespace tenon {
 
 /// The hook of operator_class.hpp.
 template <class Class>

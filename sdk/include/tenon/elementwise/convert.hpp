@@ -9,8 +9,8 @@
 #include "../dtype.hpp"
 #include "../half.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// The loops of this SDK go in steps of this many elements: GCC 12 makes vector code at -O2 only of loops with a constant count.
 inline constexpr std::int64_t step = 64;
@@ -69,5 +69,5 @@ inline void convert_half(DType from, DType to, const void* in, void* out, std::i
   fail(ErrorKind::type, {from, " cannot be read as ", to, " here"});
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

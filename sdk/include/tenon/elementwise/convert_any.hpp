@@ -8,8 +8,8 @@
 #include "../visit.hpp"
 #include "convert.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 template <class Wide>
 void convert_from(DType to, const Wide* in, void* out, std::int64_t n) {
@@ -38,5 +38,5 @@ inline void convert_any(DType from, DType to, const void* in, void* out, std::in
   }
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

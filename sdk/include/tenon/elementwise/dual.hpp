@@ -7,8 +7,7 @@
 #include "../fn.hpp"
 #include "../select.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 template <class T>
 struct Dual;
@@ -68,11 +67,8 @@ struct Dual {
   TENON_FN friend constexpr bool operator>=(Dual l, Dual r) { return l.value >= r.value; }
 };
 
-template <class T>
-inline constexpr bool is_dual = false;
-template <class T>
-inline constexpr bool is_dual<Dual<T>> = true;
+}  // namespace tenon::elementwise
 
-}  // namespace gnu::visibility("hidden")]]elementwise
+namespace tenon {
 using elementwise::Dual;
-}  // namespace tenon
+}

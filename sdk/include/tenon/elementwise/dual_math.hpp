@@ -6,8 +6,7 @@
 #include "dual.hpp"
 #include "math.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 template <class T>
 TENON_FN Dual<T> exp(Dual<T> x) {
@@ -98,5 +97,4 @@ TENON_FN Dual<T> pow(Dual<T> base, Dual<T> exponent) {
   return {y, chain(base.slope, by_base) + chain(exponent.slope, by_exponent)};
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

@@ -5,8 +5,7 @@
 #include "../select.hpp"
 #include "exponential.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 TENON_FN inline float vector_erf(float x) {
   const float magnitude = select(x < 0.0f, -x, x);
@@ -24,5 +23,4 @@ TENON_FN inline float vector_erf(float x) {
   return select(x == x, result, x);
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

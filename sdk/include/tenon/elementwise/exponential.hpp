@@ -7,8 +7,7 @@
 #include "../fn.hpp"
 #include "../select.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 /// x = steps * ln 2 + rest, |rest| <= ln(2)/2.
 struct ReducedExponent {
@@ -62,5 +61,4 @@ TENON_FN inline float vector_tanh(float x) {
   return select(magnitude < 0.625f, small, select(x < 0.0f, -large, large));
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

@@ -11,7 +11,7 @@
 #include "math.hpp"
 
 namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace elementwise {
 
 /// What a function of T is computed in: half and bfloat16 in float.
 template <class T>
@@ -39,7 +39,7 @@ struct common_of<Dual<T>, Dual<T>> {
 template <class Left, class Right>
 using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 
-}  // namespace gnu::visibility("hidden")]]elementwise
+}  // namespace elementwise
 
 /// Base of operators whose whole semantics is one function of scalars:
 ///     template <class T> TENON_FN T operator()(T x) const      with as many T as describe() has inputs.

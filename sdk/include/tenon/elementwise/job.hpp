@@ -8,8 +8,8 @@
 #include "../dtype.hpp"
 #include "convert.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// out[i] = f(in[0][i], in[1][i] ...) for i in [0, n), all of them side by side in memory. out may be exactly one of the inputs.
 using Loop = void (*)(const void* op, const void* const* in, void* out, std::int64_t n);
@@ -38,5 +38,5 @@ struct Job {
   void read(const tenon_tensor* tensor) { sources[source_count++] = tensor; }
 };
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -6,8 +6,7 @@
 #include "../fn.hpp"
 #include "../select.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 /// log(x * 2^shift) for a normal x > 0.
 TENON_FN inline float scaled_logarithm(float x, std::int32_t shift) {
@@ -40,5 +39,4 @@ TENON_FN inline float vector_log1p(float x) {
   return select(x == 0.0f, x, logarithm_outside(sum, scaled_logarithm(sum, 0) + lost));
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

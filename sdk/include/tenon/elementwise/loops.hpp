@@ -6,28 +6,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "accumulate.hpp"
 #include "convert.hpp"
 #include "job.hpp"
 #include "signature.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
-
-/// to[i] += values[i]: integers modulo 2^bits, for bool "or".
-template <class T>
-void accumulate(const void* values, void* to, std::int64_t n) {
-  const T* from = static_cast<const T*>(values);
-  T* sum = static_cast<T*>(to);
-  for_each(n, [=](std::int64_t i) {
-    if constexpr (std::is_same_v<T, bool>) {
-      sum[i] = sum[i] | from[i];
-    } else if constexpr (std::is_integral_v<T>) {
-      sum[i] = static_cast<T>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(from[i]));
-    } else {
-      sum[i] += from[i];
-    }
-  });
-}
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// The loops for arguments of T. Sources of the derivative's: what the rule reads, then the output's gradient.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
@@ -98,7 +83,8 @@ constexpr Loops make_loops(std::index_sequence<I...>) {
 }
 
 template <class Class, class T>
-inline constexpr Loops loops = make_loops<Class, T>(std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
+[[gnu::visibility("hidden")]] inline constexpr Loops loops =
+    make_loops<Class, T>(std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -6,11 +6,12 @@
 
 #include "../call.hpp"
 #include "job.hpp"
+#include "parts.hpp"
 #include "reader.hpp"
 #include "writer.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 inline std::int64_t element_count(const tenon_dense& dense) {
   std::int64_t count = 1;
@@ -18,31 +19,21 @@ inline std::int64_t element_count(const tenon_dense& dense) {
   return count;
 }
 
-/// An output of one element: its sources have one each. Nothing is set up, for graphs have many of them and they are run one by one.
-inline void map_single(const Job& job) {
+/// An output of one element, whose sources have one each, all of the types that the loop works on. Nothing is set up, for graphs have many
+/// of these, and they are run one by one. False: it is not so simple.
+inline bool map_single(const Job& job) {
   const void* in[max_sources];
-  alignas(8) unsigned char converted[max_sources][8], result[8], before[8];
+  if (static_cast<DType>(job.output->dtype) != job.result || job.write == Write::add) return false;
   for (int i = 0; i < job.source_count; ++i) {
     const tenon_tensor* tensor = job.sources[i];
+    if (tensor && static_cast<DType>(tensor->dtype) != job.compute) return false;
     in[i] = tensor ? first_element(*tensor) : zero;
-    if (!tensor || static_cast<DType>(tensor->dtype) == job.compute) continue;
-    job.convert(static_cast<DType>(tensor->dtype), job.compute, in[i], converted[i], 1);
-    in[i] = converted[i];
   }
-  unsigned char* out = first_element(*job.output);
-  const auto stored = static_cast<DType>(job.output->dtype);
-  if (stored == job.result && job.write != Write::add) return job.loop(job.op, in, out, 1);
-  job.loop(job.op, in, result, 1);
-  if (job.write == Write::add) {
-    const void* old = out;
-    if (stored != job.result) job.convert(stored, job.result, out, before, 1), old = before;
-    job.accumulate(old, result, 1);
-  }
-  if (stored != job.result) return job.convert(job.result, stored, result, out, 1);
-  std::memcpy(out, result, size_of(stored));
+  job.loop(job.op, in, first_element(*job.output), 1);
+  return true;
 }
 
-inline void map_part(const Job& job, const Sources& sources, const Target& target, std::int64_t begin, std::int64_t end) {
+[[gnu::cold]] inline void map_part(const Job& job, const Sources& sources, const Target& target, std::int64_t begin, std::int64_t end) {
   Reader reader(sources);
   Writer writer(target);
   for (std::int64_t position = begin; position < end; position += block) {
@@ -57,12 +48,11 @@ inline void map_part(const Job& job, const Sources& sources, const Target& targe
 inline void map(const Call& call, const Job& job) {
   const tenon_dense& out = job.output->dense;
   const std::int64_t total = element_count(out);
-  if (total == 1) return map_single(job);
-  if (total == 0) return;
+  if (total == 0 || (total == 1 && map_single(job))) return;
   const Sources sources(job, out.shape, out.ndim);
   const Target target(job);
   const bool direct = sources.direct() && target.direct();
-  call.parallel_for(total, grain, [&](std::int64_t begin, std::int64_t end) {
+  for_each_part(call, total, grain, [&](std::int64_t begin, std::int64_t end) {
     if (!direct) return map_part(job, sources, target, begin, end);
     const void* in[max_sources];
     for (int i = 0; i < sources.count; ++i) in[i] = sources.source[i].operand.data + begin * sources.source[i].operand.size;
@@ -70,5 +60,5 @@ inline void map(const Call& call, const Job& job) {
   });
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -12,8 +12,7 @@
 #include "logarithm.hpp"
 #include "rounding.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 using std::cos;
 using std::cosh;
@@ -138,5 +137,4 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number where(bool condi
   return select(condition, yes, no);
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

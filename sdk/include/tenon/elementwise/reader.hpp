@@ -1,14 +1,13 @@
 // Blocks of a job's sources in the type that it computes in: in place where the memory is so already, else by way of a staging area.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "job.hpp"
 #include "strided.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// A zero of any dtype: what stands for a source that is not there.
 alignas(8) inline constexpr unsigned char zero[8] = {};
@@ -86,8 +85,10 @@ struct Sources {
   [[gnu::cold]] Sources(const Job& job, const std::int64_t* dims, int rank) : count(job.source_count), convert(job.convert) {
     for (int i = 0; i < count; ++i) source[i] = Source(job.sources[i], job.compute, dims, rank);
   }
-  bool direct() const {
-    return std::all_of(source, source + count, [](const Source& s) { return s.direct(); });
+  [[gnu::cold]] bool direct() const {
+    for (int i = 0; i < count; ++i)
+      if (!source[i].direct()) return false;
+    return true;
   }
 };
 
@@ -105,5 +106,5 @@ class Reader {
   SourceBlocks blocks_[max_sources];
 };
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -6,8 +6,7 @@
 #include "../fn.hpp"
 #include "../select.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 /// From 2^23 on every float is whole; those, infinities and NaN come back as they are.
 TENON_FN inline bool has_fraction_bits(float x) {
@@ -25,5 +24,4 @@ TENON_FN inline float vector_ceil(float x) {
   return -vector_floor(-x);
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

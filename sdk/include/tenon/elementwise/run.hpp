@@ -8,31 +8,48 @@
 #include "job.hpp"
 #include "loops.hpp"
 #include "map.hpp"
-#include "sum.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
+
+/// Of output i in forward, of input gradient i in backward.
+inline Write write_of(const Call& call, int i) {
+  return static_cast<Write>(call.raw().writes[i]);
+}
+
+/// How the gradient of an input is made that is not of the output's shape.
+using Sum = void (*)(const Call& call, const Job& job, const tenon_dense& wide);
 
 /// A class as the generic code sees it.
 struct Kernel {
   const void* op;
   const Loops* loops;
   Convert convert;
+  Sum sum;
   Rule rule;
 };
 
+inline Job forward_job(const Kernel& kernel, tenon_tensor* output, Write write) {
+  const Loops& loops = *kernel.loops;
+  return {kernel.op, loops.forward, loops.accumulate_result, kernel.convert, loops.compute, loops.result, output, write};
+}
+
 inline void forward(const Call& call, const Kernel& kernel) {
   const tenon_call& raw = call.raw();
-  if (call.write(0) == Write::none) return;
-  Job job{kernel.op,      kernel.loops->forward, kernel.loops->accumulate_result,
-          kernel.convert, kernel.loops->compute, kernel.loops->result,
-          raw.outputs[0], call.write(0)};
+  if (write_of(call, 0) == Write::none) return;
+  Job job = forward_job(kernel, raw.outputs[0], write_of(call, 0));
   for (std::uint32_t i = 0; i < raw.input_count; ++i) job.read(raw.inputs[i]);
   map(call, job);
 }
 
 inline bool same_shape(const tenon_dense& left, const tenon_dense& right) {
   return left.ndim == right.ndim && std::equal(left.shape, left.shape + left.ndim, right.shape);
+}
+
+/// Of an operator with one input, which always has the output's shape.
+[[gnu::cold]] inline void no_sum(const Call&, const Job& job, const tenon_dense& wide) {
+  fail(ErrorKind::type, {"the gradient of the input is ", Shape(job.output->dense.shape, job.output->dense.ndim),
+                         " but that of the output ", Shape(wide.shape, wide.ndim)});
 }
 
 /// The gradient of one input; dy, the output's gradient, is there.
@@ -42,13 +59,13 @@ inline void input_gradient(const Call& call, const Kernel& kernel, int input) {
   const tenon_tensor& dy = *raw.output_grads[0];
   if (!loops.derivatives[input]) fail(ErrorKind::type, {loops.compute, " has no gradient"});
   Job job{kernel.op,     loops.derivatives[input], loops.accumulate_gradient, kernel.convert, loops.compute,
-          loops.compute, raw.input_grads[input],   call.write(input)};
+          loops.compute, raw.input_grads[input],   write_of(call, input)};
   if (kernel.rule == Rule::output) job.read(raw.outputs[0]);
   if (kernel.rule == Rule::inputs || kernel.rule == Rule::dual)
     for (std::uint32_t i = 0; i < raw.input_count; ++i) job.read(raw.inputs[i]);
   job.read(&dy);
   if (same_shape(job.output->dense, dy.dense)) return map(call, job);
-  BroadcastSum(job, dy.dense).run(call);
+  kernel.sum(call, job, dy.dense);
 }
 
 template <class T>
@@ -57,8 +74,8 @@ void fill_with_zero(const void*, const void* const*, void* out, std::int64_t n) 
 }
 
 /// Where the output's gradient is zero everywhere, the input's is too.
-inline void zero_gradient(const Call& call, int input) {
-  const Write write = call.write(input);
+[[gnu::cold]] inline void zero_gradient(const Call& call, int input) {
+  const Write write = write_of(call, input);
   if (write == Write::none || write == Write::add) return;
   tenon_tensor* dx = call.raw().input_grads[input];
   const auto dtype = static_cast<DType>(dx->dtype);
@@ -70,10 +87,10 @@ inline void zero_gradient(const Call& call, int input) {
 inline void backward(const Call& call, const Kernel& kernel) {
   for (const bool in_place : {false, true})
     for (int i = 0; i < call.inputs(); ++i) {
-      const Write write = call.write(i);
+      const Write write = write_of(call, i);
       if (write != Write::none && (write == Write::in_place) == in_place) input_gradient(call, kernel, i);
     }
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

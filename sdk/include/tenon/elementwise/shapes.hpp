@@ -8,42 +8,46 @@
 #include "../infer.hpp"
 #include "../names.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// "left is [2, 3], right is [4]"
-inline std::string shapes_of(const Infer& io, const detail::NameGroup& names) {
+[[gnu::cold]] inline std::string shapes_of(const Infer& io, const detail::NameGroup& names) {
   std::string text;
   for (int i = 0; i < io.inputs(); ++i) text += join(i ? ", " : "", names.at(i, io.inputs()), " is ", io.input(i).shape);
   return text;
 }
 
-/// The shape that all inputs broadcast to: aligned at the last axis, sizes equal or 1. A dimension is unknown while it may be either. Of
-/// unknown rank as soon as one input is. Error (type): sizes that do not fit, with all shapes.
-inline Shape broadcast_shape(const Infer& io, const detail::NameGroup& names) {
-  int rank = 0;
+/// The size that all inputs broadcast to at an axis counted from the last, 0 for that. Unknown while it may be 1 or more.
+[[gnu::cold]] inline std::int64_t broadcast_size(const Infer& io, int from_last, const detail::NameGroup& names) {
+  std::int64_t size = 1;
+  bool open = false;
   for (int i = 0; i < io.inputs(); ++i) {
-    const Shape shape = io.input(i).shape;
-    if (!shape.has_rank()) return {};
-    rank = std::max(rank, shape.rank());
+    const tenon_type& type = io.raw().inputs[i];
+    const std::int64_t dim = from_last < type.rank ? type.dims[type.rank - 1 - from_last] : 1;
+    open = open || dim == unknown;
+    if (dim == unknown || dim == 1) continue;
+    if (size != 1 && size != dim)
+      fail(ErrorKind::type,
+           {shapes_of(io, names), ": sizes ", size, " and ", dim, " at axis ", -1 - from_last, " differ and neither is 1"});
+    size = dim;
   }
-  Shape result = Shape::of_rank(rank);
-  for (int axis = -1; axis >= -rank; --axis) {
-    std::int64_t size = 1;
-    bool open = false;
-    for (int i = 0; i < io.inputs(); ++i) {
-      const Shape shape = io.input(i).shape;
-      const std::int64_t dim = shape.rank() < -axis ? 1 : shape[axis];
-      open = open || dim == unknown;
-      if (dim == unknown || dim == 1) continue;
-      io.require(size == 1 || size == dim, shapes_of(io, names), ": sizes ", size, " and ", dim, " at axis ", axis,
-                 " differ and neither is 1");
-      size = dim;
-    }
-    result.set(axis, size == 1 && open ? unknown : size);
-  }
-  return result;
+  return size == 1 && open ? unknown : size;
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+/// The shape that all inputs broadcast to, as numpy does it: aligned at the last axis, sizes equal or 1. Of unknown rank as long as one
+/// input is. Error (type): sizes that do not fit, with all shapes.
+[[gnu::cold]] inline Shape broadcast_shape(const Infer& io, const detail::NameGroup& names) {
+  int rank = 0;
+  for (int i = 0; i < io.inputs(); ++i) {
+    const int own = io.raw().inputs[i].rank;
+    if (own < 0) return {};
+    rank = std::max(rank, own);
+  }
+  std::int64_t dims[max_rank];
+  for (int axis = 0; axis < rank; ++axis) dims[axis] = broadcast_size(io, rank - 1 - axis, names);
+  return Shape(dims, rank);
+}
+
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

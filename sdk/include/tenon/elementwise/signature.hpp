@@ -8,8 +8,7 @@
 #include "../describe.hpp"
 #include "functions.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+namespace tenon::elementwise {
 
 template <class Class>
 inline constexpr int arity = detail::description_of<Class>.inputs.size;
@@ -91,5 +90,4 @@ inline constexpr bool differentiable =
 template <class Class>
 inline constexpr Rule rule = Signature<Class, SomeType<Class>>::rule;
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise

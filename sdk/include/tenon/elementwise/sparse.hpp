@@ -5,61 +5,60 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "../host_error.hpp"
 #include "../infer_storage.hpp"
-#include "../visit.hpp"
 #include "map.hpp"
 #include "run.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// For an operator of one input whose result at 0 is 0.
-inline void keep_storage(InferStorage& io) {
+[[gnu::cold]] inline void keep_storage(InferStorage& io) {
   if (io.backward() || io.input(0) == Storage::dense) return;
   io.set_output(0, io.input(0));
   io.sparse_kernel();
 }
 
-/// n values side by side as a tensor; shape must outlive it.
-template <class T>
-tenon_tensor values_tensor(T* values, std::int64_t* n) {
-  tenon_tensor tensor{};
-  tensor.size = sizeof tensor;
-  tensor.dense.data = const_cast<std::remove_const_t<T>*>(values);
-  tensor.dense.ndim = 1;
-  tensor.dense.shape = n;
-  tensor.dtype = static_cast<std::uint8_t>(dtype_of<std::remove_const_t<T>>);
-  return tensor;
+/// Memory for the output. Error (type): it is not of the input's storage, or the indices are not int64.
+[[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& in) {
+  if (raw.outputs[0]->storage != in.storage || in.index_dtype != TENON_I64)
+    fail(ErrorKind::type, {"this sparse kernel keeps the storage and has int64 indices, but ", static_cast<Storage>(in.storage), " with ",
+                           static_cast<DType>(in.index_dtype), " is to become ", static_cast<Storage>(raw.outputs[0]->storage)});
+  tenon_tensor* out = nullptr;
+  HostError error;
+  if (raw.host->allocate_sparse(&raw, 0, in.stored, &out, error.raw())) error.raise();
+  return *out;
 }
 
-template <class T, class Out>
-void map_values(const Call& call, const Kernel& kernel, const T* from, Out* to, std::int64_t n) {
-  const tenon_tensor in = values_tensor(from, &n);
-  tenon_tensor out = values_tensor(to, &n);
-  Job job{
-      kernel.op, kernel.loops->forward, kernel.loops->accumulate_result, kernel.convert, kernel.loops->compute, kernel.loops->result, &out,
-      Write::to};
-  job.read(&in);
+/// The stored values of a tensor, as a dense one.
+inline tenon_tensor values_of(const tenon_tensor& sparse, std::int64_t* count) {
+  tenon_tensor values = sparse;
+  values.dense.ndim = 1;
+  values.dense.shape = count;
+  values.dense.strides = nullptr;
+  return values;
+}
+
+[[gnu::cold]] inline void forward_sparse(const Call& call, const Kernel& kernel) {
+  const tenon_call& raw = call.raw();
+  if (write_of(call, 0) == Write::none) return;
+  const tenon_tensor& in = *raw.inputs[0];
+  tenon_tensor& out = allocate_like(raw, in);
+  const auto copy = [](const void* from, const void* to, std::int64_t n) {
+    std::copy_n(static_cast<const std::int64_t*>(from), n, static_cast<std::int64_t*>(const_cast<void*>(to)));
+  };
+  const bool csr = in.storage == TENON_CSR;
+  copy(in.indices, out.indices, in.stored);
+  if (csr) copy(in.row_starts, out.row_starts, in.dense.shape[0] + 1);
+  std::int64_t count = in.stored;
+  for (int axis = 1; !csr && axis < in.dense.ndim; ++axis) count *= in.dense.shape[axis];
+  const tenon_tensor from = values_of(in, &count);
+  tenon_tensor to = values_of(out, &count);
+  Job job = forward_job(kernel, &to, Write::to);
+  job.read(&from);
   map(call, job);
 }
 
-/// T: element type of the input, Out: of the output.
-template <class T, class Out>
-void forward_sparse(const Call& call, const Kernel& kernel) {
-  if (call.write(0) == Write::none) return;
-  if (call.storage(0) == Storage::csr) {
-    const auto in = call.csr<T>(0);
-    const auto out = call.allocate_csr<Out>(0, in.nnz);
-    std::copy_n(in.columns_of, in.nnz, out.columns_of);
-    std::copy_n(in.row_starts, in.rows + 1, out.row_starts);
-    map_values(call, kernel, in.values, out.values, in.nnz);
-  } else {
-    const auto in = call.row_sparse<T>(0);
-    const auto out = call.allocate_row_sparse<Out>(0, in.rows);
-    std::copy_n(in.row_ids, in.rows, out.row_ids);
-    map_values(call, kernel, in.values, out.values, in.rows * in.row_size);
-  }
-}
-
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -10,8 +10,8 @@
 #include "../dtype.hpp"
 #include "../shape.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// How element i of the row-major order is found: i places on, always the same one, or by walking the axes.
 enum class Access : std::uint8_t { flat, constant, general };
@@ -103,8 +103,14 @@ void copy_elements(const unsigned char* from, std::int64_t from_stride, unsigned
 /// n elements of `size` bytes, strides in bytes. A stride of 0 to read from repeats one element.
 [[gnu::noinline]] inline void copy_run(std::int64_t size, const unsigned char* from, std::int64_t from_stride, unsigned char* to,
                                        std::int64_t to_stride, std::int64_t n) {
-  if (from_stride == size && to_stride == size) {
-    std::memcpy(to, from, static_cast<std::size_t>(n * size));
+  if (to_stride == size && (from_stride == size || from_stride == 0)) {
+    // One element that is repeated: what is there already is copied behind itself.
+    std::int64_t done = from_stride == 0 ? std::min<std::int64_t>(n, 1) : n;
+    std::memcpy(to, from, static_cast<std::size_t>(done * size));
+    for (std::int64_t more; done < n; done += more) {
+      more = std::min(done, n - done);
+      std::memcpy(to + done * size, to, static_cast<std::size_t>(more * size));
+    }
     return;
   }
   switch (size) {
@@ -141,5 +147,5 @@ void copy_elements(const unsigned char* from, std::int64_t from_stride, unsigned
   }
 }
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -6,20 +6,22 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "accumulate.hpp"
 #include "axes.hpp"
 #include "job.hpp"
 #include "map.hpp"
+#include "parts.hpp"
 #include "reader.hpp"
 #include "total.hpp"
 #include "writer.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 class BroadcastSum {
  public:
   /// wide: a tensor of the shape that the input was broadcast to. job.result must be f32 or f64.
-  BroadcastSum(const Job& job, const tenon_dense& wide)
+  [[gnu::cold]] BroadcastSum(const Job& job, const tenon_dense& wide)
       : job_(&job),
         axes_(job.output->dense, wide),
         sources_(job, wide.shape, wide.ndim),
@@ -34,18 +36,19 @@ class BroadcastSum {
     terms_ = results ? element_count(wide) / results : 0;
     // Where results lie side by side long rows of them are summed at once, else as many as make a thread's work.
     const bool side_by_side = tiled_axis_ == axes_.count - 1;
-    tile_ = std::min(row_, side_by_side ? block : std::clamp(2 * grain / std::max<std::int64_t>(terms_, 1), std::int64_t{1}, block));
+    tile_ = std::min(row_, side_by_side ? max_tile : std::clamp(2 * grain / std::max<std::int64_t>(terms_, 1), std::int64_t{1}, max_tile));
     tiles_in_row_ = row_ ? (row_ + tile_ - 1) / tile_ : 0;
     tasks_ = row_ ? results / row_ * tiles_in_row_ : 0;
   }
 
-  void run(const Call& call) const {
+  [[gnu::cold]] void run(const Call& call) const {
     const std::int64_t work = std::max<std::int64_t>(terms_ * tile_, 1);
     const std::int64_t parts = tasks_ >= 16 || split_axis_ < 0 ? 1 : std::min({max_parts, work / (2 * grain), axes_.size[split_axis_]});
     if (parts <= 1) {
-      call.parallel_for(tasks_, std::max<std::int64_t>(2 * grain / work, 1), [&](std::int64_t begin, std::int64_t end) {
+      for_each_part(call, tasks_, std::max<std::int64_t>(2 * grain / work, 1), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t task = begin; task < end; ++task) {
-          double totals[block] = {};
+          double totals[max_tile];
+          std::fill_n(totals, count(task), 0.0);
           sum(task, 0, 1, totals);
           write(task, totals);
         }
@@ -53,81 +56,86 @@ class BroadcastSum {
       return;
     }
     for (std::int64_t task = 0; task < tasks_; ++task) {
-      double totals[max_parts][block] = {};
-      call.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      double totals[max_parts][max_tile] = {};
+      for_each_part(call, parts, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t part = begin; part < end; ++part) sum(task, part, parts, totals[part]);
       });
-      for (std::int64_t part = 1; part < parts; ++part) add_to_totals(totals[part], totals[0], tile_);
+      for (std::int64_t part = 1; part < parts; ++part) accumulate<double>(totals[part], totals[0], tile_);
       write(task, totals[0]);
     }
   }
 
  private:
-  static constexpr std::int64_t max_parts = 16;
+  static constexpr std::int64_t max_parts = 16, max_tile = 1024;
 
   std::int64_t first_in_row(std::int64_t task) const { return task % tiles_in_row_ * tile_; }
   std::int64_t count(std::int64_t task) const { return std::min(tile_, row_ - first_in_row(task)); }
 
   /// Adds to totals, which stand for the task's tile of results, part `part` of `parts` of the terms.
-  void sum(std::int64_t task, std::int64_t part, std::int64_t parts, double* totals) const {
+  [[gnu::cold]] void sum(std::int64_t task, std::int64_t part, std::int64_t parts, double* totals) const {
     Box box(axes_);
     std::int64_t row = task / tiles_in_row_;
     for (int axis = tiled_axis_ - 1; axis >= 0; --axis) {
       if (!axes_.kept[axis]) continue;
-      box.restrict(axis, row % axes_.size[axis], row % axes_.size[axis] + 1);
+      box.limit(axis, row % axes_.size[axis], row % axes_.size[axis] + 1);
       row /= axes_.size[axis];
     }
     const std::int64_t first = first_in_row(task);
-    if (tiled_axis_ >= 0) box.restrict(tiled_axis_, first, first + count(task));
+    if (tiled_axis_ >= 0) box.limit(tiled_axis_, first, first + count(task));
     if (parts > 1) {
       const std::int64_t size = axes_.size[split_axis_];
-      box.restrict(split_axis_, size * part / parts, size * (part + 1) / parts);
+      box.limit(split_axis_, size * part / parts, size * (part + 1) / parts);
     }
     Reader reader(sources_);
     Cursor cursor;
-    alignas(64) unsigned char values[block * 8];
+    alignas(64) double terms[block];
+    alignas(64) float rounded[block];
+    const bool is_double = job_->result == DType::f64;
     box.for_each_run(axes_, [&](std::int64_t position, std::int64_t length) {
       for (std::int64_t done = 0, n; done < length; done += n) {
         n = std::min(block, length - done);
-        job_->loop(job_->op, reader.read(position + done, n), values, n);
-        if (job_->result == DType::f32) {
-          add(reinterpret_cast<const float*>(values), cursor, position + done, n, totals, first);
-        } else {
-          add(reinterpret_cast<const double*>(values), cursor, position + done, n, totals, first);
-        }
+        job_->loop(job_->op, reader.read(position + done, n), is_double ? static_cast<void*>(terms) : rounded, n);
+        if (!is_double) convert_block<float, double>(rounded, terms, n);
+        add(terms, cursor, position + done, n, totals, first);
       }
     });
   }
 
-  template <class T>
-  void add(const T* values, Cursor& cursor, std::int64_t position, std::int64_t n, double* totals, std::int64_t first) const {
+  /// Adds n terms to the totals that they belong to.
+  [[gnu::noinline]] void add(const double* terms, Cursor& cursor, std::int64_t position, std::int64_t n, double* totals,
+                             std::int64_t first) const {
     if (totals_.rank == 0) {
-      totals[0] += total_of(values, n);
+      totals[0] += total_of(terms, n);
       return;
     }
     cursor.seek(totals_, position);
-    for (std::int64_t run; n > 0; n -= run, values += run) {
+    for (std::int64_t run; n > 0; n -= run, terms += run) {
       run = cursor.run(totals_, n);
       double* here = totals + (cursor.offset / static_cast<std::int64_t>(sizeof(double)) - first);
       if (totals_.strides[0] == 0) {
-        *here += total_of(values, run);
+        *here += total_of(terms, run);
       } else {
-        add_to_totals(values, here, run);
+        accumulate<double>(terms, here, run);
       }
       cursor.advance(totals_, run);
     }
   }
 
-  void write(std::int64_t task, const double* totals) const {
+  [[gnu::cold]] void write(std::int64_t task, const double* totals) const {
     Writer writer(target_);
-    const std::int64_t position = task / tiles_in_row_ * row_ + first_in_row(task);
-    void* place = writer.place(position);
-    if (job_->result == DType::f32) {
-      convert_block<double, float>(totals, place, count(task));
-    } else {
-      convert_block<double, double>(totals, place, count(task));
+    const std::int64_t first = task / tiles_in_row_ * row_ + first_in_row(task);
+    for (std::int64_t done = 0, n; done < count(task); done += n) {
+      n = std::min(block, count(task) - done);
+      void* place = writer.place(first + done);
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (job_->result == DType::f64) {
+          static_cast<double*>(place)[i] = totals[done + i];
+        } else {
+          static_cast<float*>(place)[i] = static_cast<float>(totals[done + i]);
+        }
+      }
+      writer.write(first + done, place, n);
     }
-    writer.write(position, place, count(task));
   }
 
   const Job* job_;
@@ -139,5 +147,9 @@ class BroadcastSum {
   std::int64_t row_, terms_, tile_, tiles_in_row_, tasks_;
 };
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+[[gnu::cold]] inline void sum_broadcast(const Call& call, const Job& job, const tenon_dense& wide) {
+  BroadcastSum(job, wide).run(call);
+}
+
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

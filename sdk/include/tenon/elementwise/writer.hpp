@@ -7,8 +7,8 @@
 #include "reader.hpp"
 #include "strided.hpp"
 
-namespace tenon {
-namespace [[gnu::visibility("hidden")]] elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
 
 /// The output and how it is written; made once a call.
 struct Target {
@@ -43,7 +43,7 @@ class Writer {
   void* place(std::int64_t position) { return target_->direct() ? target_->at(position) : stage_; }
 
   /// values: what place() gave.
-  void write(std::int64_t position, void* values, std::int64_t n) {
+  [[gnu::cold]] void write(std::int64_t position, void* values, std::int64_t n) {
     if (target_->direct()) return;
     if (target_->write == Write::add) {
       // The sum is made in a place of its own, for what is read may be the output itself.
@@ -67,5 +67,5 @@ class Writer {
   alignas(64) unsigned char stage_[block * 8], converted_[block * 8];
 };
 
-}  // namespace gnu::visibility("hidden")]]elementwise
-}  // namespace tenon
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -1,0 +1,29 @@
+// Sums of blocks, as Write::add asks for them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "convert.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
+
+/// to[i] += values[i]: integers modulo 2^bits, for bool "or".
+template <class T>
+[[gnu::noinline]] void accumulate(const void* values, void* to, std::int64_t n) {
+  const T* from = static_cast<const T*>(values);
+  T* sum = static_cast<T*>(to);
+  for_each(n, [=](std::int64_t i) {
+    if constexpr (std::is_same_v<T, bool>) {
+      sum[i] = sum[i] | from[i];
+    } else if constexpr (std::is_integral_v<T>) {
+      sum[i] = static_cast<T>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(from[i]));
+    } else {
+      sum[i] += from[i];
+    }
+  });
+}
+
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop

@@ -1,0 +1,30 @@
+// Loops over threads, all by way of one function: each body that Call::parallel_for gets itself is compiled with its own handling of
+// errors.
+#pragma once
+
+#include <cstdint>
+
+#include "../call.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::elementwise {
+
+/// What runs part [begin, end) of a loop.
+struct Part {
+  const void* body;
+  void (*run)(const void* body, std::int64_t begin, std::int64_t end);
+};
+
+[[gnu::noinline]] inline void run_parts(const Call& call, std::int64_t n, std::int64_t grain, Part part) {
+  call.parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) { part.run(part.body, begin, end); });
+}
+
+/// body(begin, end) for parts of [0, n), each about grain long.
+template <class Body>
+void for_each_part(const Call& call, std::int64_t n, std::int64_t grain, const Body& body) {
+  run_parts(call, n, grain,
+            {&body, [](const void* self, std::int64_t begin, std::int64_t end) { (*static_cast<const Body*>(self))(begin, end); }});
+}
+
+}  // namespace tenon::elementwise
+#pragma GCC visibility pop
