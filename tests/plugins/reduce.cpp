@@ -169,6 +169,9 @@ TEST_CASE("long sums keep their digits") {
   check_near(host().call("mean", {column}), tenon::f32, Shape::scalar(), {tenth}, 1e-6);
   check_near(host().call("sum", {column.reshape({count / 4, 4})}, attributes({0}, false)), tenon::f32, {4}, Doubles(4, all / 4), 1e-6);
   check_near(host().call("sum", {column.reshape({4, count / 4})}, attributes({1}, false)), tenon::f32, {4}, Doubles(4, all / 4), 1e-6);
+  // with as many rows as keep every thread busy, a row is one thread's
+  const auto rows = column.reshape({16, count / 16});
+  check_near(host().call("sum", {rows}, attributes({1}, false)), tenon::f32, {16}, Doubles(16, all / 16), 1e-6);
   check_near(host().call("mean", {tensor(tenon::f16, {70000}, Doubles(70000, 3))}), tenon::f16, Shape::scalar(), {3}, 0);
 }
 
