@@ -39,7 +39,7 @@ const std::vector<Option>& global_options() {
   return options;
 }
 
-std::string Arguments::get(const std::string& name, std::string otherwise) const {
+std::string Arguments::get(const std::string& name, const std::string& otherwise) const {
   const auto found = values_.find(name);
   return found == values_.end() ? otherwise : found->second.back();
 }
@@ -61,7 +61,7 @@ const std::vector<std::string>& Arguments::all(const std::string& name) const {
 }
 
 std::string Context::device() const {
-  const auto name = global_.get("device");
+  auto name = global_.get("device");
   if (!global_.has("device") || name == "cpu" || name == "cuda") return name;
   throw Failure(FailureKind::usage, fmt::format("--device is '{}' but must be cpu or cuda", name));
 }

@@ -28,7 +28,7 @@ class Arguments {
  public:
   bool has(const std::string& name) const { return values_.contains(name); }
   /// The last value; `otherwise` where it was not given.
-  std::string get(const std::string& name, std::string otherwise = {}) const;
+  std::string get(const std::string& name, const std::string& otherwise = {}) const;
   /// As a whole number. Throws Failure (usage) where it is none or outside [least, most].
   std::int64_t get_number(const std::string& name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
   const std::vector<std::string>& all(const std::string& name) const;

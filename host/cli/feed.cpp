@@ -49,6 +49,7 @@ Tensor read_input(const std::string& name, const std::string& path) {
   if (const auto found = members.find(name); found != members.end()) return found->second;
   if (members.size() == 1) return members.begin()->second;
   std::vector<std::string> names;
+  names.reserve(members.size());
   for (const auto& [member, tensor] : members) names.push_back(member);
   throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", path, name, name),
                 fmt::format("it has {}", fmt::join(names, ", ")));

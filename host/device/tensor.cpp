@@ -39,7 +39,7 @@ Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<con
   if (data == nullptr && impl->size != 0) {
     throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " needs memory, not a null pointer"));
   }
-  if (impl->size != 0 && reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+  if (impl->size != 0 && !is_aligned(data, dtype)) {
     throw Failure(FailureKind::usage, join("elements of ", dtype, " must lie at addresses that are multiples of ", size_of(dtype)));
   }
   impl->abi.dense.data = data;

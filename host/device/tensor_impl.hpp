@@ -13,6 +13,11 @@ struct DlpackType {
 };
 DlpackType dlpack_type(DType dtype);
 
+/// Elements may lie there: a multiple of their size, which is a power of two.
+inline bool is_aligned(const void* data, DType dtype) {
+  return (reinterpret_cast<std::uintptr_t>(data) & (size_of(dtype) - 1)) == 0;
+}
+
 /// abi.dense points into the object itself, so it never moves. Strides there are null exactly where the elements are contiguous.
 struct Tensor::Impl {
   /// Throws Failure where the shape is not known or its bytes cannot be counted. `strides` may be null: contiguous.

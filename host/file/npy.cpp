@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/element_count.hpp"
+#include "device/tensor_impl.hpp"
 #include "file/atomic_file.hpp"
 #include "file/mapped_file.hpp"
 #include "file/npy_header.hpp"
@@ -58,8 +59,7 @@ Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, cons
   check_size(name, header, elements.size());
   if (header.dtype == boolean) check_booleans(name, elements);
 
-  const bool aligned = reinterpret_cast<std::uintptr_t>(elements.data()) % size_of(header.dtype) == 0;
-  if (aligned && !header.big_endian) return view(header, elements.data(), owner).make_contiguous();
+  if (is_aligned(elements.data(), header.dtype) && !header.big_endian) return view(header, elements.data(), owner).make_contiguous();
   const Tensor copy = Tensor::empty(u8, {static_cast<std::int64_t>(elements.size())});
   std::copy(elements.begin(), elements.end(), static_cast<std::byte*>(copy.data()));
   Tensor result = view(header, static_cast<std::byte*>(copy.data()), std::make_shared<Tensor>(copy)).make_contiguous();

@@ -195,7 +195,7 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
   node.state_count = 0;
   node.attribute_count = 0;
   try {
-    add_edges(node, edges, std::size_t{inputs} + 2 * outputs);
+    add_edges(node, edges, std::size_t{inputs} + 2 * std::size_t{outputs});
     add_outputs(node, inputs);
     return finish(node, before);
   } catch (...) {

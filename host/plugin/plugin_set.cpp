@@ -103,7 +103,7 @@ void PluginSet::Impl::fail_unknown(std::string_view op) const {
                 hint + (searched.empty() ? "no plugin folder was given" : searched));
 }
 
-PluginSet::PluginSet(PluginOptions options, const tenon_host& host) : impl_(std::make_unique<Impl>(options, host)) {}
+PluginSet::PluginSet(const PluginOptions& options, const tenon_host& host) : impl_(std::make_unique<Impl>(options, host)) {}
 
 PluginSet::~PluginSet() = default;
 

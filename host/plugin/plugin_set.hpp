@@ -35,7 +35,7 @@ struct PluginOptions {
 class PluginSet {
  public:
   /// `host` is what plugins get; it must live as long as the process.
-  PluginSet(PluginOptions options, const tenon_host& host);
+  PluginSet(const PluginOptions& options, const tenon_host& host);
   ~PluginSet();
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;

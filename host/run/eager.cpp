@@ -72,6 +72,7 @@ class EagerCall {
 
   static std::vector<tenon_tensor> writable(const std::vector<Tensor>& tensors) {
     std::vector<tenon_tensor> copies;
+    copies.reserve(tensors.size());
     for (const auto& tensor : tensors) copies.push_back(tensor.abi());
     return copies;
   }

@@ -10,7 +10,10 @@ namespace tenon {
 double Schedule::at(std::uint64_t step) const {
   if (step < warm_up) return rate * static_cast<double>(step + 1) / static_cast<double>(warm_up);
   const auto after = step - warm_up;
-  if (kind == Kind::step) return rate * std::pow(factor, static_cast<double>(after / every));
+  if (kind == Kind::step) {
+    const auto decays = after / every;
+    return rate * std::pow(factor, static_cast<double>(decays));
+  }
   if (kind == Kind::constant) return rate;
   const auto length = total > warm_up ? total - warm_up : 1;
   const double way = static_cast<double>(std::min(after, length)) / static_cast<double>(length);

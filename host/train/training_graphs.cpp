@@ -44,6 +44,7 @@ std::vector<std::string> floating_variables(const Graph& graph) {
 std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptions& how, const TrainerOptions& options) {
   const auto names = floating_variables(graph);
   std::vector<Value> variables;
+  variables.reserve(names.size());
   for (const auto& name : names) variables.push_back(graph.find(name));
   const auto gradients = graph.gradient(loss, variables, how);
   std::vector<Trained> trained;

@@ -26,7 +26,7 @@ struct Uniform : Draw {
       constexpr bool wide = std::is_same_v<T, double>;
       const T last = below_high<T>();
       fill<wide ? 2 : 4, T>(call, [&](const std::uint32_t* words, T* numbers) {
-        for (int n = 0; n < (wide ? 2 : 4); ++n) {
+        for (std::size_t n = 0; n < (wide ? 2 : 4); ++n) {
           const double u = fraction<T>(words + n * (wide ? 2 : 1));
           const auto value = static_cast<T>(static_cast<Plain<T>>(low * (1 - u) + high * u));
           numbers[n] = Plain<T>(value) < Plain<T>(last) ? value : last;

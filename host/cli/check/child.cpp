@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -39,6 +40,8 @@ std::string line_of(const Outcome& outcome) {
 [[noreturn]] void be_the_child(const Check& check, const Subject& subject, int pipe) {
   setpgid(0, 0);
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the results
+  // A signal that ends this process is what is to be told, whatever handlers came along.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   report_guard_hits(pipe);
   const auto line = line_of(run_here(check, subject));
   const auto written = write(pipe, line.data(), line.size());
@@ -71,7 +74,7 @@ Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms)
     throw Failure(FailureKind::failed, fmt::format("no process for a check: {}", std::strerror(errno)));
   }
   setpgid(child, child);  // both sides: whoever comes first
-  const auto outcome = outcome_of(watch_child(child, ends[0], timeout_ms), timeout_ms);
+  auto outcome = outcome_of(watch_child(child, ends[0], timeout_ms), timeout_ms);
   close(ends[0]);
   return outcome;
 }

@@ -43,7 +43,7 @@ AttributeValue attribute_from(const Value& value) {
 
 template <class Op>
 std::string Host::add(std::string_view name) {
-  const std::string chosen = name.empty() ? detail::snake_case(detail::class_name<Op>()) : std::string(name);
+  std::string chosen = name.empty() ? detail::snake_case(detail::class_name<Op>()) : std::string(name);
   add_operator(manifest_of<Op>(chosen), table_of<Op>());
   return chosen;
 }

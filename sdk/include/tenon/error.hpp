@@ -35,7 +35,7 @@ class Part {
   template <class Number>
   requires std::is_arithmetic_v<Number> Part(Number number) {
     if constexpr (std::is_same_v<Number, char>) {
-      append_ = &append_char, signed_ = number;
+      append_ = &append_char, signed_ = static_cast<unsigned char>(number);
     } else if constexpr (std::is_same_v<Number, float>) {
       append_ = &append_float, float_ = number;
     } else if constexpr (std::is_floating_point_v<Number>) {

@@ -82,7 +82,7 @@ inline const tenon_operator* kernel_table<void>() {
 /// Registers a kernel for the operator of this name, whichever plugin that is in. device is cpu or cuda; Class derives from the operator's
 /// class and has forward or backward of its own. The plugin gets the symbol tenon_kernel_v1__DEVICE__NAME.
 #define TENON_KERNEL(name, device, Class)                                                                                                \
-  static_assert(sizeof(::tenon::device) > 0);                                                                                            \
+  static_assert(!std::is_void_v<::tenon::device>);                                                                                       \
   extern "C" __attribute__((used, visibility("default"))) const tenon_operator* tenon_kernel_v1__##device##__##name(const tenon_host*) { \
     return ::tenon::detail::kernel_table<Class>();                                                                                       \
   }

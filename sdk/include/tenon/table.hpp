@@ -12,20 +12,24 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::detail {
 
+template <class C>
+C* created(const tenon_attribute* attributes, std::uint64_t count) {
+  struct Owner {
+    C* object;
+    ~Owner() { delete object; }
+  } owner{new C{}};
+  set_attributes(*owner.object, attributes, count, names_of<C>.params);
+  owner.object->configure();
+  C* const object = owner.object;
+  owner.object = nullptr;
+  return object;
+}
+
 /// The functions behind the table of class C. Each catches whatever the class throws and writes it into the caller's error.
 template <class C>
 struct Trampolines {
   static std::int32_t create(const tenon_attribute* attributes, std::uint64_t count, void** instance, tenon_error* error) noexcept {
-    return guarded(error, [&] {
-      struct Owner {
-        C* object;
-        ~Owner() { delete object; }
-      } owner{new C{}};
-      set_attributes(*owner.object, attributes, count, names_of<C>.params);
-      owner.object->configure();
-      *instance = owner.object;
-      owner.object = nullptr;
-    });
+    return guarded(error, [&] { *instance = created<C>(attributes, count); });
   }
   static void destroy(void* instance) noexcept { delete static_cast<C*>(instance); }
 

@@ -127,7 +127,8 @@ requires std::is_integral_v<Whole> TENON_FN constexpr Whole pow(Whole base, Whol
     if (exponent < 0) return static_cast<Whole>(base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0);
   }
   std::uint64_t result = 1;
-  for (std::uint64_t square = static_cast<std::uint64_t>(base); exponent > 0; exponent = static_cast<Whole>(exponent / 2), square *= square)
+  for (std::uint64_t square = static_cast<std::make_unsigned_t<Whole>>(base); exponent > 0;
+       exponent = static_cast<Whole>(exponent / 2), square *= square)
     if (exponent % 2) result *= square;
   return static_cast<Whole>(result);
 }

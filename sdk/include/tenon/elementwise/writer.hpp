@@ -60,11 +60,11 @@ class Writer {
   }
 
  private:
+  alignas(64) unsigned char stage_[block * 8], converted_[block * 8];
+  SourceBlocks before_;
   const Target* target_;
   Source old_;
-  SourceBlocks before_;
   Cursor cursor_;
-  alignas(64) unsigned char stage_[block * 8], converted_[block * 8];
 };
 
 }  // namespace tenon::elementwise
