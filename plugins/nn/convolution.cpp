@@ -60,6 +60,7 @@ struct Convolution : tenon::Operator {
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
     io.set_input("data", data);
     io.set_input("weight", needed);
+    io.require(!no_bias || !io.has_input("bias"), "has a bias although no_bias is set");
     if (!no_bias) io.set_input("bias", {num_filter});
     io.set_output(0, output);
   }

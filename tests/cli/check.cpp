@@ -39,6 +39,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"writes_before_start", {"FAILED guard"}, "right before a tensor's first element"},
       {"reads_past_end", {"FAILED guard"}, "right behind a tensor's last element"},
       {"claims_backward", {"FAILED manifest"}, "it says that there is a function backward, but the table has none"},
+      {"wrong_gradient", {"FAILED gradient"}, "but differences of forward give"},
       {"leaves_holes", {"FAILED coverage"}, "is never written"},
       {"changes_input", {"FAILED inputs"}, "input 0 is changed"},
       {"wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},

@@ -16,6 +16,7 @@ const std::vector<Check>& checks() {
       {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads", check_determinism},
       {"instances", "two instances run at once", check_instances},
       {"save_load", "parameters survive save and load", check_save_load},
+      {"gradient", "the gradient is what differences of forward give", check_gradient},
       {"bounds", "every bound in the manifest is enforced", check_bounds},
       {"parameters", "unknown and mistyped parameters are refused", check_parameters},
   };

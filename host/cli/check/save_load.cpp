@@ -1,25 +1,12 @@
 #include <fmt/format.h>
 
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-
 #include "cli/check/each_sample.hpp"
+#include "cli/check/single_node.hpp"
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
 
 namespace tenon::cli {
 namespace {
-
-Graph graph_of(Host& host, const LoadedOperator& op, const Sample& sample) {
-  Graph graph(host);
-  std::vector<Value> inputs;
-  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
-    const auto& type = sample.types.inputs[i];
-    inputs.push_back(type.present ? graph.input(fmt::format("input_{}", i), static_cast<DType>(type.dtype), shape_of(type)) : Value());
-  }
-  graph.output("checked", graph.add(op.info->name, inputs, sample.attributes, "node"));
-  return graph;
-}
 
 Attributes attributes_of(const Graph& graph) {
   const auto& model = graph.model();
@@ -43,17 +30,15 @@ std::string compare(const Attributes& left, const Attributes& right) {
 }  // namespace
 
 Outcome check_save_load(const Subject& subject) {
-  HostOptions options;
-  options.threads = 1;
-  options.trust_writable = subject.trust_writable;
-  options.search_defaults = false;
-  Host host(options);
+  Host host(host_options(subject));
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   Threads threads(1);
   const auto path = subject.folder / "checked.tenon";
   return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
     if (call.outputs() == 0) return std::string();
-    auto graph = graph_of(host, subject.op, sample);
+    SingleNode node(host, subject.op, sample);
+    auto& graph = node.graph;
+    graph.output("checked", node.output);
     graph.save(path);
     auto loaded = Graph::load(host, path);
     loaded.bind();

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tenon/session.hpp>
+#include <tenon/visit.hpp>
+
+#include "cli/check/each_sample.hpp"
+#include "cli/check/single_node.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::int64_t most_elements = 2000;  // of a sample: each element that is looked at costs three runs
+constexpr std::size_t most_looked_at = 16;    // elements of an input
+
+bool is_floating(const tenon_type& type) {
+  return type.present && floating.has(static_cast<DType>(type.dtype));
+}
+
+/// How far to step, and how near the difference must come; from the digits of the dtype.
+struct Precision {
+  double step, tolerance;
+};
+Precision precision_of(DType dtype) {
+  return dtype == DType::f64 ? Precision{1e-7, 1e-6} : Precision{1e-2, 2e-2};
+}
+
+void set(const Tensor& tensor, std::size_t i, double value) {
+  visit<Types{DType::f32, DType::f64}>(tensor.dtype(), [&]<class T>() { tensor.values<T>()[i] = static_cast<T>(value); });
+}
+
+/// The operator between its inputs and one output, and the sum of that output times fixed numbers.
+class Differences {
+ public:
+  Differences(Host& host, const Subject& subject, const Sample& sample, std::uint32_t output)
+      : sample_(sample), node_(host, subject.op, sample) {
+    const auto& type = sample.types.outputs[output];
+    const auto dtype = static_cast<DType>(type.dtype);
+    const auto seed = node_.graph.input("seed", dtype, shape_of(type));
+    seed_ = Tensor::empty(dtype, shape_of(type));
+    fill_with_numbers(seed_, subject.seed + 50);
+    std::vector<Value> wrt;
+    for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
+      if (is_floating(sample.types.inputs[i])) wrt.push_back(node_.inputs[i]), looked_at_.push_back(i);
+    GradientOptions options;
+    options.seed = seed;
+    const auto gradients = node_.graph.gradient(node_.output.output(output), wrt, options);
+    for (std::size_t k = 0; k < gradients.size(); ++k)
+      if (!gradients[k].empty()) node_.graph.output(fmt::format("gradient_{}", looked_at_[k]), gradients[k]);
+    node_.graph.output("checked", node_.output.output(output));
+    for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) add_input(subject, i);
+    inputs_["seed"] = seed_;
+    session_.emplace(node_.graph);
+  }
+
+  /// What is wrong, or nothing.
+  std::string look() {
+    const auto outputs = run();
+    for (const auto i : looked_at_) {
+      const auto found = outputs.find(fmt::format("gradient_{}", i));
+      const auto& input = inputs_.at(fmt::format("input_{}", i));
+      const auto gradient = found == outputs.end() ? std::vector<double>(doubles_of(input).size()) : doubles_of(found->second);
+      const auto stride = gradient.size() / most_looked_at + 1;
+      for (std::size_t k = 0; k < gradient.size(); k += stride)
+        if (auto fault = compare(i, k, input, gradient[k]); !fault.empty()) return fault;
+    }
+    return {};
+  }
+
+ private:
+  void add_input(const Subject& subject, std::size_t i) {
+    const auto& type = sample_.types.inputs[i];
+    if (!type.present) return;
+    auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+    fill_with_numbers(tensor, subject.seed + i, subject.op.info->inputs[declared_input(*subject.op.info, i)].types.has_value());
+    inputs_[fmt::format("input_{}", i)] = tensor;
+  }
+
+  NamedTensors run() {
+    session_->set_step(0);  // the same random numbers each time
+    return session_->run(inputs_);
+  }
+
+  double loss() {
+    const auto output = doubles_of(run().at("checked")), weights = doubles_of(seed_);
+    double sum = 0;
+    for (std::size_t i = 0; i < output.size(); ++i) sum += output[i] * weights[i];
+    return sum;
+  }
+
+  // Where the slopes to both sides disagree, the function has a corner, and differences say nothing.
+  std::string compare(std::size_t i, std::size_t k, const Tensor& input, double gradient) {
+    const auto [step, tolerance] = precision_of(input.dtype());
+    const double value = doubles_of(input)[k], here = loss();
+    set(input, k, value + step);
+    const double up = (loss() - here) / step;
+    set(input, k, value - step);
+    const double down = (here - loss()) / step;
+    set(input, k, value);
+    const double slope = (up + down) / 2, allowed = tolerance * (1 + std::abs(slope) + std::abs(gradient));
+    if (!std::isfinite(slope) || std::abs(up - down) > 2 * allowed || std::abs(slope - gradient) <= allowed) return {};
+    return fmt::format("element {} of the gradient of input {} is {}, but differences of forward give {}", k, i, gradient, slope);
+  }
+
+  const Sample& sample_;
+  SingleNode node_;
+  Tensor seed_;
+  std::vector<std::size_t> looked_at_;
+  NamedTensors inputs_;
+  std::optional<Session> session_;
+};
+
+bool is_small(const Sample& sample) {
+  std::int64_t elements = 0;
+  for (const auto& type : sample.types.inputs)
+    if (type.present) elements += element_count(type);
+  return elements <= most_elements;
+}
+
+}  // namespace
+
+Outcome check_gradient(const Subject& subject) {
+  const auto& info = *subject.op.info;
+  if (subject.op.cpu->backward == nullptr && subject.op.table->gradient == nullptr) return skipped("it has no gradient");
+  auto options = host_options(subject);
+  options.search_defaults = true;  // a gradient that is a graph may use any operator
+  Host host(options);
+  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  const auto dtype = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
+  if (!allows(info.types, dtype)) return skipped("differences need float32 or float64, and it has neither");
+  const auto samples = find_samples(subject.op, dtype, SampleKind::ordinary);
+  std::size_t count = 0;
+  for (const auto& sample : samples.found) {
+    if (count == 12 || !is_small(sample)) continue;
+    std::uint32_t output = 0;
+    for (const auto& declared : info.outputs)
+      for (auto left = OperatorCall(subject.op, sample.attributes).count_of(declared); left > 0; --left, ++output) {
+        if (declared.hidden || !is_floating(sample.types.outputs[output])) continue;
+        if (auto fault = Differences(host, subject, sample, output).look(); !fault.empty())
+          return failed(fault + ", with " + describe_sample(info, sample));
+        ++count;
+      }
+  }
+  if (count == 0)
+    return skipped(samples.found.empty() ? "no inputs were found that it accepts: " + samples.refusal : "no output has a gradient");
+  return passed(std::to_string(count) + (count == 1 ? " output" : " outputs"));
+}
+
+}  // namespace tenon::cli
