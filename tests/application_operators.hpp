@@ -83,24 +83,3 @@ struct Reverse : tenon::Operator {
     for (std::int64_t i = 0; i < data.size(); ++i) out[i] = copy[data.size() - 1 - i];
   }
 };
-
-/// A host with these operators and no plugin folder.
-struct ApplicationHost : tenon::Host {
-  ApplicationHost() : ApplicationHost(2) {}
-  explicit ApplicationHost(int threads) : tenon::Host(options(threads)) {
-    add<Quadratic>();
-    add<Cosine>();
-    add<Dropout>();
-    add<FullyConnected>();
-    add<TestAdd>();
-    add<Halves>();
-    add<Counter>();
-    add<Reverse>();
-  }
-  static tenon::HostOptions options(int threads) {
-    tenon::HostOptions options;
-    options.threads = threads;
-    options.search_defaults = false;
-    return options;
-  }
-};

@@ -20,13 +20,19 @@ std::string names_of(DTypeMask mask) {
 }
 
 std::string range_of(const ParamInfo& param) {
-  std::string text;
-  if (param.min) text += fmt::format(" >= {}", *param.min);
-  if (param.above) text += fmt::format(" > {}", *param.above);
-  if (param.max) text += fmt::format(" <= {}", *param.max);
-  if (param.below) text += fmt::format(" < {}", *param.below);
-  if (!param.choices.empty()) text += fmt::format(" one of {}", fmt::join(param.choices, ", "));
-  return text;
+  std::vector<std::string> bounds;
+  if (param.min) bounds.push_back(fmt::format(" >= {}", *param.min));
+  if (param.above) bounds.push_back(fmt::format(" > {}", *param.above));
+  if (param.max) bounds.push_back(fmt::format(" <= {}", *param.max));
+  if (param.below) bounds.push_back(fmt::format(" < {}", *param.below));
+  const auto choices = param.choices.empty() ? "" : fmt::format(" one of {}", fmt::join(param.choices, ", "));
+  return fmt::format("{}{}", fmt::join(bounds, " and"), choices);
+}
+
+// A kernel of another file is known only when it is loaded, and nothing is loaded to be looked at.
+const char* gradient_of(const OperatorInfo& info) {
+  if (info.has("backward") || info.has("gradient")) return "has a gradient";
+  return info.kernels_elsewhere ? "has a gradient where its kernels have one" : "has no gradient";
 }
 
 // float32 defaults are exact doubles; as the float they were written as, they read 0.1 and not 0.10000000149.
@@ -48,7 +54,7 @@ void print_arguments(const OperatorInfo& info) {
     fmt::print("  {:<16} {}{}{}\n", output.name, output.doc, output.hidden ? " (hidden: for the gradient)" : "",
                output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
   if (!info.states.empty()) fmt::print("\nStates\n");
-  for (const auto& state : info.states) fmt::print("  {:<16} {}\n", state.name, state.doc);
+  for (const auto& state : info.states) fmt::print("  {:<16} at first {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
   if (!info.params.empty()) fmt::print("\nParameters\n");
   for (const auto& param : info.params)
     fmt::print("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, name_of(param.kind), range_of(param), default_of(param), "", param.doc);
@@ -65,8 +71,7 @@ void print_traits(const OperatorInfo& info) {
                                  info.inputs[static_cast<std::size_t>(input)].name));
   fmt::print("\nTraits\n");
   for (const auto& trait : traits) fmt::print("  {}\n", trait);
-  const bool trains = info.has("backward") || info.has("gradient");
-  fmt::print("  {}\n", trains ? "has a gradient" : "has no gradient");
+  fmt::print("  {}\n", gradient_of(info));
 }
 
 void print_operator(const Catalog& catalog, const CatalogOperator& op) {

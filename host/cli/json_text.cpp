@@ -56,7 +56,7 @@ Json to_json(const OperatorInfo& info) {
                               {"types", input.types ? names_of(*input.types) : Json()}});
   for (const auto& output : info.outputs)
     json["outputs"].push_back({{"name", output.name}, {"doc", output.doc}, {"hidden", output.hidden}, {"count", output.count}});
-  for (const auto& state : info.states) json["states"].push_back({{"name", state.name}, {"doc", state.doc}});
+  for (const auto& state : info.states) json["states"].push_back({{"name", state.name}, {"doc", state.doc}, {"initial", state.initial}});
   for (const auto& param : info.params) json["params"].push_back(to_json(param));
   for (const auto& [input, output] : info.inplace)
     json["inplace"].push_back({info.inputs[static_cast<std::size_t>(input)].name, info.outputs[static_cast<std::size_t>(output)].name});
@@ -64,6 +64,7 @@ Json to_json(const OperatorInfo& info) {
   json["strides"] = info.strides;
   json["random"] = info.random;
   json["elementwise"] = info.elementwise;
+  json["kernels_elsewhere"] = info.kernels_elsewhere;
   json["functions"] = info.functions;
   return json;
 }

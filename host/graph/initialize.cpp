@@ -1,8 +1,14 @@
 #include "graph/initialize.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tenon/failure.hpp>
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
+#include <unordered_map>
 
 namespace tenon {
 namespace {
@@ -22,9 +28,21 @@ Fans fans_of(const tenon_type& type) {
   return {std::max(1.0, whole / first), first * window};
 }
 
-Init::Kind kind_of(const ValueRecord& value) {
-  if (value.init.kind != Init::Kind::automatic) return value.init.kind;
-  return value.role == Role::variable && value.type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros;
+/// What the operators say of the states that begin with something else than 0.
+std::unordered_map<ValueId, double> initial_states(const GraphModel& model) {
+  std::unordered_map<ValueId, double> initial;
+  for (const auto& node : model.nodes) {
+    if (node.pass != Pass::forward || node.state_count == 0) continue;
+    const auto& states = model.operators[node.op].info->states;
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, states.size()); ++i)
+      if (states[i].initial != 0) initial.emplace(model.edges[node.first_edge + node.input_count + i], states[i].initial);
+  }
+  return initial;
+}
+
+Init automatic(const ValueRecord& value, double initial) {
+  if (value.role == Role::state) return {Init::Kind::value, initial};
+  return {value.type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
 }
 
 std::uint64_t hash_of(std::string_view name) {
@@ -33,21 +51,34 @@ std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
+/// Whether static_cast may convert it: what does not fit is undefined, not merely wrong.
 template <class T>
-T as(double value) {
+bool holds(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), whole = std::trunc(value);
+    return whole < end && whole >= (std::is_signed_v<T> ? -end : 0);
+  } else {
+    return sizeof(T) == sizeof(double) || std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max());
+  }
+}
+
+template <class T>
+T as(double value, std::string_view name) {
+  if constexpr (std::is_same_v<T, bool>) return value != 0;
+  if (!holds<T>(value))
+    throw Failure(FailureKind::usage, fmt::format("'{}' would begin with {}, which {} does not hold", name, value, name_of(dtype_of<T>)));
   if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
     return static_cast<T>(static_cast<float>(value));
   else
     return static_cast<T>(value);
 }
 
-Tensor first_values(const ValueRecord& value, std::string_view name, std::uint64_t seed) {
-  const auto kind = kind_of(value);
-  const auto fans = fans_of(value.type);
+Tensor first_values(const tenon_type& type, const Init& init, std::string_view name, std::uint64_t seed) {
+  const auto fans = fans_of(type);
   const Random random(seed, 0, hash_of(name));
-  const double a = value.init.a, b = value.init.b;
+  const double a = init.a, b = init.b;
   const auto draw = [&](std::uint64_t i) {
-    switch (kind) {
+    switch (init.kind) {
       case Init::Kind::ones:
         return 1.0;
       case Init::Kind::value:
@@ -64,21 +95,29 @@ Tensor first_values(const ValueRecord& value, std::string_view name, std::uint64
         return 0.0;
     }
   };
-  auto tensor = Tensor::empty(static_cast<DType>(value.type.dtype), shape_of(value.type));
+  auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
   visit(tensor.dtype(), [&]<class T>() {
     auto elements = tensor.values<T>();
-    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = as<T>(draw(i));
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = as<T>(draw(i), name);
   });
   return tensor;
 }
 
 }  // namespace
 
+Tensor first_state(const StateInfo& state, const tenon_type& type) {
+  return first_values(type, {Init::Kind::value, state.initial}, state.name, 0);
+}
+
 void initialize(GraphModel& model, std::uint64_t seed) {
-  for (auto& value : model.values) {
+  const auto initial = initial_states(model);
+  for (ValueId id = 0; id < model.values.size(); ++id) {
+    auto& value = model.values[id];
     if (value.tensor != none || (value.role != Role::variable && value.role != Role::state)) continue;
     if (!is_known(value.type) || byte_count(value.type) < 0) continue;
-    auto tensor = first_values(value, model.strings[value.name], seed);
+    const auto found = initial.find(id);
+    const auto init = value.init.kind == Init::Kind::automatic ? automatic(value, found == initial.end() ? 0 : found->second) : value.init;
+    auto tensor = first_values(value.type, init, model.strings[value.name], seed);
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
     model.tensors.push_back(std::move(tensor));
   }

@@ -7,8 +7,11 @@
 namespace tenon {
 
 /// Gives values to every variable and state without a tensor whose type is known, drawn from the seed and the value's name, so that neither
-/// order nor threads matter. Automatic: xavier for matrices and higher, zeros for vectors; states get zeros. Those whose shape is not known
-/// yet are left as they are.
+/// order nor threads matter. Automatic: xavier for matrices and higher, zeros for vectors; states begin as their operators say. Those
+/// whose shape is not known yet are left as they are. Failure (usage): a number that the dtype does not hold.
 void initialize(GraphModel& model, std::uint64_t seed);
+
+/// A new state of this type, as its operator says that it begins. Failure (usage): the dtype does not hold that number.
+Tensor first_state(const StateInfo& state, const tenon_type& type);
 
 }  // namespace tenon

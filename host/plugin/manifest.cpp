@@ -65,7 +65,9 @@ OutputInfo read_output(const ManifestField& field) {
 }
 
 StateInfo read_state(const ManifestField& field) {
-  return {field["name"].identifier(), field["doc"].text()};
+  StateInfo state{field["name"].identifier(), field["doc"].text()};
+  if (field.has("initial")) state.initial = field["initial"].finite_number();  // the first manifests have none
+  return state;
 }
 
 std::string read_function(const ManifestField& field) {

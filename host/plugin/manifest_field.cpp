@@ -1,5 +1,6 @@
 #include "plugin/manifest_field.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <tenon/failure.hpp>
 
@@ -48,6 +49,11 @@ ManifestField ManifestField::operator[](const char* key) const {
   fail(std::string("lacks the key '") + key + "'");
 }
 
+bool ManifestField::has(const char* key) const {
+  const auto& keys = expect(CborValue::Kind::map, "a map").keys;
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
 std::size_t ManifestField::size() const {
   return expect(CborValue::Kind::list, "a list").items.size();
 }
@@ -73,6 +79,12 @@ std::int64_t ManifestField::integer(std::int64_t lowest, std::int64_t highest) c
 double ManifestField::number() const {
   const double found = number_or_nan();
   if (std::isnan(found)) fail("is not a number (NaN)");
+  return found;
+}
+
+double ManifestField::finite_number() const {
+  const double found = number();
+  if (std::isinf(found)) fail("is infinite");
   return found;
 }
 

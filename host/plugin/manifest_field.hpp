@@ -17,6 +17,7 @@ class ManifestField {
 
   ManifestField operator[](const char* key) const;  ///< of a map
   ManifestField at(std::size_t i) const;            ///< of a list
+  bool has(const char* key) const;                  ///< of a map
   std::size_t size() const;                         ///< of a list
 
   CborValue::Kind kind() const { return value_->kind; }
@@ -24,6 +25,7 @@ class ManifestField {
   bool boolean() const;
   std::int64_t integer(std::int64_t lowest, std::int64_t highest) const;
   double number() const;  ///< an integer will do; not NaN
+  double finite_number() const;
   double number_or_nan() const;
   std::string text() const;  ///< plain text, no control characters
   std::string identifier() const;

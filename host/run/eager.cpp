@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "graph/initialize.hpp"
 #include "run/host_impl.hpp"
 #include "run/operator_call.hpp"
 
@@ -56,7 +57,7 @@ class EagerCall {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (states_[i]) continue;
       if (!is_known(types_.states[i])) throw Failure(FailureKind::failed, fmt::format("state '{}' is not known", op_.info->states[i].name));
-      states_[i] = Tensor::zeros(static_cast<DType>(types_.states[i].dtype), shape_of(types_.states[i]));
+      states_[i] = first_state(op_.info->states[i], types_.states[i]);
     }
   }
 

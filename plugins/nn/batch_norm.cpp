@@ -23,7 +23,8 @@ struct BatchNorm : tenon::Operator {
     op.output("mean", "[channels], what was taken off").hidden();
     op.output("inverse_std", "[channels], 1 / sqrt(variance + epsilon)").hidden();
     op.state("moving_mean", "[channels]; in training becomes momentum * itself + (1 - momentum) * mean of the batch");
-    op.state("moving_var", "[channels]; in training becomes momentum * itself + (1 - momentum) * variance of the batch, divided by n");
+    op.state("moving_var", "[channels]; in training becomes momentum * itself + (1 - momentum) * variance of the batch, divided by n")
+        .initial(1);
     op.param("axis", &BatchNorm::axis, "the axis of the channels; negative axes count from the end").at_least(-8).at_most(7);
     op.param("momentum", &BatchNorm::momentum, "share of the moving states that one call in training keeps").at_least(0).at_most(1);
     op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);

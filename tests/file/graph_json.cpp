@@ -6,7 +6,7 @@
 
 #include <tenon/graph.hpp>
 
-#include "../application_operators.hpp"
+#include "../application_host.hpp"
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
 #include "file/npy.hpp"

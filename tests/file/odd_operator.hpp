@@ -1,6 +1,8 @@
 // An operator with a parameter of each kind, and a host that has it.
 #pragma once
-#include "../application_operators.hpp"
+#include <tenon/udf.hpp>
+
+#include "../application_host.hpp"
 
 enum class Mode { soft, hard };
 

@@ -2,6 +2,7 @@
 
 #include <tenon/graph.hpp>
 
+#include "application_host.hpp"
 #include "application_operators.hpp"
 #include "failure_of.hpp"
 #include "graph/dot.hpp"

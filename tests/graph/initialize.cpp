@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "application_operators.hpp"
+#include "application_host.hpp"
 #include "graph/builder.hpp"
 
 using tenon::DType;

@@ -26,6 +26,7 @@ TEST_CASE("a manifest is understood") {
   CHECK(info.outputs[0].count == "parts");
   CHECK(info.outputs[1].hidden);
   CHECK(info.states[0].doc == "running");
+  CHECK(info.states[0].initial == 0);  // the first manifests do not say it
   CHECK(info.params[0].kind == ParamKind::int32);
   CHECK(info.params[0].max == 8.0);
   CHECK(info.params[1].default_value == AttributeValue(1.5));
@@ -60,6 +61,14 @@ TEST_CASE("backward_reads left out means all") {
   CHECK(info.backward_reads_output == std::vector<bool>(2, true));
 }
 
+TEST_CASE("a state's initial value is any finite number") {
+  for (const Json& initial : {Json(0), Json(1), Json(-2.5), Json(1e300)}) {
+    Json json = sound_manifest();
+    json["states"][0]["initial"] = initial;
+    CHECK(read_manifest(as_cbor(json)).states[0].initial == initial.get<double>());
+  }
+}
+
 TEST_CASE("keys of later minor versions are passed over") {
   Json json = sound_manifest();
   json["colour"] = {{"of", "money"}};
@@ -68,7 +77,7 @@ TEST_CASE("keys of later minor versions are passed over") {
 }
 
 TEST_CASE("one thing wrong is named, with the way to it") {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   struct Case {
     std::string expected;
     std::function<void(Json&)> change;
@@ -103,6 +112,9 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        [](Json& m) { m["outputs"] = Json::array(), m["inplace"] = m["backward_inplace"] = m["backward_reads"] = Json::array(); }},
       {"outputs[0].count is 'data', which is no parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
       {"outputs[0].count is 'scale', which is no integer parameter", [](Json& m) { m["outputs"][0]["count"] = "scale"; }},
+      {"states[0].initial is infinite", [=](Json& m) { m["states"][0]["initial"] = -infinity; }},
+      {"states[0].initial is not a number (NaN)", [=](Json& m) { m["states"][0]["initial"] = nan; }},
+      {"states[0].initial is null; needed is a number", [](Json& m) { m["states"][0]["initial"] = nullptr; }},
       {"params[1] is called 'parts', as something before it", [](Json& m) { m["params"][1]["name"] = "parts"; }},
       {"params[0].kind is 'int16', which is no kind of parameter", [](Json& m) { m["params"][0]["kind"] = "int16"; }},
       {"params[0].default is a number; needed is an integer", [](Json& m) { m["params"][0]["default"] = 2.5; }},

@@ -31,6 +31,7 @@ struct Everything : Operator {
     op.output("parts", "pieces").count(&Everything::parts);
     op.output("mask", "for backward").hidden();
     op.state("mean", "running");
+    op.state("variance", "").initial(1.5);
     op.param("flag", &Everything::flag, "");
     op.param("parts", &Everything::parts, "").at_least(1).at_most(8);
     op.param("many", &Everything::many, "").required().at_least(1);
@@ -86,6 +87,8 @@ TEST_CASE("the host reads what the SDK writes") {
   CHECK(info.outputs[0].count == "parts");
   CHECK(info.outputs[1].hidden);
   CHECK(info.states[0].name == "mean");
+  CHECK(info.states[0].initial == 0);
+  CHECK(info.states[1].initial == 1.5);
   const std::pair<const char*, AttributeValue> defaults[] = {{"flag", true},
                                                              {"parts", 3},
                                                              {"many", -5},

@@ -36,7 +36,7 @@ std::vector<Doubles> batch_norm(const Doubles& data, const Doubles& gamma, const
   const auto places = channels(data.shape, axis);
   for (std::int64_t c = 0; c < gamma.size(); ++c) {
     const auto& mine = places[static_cast<std::size_t>(c)];
-    const auto of = training && !mine.empty() ? moments(data, mine) : Moments{};  // fresh moving states are 0
+    const auto of = training && !mine.empty() ? moments(data, mine) : Moments{};  // the moving states of these checks are 0
     mean[c] = of.mean;
     inverse[c] = 1 / std::sqrt(of.variance + epsilon);
     for (const auto at : mine) output[at] = gamma[c] * (data[at] - mean[c]) * inverse[c] + beta[c];

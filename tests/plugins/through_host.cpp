@@ -51,6 +51,12 @@ tenon::Graph classifier(tenon::Host& host) {
 
 }  // namespace
 
+TEST_CASE("batch_norm's fresh states leave the data as they are") {
+  PluginHost host(1);
+  const auto data = Tensor::from({3.0, -4.0}, {1, 2}), ones = Tensor::from({1.0, 1.0}, {2}), none = Tensor::from({0.0, 0.0}, {2});
+  CHECK(same_bits(host.host.call("batch_norm", {data, ones, none}, {{"epsilon", 1e-300}}), data));
+}
+
 TEST_CASE("through a host: the same bits on one thread and on four") {
   PluginHost one(1), four(4);
   const auto image = random_tensor({37, 8, 12, 12}, 1), filters = random_tensor({16, 8, 3, 3}, 2), left = random_tensor({5, 300, 70}, 3),

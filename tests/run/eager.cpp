@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "application_operators.hpp"
+#include "application_host.hpp"
 #include "failure_of.hpp"
 
 using tenon::DType;

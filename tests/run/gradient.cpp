@@ -2,8 +2,9 @@
 
 #include <cmath>
 #include <tenon/session.hpp>
+#include <tenon/udf.hpp>
 
-#include "application_operators.hpp"
+#include "application_host.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
 #include "temporary_folder.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <tenon/session.hpp>
 
-#include "application_operators.hpp"
+#include "application_host.hpp"
 #include "failure_of.hpp"
 
 using tenon::DType;

@@ -1,7 +1,10 @@
 #include "cli/check/trial.hpp"
 
+#include <cstring>
 #include <random>
 #include <tenon/visit.hpp>
+
+#include "graph/initialize.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -50,7 +53,11 @@ Trial::Trial(const OperatorCall& call, const Sample& sample, std::uint64_t seed,
     fill_with_numbers(input, seed + i, call.info().inputs[declared_input(call.info(), i)].types.has_value());
   }
   for (const auto& type : types_.outputs) outputs.push_back(make(type, placement, fill));
-  for (const auto& type : types_.states) states.push_back(make(type, placement, 0));
+  for (std::size_t i = 0; i < types_.states.size(); ++i) {
+    const auto& state = states.emplace_back(make(types_.states[i], placement, 0));
+    const auto first = first_state(call.info().states[i], types_.states[i]);
+    if (first.bytes() > 0) std::memcpy(state.data(), first.data(), static_cast<std::size_t>(first.bytes()));
+  }
 }
 
 void Trial::run(Threads& threads, tenon_write write) {

@@ -34,6 +34,7 @@ struct OutputInfo {
 };
 struct StateInfo {
   std::string name, doc;
+  double initial = 0;  ///< of each element; finite
 };
 struct ParamInfo {
   std::string name, doc;

@@ -21,6 +21,7 @@ class Listener {
     Anything& variadic() { return *this; }
     Anything& types(Types) { return *this; }
     Anything& hidden() { return *this; }
+    Anything& initial(double) { return *this; }
     template <class Base, class Int>
     Anything& count(Int Base::*) {
       return *this;
@@ -28,11 +29,11 @@ class Listener {
   };
   Anything input(const char*, const char*) { return {}; }
   Anything output(const char*, const char*) { return {}; }
+  Anything state(const char*, const char*) { return {}; }
   void doc(const char*) {}
   void version(int) {}
   void alias(const char*) {}
   void types(Types) {}
-  void state(const char*, const char*) {}
   void inplace(const char*, const char*) {}
   void backward_inplace(const char*, const char*) {}
   template <class... Names>
@@ -114,7 +115,7 @@ class Setter : public Listener {
     template <class Choices, class NameOf>
     [[noreturn, gnu::cold]] void refuse_choice(const Choices& choices, NameOf name_of_choice) {
       std::string list;
-      for (const auto& choice : choices) list += join(list.empty() ? "" : ", ", name_of_choice(choice));
+      for (const auto& choice : choices) append_text(list, join(list.empty() ? "" : ", ", name_of_choice(choice)));
       refuse_value(name_, written(*attribute_), "one of ", list);
     }
 

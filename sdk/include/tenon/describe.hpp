@@ -78,6 +78,15 @@ class Collector {
     const void** count_;
   };
 
+  class State {
+   public:
+    constexpr explicit State(StateEntry& entry) : entry_(&entry) {}
+    constexpr State& initial(double value) { return entry_->initial = value, *this; }  ///< of each element; 0 where left out
+
+   private:
+    StateEntry* entry_;
+  };
+
   template <class M>
   class Parameter {
    public:
@@ -131,7 +140,8 @@ class Collector {
     OutputEntry& added = description_->outputs.push(entry);
     return Result(added, object_, addresses_.counts[description_->outputs.size - 1]);
   }
-  constexpr void state(const char* name, const char* doc) { description_->states.push({name, doc}); }  ///< a tensor that calls may change
+  /// A tensor that calls may change, and that is kept between them.
+  constexpr State state(const char* name, const char* doc) { return State(description_->states.push({name, doc, 0})); }
   /// A parameter: its default is what the member's initialiser says.
   template <class Base, class M>
   constexpr Parameter<M> param(const char* name, M Base::*member, const char* doc) {

@@ -39,6 +39,7 @@ enum class Mistake {
   too_many,
   same_input_or_output,
   same_state,
+  initial_not_finite,
   same_param,
   param_type,
   enum_without_choices,
@@ -85,6 +86,7 @@ struct OutputEntry {
 struct StateEntry {
   const char* name = "";
   const char* doc = "";
+  double initial = 0;
 };
 
 struct Bound {
@@ -153,6 +155,13 @@ struct Addresses {
   const void* params[Description().params.capacity] = {};
   const void* counts[Description().outputs.capacity] = {};
 };
+
+/// The first input whose dtype is the shared one; 0 where every input has a dtype of its own.
+constexpr int first_shared(const Description& d) {
+  for (int i = 0; i < d.inputs.size; ++i)
+    if (!d.inputs[i].own_types) return i;
+  return 0;
+}
 
 /// The index of a name; -1 where it is not there.
 template <class Entries>

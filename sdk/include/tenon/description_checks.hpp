@@ -1,5 +1,7 @@
 // The checks of a finished Description that need no more than itself.
 #pragma once
+#include <limits>
+
 #include "description.hpp"
 
 namespace tenon::detail {
@@ -22,6 +24,9 @@ constexpr Mistake check_tensors(const Description& d) {
   for (const auto& output : d.outputs)
     if (index_of(d.inputs, output.name) >= 0) return Mistake::same_input_or_output;
   if (repeats_a_name(d.states)) return Mistake::same_state;
+  for (const auto& state : d.states)
+    if (!(state.initial >= std::numeric_limits<double>::lowest() && state.initial <= std::numeric_limits<double>::max()))
+      return Mistake::initial_not_finite;
   for (int i = 0; i + 1 < d.inputs.size; ++i)
     if (d.inputs[i].variadic) return Mistake::variadic_not_last;
   int counts = 0;

@@ -80,13 +80,13 @@ constexpr std::size_t size_of(DType dtype) {
 }
 
 [[gnu::cold]] inline void append_part(std::string& text, DType dtype) {
-  text += name_of(dtype);
+  append_text(text, name_of(dtype));
 }
 [[gnu::cold]] inline void append_part(std::string& text, Storage storage) {
-  text += name_of(storage);
+  append_text(text, name_of(storage));
 }
 [[gnu::cold]] inline void append_part(std::string& text, Write write) {
-  text += name_of(write);
+  append_text(text, name_of(write));
 }
 
 /// A set of dtypes: one of the constants below, or {tenon::f32, tenon::f64}.

@@ -1,6 +1,7 @@
 // How an author reports failure, and how reasons are put together from texts, numbers and shapes.
 #pragma once
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
@@ -21,11 +22,16 @@ enum class ErrorKind : std::int32_t {
   unknown = TENON_ERROR_UNKNOWN  ///< something was thrown that is not a std::exception
 };
 
+/// How texts grow in the SDK: of the many ways std::string has, each that is used is compiled into every plugin.
+[[gnu::cold, gnu::noinline]] inline void append_text(std::string& text, std::string_view more) {
+  text.append(more.data(), more.size());
+}
+
 /// One part of a reason, borrowed until the end of the statement: a text, a number, or any type with append_part(std::string&, const T&)
 /// beside it (Shape, DType ...). One type for all, so that reasons cost a plugin little code and compile time.
 class Part {
  public:
-  Part(std::string_view text) : append_(&append_text), text_(text) {}
+  Part(std::string_view text) : append_(&append_view), text_(text) {}
   Part(const std::string& text) : Part(std::string_view(text)) {}
   Part(const char* text) : Part(std::string_view(text)) {}
   template <class T>
@@ -54,18 +60,33 @@ class Part {
   void append_to(std::string& text) const { append_(text, *this); }
 
  private:
+  static void append_view(std::string& text, const Part& part) { append_text(text, part.text_); }
+  static void append_char(std::string& text, const Part& part) {
+    const char letter = static_cast<char>(part.signed_);
+    append_text(text, {&letter, 1});
+  }
   // Numbers print in the shortest form that reads back as the same number, whatever the locale.
   template <class Number>
   [[gnu::cold]] static void append_number(std::string& text, Number number) {
     char digits[32];
-    text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+    append_text(text, {digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, number).ptr - digits)});
   }
-  static void append_text(std::string& text, const Part& part) { text += part.text_; }
-  static void append_char(std::string& text, const Part& part) { text += static_cast<char>(part.signed_); }
   static void append_float(std::string& text, const Part& part) { append_number(text, part.float_); }
   static void append_double(std::string& text, const Part& part) { append_number(text, part.double_); }
-  static void append_signed(std::string& text, const Part& part) { append_number(text, part.signed_); }
-  static void append_unsigned(std::string& text, const Part& part) { append_number(text, part.unsigned_); }
+  // Not by std::to_chars: for integers that is a template, which takes as long to compile as ten of these.
+  [[gnu::cold]] static void append_digits(std::string& text, unsigned long long number) {
+    char digits[20];
+    char* first = digits + sizeof digits;
+    do *--first = static_cast<char>('0' + number % 10);
+    while (number /= 10);
+    append_text(text, {first, static_cast<std::size_t>(digits + sizeof digits - first)});
+  }
+  [[gnu::cold]] static void append_signed(std::string& text, const Part& part) {
+    const auto bits = static_cast<unsigned long long>(part.signed_);
+    if (part.signed_ < 0) append_text(text, "-");
+    append_digits(text, part.signed_ < 0 ? 0 - bits : bits);
+  }
+  static void append_unsigned(std::string& text, const Part& part) { append_digits(text, part.unsigned_); }
 
   void (*append_)(std::string& text, const Part& part);
   union {

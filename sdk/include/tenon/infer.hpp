@@ -34,7 +34,7 @@ class Infer {
   /// of that type in its place, and an eager call leaves it out.
   void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
   void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
-  /// Without a dtype an output gets the first input's.
+  /// Without a dtype an output gets that of the first input which has no types of its own.
   void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) { outputs_group().merge(i, shape, dtype); }
   void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { outputs_group().merge(name, shape, dtype); }
   void set_state(std::string_view name, const Shape& shape, DType dtype = DType::f32) { states_group().merge(name, shape, dtype); }
@@ -80,16 +80,16 @@ class Infer {
     }
     [[gnu::cold]] void merge_shape(tenon_type& known, int i, const Shape& shape) const {
       if (!shape.has_rank()) return;
-      const Shape before = read(known).shape;
-      Shape merged = shape;
-      bool fits = !before.has_rank() || before.rank() == shape.rank();
-      for (int axis = 0; fits && before.has_rank() && axis < shape.rank(); ++axis) {
-        if (shape[axis] == unknown) merged.set(axis, before[axis]);
-        fits = before[axis] == unknown || before[axis] == merged[axis];
+      tenon_type merged = known;
+      merged.rank = shape.rank();
+      bool fits = known.rank < 0 || known.rank == merged.rank;
+      for (int axis = 0; axis < merged.rank; ++axis) {
+        const std::int64_t dim = shape.begin()[axis];
+        if (known.rank < 0 || dim != unknown) merged.dims[axis] = dim;
+        fits = fits && (known.rank < 0 || known.dims[axis] == unknown || known.dims[axis] == merged.dims[axis]);
       }
-      if (!fits) fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ", before, " but needs ", shape});
-      for (int axis = 0; axis < merged.rank(); ++axis) known.dims[axis] = merged[axis];
-      known.rank = shape.rank();
+      if (!fits) fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ", read(known).shape, " but needs ", shape});
+      known = merged;
     }
   };
   Group inputs_group() const { return {"input", raw_->inputs, inputs(), &names_->inputs}; }

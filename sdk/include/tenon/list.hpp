@@ -55,12 +55,12 @@ using Floats = List<double>;
 /// "[1, 2]"
 template <class T>
 void append_part(std::string& text, const List<T>& list) {
-  text += '[';
+  append_text(text, "[");
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (i) text += ", ";
+    if (i) append_text(text, ", ");
     Part(list[i]).append_to(text);
   }
-  text += ']';
+  append_text(text, "]");
 }
 
 }  // namespace tenon

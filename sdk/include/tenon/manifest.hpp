@@ -116,7 +116,9 @@ class ManifestWriter {
   }
   constexpr void states() {
     head(d_->states);
-    for (const StateEntry& state : d_->states) out_.map(2), entry("name", state.name), entry("doc", state.doc);
+    for (const StateEntry& state : d_->states) {
+      out_.map(3), entry("name", state.name), entry("doc", state.doc), key("initial"), out_.number(state.initial);
+    }
   }
 
   constexpr void params() {

@@ -24,17 +24,17 @@ struct NameGroup {
   /// The name at a position: "weight", or "data2" of a repeated name.
   [[gnu::cold]] std::string at(int position, int total) const {
     if (position < 0 || position >= total) return join(position);
-    if (repeated < 0 || position < repeated) return position < count ? names[position] : join(position);
     const int within = position - repeated;
-    if (within < repeats(total)) return join(names[repeated], within);
-    const int after = within - repeats(total) + repeated + 1;
-    return after < count ? names[after] : join(position);
+    if (repeated >= 0 && within >= 0 && within < repeats(total)) return join(names[repeated], within);
+    const int own = repeated < 0 || within < 0 ? position : position - repeats(total) + 1;
+    return own < count ? join(names[own]) : join(position);
   }
 
   /// "left, right"; "none" for an empty group.
   [[gnu::cold]] std::string list() const {
-    std::string text = count ? "" : "none";
-    for (int i = 0; i < count; ++i) text += join(i ? ", " : "", names[i], i == repeated ? "..." : "");
+    std::string text;
+    if (!count) append_text(text, "none");
+    for (int i = 0; i < count; ++i) append_text(text, join(i ? ", " : "", names[i], i == repeated ? "..." : ""));
     return text;
   }
 

@@ -102,23 +102,23 @@ struct TensorType {
 
 /// "[2, 3]", "[?, 3]" with an unknown dimension, "[...]" where the rank is unknown.
 [[gnu::cold]] inline void append_part(std::string& text, const Shape& shape) {
-  text += '[';
-  if (!shape.has_rank()) text += "...";
+  append_text(text, "[");
+  if (!shape.has_rank()) append_text(text, "...");
   const char* separator = "";
   for (const std::int64_t dim : shape) {
-    text += separator;
+    append_text(text, separator);
     if (dim == unknown) {
-      text += '?';
+      append_text(text, "?");
     } else {
       Part(dim).append_to(text);
     }
     separator = ", ";
   }
-  text += ']';
+  append_text(text, "]");
 }
 [[gnu::cold]] inline void append_part(std::string& text, const TensorType& type) {
   append_part(text, type.dtype);
-  text += ' ';
+  append_text(text, " ");
   append_part(text, type.shape);
 }
 

@@ -21,12 +21,7 @@ namespace tenon::elementwise {
 
 /// The first input of the shared dtype.
 template <class Class>
-constexpr int first_shared() {
-  const auto& inputs = detail::description_of<Class>.inputs;
-  for (int i = 0; i < inputs.size; ++i)
-    if (!inputs[i].own_types) return i;
-  return 0;
-}
+inline constexpr int first_shared = detail::first_shared(detail::description_of<Class>);
 
 /// How tensors are read whose dtype is not the one computed in. Only operators that need it pay for all the pairs of dtypes.
 template <class Class>
@@ -83,7 +78,7 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
 
   void infer(Infer& io) const {
     if constexpr (!std::is_same_v<decltype(&Class::infer), void (Operator::*)(Infer&) const>) return Class::infer(io);
-    const DType shared = io.input(first_shared<Class>()).dtype;
+    const DType shared = io.input(first_shared<Class>).dtype;
     const DType dtype = shared == unknown_dtype ? shared : output_dtype(shared);
     if constexpr (arity<Class> == 1) {
       io.set_input(0, io.output(0).shape);
@@ -112,7 +107,7 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
 template <class Class>
 struct ForwardKernel : Semantics<Class> {
   void forward(const Call& call) const {
-    elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>()]->dtype)));
+    elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>]->dtype)));
   }
 
  protected:

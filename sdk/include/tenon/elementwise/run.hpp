@@ -43,7 +43,10 @@ inline void forward(const Call& call, const Kernel& kernel) {
 }
 
 inline bool same_shape(const tenon_dense& left, const tenon_dense& right) {
-  return left.ndim == right.ndim && std::equal(left.shape, left.shape + left.ndim, right.shape);
+  if (left.ndim != right.ndim) return false;
+  for (int axis = 0; axis < left.ndim; ++axis)
+    if (left.shape[axis] != right.shape[axis]) return false;
+  return true;
 }
 
 /// Of an operator with one input, which always has the output's shape.

@@ -14,7 +14,7 @@ namespace tenon::elementwise {
 /// "left is [2, 3], right is [4]"
 [[gnu::cold]] inline std::string shapes_of(const Infer& io, const detail::NameGroup& names) {
   std::string text;
-  for (int i = 0; i < io.inputs(); ++i) text += join(i ? ", " : "", names.at(i, io.inputs()), " is ", io.input(i).shape);
+  for (int i = 0; i < io.inputs(); ++i) append_text(text, join(i ? ", " : "", names.at(i, io.inputs()), " is ", io.input(i).shape));
   return text;
 }
 

@@ -1,8 +1,9 @@
 // Functions with f(0) = 0 over sparse tensors: the stored values change, their places do not.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "../call.hpp"
 #include "../host_error.hpp"
@@ -15,8 +16,9 @@ namespace tenon::elementwise {
 
 /// For an operator of one input whose result at 0 is 0.
 [[gnu::cold]] inline void keep_storage(InferStorage& io) {
-  if (io.backward() || io.input(0) == Storage::dense) return;
-  io.set_output(0, io.input(0));
+  const tenon_infer_storage& raw = io.raw();
+  if (io.backward() || raw.inputs[0] == TENON_DENSE) return;
+  raw.outputs[0] = raw.inputs[0];
   io.sparse_kernel();
 }
 
@@ -46,7 +48,7 @@ inline tenon_tensor values_of(const tenon_tensor& sparse, std::int64_t* count) {
   const tenon_tensor& in = *raw.inputs[0];
   tenon_tensor& out = allocate_like(raw, in);
   const auto copy = [](const void* from, const void* to, std::int64_t n) {
-    std::copy_n(static_cast<const std::int64_t*>(from), n, static_cast<std::int64_t*>(const_cast<void*>(to)));
+    if (n > 0) std::memcpy(const_cast<void*>(to), from, static_cast<std::size_t>(n) * sizeof(std::int64_t));
   };
   const bool csr = in.storage == TENON_CSR;
   copy(in.indices, out.indices, in.stored);

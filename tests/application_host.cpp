@@ -1,0 +1,21 @@
+#include "application_host.hpp"
+
+#include "application_operators.hpp"
+
+tenon::HostOptions ApplicationHost::options(int threads) {
+  tenon::HostOptions options;
+  options.threads = threads;
+  options.search_defaults = false;
+  return options;
+}
+
+ApplicationHost::ApplicationHost(int threads) : tenon::Host(options(threads)) {
+  add<Quadratic>();
+  add<Cosine>();
+  add<Dropout>();
+  add<FullyConnected>();
+  add<TestAdd>();
+  add<Halves>();
+  add<Counter>();
+  add<Reverse>();
+}

@@ -1,0 +1,12 @@
+// A host for tests that need operators and no plugin.
+#pragma once
+#include <tenon/graph.hpp>
+#include <tenon/host.hpp>
+
+/// Has the operators of application_operators.hpp, and no plugin folder. They are registered in one source, for compiling them takes longer
+/// than any test.
+struct ApplicationHost : tenon::Host {
+  ApplicationHost() : ApplicationHost(2) {}
+  explicit ApplicationHost(int threads);
+  static tenon::HostOptions options(int threads);
+};

@@ -1,0 +1,12 @@
+// says: the initial value of a state is infinite or not a number
+#include <limits>
+#include <tenon/operator.hpp>
+
+struct Wrong : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("does nothing");
+    op.state("mean", "any shape").initial(std::numeric_limits<double>::infinity());
+  }
+  void forward(const tenon::Call&) const {}
+};
+TENON_OPERATOR(wrong, Wrong)

@@ -1,0 +1,106 @@
+// What states begin with: the operator's word, unless the graph has another.
+#include <doctest/doctest.h>
+
+#include <tenon/session.hpp>
+#include <tenon/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
+
+using tenon::DType;
+using tenon::Graph;
+using tenon::Session;
+using tenon::Tensor;
+
+namespace {
+
+/// data + level + offset; the states have data's shape, and nothing changes them.
+struct Levels : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data plus two states");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.output("sum", "same shape as data");
+    op.state("level", "same shape as data").initial(2.5);
+    op.state("offset", "same shape as data");
+  }
+  void infer(tenon::Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("level", io.input(0).shape);
+    io.set_state("offset", io.input(0).shape, tenon::f64);
+  }
+  void forward(const tenon::Call& call) const {
+    const auto data = call.input<float>(0);
+    const auto sum = call.output<float>(0);
+    for (std::int64_t i = 0; i < data.size(); ++i)
+      sum[i] = data[i] + call.state<float>("level")[i] + static_cast<float>(call.state<double>("offset")[i]);
+  }
+};
+
+/// A state whose dtype does not hold what it is to begin with.
+struct TooMuch : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("keeps a byte");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.output("same", "same shape as data");
+    op.state("byte", "[1]").initial(256);
+  }
+  void infer(tenon::Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("byte", {1}, tenon::u8);
+  }
+  void forward(const tenon::Call&) const {}
+};
+
+struct LevelHost : ApplicationHost {
+  LevelHost() {
+    add<Levels>();
+    add<TooMuch>();
+  }
+};
+
+Graph levels(tenon::Host& host, const tenon::Shape& shape) {
+  Graph graph(host);
+  graph.output("y", graph.add("levels", {graph.input("x", DType::f32, shape)}, {}, "node"));
+  return graph;
+}
+
+float first_of(const Graph& graph) {
+  return Session(graph.clone()).run({{"x", Tensor::from({1.F, 2.F}, {2})}}).at("y").values<float>()[0];
+}
+
+}  // namespace
+
+TEST_CASE("a state begins as its operator says") {
+  LevelHost host;
+  CHECK(host.call("levels", {Tensor::from({1.F, 2.F}, {2})}).values<float>()[1] == 4.5F);
+  CHECK(first_of(levels(host, {2})) == 3.5F);
+  CHECK(first_of(levels(host, {-1})) == 3.5F);  // of a shape that only the input's decides
+
+  const TemporaryFolder folder;
+  for (const auto& shape : {tenon::Shape{2}, tenon::Shape{-1}}) {
+    auto graph = levels(host, shape);
+    graph.save(folder / "levels.tenon");
+    CHECK(first_of(Graph::load(host, folder / "levels.tenon")) == 3.5F);
+  }
+  CHECK(first_of(Graph::from_json(host, levels(host, {2}).to_json())) == 3.5F);
+}
+
+TEST_CASE("the graph's word counts more") {
+  LevelHost host;
+  const auto graph = Graph::from_json(host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+    "states": {"node_level": {"init": "zeros"}, "node_offset": {"init": {"value": 7}}},
+    "nodes": [{"name": "node", "op": "levels", "inputs": ["x"]}], "outputs": {"y": "node"}})");
+  CHECK(first_of(graph) == 8.F);
+}
+
+TEST_CASE("a beginning that the dtype does not hold is refused") {
+  LevelHost host;
+  const auto x = Tensor::from({1.F}, {1});
+  CHECK(failure_of([&] { host.call("too_much", {x}); }).message == "[too_much] 'byte' would begin with 256, which uint8 does not hold");
+  Graph graph(host);
+  graph.output("y", graph.add("too_much", {graph.input("x", DType::f32, {1})}, {}, "node"));
+  CHECK(failure_of([&] { Session(graph).run({{"x", x}}); }).message == "'node_byte' would begin with 256, which uint8 does not hold");
+}
