@@ -66,8 +66,9 @@ run_clang() {
 
 run_tidy() {
   command -v run-clang-tidy >/dev/null || { skipped clang-tidy "clang-tidy is missing"; return; }
-  [[ -e build/compile_commands.json ]] || cmake --preset default >/dev/null
-  step tidy run-clang-tidy -p build -quiet -j "$(nproc)" '/(host|plugins)/[^/]+/[^/]+\.cpp$'
+  step tidy-configure cmake --preset default &&
+    step tidy-headers cmake --build build --target host/generated/graph_generated.h host/generated/template_files.hpp &&
+    step tidy run-clang-tidy -p build -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
 }
 
 mkdir -p build/log
