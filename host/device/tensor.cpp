@@ -62,21 +62,30 @@ std::int64_t Tensor::size() const {
   return impl().size;
 }
 std::int64_t Tensor::bytes() const {
-  return static_cast<std::int64_t>(impl().bytes());
+  if (!impl().sparse()) return static_cast<std::int64_t>(impl_->bytes());
+  const Parts& parts = impl_->parts;
+  return parts.values.bytes() + parts.indices.bytes() + (parts.row_starts ? parts.row_starts.bytes() : 0);
 }
 bool Tensor::contiguous() const {
   return impl().contiguous();
 }
 void* Tensor::data() const {
-  return impl().abi.dense.data;
+  require_dense();
+  return impl_->abi.dense.data;
 }
 const tenon_tensor& Tensor::abi() const {
   return impl().abi;
 }
 
 std::vector<std::int64_t> Tensor::strides() const {
-  const Impl& tensor = impl();
-  return {tensor.strides, tensor.strides + tensor.abi.dense.ndim};
+  require_dense();
+  return {impl_->strides, impl_->strides + impl_->abi.dense.ndim};
+}
+
+void Tensor::require_dense() const {
+  if (!impl().sparse()) return;
+  throw Failure(FailureKind::usage, join("a dense tensor is needed, and this one is ", storage(), " ", dtype(), " ", shape()),
+                "cast_storage(tensor, Storage::dense) gives all elements, stored_values() those that are stored");
 }
 
 void Tensor::require_dtype(DType wanted) const {
@@ -91,6 +100,10 @@ void Tensor::require_contiguous() const {
 }
 
 Tensor Tensor::clone() const {
+  if (impl().sparse()) {
+    const Parts& from = impl_->parts;
+    return sparse(storage(), {from.values.clone(), from.indices.clone(), from.row_starts ? from.row_starts.clone() : Tensor()}, shape());
+  }
   Tensor result = empty(dtype(), shape());
   if (contiguous()) {
     if (impl_->size != 0) std::memcpy(result.data(), data(), impl_->bytes());
@@ -117,6 +130,7 @@ static Shape filled_in(const Shape& wanted, std::int64_t size) {
 }
 
 Tensor Tensor::reshape(const Shape& wanted) const {
+  require_dense();
   require_contiguous();
   const Shape filled = filled_in(wanted, size());
   if (element_count(filled) != size()) {
@@ -128,7 +142,11 @@ Tensor Tensor::reshape(const Shape& wanted) const {
 
 bool same_bits(const Tensor& left, const Tensor& right) {
   if (!left || !right) return !left && !right;
-  if (left.dtype() != right.dtype() || left.shape() != right.shape()) return false;
+  if (left.storage() != right.storage() || left.dtype() != right.dtype() || left.shape() != right.shape()) return false;
+  if (left.storage() == Storage::csr && !same_bits(left.row_starts(), right.row_starts())) return false;
+  if (left.storage() == Storage::csr && !same_bits(left.columns(), right.columns())) return false;
+  if (left.storage() == Storage::row_sparse && !same_bits(left.row_ids(), right.row_ids())) return false;
+  if (left.storage() != Storage::dense) return same_bits(left.stored_values(), right.stored_values());
   const Tensor a = left.make_contiguous(), b = right.make_contiguous();
   return a.size() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
 }

@@ -36,7 +36,8 @@ Failure refusal(const std::string& reason) {
 }  // namespace
 
 DLManagedTensor* Tensor::to_dlpack() const {
-  const Impl& tensor = impl();
+  require_dense();
+  const Impl& tensor = *impl_;
   auto given = std::make_unique<Given>();
   given->tensor = *this;
   DLTensor& dense = given->managed.dl_tensor;

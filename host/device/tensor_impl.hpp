@@ -18,6 +18,11 @@ inline bool is_aligned(const void* data, DType dtype) {
   return (reinterpret_cast<std::uintptr_t>(data) & (size_of(dtype) - 1)) == 0;
 }
 
+/// The arrays of a sparse tensor, each dense and contiguous; row_starts of csr alone.
+struct Tensor::Parts {
+  Tensor values, indices, row_starts;
+};
+
 /// abi.dense points into the object itself, so it never moves. Strides there are null exactly where the elements are contiguous.
 struct Tensor::Impl {
   /// Throws Failure where the shape is not known or its bytes cannot be counted. `strides` may be null: contiguous.
@@ -27,9 +32,10 @@ struct Tensor::Impl {
 
   DType dtype() const { return static_cast<DType>(abi.dtype); }
   Shape shape() const { return {dims, abi.dense.ndim}; }
+  bool sparse() const { return parts.values.impl_ != nullptr; }
   bool contiguous() const { return abi.dense.strides == nullptr; }
   std::byte* data() const { return static_cast<std::byte*>(abi.dense.data); }
-  std::uint64_t bytes() const { return static_cast<std::uint64_t>(size) * size_of(dtype()); }
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(size) * size_of(dtype()); }  // were it dense
 
   tenon_tensor abi{};
   std::int64_t dims[TENON_MAX_RANK] = {};
@@ -37,6 +43,7 @@ struct Tensor::Impl {
   std::int64_t size = 0;
   Memory memory;                      // null where the memory is somebody else's
   std::shared_ptr<const void> owner;  // keeps that memory alive
+  Parts parts;                        // of sparse tensors; they own what abi points to
 };
 
 }  // namespace tenon

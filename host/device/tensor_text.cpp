@@ -20,8 +20,48 @@ static void append_element(std::string& text, DType dtype, const std::byte* at) 
   });
 }
 
+// Where the i-th stored value of a sparse tensor is: before each value of csr, before each row of row_sparse.
+class Places {
+ public:
+  explicit Places(const Tensor& tensor)
+      : tensor_(tensor), row_size_(tensor.stored() == 0 ? 1 : tensor.stored_values().size() / tensor.stored()) {}
+
+  void append(std::string& text, std::int64_t i) {
+    if (tensor_.storage() == Storage::csr) {
+      while (index(tensor_.row_starts(), row_ + 1) <= i) ++row_;
+      text += join("(", row_, ", ", index(tensor_.columns(), i), ") ");
+    } else if (i % row_size_ == 0) {
+      text += join("(", index(tensor_.row_ids(), i / row_size_), ") ");
+    }
+  }
+
+ private:
+  static std::int64_t index(const Tensor& indices, std::int64_t i) {
+    return indices.dtype() == i32 ? indices.data<std::int32_t>()[i] : indices.data<std::int64_t>()[i];
+  }
+
+  const Tensor& tensor_;
+  std::int64_t row_size_, row_ = 0;
+};
+
+static std::string sparse_text(const Tensor& tensor, std::int64_t limit) {
+  std::string text = join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), ", ", tensor.stored(), " stored");
+  const Tensor values = tensor.stored_values();
+  const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, values.size());
+  Places places(tensor);
+  for (std::int64_t i = 0; i < shown; ++i) {
+    text += i == 0 ? "  " : " ";
+    places.append(text, i);
+    append_element(text, tensor.dtype(),
+                   static_cast<const std::byte*>(values.data()) + i * static_cast<std::int64_t>(size_of(tensor.dtype())));
+  }
+  if (shown < values.size()) text += shown == 0 ? "  ..." : " ...";
+  return text;
+}
+
 std::string Tensor::to_string(std::int64_t limit) const {
   if (impl_ == nullptr) return "empty";
+  if (impl_->sparse()) return sparse_text(*this, limit);
   std::string text = join(dtype(), " ", shape());
   const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, impl_->size);
   for (std::int64_t i = 0; i < shown; ++i) {

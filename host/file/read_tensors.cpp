@@ -1,6 +1,6 @@
 // Types, buffers, tensors: from offsets in a file to memory that kernels may trust.
+#include "device/sparse_rules.hpp"
 #include "file/reading.hpp"
-#include "file/sparse_rules.hpp"
 
 namespace tenon {
 namespace {

@@ -38,15 +38,23 @@ class EagerCall {
       const auto& declared = info.inputs[declared_input(info, i)];
       if (!present && !declared.optional)
         throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+      if (present) require_dense(given[i], declared.name);
       inputs_.push_back(!present ? Tensor() : info.strides ? given[i] : given[i].make_contiguous());
       auto& type = types_.inputs.emplace_back(present ? type_of(given[i].dtype(), given[i].shape()) : unknown_type());
       type.present = present;
     }
     for (std::size_t i = 0; i < states; ++i) {
       states_.push_back(given.size() > count ? given[count + i] : Tensor());
+      if (states_[i]) require_dense(states_[i], info.states[i].name);
       types_.states.push_back(states_[i] ? type_of(states_[i].dtype(), states_[i].shape()) : unknown_type());
     }
     types_.outputs.assign(call_.outputs(), unknown_type());
+  }
+
+  static void require_dense(const Tensor& tensor, const std::string& name) {
+    if (tensor.storage() == Storage::dense) return;
+    throw Failure(FailureKind::usage, fmt::format("'{}' is {}, and calls take dense tensors", name, name_of(tensor.storage())),
+                  "cast_storage(tensor, Storage::dense) gives one");
   }
 
   void check_types() {

@@ -55,6 +55,10 @@ struct Session::Impl {
       const auto given = inputs.find(names.back());
       if (given == inputs.end() || !given->second)
         missing.push_back(names.back());
+      else if (given->second.storage() != Storage::dense)
+        throw Failure(FailureKind::usage,
+                      fmt::format("input '{}' is {}, and a dense tensor is needed", names.back(), name_of(given->second.storage())),
+                      "cast_storage(tensor, Storage::dense) gives one");
       else
         types.emplace(id, type_of(given->second.dtype(), given->second.shape()));
     }

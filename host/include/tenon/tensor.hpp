@@ -15,9 +15,11 @@ struct DLManagedTensor;
 
 namespace tenon {
 
-/// A dense array of elements on one device: owned, or borrowed together with something that keeps it alive.
+/// An array of elements on one device: owned, or borrowed together with something that keeps it alive. Storage tells how the elements
+/// lie: dense, csr or row_sparse; what only a dense tensor can do throws Failure (usage) for the others.
 /// Copies share the elements; clone() does not. An empty handle (`Tensor()`) holds nothing and converts to false.
-/// Threads: reading from many threads is safe; writing elements is the caller's affair.
+/// Threads: reading from many threads is safe; writing elements is the caller's affair. The indices of a sparse tensor were checked when it
+/// was made and must stay as they are.
 class Tensor {
  public:
   Tensor() = default;
@@ -44,14 +46,34 @@ class Tensor {
   /// Failure where `data` is null or not aligned to the size of an element.
   static Tensor borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
                        std::shared_ptr<const void> owner = nullptr);
+  /// The same for a tensor of any storage as it crosses the boundary; indices are checked as by csr() and row_sparse().
+  static Tensor borrow(const tenon_tensor& tensor, std::shared_ptr<const void> owner = nullptr);
+
+  /// A matrix of which only some elements are stored, row after row: values [n], the column of each [n], and where each row starts among
+  /// them [rows + 1]. Row starts go from 0 to n and never down; columns ascend within a row, each once. The arrays are shared, not copied
+  /// (strided ones are); columns and row starts are both int32 or both int64. Throws Failure that names the first rule broken.
+  static Tensor csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape);
+  /// A tensor of which only some rows are stored: values [n, shape[1], ...], and the number of each row [n], ascending, each once.
+  static Tensor row_sparse(const Tensor& values, const Tensor& row_ids, const Shape& shape);
 
   explicit operator bool() const { return impl_ != nullptr; }
   DType dtype() const;
   Shape shape() const;
-  std::int64_t size() const;   ///< elements
-  std::int64_t bytes() const;  ///< size() times the size of an element
+  Storage storage() const;
+  std::int64_t size() const;   ///< elements, stored or not
+  std::int64_t bytes() const;  ///< that are stored; indices count
+
+  /// The parts of sparse tensors, as dense tensors that share the elements. Throw Failure where the storage has no such part.
+  std::int64_t stored() const;   ///< csr: how many values; row_sparse: how many rows; dense: 0
+  DType index_dtype() const;     ///< int32 or int64
+  Tensor stored_values() const;  ///< csr: [stored]; row_sparse: [stored, ...]; dense: the tensor itself
+  Tensor columns() const;        ///< csr: [stored]
+  Tensor row_starts() const;     ///< csr: [rows + 1]
+  Tensor row_ids() const;        ///< row_sparse: [stored]
+
+  /// From here on of dense tensors, unless said otherwise.
   std::vector<std::int64_t> strides() const;
-  bool contiguous() const;
+  bool contiguous() const;  ///< true for sparse tensors, whose parts always are
   void* data() const;
 
   /// Typed elements. Throws Failure where T is not the dtype's type.
@@ -67,8 +89,8 @@ class Tensor {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
 
-  Tensor clone() const;            ///< a contiguous copy
-  Tensor make_contiguous() const;  ///< itself where it is contiguous already
+  Tensor clone() const;            ///< a contiguous copy; of sparse tensors too
+  Tensor make_contiguous() const;  ///< itself where it is contiguous already; so are sparse tensors
 
   /// Shares the elements. Needs a contiguous tensor; one dimension of `shape` may be unknown and is found from the size.
   Tensor reshape(const Shape& shape) const;
@@ -78,24 +100,29 @@ class Tensor {
   DLManagedTensor* to_dlpack() const;
   static Tensor from_dlpack(DLManagedTensor* managed);
 
-  /// dtype, shape and the first elements: `float32 [2, 3]  1 2 3 ...`
+  /// dtype, shape and the first elements that are stored, of any storage: `float32 [2, 3]  1 2 3 ...`,
+  /// `csr float32 [9, 9], 2 stored  (0, 3) 1 (7, 0) 2`, `row_sparse float32 [9, 2], 1 stored  (4) 1 2`
   std::string to_string(std::int64_t limit = 16) const;
 
-  /// As it crosses the boundary to plugins. Lives as long as the tensor.
+  /// As it crosses the boundary to plugins, in any storage. Lives as long as the tensor.
   const tenon_tensor& abi() const;
 
  private:
   struct Impl;
+  struct Parts;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Impl& impl() const;  // throws where the handle is empty
   static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
+  static Tensor sparse(Storage storage, Parts parts, const Shape& shape);
+  const Parts& parts(Storage wanted, const char* part) const;
+  void require_dense() const;
   void require_dtype(DType wanted) const;
   void require_contiguous() const;
 
   std::shared_ptr<Impl> impl_;
 };
 
-/// Same dtype, shape and bits.
+/// Same storage, dtype, shape and bits; of sparse tensors the same indices of the same dtype.
 bool same_bits(const Tensor& left, const Tensor& right);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "file/sparse_rules.hpp"
+#include "device/sparse_rules.hpp"
 
 #include <fmt/format.h>
 

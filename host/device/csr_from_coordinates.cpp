@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <numeric>
+#include <tenon/cast_storage.hpp>
+#include <tenon/failure.hpp>
+#include <tenon/visit.hpp>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+using Index = std::int64_t;
+
+// The sum of values of one place.
+template <class T>
+class Sum {
+ public:
+  // A bool that came from a file need not be one of the two that C++ may read.
+  using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
+  explicit Sum(Stored first) : sum_(static_cast<Wide>(first)) {}
+  void add(Stored value) {
+    if constexpr (std::is_same_v<T, bool>)
+      sum_ |= value;
+    else
+      sum_ = static_cast<Wide>(sum_ + static_cast<Wide>(value));
+  }
+  Stored get() const { return static_cast<Stored>(sum_); }
+
+ private:
+  static constexpr auto wide() {
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+      return float{};
+    else if constexpr (std::is_integral_v<Stored>)
+      return std::make_unsigned_t<Stored>{};  // wraps where signed numbers must not
+    else
+      return T{};
+  }
+  using Wide = decltype(wide());
+  Wide sum_;
+};
+
+Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t limit, const char* what) {
+  if (places.shape() != Shape{count})
+    throw Failure(FailureKind::usage, join(count, " values need as many ", what, "s, not ", places.shape()));
+  if (places.dtype() != i32 && places.dtype() != i64)
+    throw Failure(FailureKind::usage, join(what, "s are int32 or int64, not ", places.dtype()));
+  Tensor wide = Tensor::empty(i64, places.shape());
+  auto* to = wide.data<Index>();
+  const Tensor from = places.make_contiguous();
+  visit<Types{i32, i64}>(places.dtype(), [&]<class T>() {
+    for (const T place : from.values<T>()) *to++ = place;
+  });
+  const auto values = wide.values<Index>();
+  const auto wrong = std::find_if(values.begin(), values.end(), [&](Index i) { return i < 0 || i >= limit; });
+  if (wrong != values.end())
+    throw Failure(FailureKind::usage, join(what, " ", wrong - values.begin(), " is ", *wrong, ", and there are ", limit));
+  return wide;
+}
+
+// Positions in the order of their rows, in each row in the order of their columns; equal places as they were given.
+std::vector<Index> sorted(std::span<const Index> rows, std::span<const Index> columns, std::vector<Index> starts) {
+  std::vector<Index> order(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    order[static_cast<std::size_t>(starts[static_cast<std::size_t>(rows[i])]++)] = static_cast<Index>(i);
+  const auto column = [&](Index i) { return columns[static_cast<std::size_t>(i)]; };
+  Index begin = 0;  // each start has moved to the row's end
+  for (const Index end : starts) {
+    const auto first = order.begin() + begin, last = order.begin() + std::max(begin, end);
+    const auto less = [&](Index left, Index right) { return column(left) < column(right); };
+    if (!std::is_sorted(first, last, less)) std::stable_sort(first, last, less);
+    begin = std::max(begin, end);
+  }
+  return order;
+}
+
+std::vector<Index> starts_of(std::span<const Index> rows, Index count) {
+  std::vector<Index> starts(static_cast<std::size_t>(count) + 1);
+  for (const Index row : rows) ++starts[static_cast<std::size_t>(row) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  return starts;
+}
+
+}  // namespace
+
+Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tensor& columns, const Shape& shape) {
+  if (shape.rank() != 2 || !shape.known()) throw Failure(FailureKind::usage, join("csr needs two known dimensions, not ", shape));
+  if (values.shape().rank() != 1) throw Failure(FailureKind::usage, join("values need to be a list, not ", values.shape()));
+  if (shape[0] == INT64_MAX) throw Failure(FailureKind::usage, join("a matrix ", shape, " has more rows than can be counted"));
+  const Tensor from = values.make_contiguous();
+  const Tensor row_places = checked_places(rows, from.size(), shape[0], "row");
+  const Tensor column_places = checked_places(columns, from.size(), shape[1], "column");
+  const auto row_of = row_places.values<Index>(), column_of = column_places.values<Index>();
+  const auto order = sorted(row_of, column_of, starts_of(row_of, shape[0]));
+
+  Tensor row_starts = Tensor::zeros(i64, {shape[0] + 1}), kept_columns = Tensor::empty(i64, {from.size()});
+  Tensor kept = Tensor::empty(from.dtype(), {from.size()});
+  auto* const start = row_starts.data<Index>();
+  Index count = 0;
+  visit(from.dtype(), [&]<class T>() {
+    using Stored = typename Sum<T>::Stored;
+    const auto* const given = static_cast<const Stored*>(from.data());
+    auto* const target = static_cast<Stored*>(kept.data());
+    for (std::size_t i = 0; i < order.size();) {
+      const auto first = static_cast<std::size_t>(order[i]);
+      Sum<T> sum(given[first]);
+      const auto same = [&](Index next) {
+        return row_of[static_cast<std::size_t>(next)] == row_of[first] && column_of[static_cast<std::size_t>(next)] == column_of[first];
+      };
+      while (++i < order.size() && same(order[i])) sum.add(given[order[i]]);
+      target[count] = sum.get();
+      kept_columns.data<Index>()[count++] = column_of[first];
+      ++start[row_of[first] + 1];
+    }
+  });
+  std::partial_sum(start, start + shape[0] + 1, start);
+  const auto first_of = [&](const Tensor& tensor) {  // where values of one place became one, what follows is not used
+    return Tensor::borrow(tensor.data(), tensor.dtype(), {count}, {}, std::make_shared<Tensor>(tensor));
+  };
+  return Tensor::csr(first_of(kept), first_of(kept_columns), row_starts, shape);
+}
+
+}  // namespace tenon
