@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/curve_plot.hpp"
 #include "cli/examples.hpp"
 #include "cli/parameter_text.hpp"
 #include "cli/show_graph.hpp"
@@ -83,7 +84,10 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
 /// Where files go. Without --checkpoint, an interrupted training is kept beside the output.
 struct Files {
   explicit Files(const Arguments& arguments)
-      : output(arguments.get("output")), checkpoint(arguments.get("checkpoint")), every(count(arguments, "checkpoint-every", 0, 1)) {
+      : output(arguments.get("output")),
+        checkpoint(arguments.get("checkpoint")),
+        plot(arguments.get("plot")),
+        every(count(arguments, "checkpoint-every", 0, 1)) {
     if (output.empty() && checkpoint.empty())
       throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
     for (const auto& path : {output, checkpoint}) {
@@ -92,10 +96,11 @@ struct Files {
       if (const auto folder = path.parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
         throw Failure(FailureKind::file, fmt::format("{} cannot be written: there is no folder {}", path.string(), folder.string()));
     }
+    if (!plot.empty()) check_plot_path("--plot", plot);
     always = !checkpoint.empty();
     if (checkpoint.empty()) checkpoint = std::filesystem::path(output).replace_extension(".checkpoint.tenon");
   }
-  std::filesystem::path output, checkpoint;
+  std::filesystem::path output, checkpoint, plot;
   std::uint64_t every;
   bool always = false;  // the checkpoint was asked for
 };
@@ -109,7 +114,9 @@ class Training {
         validation_(arguments.has("validate") ? std::optional(read_examples(graph_, arguments, "validate")) : std::nullopt),
         trainer_(graph_, read_examples(graph_, arguments, "data"), options_) {
     if (arguments.has("resume")) resume();
-    metrics_.emplace(arguments.get("metrics"), trainer_.steps());
+    const auto metrics = arguments.get("metrics");
+    metrics_.emplace(metrics, trainer_.steps());
+    if (!metrics.empty() && trainer_.steps() > 0) curves_ = read_curves(metrics);
     progress_.emplace(options_.epochs, trainer_.steps_per_epoch(), trainer_.steps());
   }
 
@@ -157,6 +164,7 @@ class Training {
   void take_step() {
     const auto report = trainer_.step();
     metrics_->write(report);
+    curves_.add_step(report);
     progress_->step(report);
     if (trainer_.epoch() != report.epoch) end_epoch(report);
     if (files_.every > 0 && trainer_.steps() % files_.every == 0) checkpoint();
@@ -167,7 +175,9 @@ class Training {
     if (validation_) {
       validated_ = trainer_.evaluate(*validation_);
       metrics_->write_validation(report.step, report.epoch, *validated_);
+      curves_.add_validation(report.epoch, *validated_);
     }
+    if (!files_.plot.empty()) write_plot(files_.plot, curves_);
     progress_->epoch(report.step, trainer_.epoch(), validated_);
   }
 
@@ -177,6 +187,7 @@ class Training {
   std::optional<NamedTensors> validation_;
   Trainer trainer_;
   std::optional<MetricsFile> metrics_;
+  LearningCurves curves_;
   std::optional<Progress> progress_;
   std::optional<Metrics> trained_, validated_;  // of the last whole epoch
 };
@@ -221,6 +232,7 @@ const bool added = add_command(
                  {"seed", "N", "of first values, shuffling and random operators; 0 where left out"},
                  {"no-shuffle", "", "take the examples in their order"},
                  {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
+                 {"plot", "FILE", "draw them into an .svg file after each epoch; a resumed training needs --metrics to draw all of it"},
                  {"checkpoint", "FILE", "a .tenon file that a training goes on from; beside the output where left out"},
                  {"checkpoint-every", "STEPS", "write it that often, besides at the end and when interrupted"},
                  {"resume", "", "go on from the checkpoint, where there is one"}},

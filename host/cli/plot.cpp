@@ -1,0 +1,27 @@
+// tenon plot: what a training wrote with --metrics, as a picture.
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/curve_plot.hpp"
+
+namespace tenon::cli {
+namespace {
+
+int run(Context&, const Arguments& arguments) {
+  const auto to = arguments.get("output");
+  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon plot metrics.jsonl -o plot.svg");
+  check_plot_path("--output", to);
+  write_plot(to, read_curves(arguments.get("METRICS")));
+  fmt::print(stderr, "wrote {}\n", to);
+  return 0;
+}
+
+const bool added = add_command({.name = "plot",
+                                .doc = "draw loss and accuracy of a training",
+                                .details = "tenon train --plot draws the same while it trains.",
+                                .positionals = {{"METRICS", "the JSON lines that tenon train --metrics wrote"}},
+                                .options = {{"output", "FILE", "the .svg file to write", false, 'o'}},
+                                .run = run});
+
+}  // namespace
+}  // namespace tenon::cli
