@@ -77,6 +77,7 @@ Axis logarithmic_axis(double low, double high) {
 
 struct Panel {
   std::string_view name;
+  bool may_be_logarithmic;
   std::vector<Curve> curves;
 
   std::pair<double, double> range(double Point::*member) const {
@@ -90,7 +91,7 @@ struct Panel {
 /// Falls by several times are seen on a logarithmic axis alone.
 Axis value_axis(const Panel& panel) {
   const auto [low, high] = panel.range(&Point::value);
-  auto axis = low > 0 && high / low > 10 ? logarithmic_axis(low, high) : even_axis(low, high, 6, 0, true);
+  auto axis = panel.may_be_logarithmic && low > 0 && high / low > 10 ? logarithmic_axis(low, high) : even_axis(low, high, 6, 0, true);
   axis.low_pixel = frame_bottom, axis.high_pixel = frame_top;
   return axis;
 }
@@ -125,13 +126,13 @@ std::string curve_svg(const Curve& curve, const Axis& x, const Axis& y) {
 /// Names with the last values, in the order of the curves.
 std::string legend_svg(const Panel& panel) {
   std::string svg;
-  double x = frame_left + 66;
+  double x = frame_left + 72;
   for (const auto& curve : panel.curves) {
     if (curve.points.empty()) continue;
     svg += fmt::format(
-        "<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"M{:g} {:g}h18\"/><text x=\"{:g}\" y=\"{:g}\">{} {:.4g}</text>\n",
+        "<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"M{:g} {:g}h18\"/><text x=\"{:g}\" y=\"{:g}\">{} {:.3g}</text>\n",
         curve.colour, curve.dashes, x, frame_top - 16, x + 24, frame_top - 12, curve.name, curve.points.back().value);
-    x += 122;
+    x += 116;
   }
   return svg;
 }
@@ -151,7 +152,7 @@ void add_point(Curve& curve, std::uint64_t epoch, std::optional<double> value) {
 
 std::vector<Panel> panels_of(const LearningCurves& curves) {
   const std::vector<Curve> empty{{"training", "#1f6fb4", "none", {}}, {"validation", "#d1495b", "5 3", {}}};
-  Panel loss{"loss", empty}, accuracy{"accuracy", empty};
+  Panel loss{"loss", true, empty}, accuracy{"accuracy", false, empty};
   for (const auto& [epoch, record] : curves.epochs()) {
     const auto training = record.training();
     add_point(loss.curves[0], epoch, training.loss);

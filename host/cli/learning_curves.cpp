@@ -78,8 +78,6 @@ LearningCurves read_curves(const std::filesystem::path& metrics) {
     add_line(curves, JsonField(document, document.root));
   }
   if (file.bad()) throw file_failure("read", metrics, system_reason(errno));
-  if (curves.epochs().empty())
-    throw Failure(FailureKind::file, fmt::format("{} holds no metrics", metrics.string()), "tenon train --metrics FILE writes them");
   return curves;
 }
 

@@ -11,7 +11,11 @@ int run(Context&, const Arguments& arguments) {
   const auto to = arguments.get("output");
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon plot metrics.jsonl -o plot.svg");
   check_plot_path("--output", to);
-  write_plot(to, read_curves(arguments.get("METRICS")));
+  const auto from = arguments.get("METRICS");
+  const auto curves = read_curves(from);
+  if (curves.epochs().empty())
+    throw Failure(FailureKind::file, fmt::format("{} holds no metrics", from), "tenon train --metrics FILE writes them");
+  write_plot(to, curves);
   fmt::print(stderr, "wrote {}\n", to);
   return 0;
 }

@@ -76,7 +76,7 @@ struct Site : Workplace {
 TEST_CASE("plot: points lie where the axes' numbers say") {
   const Workplace site;
   // Frames reach from x 56 to 364 and from y 238 up to 34. The mean loss of the first epoch is (3 * 5 + 1 * 1) / 4 = 4.
-  site.write("even.jsonl", step_line(1, 0, "\"loss\": 5, \"accuracy\": 0.2", 3) + step_line(2, 0, "\"loss\": 1, \"accuracy\": 0.2", 1) +
+  site.write("even.jsonl", step_line(1, 0, "\"loss\": 5, \"accuracy\": 0.05", 3) + step_line(2, 0, "\"loss\": 1, \"accuracy\": 0.05", 1) +
                                "{\"step\": 2, \"epoch\": 0, \"validation\": {\"loss\": 3, \"accuracy\": 0.6}}\n" +
                                step_line(3, 1, "\"loss\": 2, \"accuracy\": 0.6", 4) +
                                "{\"step\": 3, \"epoch\": 1, \"validation\": {\"loss\": 1, \"accuracy\": 1}}\n" +
@@ -89,7 +89,7 @@ TEST_CASE("plot: points lie where the axes' numbers say") {
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(has(svg, "<title>Loss and accuracy over 3 epochs</title>"));
   CHECK(curves_of(svg) == std::vector<std::string>{"M56.0 34.0L210.0 136.0L364.0 238.0", "M56.0 85.0L210.0 187.0",
-                                                   "M56.0 238.0L210.0 136.0L364.0 34.0", "M56.0 136.0L210.0 34.0"});
+                                                   "M56.0 227.8L210.0 115.6L364.0 34.0", "M56.0 115.6L210.0 34.0"});
   for (const auto* text : {"loss", "accuracy", "epoch", "training 0", "validation 1", "1", "2", "3", "4", "0.2", "1"})
     CHECK_MESSAGE(contains(texts_of(svg), text), std::string(text));
 }
@@ -176,6 +176,12 @@ TEST_CASE("train --plot: drawn after each epoch, and by a resumed training as by
     CHECK(has(read_bytes(site.folder() / "b.svg"), std::string("<title>Loss over ") + epochs + " epochs</title>"));
   }
   CHECK(read_bytes(site.folder() / "b.svg") == whole);
+
+  std::filesystem::remove(site.folder() / "b.jsonl");  // what was before is not known then
+  auto arguments = parts;
+  arguments.emplace_back("7");
+  REQUIRE(site.train(arguments).code == 0);
+  CHECK(has(read_bytes(site.folder() / "b.svg"), "<title>Loss over 2 epochs</title>"));
 }
 
 TEST_CASE("train --plot: a file that cannot be written is told before any work") {
