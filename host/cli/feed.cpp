@@ -7,6 +7,7 @@
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 
+#include "cli/rows.hpp"
 #include "cli/show_graph.hpp"
 #include "file/npy.hpp"
 #include "file/npz.hpp"
@@ -90,7 +91,8 @@ Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) 
 }
 
 std::vector<Option> feed_options() {
-  return {{"input", "NAME=FILE", "an input's values, from a .npy or .npz file; random where left out", true},
+  return {{"input", "NAME=FILE",
+           "an input's values, from a .npy or .npz file, or FILE[BEGIN:END] for some of its rows; random where left out", true},
           {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", true},
           {"seed", "N", "seed of random inputs and of random operators; 0 where left out"}};
 }
@@ -107,7 +109,7 @@ NamedTensors feed(const Graph& graph, const Arguments& arguments) {
     const auto& type = model.values[id].type;
     const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? DType::f32 : static_cast<DType>(type.dtype);
     if (const auto file = files.find(name); file != files.end()) {
-      tensors.emplace(name, convert_for(name, read_input(name, file->second), dtype));
+      tensors.emplace(name, convert_for(name, read_rows(name, file->second), dtype));
       continue;
     }
     const auto shape = fill_unknown(name, type, shapes);

@@ -9,9 +9,9 @@
 
 namespace tenon::cli {
 
-/// What --input NAME=FILE (.npy, .npz with NAME in it or a single member), --shape NAME=DIMS and --seed ask for, one tensor for each of the
-/// graph's inputs. Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0 to 9; dimensions nobody gives are 1, told
-/// on stderr. Throws Failure for names the graph does not have (near ones in the hint).
+/// What --input NAME=FILE (.npy, .npz with NAME in it or a single member; see read_rows() for some of its rows), --shape NAME=DIMS and
+/// --seed ask for, one tensor for each of the graph's inputs. Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0
+/// to 9; dimensions nobody gives are 1, told on stderr. Throws Failure for names the graph does not have (near ones in the hint).
 NamedTensors feed(const Graph& graph, const Arguments& arguments);
 
 /// The array of a .npy file, or of a .npz file the member with the input's name or the only one. Throws Failure.
