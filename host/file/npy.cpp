@@ -73,6 +73,11 @@ Tensor read_npy(const std::filesystem::path& path) {
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
+  if (tensor.storage() != Storage::dense) {
+    throw Failure(FailureKind::usage,
+                  join("a .npy file holds a dense array, and what is to go to ", path.string(), " is ", tensor.storage()),
+                  "csr goes to .npz files");
+  }
   const Tensor elements = tensor.make_contiguous();
   AtomicFile file(path);
   file.write(npy_header(elements.dtype(), elements.shape()));

@@ -15,12 +15,18 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 
+std::string printable(std::string_view text) {
+  std::string result(text.substr(0, 40));
+  for (char& letter : result) letter = letter >= ' ' && letter <= '~' ? letter : '?';
+  return result;
+}
+
 // A Python dictionary of one string, one bool and one tuple of integers, and nothing else.
 class HeaderParser {
  public:
   HeaderParser(const std::string& name, std::string_view text, std::size_t offset) : name_(name), text_(text), offset_(offset) {}
 
-  NpyHeader parse() {
+  NpyFields parse() {
     expect('{');
     while (!accept('}')) {
       entry(string("a quoted key"));
@@ -38,7 +44,7 @@ class HeaderParser {
                                      : "shape") +
            "'");
     }
-    return {header_.dtype->dtype, header_.dtype->big_endian, *header_.fortran_order, *header_.shape, offset_ + text_.size()};
+    return {*header_.dtype, *header_.fortran_order, *header_.shape, offset_ + text_.size()};
   }
 
  private:
@@ -61,19 +67,10 @@ class HeaderParser {
     field = value;
   }
 
-  NpyDtype dtype() {
+  std::string dtype() {
     skip_space();
     if (peek() == '[') fail("its elements are records of several fields", "save each field as an array of its own: array['field']");
-    const std::string_view text = string("a quoted dtype");
-    if (text.size() >= 2 && text[1] == 'O') {
-      fail("its elements are Python objects, and reading those could run code", "save numbers: numpy.save(file, array.astype('float32'))");
-    }
-    const std::optional<NpyDtype> dtype = npy_dtype_from(text);
-    if (!dtype) {
-      fail("its elements are of numpy's type '" + printable(text) + "', which Tenon does not have",
-           "convert it by array.astype(...) to bool, uint8, int8, int32, int64, float16, float32 or float64");
-    }
-    return *dtype;
+    return std::string(string("a quoted dtype"));
   }
 
   bool boolean() {
@@ -138,18 +135,13 @@ class HeaderParser {
     if (!accept(wanted)) broken(std::string("'") + wanted + "'");
   }
 
-  static std::string printable(std::string_view text) {
-    std::string result(text.substr(0, 40));
-    for (char& letter : result) letter = letter >= ' ' && letter <= '~' ? letter : '?';
-    return result;
-  }
   [[noreturn]] void broken(const std::string& wanted) const {
     fail("its header is broken at byte " + std::to_string(offset_ + at_) + ", where " + wanted + " should be");
   }
   [[noreturn]] void fail(const std::string& reason, const char* hint = "") const { throw file_failure("read", name_, reason, hint); }
 
   struct {
-    std::optional<NpyDtype> dtype;
+    std::optional<std::string> dtype;
     std::optional<bool> fortran_order;
     std::optional<Shape> shape;
   } header_;
@@ -162,6 +154,20 @@ class HeaderParser {
 }  // namespace
 
 NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> bytes) {
+  const NpyFields fields = parse_npy_fields(name, bytes);
+  if (fields.dtype.size() >= 2 && fields.dtype[1] == 'O') {
+    throw file_failure("read", name, "its elements are Python objects, and reading those could run code",
+                       "save numbers: numpy.save(file, array.astype('float32'))");
+  }
+  const std::optional<NpyDtype> dtype = npy_dtype_from(fields.dtype);
+  if (!dtype) {
+    throw file_failure("read", name, "its elements are of numpy's type '" + printable(fields.dtype) + "', which Tenon does not have",
+                       "convert it by array.astype(...) to bool, uint8, int8, int32, int64, float16, float32 or float64");
+  }
+  return {dtype->dtype, dtype->big_endian, fields.fortran_order, fields.shape, fields.size};
+}
+
+NpyFields parse_npy_fields(const std::string& name, std::span<const std::byte> bytes) {
   const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto fail = [&](const std::string& reason, const char* hint = "") { return file_failure("read", name, reason, hint); };
   if (file.empty()) throw fail("it is empty");
@@ -187,7 +193,11 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
 }
 
 std::string npy_header(DType dtype, const Shape& shape) {
-  std::string text = "{'descr': '" + npy_dtype_text(dtype) + "', 'fortran_order': False, 'shape': (";
+  return npy_header(npy_dtype_text(dtype), shape);
+}
+
+std::string npy_header(const std::string& dtype, const Shape& shape) {
+  std::string text = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (";
   for (int axis = 0; axis < shape.rank(); ++axis) text += (axis == 0 ? "" : " ") + std::to_string(shape[axis]) + ",";
   if (shape.rank() > 1) text.pop_back();  // only a single dimension needs its comma
   text += "), }";

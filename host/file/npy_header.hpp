@@ -16,10 +16,22 @@ struct NpyHeader {
   std::size_t size = 0;  // bytes before the elements
 };
 
+/// What a header says, before its dtype is known to be one of ours.
+struct NpyFields {
+  std::string dtype;  // numpy's name: `<f4`, `|S3`
+  bool fortran_order = false;
+  Shape shape;
+  std::size_t size = 0;  // bytes before the elements
+};
+
+/// Throws Failure (file), `cannot read NAME: reason`; trusts no byte.
+NpyFields parse_npy_fields(const std::string& name, std::span<const std::byte> bytes);
+
 /// Reads the header at the beginning of `bytes`. Throws Failure (file), `cannot read NAME: reason`; trusts no byte.
 NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> bytes);
 
 /// The header of a contiguous little-endian array: version 1.0, padded to a multiple of 64 bytes as numpy's own.
 std::string npy_header(DType dtype, const Shape& shape);
+std::string npy_header(const std::string& dtype, const Shape& shape);  ///< numpy's name of a type, such as `|S3`
 
 }  // namespace tenon

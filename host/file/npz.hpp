@@ -9,9 +9,11 @@ namespace tenon {
 
 /// All arrays of an archive, stored or deflated, by name. Throws Failure (file) that names the archive and the array: broken archives,
 /// checksums that do not match, members that are no .npy files, encryption. A member claims no more memory than its bytes can fill.
+/// An archive of scipy.sparse.save_npz is one csr tensor, under the empty name.
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 
-/// Stored without compression, as numpy.savez does; the same arrays give the same bytes. Whole or not at all.
+/// Stored without compression, as numpy.savez does; the same arrays give the same bytes. Whole or not at all. A csr tensor alone, whatever
+/// its name, is written as scipy.sparse.save_npz does; Failure (usage) for other sparse tensors and for several.
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& arrays);
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tenon/failure.hpp>
@@ -9,8 +10,10 @@
 
 #include "device/memory.hpp"
 #include "file/npy.hpp"
+#include "file/npy_text.hpp"
 #include "file/npz.hpp"
 #include "file/open_file.hpp"
+#include "file/sparse_npz.hpp"
 #include "file/system_reason.hpp"
 
 namespace tenon {
@@ -44,12 +47,15 @@ class NpzReader {
     }
     for (zip_int64_t i = 0; i < count; ++i) {
       auto [name, tensor] = read_member(static_cast<zip_uint64_t>(i));
+      if (!tensor) continue;
       if (!arrays.emplace(name, std::move(tensor)).second) throw file_failure("read", label(name), "there are two of that name");
     }
+    if (format_) return {{"", csr_from_npz(path_, *format_, arrays)}};
     return arrays;
   }
 
  private:
+  // No tensor: the format of a sparse matrix was read.
   std::pair<std::string, Tensor> read_member(zip_uint64_t index) {
     zip_stat_t status;
     zip_stat_init(&status);
@@ -64,8 +70,17 @@ class NpzReader {
 
     std::shared_ptr<std::byte[]> bytes = allocate(status.size);
     inflate(label(name), index, {bytes.get(), static_cast<std::size_t>(status.size)});
+    if (name == "format" && read_format({bytes.get(), static_cast<std::size_t>(status.size)})) return {std::move(name), Tensor()};
     Tensor tensor = tensor_from_npy(label(name), {bytes.get(), static_cast<std::size_t>(status.size)}, bytes);
     return {std::move(name), std::move(tensor)};
+  }
+
+  bool read_format(std::span<const std::byte> bytes) {
+    auto text = text_from_npy(label("format"), bytes);
+    if (!text) return false;
+    if (format_) throw file_failure("read", label("format"), "there are two of that name");
+    format_ = std::move(text);
+    return true;
   }
 
   // What a member says of itself is bounded by the file's size before memory is set aside for it.
@@ -122,6 +137,7 @@ class NpzReader {
   OpenFile file_;
   std::unique_ptr<zip_t, Discard> archive_;
   zip_uint64_t unread_;
+  std::optional<std::string> format_;  // of a sparse matrix
 };
 
 }  // namespace

@@ -93,11 +93,15 @@ TEST_CASE("headers that are refused") {
       {with_text("{'descr': '|O', 'fortran_order': False, 'shape': ()}"),
        "its elements are Python objects, and reading those could run code"},
       {with_text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}"), "its elements are records of several fields"},
-      {with_text("{'descr': '<i2'}"), "its elements are of numpy's type '<i2', which Tenon does not have"},
-      {with_text("{'descr': '<c8'}"), "its elements are of numpy's type '<c8', which Tenon does not have"},
-      {with_text("{'descr': '<U12'}"), "its elements are of numpy's type '<U12', which Tenon does not have"},
-      {with_text("{'descr': '|f4'}"), "its elements are of numpy's type '|f4', which Tenon does not have"},
-      {with_text("{'descr': ''}"), "its elements are of numpy's type '', which Tenon does not have"},
+      {with_text("{'descr': '<i2', 'fortran_order': False, 'shape': ()}"),
+       "its elements are of numpy's type '<i2', which Tenon does not have"},
+      {with_text("{'descr': '<c8', 'fortran_order': False, 'shape': ()}"),
+       "its elements are of numpy's type '<c8', which Tenon does not have"},
+      {with_text("{'descr': '<U12', 'fortran_order': False, 'shape': ()}"),
+       "its elements are of numpy's type '<U12', which Tenon does not have"},
+      {with_text("{'descr': '|f4', 'fortran_order': False, 'shape': ()}"),
+       "its elements are of numpy's type '|f4', which Tenon does not have"},
+      {with_text("{'descr': '', 'fortran_order': False, 'shape': ()}"), "its elements are of numpy's type '', which Tenon does not have"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.reason);

@@ -1,0 +1,190 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <functional>
+#include <tenon/cast_storage.hpp>
+
+#include "failure_of.hpp"
+#include "file/npy.hpp"
+#include "file/npz.hpp"
+#include "temporary_folder.hpp"
+#include "zip_builder.hpp"
+
+using namespace tenon;
+
+namespace {
+
+int python(const char* command, const std::filesystem::path& folder) {
+  const int status =
+      std::system(("python3 " TENON_TEST_SOURCE "/tests/file/scipy_matrix.py " + std::string(command) + " " + folder.string()).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string npy(const std::string& descr, const std::string& shape, const std::string& content) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + "}";
+  header += std::string(117 - header.size(), ' ') + '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + little_endian(static_cast<std::uint32_t>(header.size()), 2) + header + content;
+}
+
+std::string numbers(const std::vector<std::uint32_t>& values) {
+  std::string bytes;
+  for (const auto value : values) bytes += little_endian(value, 4);
+  return bytes;
+}
+
+struct Matrix {
+  std::vector<std::uint32_t> data = {0x3f800000, 0x40000000}, indices = {2, 0}, starts = {0, 1, 2}, shape = {2, 3};  // 1.0f, 2.0f
+  std::string format = npy("|S3", "()", "csr");
+  bool plus = false;
+
+  std::string archive() const {
+    const auto list = [](const char* name, const char* descr, const std::vector<std::uint32_t>& values) {
+      return ZipMember{.name = name, .content = npy(descr, "(" + std::to_string(values.size()) + ",)", numbers(values))};
+    };
+    std::vector<ZipMember> members = {list("indices.npy", "<i4", indices),
+                                      list("indptr.npy", "<i4", starts),
+                                      {.name = "format.npy", .content = format},
+                                      list("shape.npy", "<i4", shape),
+                                      list("data.npy", "<f4", data)};
+    if (plus) members.push_back(list("more.npy", "<i4", {}));
+    return zip_of(members);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a matrix written byte by byte in scipy's layout is read") {
+  const TemporaryFolder folder;
+  const struct {
+    Matrix matrix;
+    const char* text;
+  } cases[] = {
+      {{}, "csr float32 [2, 3], 2 stored  (0, 2) 1 (1, 0) 2"},
+      {{.format = npy("<U3", "()", numbers({'c', 's', 'r'}))}, "csr float32 [2, 3], 2 stored  (0, 2) 1 (1, 0) 2"},
+      {{.format = npy(">U4", "()", std::string("\0\0\0c\0\0\0s\0\0\0r\0\0\0\0", 16))}, "csr float32 [2, 3], 2 stored  (0, 2) 1 (1, 0) 2"},
+      {{.starts = {0, 2, 2}}, "csr float32 [2, 3], 2 stored  (0, 0) 2 (0, 2) 1"},
+      {{.indices = {1, 1}, .starts = {0, 2, 2}}, "csr float32 [2, 3], 1 stored  (0, 1) 3"},
+      {{.data = {}, .indices = {}, .starts = {0}, .shape = {0, 3}}, "csr float32 [0, 3], 0 stored"},
+  };
+  for (const auto& test : cases) {
+    write_bytes(folder / "x.npz", test.matrix.archive());
+    const auto arrays = read_npz(folder / "x.npz");
+    REQUIRE(arrays.size() == 1);
+    CHECK(arrays.at("").to_string() == test.text);
+    CHECK(arrays.at("").index_dtype() == i32);
+  }
+}
+
+TEST_CASE("matrices that are refused") {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "x.npz").string();
+  const struct {
+    Matrix matrix;
+    const char* reason;
+  } cases[] = {
+      {{.format = npy("|S3", "()", "csc")}, "it holds a sparse matrix in the format 'csc', and only csr is read"},
+      {{.format = npy("|S3", "()", "\x1b[J")}, "it holds a sparse matrix in the format '?[J', and only csr is read"},
+      {{.indices = {3, 0}}, "csr float32 [2, 3]: column 0 is 3, and there are 3"},
+      {{.indices = {0xffffffff, 0}}, "csr float32 [2, 3]: column 0 is -1, and there are 3"},
+      {{.indices = {2, 0xffffffff}, .starts = {0, 2, 2}}, "column 1 is -1, and there are 3"},
+      {{.indices = {0}}, "csr float32 [2, 3]: its values have the shape [2], where 1 columns need [1]"},
+      {{.starts = {0, 1}}, "'indptr' has 2 entries, and 2 rows need one more than there are rows"},
+      {{.starts = {0, 1, 3}}, "csr float32 [2, 3]: its row starts go from 0 to 3, not from 0 to 2"},
+      {{.starts = {0, 0x7fffffff, 2}}, "csr float32 [2, 3]: row 1 starts at 2147483647, after row 2 at 2"},
+      {{.starts = {1, 1, 2}}, "csr float32 [2, 3]: its row starts go from 1 to 2, not from 0 to 2"},
+      {{.shape = {2}}, "'shape' has 1 entries, and a matrix has 2"},
+      {{.shape = {0xffffffff, 3}}, "'shape' has a dimension of -1"},
+      {{.plus = true}, "a sparse matrix has no array 'more'"},
+  };
+  for (const auto& test : cases) {
+    write_bytes(path, test.matrix.archive());
+    const FailureText failure = failure_of([&] { read_npz(path); });
+    CHECK(failure.kind == 4);
+    CHECK(failure.message == "cannot read " + path + ": " + test.reason);
+  }
+  const auto message_of = [&](const std::string& format) {
+    write_bytes(path, Matrix{.format = format}.archive());
+    return failure_of([&] { read_npz(path); }).message;
+  };
+  const std::string where = "cannot read " + path + ", array 'format': ";
+  CHECK(message_of(npy("|S4", "()", "csr")) == where + "its text of 4 letters has 3 bytes");
+  CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 letters has 3 bytes");
+  CHECK(message_of(npy("|S3", "(1,)", "csr")) == where + "its elements are of numpy's type '|S3', which Tenon does not have");
+  write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")}}));
+  CHECK(failure_of([&] { read_npz(path); }).message ==
+        "cannot read " + path + ": a sparse matrix needs an array 'data', and there is none");
+}
+
+TEST_CASE("csr goes to an archive and comes back, the same bytes every time") {
+  const TemporaryFolder folder;
+  const Tensor dense = Tensor::from({0.0f, 1.0f, 0.0f, 0.0f, 2.0f, 3.0f}, {2, 3});
+  for (const DType index : {i32, i64}) {
+    const Tensor csr = cast_storage(dense, Storage::csr, index);
+    write_npz(folder / "x.npz", {{"anything", csr}});
+    CHECK(same_bits(read_npz(folder / "x.npz").at(""), csr));
+    const std::string first = read_bytes(folder / "x.npz");
+    write_npz(folder / "x.npz", {{"anything", csr}});
+    CHECK(read_bytes(folder / "x.npz") == first);
+  }
+  // An array may be called format as long as it is no text.
+  write_npz(folder / "x.npz", {{"format", dense}});
+  CHECK(same_bits(read_npz(folder / "x.npz").at("format"), dense));
+}
+
+TEST_CASE("sparse tensors that files of arrays cannot hold") {
+  const TemporaryFolder folder;
+  const Tensor dense = Tensor::from({0.0f, 1.0f}, {2, 1}), csr = cast_storage(dense, Storage::csr);
+  const struct {
+    std::function<void()> write;
+    std::string message;
+  } cases[] = {
+      {[&] {
+         write_npz(folder / "x.npz", {{"a", csr}, {"b", dense}});
+       },
+       "'a' is csr, and an archive holds dense arrays or one csr matrix"},
+      {[&] {
+         write_npz(folder / "x.npz", {{"a", cast_storage(dense, Storage::row_sparse)}});
+       },
+       "'a' is row_sparse, and an archive holds dense arrays or one csr matrix"},
+      {[&] { write_npy(folder / "x.npy", csr); },
+       "a .npy file holds a dense array, and what is to go to " + (folder / "x.npy").string() + " is csr"},
+  };
+  for (const auto& test : cases) {
+    const FailureText failure = failure_of(test.write);
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == test.message);
+  }
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("a matrix that scipy wrote is read") {
+  const Tensor csr = read_npz(std::filesystem::path(TENON_TEST_DATA) / "scipy_csr.npz").at("");
+  CHECK(csr.to_string() == "csr float32 [4, 5], 5 stored  (0, 1) 1.5 (0, 4) -2 (2, 0) 3 (2, 3) 4 (3, 2) 0.5");
+  CHECK(csr.index_dtype() == i32);
+}
+
+TEST_CASE("scipy and Tenon read each other's matrices") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "scipy");
+  std::filesystem::create_directory(folder / "tenon");
+  const int code = python("write", folder / "scipy");
+  if (code == 77 || code == 127) {
+    MESSAGE("skipped: python3 cannot import scipy");
+    return;
+  }
+  REQUIRE(code == 0);
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "scipy")) {
+    if (entry.path().extension() != ".npz") continue;
+    CAPTURE(entry.path().string());
+    const std::string name = entry.path().stem().string();
+    const Tensor csr = read_npz(entry.path()).at(""), dense = read_npy(folder / "scipy" / (name + ".dense.npy"));
+    CHECK(csr.storage() == Storage::csr);
+    CHECK(same_bits(cast_storage(csr, Storage::dense), dense));
+    if (name != "unsorted") write_npz(folder / "tenon" / (name + ".npz"), {{"m", cast_storage(dense, Storage::csr)}});
+    ++count;
+  }
+  CHECK(count == 43);
+  CHECK(python("check", folder / "tenon") == 0);
+}
