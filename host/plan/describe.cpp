@@ -28,8 +28,8 @@ std::string describe(const GraphModel& model, const Plan& plan) {
     text += '\n';
   }
   const auto& placement = plan.placement();
-  fmt::format_to(std::back_inserter(text), "{} steps, {} bytes of memory, lower bound {} bytes, ratio {:.3f}\n", plan.steps().size(),
-                 placement.bytes, placement.lower_bound, placement.ratio());
+  fmt::format_to(std::back_inserter(text), "{} steps, {} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}\n", plan.steps().size(),
+                 placement.bytes, placement.lower_bound, placement.ratio(), name_of(placement.strategy));
   return text;
 }
 

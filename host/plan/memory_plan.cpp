@@ -33,6 +33,14 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
   }
 }
 
+// Shapes and kernels may ask for anything.
+void require_sum(const std::vector<Block>& blocks) {
+  std::int64_t sum = 0;
+  for (const auto& block : blocks)
+    if (block.bytes < 0 || __builtin_add_overflow(sum, block.bytes, &sum) || sum > INT64_MAX / 2)
+      throw Failure(FailureKind::failed, "the values and workspaces of the graph need more than memory can hold");
+}
+
 class MemoryPlanner {
  public:
   explicit MemoryPlanner(std::vector<tenon_type> types) { plan_.types = std::move(types); }
@@ -49,6 +57,7 @@ class MemoryPlanner {
     if (training) find_updates(model, binding);
     find_blocks(model, binding);
     add_workspaces(model, binding, kernels);
+    require_sum(plan_.blocks);
     plan_.placement = place(plan_.blocks);
     return std::move(plan_);
   }

@@ -1,105 +1,114 @@
 #include "plan/placement.hpp"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
-#include <set>
+
+#include "plan/free_list.hpp"
+#include "plan/greedy.hpp"
+#include "plan/orders.hpp"
 
 namespace tenon {
 namespace {
 
-std::int64_t rounded(std::int64_t bytes) {
-  return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
+// Pairs of blocks, of which some 30 million are looked at in a second.
+constexpr std::int64_t work_of_strategy = 4'000'000, work_of_reordering = 1'000'000;
+constexpr int most_orders = 1000;
+
+std::vector<Block> rounded(std::span<const Block> blocks) {
+  std::vector<Block> rounded(blocks.begin(), blocks.end());
+  for (auto& block : rounded) block.bytes = (block.bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
+  return rounded;
 }
 
-// Free stretches of an arena that grows at its end, found by size, joined with their neighbours.
-class FreeList {
- public:
-  std::int64_t take(std::int64_t bytes) {
-    const auto fit = by_size_.lower_bound({bytes, 0});
-    if (fit == by_size_.end()) return grow(bytes);
-    const auto [size, offset] = *fit;
-    erase(offset, size);
-    if (size > bytes) insert(offset + bytes, size - bytes);
-    return offset;
-  }
-
-  void give_back(std::int64_t offset, std::int64_t bytes) {
-    auto next = by_offset_.lower_bound(offset);
-    if (next != by_offset_.end() && offset + bytes == next->first) {
-      bytes += next->second;
-      erase(next->first, next->second);
-      next = by_offset_.lower_bound(offset);
-    }
-    if (next != by_offset_.begin()) {
-      const auto [before, size] = *std::prev(next);
-      if (before + size == offset) {
-        erase(before, size);
-        offset = before;
-        bytes += size;
-      }
-    }
-    insert(offset, bytes);
-  }
-
-  std::int64_t end() const { return end_; }
-
- private:
-  // No stretch is large enough: the last one, where it touches the end, is made longer.
-  std::int64_t grow(std::int64_t bytes) {
-    std::int64_t offset = end_;
-    if (!by_offset_.empty()) {
-      const auto [last, size] = *by_offset_.rbegin();
-      if (last + size == end_) {
-        erase(last, size);
-        offset = last;
-      }
-    }
-    end_ = offset + bytes;
-    return offset;
-  }
-  void insert(std::int64_t offset, std::int64_t bytes) {
-    by_offset_.emplace(offset, bytes);
-    by_size_.emplace(bytes, offset);
-  }
-  void erase(std::int64_t offset, std::int64_t bytes) {
-    by_offset_.erase(offset);
-    by_size_.erase({bytes, offset});
-  }
-
-  std::map<std::int64_t, std::int64_t> by_offset_;
-  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
-  std::int64_t end_ = 0;
-};
-
-std::vector<std::uint32_t> sorted_by(std::span<const Block> blocks, std::uint32_t Block::*step) {
-  std::vector<std::uint32_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](auto left, auto right) { return blocks[left].*step < blocks[right].*step; });
-  return order;
-}
-
-}  // namespace
-
-MemoryPlacement place(std::span<const Block> blocks) {
+// Finds the lower bound on the way.
+MemoryPlacement place_as_they_come(std::span<const Block> blocks) {
   MemoryPlacement placement;
   placement.offsets.resize(blocks.size());
-  const auto starts = sorted_by(blocks, &Block::first), ends = sorted_by(blocks, &Block::last);
+  const auto starts = order_by(&Block::first, blocks), ends = order_by(&Block::last, blocks);
   FreeList free;
   std::int64_t alive = 0;
   std::size_t ended = 0;
   for (const auto id : starts) {
     for (; blocks[ends[ended]].last < blocks[id].first; ++ended) {
-      const auto bytes = rounded(blocks[ends[ended]].bytes);
+      const auto bytes = blocks[ends[ended]].bytes;
       alive -= bytes;
       if (bytes > 0) free.give_back(placement.offsets[ends[ended]], bytes);
     }
-    const auto bytes = rounded(blocks[id].bytes);
+    const auto bytes = blocks[id].bytes;
     alive += bytes;
     placement.lower_bound = std::max(placement.lower_bound, alive);
     if (bytes > 0) placement.offsets[id] = free.take(bytes);
   }
   placement.bytes = free.end();
+  return placement;
+}
+
+/// The smallest arena so far, which greedy placement is to make smaller.
+class Search {
+ public:
+  Search(std::span<const Block> blocks, MemoryPlacement& best) : placer_(blocks), best_(best) {}
+
+  void try_order(Strategy strategy, std::span<const std::uint32_t> order) {
+    std::int64_t work = work_of_strategy;
+    if (!done() && placer_.place(order, best_.bytes - 1, work) == order.size()) take(strategy);
+  }
+  void reorder(std::vector<std::uint32_t> order);
+
+ private:
+  bool done() const { return best_.bytes == best_.lower_bound; }
+  void take(Strategy strategy) {
+    best_.strategy = strategy;
+    best_.bytes = placer_.bytes();
+    best_.offsets = placer_.offsets();
+  }
+
+  GreedyPlacer placer_;
+  MemoryPlacement& best_;
+};
+
+// What does not fit below the best arena so far is moved up, in turn to the front and half the way, and all is placed again: the blocks
+// that are hard to place come first by and by (Joslin and Clements, "Squeaky wheel optimization", 1999).
+void Search::reorder(std::vector<std::uint32_t> order) {
+  std::int64_t work = work_of_reordering;
+  for (int i = 0; i < most_orders && !done(); ++i) {
+    const auto stuck = static_cast<std::ptrdiff_t>(placer_.place(order, best_.bytes - 1, work));
+    if (work < 0) return;
+    if (stuck == std::ssize(order))
+      take(Strategy::reordered);
+    else
+      std::rotate(order.begin() + (i % 2 == 0 ? stuck / 2 : 0), order.begin() + stuck, order.begin() + stuck + 1);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Strategy strategy) {
+  static constexpr std::string_view names[] = {"execution order", "greedy by size", "greedy by breadth", "greedy, reordered"};
+  return names[static_cast<std::size_t>(strategy)];
+}
+
+MemoryPlacement place(std::span<const Block> given) {
+  const auto blocks = rounded(given);
+  auto best = place_as_they_come(blocks);
+  if (best.bytes == best.lower_bound) return best;
+  const auto by_size = order_by_size(blocks), by_breadth = order_by_breadth(blocks);
+  Search search(blocks, best);
+  search.try_order(Strategy::by_size, by_size);
+  search.try_order(Strategy::by_breadth, by_breadth);
+  search.reorder(by_size);
+  search.reorder(by_breadth);
+  return best;
+}
+
+MemoryPlacement place_by(Strategy strategy, std::span<const Block> given) {
+  const auto blocks = rounded(given);
+  auto placement = place_as_they_come(blocks);
+  if (strategy == Strategy::execution_order) return placement;
+  GreedyPlacer placer(blocks);
+  std::int64_t work = INT64_MAX;
+  placer.place(strategy == Strategy::by_size ? order_by_size(blocks) : order_by_breadth(blocks), INT64_MAX, work);
+  placement.strategy = strategy;
+  placement.bytes = placer.bytes();
+  placement.offsets = placer.offsets();
   return placement;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace tenon {
@@ -14,14 +15,29 @@ struct Block {
   std::uint32_t first = 0, last = 0;
 };
 
+/// How offsets were found: one block after the other in this order.
+enum class Strategy : std::uint8_t {
+  execution_order,  ///< as they come to life, each into the smallest stretch that is free just then
+  by_size,          ///< the largest first, each into the smallest gap that is free all its life
+  by_breadth,       ///< those alive at the step with the most alive bytes first, and among these the largest; else as by_size
+  reordered,        ///< as the better one of these two, but what stuck out of the best arena so far came earlier
+};
+std::string_view name_of(Strategy strategy);
+
 struct MemoryPlacement {
   std::vector<std::int64_t> offsets;  ///< one for each block, multiples of memory_alignment
   std::int64_t bytes = 0;             ///< of the arena that holds them all
   std::int64_t lower_bound = 0;       ///< the largest sum of blocks alive at one step: no placement needs less
+  Strategy strategy = Strategy::execution_order;
   double ratio() const { return lower_bound == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(lower_bound); }
 };
 
-/// Blocks alive at the same step never overlap. Sizes are rounded up to memory_alignment. Takes O(n log n).
+/// The smallest arena that the strategies find; blocks alive at the same step never overlap in it. Sizes are rounded up to
+/// memory_alignment. The same blocks give the same offsets. Execution order takes O(n log n); the others stop where they have looked at so
+/// many pairs of blocks that all together they would take longer than half a second.
 MemoryPlacement place(std::span<const Block> blocks);
+
+/// One strategy alone, whatever it takes; not `reordered`. For tests and benchmarks.
+MemoryPlacement place_by(Strategy strategy, std::span<const Block> blocks);
 
 }  // namespace tenon

@@ -2,36 +2,42 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
+#include <chrono>
+#include <numeric>
+
+#include "blocks.hpp"
 
 namespace {
 
 using tenon::Block;
+using tenon::Strategy;
+using Blocks = std::vector<Block>;
 
-// What no placement may break, checked in the plainest way there is.
-void check_valid(const std::vector<Block>& blocks, const tenon::MemoryPlacement& placement) {
-  const auto end = [&](std::size_t i) { return placement.offsets[i] + blocks[i].bytes; };
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    CHECK(placement.offsets[i] >= 0);
-    CHECK(placement.offsets[i] % tenon::memory_alignment == 0);
-    CHECK(end(i) <= placement.bytes);
-    for (std::size_t j = 0; j < i; ++j) {
-      const bool together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
-      const bool apart = end(i) <= placement.offsets[j] || end(j) <= placement.offsets[i];
-      if (together && blocks[i].bytes > 0 && blocks[j].bytes > 0) CHECK(apart);
+constexpr Strategy strategies[] = {Strategy::execution_order, Strategy::by_size, Strategy::by_breadth};
+
+// The smallest arena there is: in some order, each block as low as it goes gives it.
+std::int64_t smallest_arena(const Blocks& blocks) {
+  std::vector<std::size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  auto best = INT64_MAX;
+  do {
+    std::vector<std::int64_t> offsets(blocks.size(), -1);
+    std::int64_t top = 0;
+    for (const auto i : order) {
+      std::int64_t offset = 0;
+      for (std::size_t j = 0; j < blocks.size();) {
+        const bool together = offsets[j] >= 0 && blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
+        const auto end = offsets[j] + rounded_bytes(blocks[j]);
+        const bool overlap = together && offset < end && offsets[j] < offset + rounded_bytes(blocks[i]);
+        if (overlap) offset = end;
+        j = overlap ? 0 : j + 1;
+      }
+      offsets[i] = offset;
+      top = std::max(top, offset + rounded_bytes(blocks[i]));
     }
-  }
-}
-
-std::int64_t largest_live_set(const std::vector<Block>& blocks, std::uint32_t steps) {
-  std::int64_t largest = 0;
-  for (std::uint32_t step = 0; step < steps; ++step) {
-    std::int64_t alive = 0;
-    for (const auto& block : blocks)
-      if (block.first <= step && step <= block.last) alive += (block.bytes + 63) / 64 * 64;
-    largest = std::max(largest, alive);
-  }
-  return largest;
+    best = std::min(best, top);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
 }
 
 }  // namespace
@@ -39,39 +45,79 @@ std::int64_t largest_live_set(const std::vector<Block>& blocks, std::uint32_t st
 TEST_CASE("placement: small cases") {
   struct Case {
     const char* what;
-    std::vector<Block> blocks;
-    std::int64_t bytes;
+    Blocks blocks;
+    std::int64_t bytes, lower_bound;
+    Strategy strategy;
   };
+  using enum Strategy;
   const Case cases[] = {
-      {"nothing", {}, 0},
-      {"one", {{100, 0, 3}}, 128},
-      {"empty tensors take no room", {{0, 0, 1}, {64, 0, 1}, {0, 1, 2}}, 64},
-      {"one after the other", {{64, 0, 0}, {64, 1, 1}, {64, 2, 2}}, 64},
-      {"a chain needs two", {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}}, 128},
-      {"a hole is used again", {{64, 0, 9}, {128, 1, 2}, {64, 1, 9}, {64, 3, 5}, {64, 3, 5}}, 256},
-      {"the last stretch grows", {{64, 0, 5}, {64, 0, 1}, {256, 2, 3}}, 320},
+      {"nothing", {}, 0, 0, execution_order},
+      {"one", {{100, 0, 3}}, 128, 128, execution_order},
+      {"empty tensors take no room", {{0, 0, 1}, {64, 0, 1}, {0, 1, 2}}, 64, 64, execution_order},
+      {"one after the other", {{64, 0, 0}, {64, 1, 1}, {64, 2, 2}}, 64, 64, execution_order},
+      {"a chain needs two", {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}}, 128, 128, execution_order},
+      {"a hole is used again", {{64, 0, 9}, {128, 1, 2}, {64, 1, 9}, {64, 3, 5}, {64, 3, 5}}, 256, 256, execution_order},
+      {"the last stretch grows", {{64, 0, 5}, {64, 0, 1}, {256, 2, 3}}, 320, 320, execution_order},
+      // as they come, the second one lies between the first one's hole and the third one
+      {"a later one is larger", {{64, 0, 1}, {64, 1, 3}, {128, 2, 3}}, 192, 192, by_size},
+      {"a later one is larger, at the last steps there are",
+       {{64, 0xfffffff0, 0xfffffff1}, {64, 0xfffffff1, 0xfffffffe}, {128, 0xfffffff2, 0xfffffffe}},
+       192,
+       192,
+       by_size},
   };
   for (const auto& c : cases) {
     CAPTURE(c.what);
     const auto placement = tenon::place(c.blocks);
-    check_valid(c.blocks, placement);
+    CHECK(fault_of(c.blocks, placement) == "");
     CHECK(placement.bytes == c.bytes);
-    CHECK(placement.lower_bound == c.bytes);
+    CHECK(placement.lower_bound == c.lower_bound);
+    CHECK(tenon::name_of(placement.strategy) == tenon::name_of(c.strategy));
   }
 }
 
-TEST_CASE("placement: random blocks never overlap, and the lower bound is the largest live set") {
-  std::mt19937 random(7);
-  for (int round = 0; round < 50; ++round) {
-    std::vector<Block> blocks(60);
-    for (auto& block : blocks) {
-      block.bytes = static_cast<std::int64_t>(random() % 2000);
-      block.first = random() % 40;
-      block.last = block.first + random() % 8;
+TEST_CASE("placement: random blocks never overlap, by any strategy; the best is no worse than each; the same comes out again") {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const auto blocks = random_blocks(seed, 20 + seed * 2, 40, 1 + seed % 20, seed % 3 == 0 ? 200 : 5000);
+    const auto best = tenon::place(blocks);
+    CHECK(fault_of(blocks, best) == "");
+    for (const auto strategy : strategies) {
+      const auto placement = tenon::place_by(strategy, blocks);
+      CAPTURE(tenon::name_of(strategy));
+      CHECK(fault_of(blocks, placement) == "");
+      CHECK(placement.bytes >= best.bytes);
+      CHECK((placement.strategy == strategy));
     }
+    CHECK(tenon::place(blocks).offsets == best.offsets);
+  }
+}
+
+TEST_CASE("placement: as small as the best of all orders for a few blocks") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const auto blocks = random_blocks(seed, 3 + seed % 4, 6, 4, 64 * 6);
+    CHECK(tenon::place(blocks).bytes == smallest_arena(blocks));
+  }
+}
+
+TEST_CASE("placement: strategies differ, and each is the best one for some blocks") {
+  std::vector<int> wins(4);
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const auto blocks = random_blocks(seed, 12, 12, 6, 64 * 8);
+    ++wins[static_cast<std::size_t>(tenon::place(blocks).strategy)];
+  }
+  for (const auto count : wins) CHECK(count > 0);
+}
+
+TEST_CASE("placement: 100,000 blocks, whether few or half of them live at once") {
+  for (const std::uint32_t longest : {10U, 1000U, 50000U}) {
+    CAPTURE(longest);
+    const auto blocks = random_blocks(3, 100000, 100000, longest, 1 << 20);
+    const auto begin = std::chrono::steady_clock::now();
     const auto placement = tenon::place(blocks);
-    check_valid(blocks, placement);
-    CHECK(placement.lower_bound == largest_live_set(blocks, 50));
-    CHECK(placement.bytes >= placement.lower_bound);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    CHECK(placement.bytes <= tenon::place_by(Strategy::execution_order, blocks).bytes);
+    CHECK(seconds.count() < 20);  // a second is the goal of bench_memory; this is for sanitizers on a busy machine
   }
 }

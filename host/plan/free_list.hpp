@@ -1,0 +1,28 @@
+// The free stretches of an arena that grows at its end.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tenon {
+
+/// Found by size, joined with their neighbours.
+class FreeList {
+ public:
+  /// The lowest one of the smallest stretches that are large enough; the arena grows where there is none.
+  std::int64_t take(std::int64_t bytes);
+  void give_back(std::int64_t offset, std::int64_t bytes);
+  std::int64_t end() const { return end_; }
+
+ private:
+  std::int64_t grow(std::int64_t bytes);
+  void insert(std::int64_t offset, std::int64_t bytes);
+  void erase(std::int64_t offset, std::int64_t bytes);
+
+  std::map<std::int64_t, std::int64_t> by_offset_;
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
+  std::int64_t end_ = 0;
+};
+
+}  // namespace tenon
