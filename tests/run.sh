@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Build and all tests. By name also: the tests under AddressSanitizer and UndefinedBehaviorSanitizer (asan), the threaded ones under
-# ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at the end what ran and what did not.
+# Build and all tests (default), and the tests under AddressSanitizer and UndefinedBehaviorSanitizer (asan). By name also: the threaded
+# ones under ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at the end what ran and what did not.
 # run.sh [STAGE]...: some stages only, of: default asan tsan clang tidy
 set -uo pipefail
 cd "$(dirname "$0")/.."
 all=(default asan tsan clang tidy)
 stages=("$@")
-((${#stages[@]})) || stages=(default)
+((${#stages[@]})) || stages=(default asan)
 summary=()
 failed=0
 
