@@ -9,8 +9,9 @@
 
 namespace tenon {
 
+/// A buffer of the file: the elements of a dense tensor, or one array of a sparse one.
 struct Placement {
-  Tensor tensor;  // contiguous
+  Tensor array;  // dense, contiguous
   std::uint32_t segment = 0;
   std::uint64_t offset = 0, size = 0, checksum = 0;  // from the beginning of the data
 };
@@ -21,8 +22,13 @@ struct DataLayout {
     const char* purpose;
     std::uint64_t offset, size;
   };
+  struct Stored {
+    Tensor tensor;
+    std::uint32_t values, indices, row_starts;  // into buffers; none where the storage has no such array
+  };
   std::vector<Segment> segments;
-  std::vector<Placement> tensors;
+  std::vector<Placement> buffers;
+  std::vector<Stored> tensors;
   std::uint64_t size = 0;
 };
 

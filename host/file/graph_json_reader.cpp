@@ -75,15 +75,14 @@ class GraphJsonReader {
     const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
     const auto& object = entry.value;
     if (role == Role::constant)
-      object.object(what, {"dtype", "shape", "storage", "values", "npy"});
+      object.object(what, {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
     else
-      object.object(what, {"init", "dtype", "shape", "storage", "values", "npy"});
+      object.object(what, {"init", "dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
     const auto type = read_json_type(object, what);
     const auto tensor = read_json_tensor(object, what, type, folder_);
     Init init;
     if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));
     if (!tensor && role == Role::constant) object.refuse("{} has neither 'values' nor 'npy'", what);
-    if (tensor && type.storage != TENON_DENSE) object.refuse("{} has elements, which are dense, but another storage", what);
     at(entry.key_offset, [&] {
       const auto id = tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
       model_.values[id].init = init;

@@ -54,9 +54,7 @@ std::string value_line(const GraphModel& model, const ValueRecord& value) {
   };
   add(json_type(value.type));
   if (value.tensor != none) {
-    std::string values = "\"values\": ";
-    append_json_elements(values, model.tensors[value.tensor]);
-    add(values);
+    add(json_elements(model.tensors[value.tensor]));
   }
   return fmt::format("{}: {{{}}}", in_quotes(model.strings[value.name]), content);
 }

@@ -7,6 +7,7 @@
 #include "file/json_tensor.hpp"
 #include "file/json_text.hpp"
 #include "file/npy.hpp"
+#include "file/npz.hpp"
 #include "file/utf8.hpp"
 
 namespace tenon {
@@ -103,10 +104,59 @@ Tensor read_values(const JsonField& values, const tenon_type& type) {
   return tensor;
 }
 
+Tensor read_indices(const JsonField& object, const std::string& what, const char* key, const tenon_type& type) {
+  const auto dtype = object.find("index_dtype");
+  const auto field = object.need(key, what);
+  tenon_type wanted = type_of(dtype ? read_dtype(*dtype, "the index_dtype of " + what) : i64,
+                              {static_cast<std::int64_t>(field.list(fmt::format("'{}' of {}", key, what)).size())});
+  if (wanted.dtype != TENON_I32 && wanted.dtype != TENON_I64)
+    dtype->refuse("the index_dtype of {} is {} but must be int32 or int64", what, name_of(static_cast<DType>(wanted.dtype)));
+  if (type.rank < 0) object.refuse("{} needs a 'shape'", what);
+  return read_values(field, wanted);
+}
+
+Tensor read_sparse(const JsonField& object, const std::string& what, const JsonField& values, const tenon_type& type) {
+  const bool csr = type.storage == TENON_CSR;
+  const Tensor indices = read_indices(object, what, csr ? "columns" : "row_ids", type);
+  const Tensor row_starts = csr ? read_indices(object, what, "row_starts", type) : Tensor();
+  Shape stored = csr ? Shape{0} : shape_of(type);
+  if (stored.rank() > 0) stored.set(0, indices.size());
+  const Tensor elements = read_values(values, type_of(static_cast<DType>(type.dtype), stored));
+  try {
+    return csr ? Tensor::csr(elements, indices, row_starts, shape_of(type)) : Tensor::row_sparse(elements, indices, shape_of(type));
+  } catch (const Failure& failure) {
+    object.refuse("{}: {}", what, failure.what());
+  }
+}
+
 void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor, const tenon_type& type) {
-  auto joined = type_of(tensor.dtype(), tensor.shape());
+  if (static_cast<Storage>(type.storage) != tensor.storage())
+    field.refuse("{} holds a {} tensor, but the storage said here is {}", file, name_of(tensor.storage()),
+                 name_of(static_cast<Storage>(type.storage)));
+  auto joined = type_of(tensor);
   if (merge(joined, type) == Merge::contradiction)
     field.refuse("{} holds {} {}, but {} is said here", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
+}
+
+/// Indices stand beside the values of the storage that they belong to.
+void require_no_strangers(const JsonField& object, const std::string& what, const tenon_type& type, bool values) {
+  const auto storage = values ? static_cast<Storage>(type.storage) : Storage::dense;
+  const struct {
+    const char* key;
+    bool known;
+  } keys[] = {{"columns", storage == Storage::csr},
+              {"row_starts", storage == Storage::csr},
+              {"row_ids", storage == Storage::row_sparse},
+              {"index_dtype", storage != Storage::dense}};
+  for (const auto& [key, known] : keys)
+    if (const auto field = object.find(key); field && !known)
+      field->refuse("{} has '{}', which {} do not have", what, key, values ? name_of(storage) + std::string(" values") : "files");
+}
+
+Tensor only_array(const JsonField& field, const std::filesystem::path& path) {
+  const auto arrays = read_npz(path);
+  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
+  return arrays.begin()->second;
 }
 
 }  // namespace
@@ -121,13 +171,16 @@ tenon_type read_json_type(const JsonField& object, const std::string& what) {
 }
 
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
-  const auto values = object.find("values"), npy = object.find("npy");
-  if (values && npy) npy->refuse("{} has both values and an npy file", what);
-  if (values) return read_values(*values, type);
-  if (!npy) return {};
-  const std::filesystem::path path = npy->text(fmt::format("the npy file of {}", what));
-  auto tensor = read_npy(folder / path);
-  require_fit(*npy, path.string(), tensor, type);
+  const auto values = object.find("values"), npy = object.find("npy"), npz = object.find("npz");
+  if (values && (npy || npz)) (npy ? npy : npz)->refuse("{} has both values and an {} file", what, npy ? "npy" : "npz");
+  if (npy && npz) npz->refuse("{} has both an npy and an npz file", what);
+  require_no_strangers(object, what, type, values.has_value());
+  if (values) return type.storage == TENON_DENSE ? read_values(*values, type) : read_sparse(object, what, *values, type);
+  if (!npy && !npz) return {};
+  const auto& field = npy ? *npy : *npz;
+  const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
+  const auto tensor = npy ? read_npy(folder / path) : only_array(field, folder / path);
+  require_fit(field, path.string(), tensor, type);
   return tensor;
 }
 

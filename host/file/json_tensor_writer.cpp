@@ -44,7 +44,8 @@ std::string json_type(const tenon_type& type) {
   return text;
 }
 
-void append_json_elements(std::string& to, const Tensor& tensor) {
+static void append_elements(std::string& to, const char* key, const Tensor& tensor) {
+  to += fmt::format("{}\"{}\": ", to.empty() ? "" : ", ", key);
   if (tensor.size() == 0) {  // whatever the shape, which stands beside
     to += "[]";
     return;
@@ -54,6 +55,17 @@ void append_json_elements(std::string& to, const Tensor& tensor) {
     const T* next = whole.data<T>();
     append_axis(to, whole.shape(), 0, next);
   });
+}
+
+std::string json_elements(const Tensor& tensor) {
+  std::string text;
+  append_elements(text, "values", tensor.stored_values());
+  if (tensor.storage() == Storage::dense) return text;
+  if (tensor.storage() == Storage::row_sparse) append_elements(text, "row_ids", tensor.row_ids());
+  if (tensor.storage() == Storage::csr) append_elements(text, "columns", tensor.columns());
+  if (tensor.storage() == Storage::csr) append_elements(text, "row_starts", tensor.row_starts());
+  if (tensor.index_dtype() != i64) text += fmt::format(", \"index_dtype\": \"{}\"", name_of(tensor.index_dtype()));
+  return text;
 }
 
 }  // namespace tenon

@@ -27,7 +27,7 @@ std::uint64_t size_bound(const GraphModel& model) {
   for (const auto& extension : model.extensions) size += extension.content.size() + extension.name.size() + 80;
   if (model.training) size += text_bytes(*model.training);
   size += model.values.size() * 160 + model.nodes.size() * 32 + model.edges.size() * 4 + model.attributes.size() * 24;
-  return size + (model.ints.size() + model.floats.size()) * 8 + model.tensors.size() * 100 +
+  return size + (model.ints.size() + model.floats.size()) * 8 + model.tensors.size() * 260 +
          (model.meta.size() + model.outputs.size()) * 32;
 }
 
@@ -42,7 +42,7 @@ TablesOffset<format::Segment> write_segments(MetadataBuilder& to, const DataLayo
 
 TablesOffset<format::Buffer> write_buffers(MetadataBuilder& to, const DataLayout& data) {
   std::vector<Offset<format::Buffer>> buffers;
-  for (const auto& place : data.tensors) {
+  for (const auto& place : data.buffers) {
     const auto offset = place.offset - data.segments[place.segment].offset;
     buffers.push_back(format::CreateBuffer(to.buffer, place.segment, offset, place.size, place.checksum));
   }
@@ -51,9 +51,11 @@ TablesOffset<format::Buffer> write_buffers(MetadataBuilder& to, const DataLayout
 
 TablesOffset<format::Tensor> write_tensors(MetadataBuilder& to, const DataLayout& data) {
   std::vector<Offset<format::Tensor>> tensors;
-  for (const auto& place : data.tensors) {
-    const auto type = to.types(type_of(place.tensor.dtype(), place.tensor.shape()));
-    tensors.push_back(format::CreateTensor(to.buffer, type, static_cast<std::uint32_t>(tensors.size())));
+  for (const auto& stored : data.tensors) {
+    const auto type = to.types(type_of(stored.tensor));
+    const auto index_dtype = stored.indices == none ? format::DType::i64 : static_cast<format::DType>(stored.tensor.index_dtype());
+    tensors.push_back(format::CreateTensor(to.buffer, type, stored.values, stored.indices, stored.row_starts,
+                                           static_cast<std::uint64_t>(stored.tensor.stored()), index_dtype));
   }
   return to.tables(tensors);
 }
@@ -124,12 +126,14 @@ TablesOffset<flatbuffers::String> write_strings(MetadataBuilder& to, const std::
 }
 
 // What a reader must know about to read the file rightly.
-ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to) {
+ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout& data) {
   std::vector<std::uint32_t> features;
   const auto& nodes = to.model.nodes;
   const bool gradient = std::any_of(nodes.begin(), nodes.end(), [](const NodeRecord& node) { return node.pass != Pass::forward; });
   if (gradient || !to.model.updates.empty()) features.push_back(to.texts(layout::gradient_feature));
   if (to.model.training) features.push_back(to.texts(layout::training_feature));
+  if (std::any_of(data.tensors.begin(), data.tensors.end(), [](const auto& stored) { return stored.indices != none; }))
+    features.push_back(to.texts(layout::sparse_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }
 
@@ -144,7 +148,7 @@ std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& 
   // What names texts and types comes first, so that the tables of both are complete when they are written.
   const std::string producer_text = model.producer.empty() ? "tenon " TENON_VERSION : model.producer;
   const auto producer = to.texts(std::string_view(producer_text));
-  const auto features = write_features(to);
+  const auto features = write_features(to, data);
   const auto graph = write_graph(to);
   const auto graphs = to.tables(std::vector{graph});
   const auto segments = write_segments(to, data);

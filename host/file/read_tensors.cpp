@@ -1,5 +1,5 @@
 // Types, buffers, tensors: from offsets in a file to memory that kernels may trust.
-#include "device/sparse_rules.hpp"
+#include "device/element_count.hpp"
 #include "file/reading.hpp"
 
 namespace tenon {
@@ -58,23 +58,51 @@ std::span<std::byte> buffer(const Reading& reading, std::uint32_t number, std::u
 
 void require_size(const Reading& reading, std::size_t found, std::int64_t needed, std::uint32_t tensor, const tenon_type& type,
                   const char* part) {
-  if (needed < 0 || found != static_cast<std::uint64_t>(needed))
+  if (needed < 0) reading.refuse("tensor {}, {}, has {} of more bytes than 64 bits count", tensor, to_string(type), part);
+  if (found != static_cast<std::uint64_t>(needed))
     reading.refuse("tensor {}, {}, has a buffer of {} bytes for its {}, which need {}", tensor, to_string(type), found, part, needed);
 }
 
-/// Sparse tensors are checked like all others; keeping one comes with sparse graphs.
-[[noreturn]] void refuse_sparse(const Reading& reading, const format::Tensor& from, const tenon_type& type, std::uint32_t i,
-                                std::vector<bool>& used) {
+bool names_feature(const Reading& reading, std::string_view feature) {
+  const auto* features = reading.file.required_features();
+  return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) { return reading.text(id) == feature; });
+}
+
+/// An array that is mapped, not copied, once its size is right.
+Tensor array(const Reading& reading, std::span<std::byte> bytes, DType dtype, const Shape& shape, std::uint32_t tensor,
+             const tenon_type& type, const char* part) {
+  require_size(reading, bytes.size(), byte_count(dtype, shape).value_or(-1), tensor, type, part);
+  return Tensor::borrow(bytes.data(), dtype, shape, {}, reading.owner);
+}
+
+/// Values are mapped unread; indices are read once, so that no kernel meets one that leads anywhere else.
+Tensor read_sparse(const Reading& reading, const format::Tensor& from, const tenon_type& type, std::uint32_t i, std::vector<bool>& used) {
   const bool csr = type.storage == TENON_CSR;
-  SparseParts parts;
-  parts.type = type;
-  parts.stored = from.stored();
-  parts.index_dtype = static_cast<std::uint8_t>(from.index_dtype());
-  parts.values = buffer(reading, from.values(), i, used, "values");
-  parts.indices = buffer(reading, from.indices(), i, used, "indices");
-  if (csr) parts.row_starts = buffer(reading, from.row_starts(), i, used, "row starts");
-  if (const auto fault = sparse_fault(parts); !fault.empty()) reading.refuse("tensor {}, {}: {}", i, to_string(type), fault);
-  reading.refuse("tensor {} is stored as {}, which this tenon cannot keep yet", i, csr ? "csr" : "row_sparse");
+  const auto dtype = static_cast<DType>(type.dtype), index_dtype = static_cast<DType>(from.index_dtype());
+  const Shape shape = shape_of(type);
+  if (shape.rank() < 1 || (csr && shape.rank() != 2))
+    reading.refuse("tensor {}, {}, is {}, which needs {}", i, to_string(type), name_of(static_cast<Storage>(type.storage)),
+                   csr ? "two dimensions" : "rows");
+  if (index_dtype != i32 && index_dtype != i64)
+    reading.refuse("tensor {} has indices of dtype {}, and only int32 and int64 can be", i, static_cast<int>(index_dtype));
+  if (csr && shape[0] == INT64_MAX) reading.refuse("tensor {} has more rows than can be counted", i);
+  if (!csr && from.row_starts() != none) reading.refuse("tensor {} is row_sparse, but has the row starts of csr", i);
+  if (!names_feature(reading, layout::sparse_feature))
+    reading.refuse("tensor {} is {}, but the file does not name \"sparse\" as a feature", i, name_of(static_cast<Storage>(type.storage)));
+  const auto stored = static_cast<std::int64_t>(std::min<std::uint64_t>(from.stored(), INT64_MAX));
+  Shape values_shape = csr ? Shape{stored} : shape;
+  values_shape.set(0, stored);
+  const auto read = [&](std::uint32_t number, DType kind, const Shape& wanted, const char* part) {
+    return array(reading, buffer(reading, number, i, used, part), kind, wanted, i, type, part);
+  };
+  const Tensor values = read(from.values(), dtype, values_shape, "values");
+  const Tensor indices = read(from.indices(), index_dtype, {stored}, "indices");
+  const Tensor row_starts = csr ? read(from.row_starts(), index_dtype, {shape[0] + 1}, "row starts") : Tensor();
+  try {
+    return csr ? Tensor::csr(values, indices, row_starts, shape) : Tensor::row_sparse(values, indices, shape);
+  } catch (const Failure& failure) {
+    reading.refuse("tensor {}: {}", i, failure.what());
+  }
 }
 
 }  // namespace
@@ -115,12 +143,14 @@ void read_tensors(Reading& reading) {
     const auto* from = reading.file.tensors()->Get(i);
     const auto& type = reading.types[reading.index(from->type(), reading.types.size(), "the type of tensor {}", i)];
     if (!is_known(type)) reading.refuse("tensor {} is {}, and a tensor has no unknown parts", i, to_string(type));
-    if (type.storage != TENON_DENSE) refuse_sparse(reading, *from, type, i, used);
+    if (type.storage != TENON_DENSE) {
+      reading.model.tensors.push_back(read_sparse(reading, *from, type, i, used));
+      continue;
+    }
     if (from->indices() != none || from->row_starts() != none || from->stored() != 0)
       reading.refuse("tensor {} is dense, but has the indices of a sparse one", i);
     const auto bytes = buffer(reading, from->values(), i, used, "values");
-    require_size(reading, bytes.size(), byte_count(type), i, type, "values");
-    reading.model.tensors.push_back(Tensor::borrow(bytes.data(), static_cast<DType>(type.dtype), shape_of(type), {}, reading.owner));
+    reading.model.tensors.push_back(array(reading, bytes, static_cast<DType>(type.dtype), shape_of(type), i, type, "values"));
   }
 }
 

@@ -36,6 +36,8 @@ void take_tensor(const Reading& reading, ValueRecord& value, std::uint32_t numbe
   const auto& tensor = reading.model.tensors[number];
   if (value.type.dtype != static_cast<std::uint8_t>(tensor.dtype()) || !(shape_of(value.type) == tensor.shape()))
     reading.refuse("'{}' is {}, but its tensor is {} {}", name, to_string(value.type), name_of(tensor.dtype()), to_string(tensor.shape()));
+  if (static_cast<Storage>(value.type.storage) != tensor.storage())
+    reading.refuse("'{}' is {}, but its tensor is {}", name, name_of(static_cast<Storage>(value.type.storage)), name_of(tensor.storage()));
 }
 
 ValueRecord read_value(const Reading& reading, const ValueColumns& columns, std::uint32_t i, std::vector<bool>& taken) {

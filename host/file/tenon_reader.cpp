@@ -42,13 +42,19 @@ void read_model(Reading& reading) {
   read_training(reading);
 }
 
+/// Whether one of its arrays begins there.
+bool holds(const Tensor& tensor, const std::byte* begin) {
+  const auto& parts = tensor.abi();
+  return parts.dense.data == begin || (tensor.storage() != Storage::dense && (parts.indices == begin || parts.row_starts == begin));
+}
+
 std::string owner_of(const Reading& reading, std::span<const std::byte> bytes) {
   for (const auto& value : reading.model.values)
-    if (value.tensor != none && reading.model.tensors[value.tensor].data() == bytes.data())
+    if (value.tensor != none && holds(reading.model.tensors[value.tensor], bytes.data()))
       return fmt::format("'{}'", reading.text(value.name));
   if (reading.model.training)
     for (const auto& slot : reading.model.training->slots)
-      if (reading.model.tensors[slot.tensor].data() == bytes.data())
+      if (holds(reading.model.tensors[slot.tensor], bytes.data()))
         return fmt::format("slot '{}' of '{}'", slot.name, value_label(reading.model, slot.variable));
   return "a tensor that nothing uses";
 }

@@ -25,8 +25,8 @@ void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
   file.write(layout::encode(header));
   file.write(metadata);
   file.resize(header.file_size);  // what stands between is zeros
-  for (const auto& place : data.tensors)
-    file.write_at(header.data_offset + place.offset, {static_cast<const std::byte*>(place.tensor.data()), place.size});
+  for (const auto& place : data.buffers)
+    file.write_at(header.data_offset + place.offset, {static_cast<const std::byte*>(place.array.data()), place.size});
   file.commit();
 }
 

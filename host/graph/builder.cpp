@@ -61,9 +61,7 @@ ValueId GraphBuilder::input(std::string_view name, const tenon_type& type) {
 
 ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& tensor) {
   if (!tensor) throw Failure(FailureKind::usage, fmt::format("'{}' is given an empty tensor", name));
-  auto type = type_of(tensor.dtype(), tensor.shape());
-  type.storage = static_cast<std::uint8_t>(tensor.storage());
-  const auto id = add_value(name, role, type);
+  const auto id = add_value(name, role, type_of(tensor));
   model_.values[id].tensor = static_cast<std::uint32_t>(model_.tensors.size());
   model_.tensors.push_back(tensor.make_contiguous());
   return id;

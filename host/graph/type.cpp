@@ -14,6 +14,12 @@ tenon_type type_of(DType dtype, const Shape& shape) {
   return type;
 }
 
+tenon_type type_of(const Tensor& tensor) {
+  tenon_type type = type_of(tensor.dtype(), tensor.shape());
+  type.storage = static_cast<std::uint8_t>(tensor.storage());
+  return type;
+}
+
 Shape shape_of(const tenon_type& type) {
   return type.rank < 0 ? Shape() : Shape(type.dims, type.rank);
 }

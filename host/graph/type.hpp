@@ -6,6 +6,7 @@
 #include <string>
 #include <tenon/dtype.hpp>
 #include <tenon/shape.hpp>
+#include <tenon/tensor.hpp>
 
 namespace tenon {
 
@@ -19,6 +20,7 @@ constexpr tenon_type unknown_type() {
 }
 
 tenon_type type_of(DType dtype, const Shape& shape);
+tenon_type type_of(const Tensor& tensor);  ///< with its storage
 Shape shape_of(const tenon_type& type);
 
 /// Rank, every dimension and the dtype.

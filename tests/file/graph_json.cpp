@@ -4,12 +4,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <tenon/cast_storage.hpp>
 #include <tenon/graph.hpp>
 
 #include "../application_host.hpp"
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
 #include "file/npy.hpp"
+#include "file/npz.hpp"
 #include "file/tenon_file.hpp"
 #include "graph/model.hpp"
 #include "odd_operator.hpp"
@@ -169,6 +171,80 @@ TEST_CASE("what is wrong in a text, and where") {
     CHECK(failure.message == std::string(wrong.message));
     CHECK(failure.hint == std::string(wrong.hint));
   }
+}
+
+TEST_CASE("sparse tensors in a text: what is wrong, and where") {
+  JsonHost host;
+  const auto csr = [](const std::string& more) { return R"({"tenon": 1, "constants": {"c": {"storage": "csr", )" + more + "}}}"; };
+  const auto rows = [](const std::string& more) { return R"({"tenon": 1, "constants": {"c": {"storage": "row_sparse", )" + more + "}}}"; };
+  const struct {
+    std::string text;
+    const char* message;
+  } cases[] = {
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0])"), "1:33: constant 'c' lacks 'row_starts'"},
+      {csr(R"("shape": [2, 2], "values": [1], "row_starts": [0, 1, 1])"), "1:33: constant 'c' lacks 'columns'"},
+      {csr(R"("values": [1], "columns": [0], "row_starts": [0, 1])"), "1:33: constant 'c' needs a 'shape'"},
+      {csr(R"("shape": [2, 2], "values": [1, 2], "columns": [0], "row_starts": [0, 1, 1])"),
+       "1:79: there are 2 values here, and the shape [1] needs 1"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [2], "row_starts": [0, 1, 1])"),
+       "1:33: constant 'c': csr float32 [2, 2]: column 0 is 2, and there are 2"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 2, 1])"),
+       "1:33: constant 'c': csr float32 [2, 2]: row 1 starts at 2, after row 2 at 1"},
+      {csr(R"("shape": [4], "values": [1], "columns": [0], "row_starts": [0, 1])"),
+       "1:33: constant 'c': csr float32 [4]: csr needs two dimensions"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0.5], "row_starts": [0, 1, 1])"),
+       "1:96: an element is a number but must be a whole number of 64 bits"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [4294967296], "row_starts": [0, 1, 1], "index_dtype": "int32")"),
+       "1:96: the element 4294967296 does not fit int32"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "index_dtype": "int8")"),
+       "1:140: the index_dtype of constant 'c' is int8 but must be int32 or int64"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "row_ids": [0])"),
+       "1:136: constant 'c' has 'row_ids', which csr values do not have"},
+      {csr(R"("shape": [9223372036854775807, 1], "values": [], "columns": [], "row_starts": [0])"),
+       "1:33: constant 'c': a tensor of float32 [9223372036854775807, 1] has more bytes than can be counted"},
+      {rows(R"("shape": [3], "values": [1], "row_ids": [3])"), "1:33: constant 'c': row_sparse float32 [3]: row 0 is 3, and there are 3"},
+      {rows(R"("shape": [3, -1], "values": [[1]], "row_ids": [0])"),
+       "1:87: elements are given, but the shape [1, ?] has unknown dimensions"},
+      {rows(R"("shape": [], "values": 1, "row_ids": [0])"),
+       "1:33: constant 'c': row_sparse float32 []: row_sparse needs at least one dimension"},
+      {rows(R"("shape": [3], "values": [1], "columns": [3])"), "1:99: constant 'c' has 'columns', which row_sparse values do not have"},
+      {R"({"tenon": 1, "constants": {"c": {"values": [1], "index_dtype": "int32"}}})",
+       "1:64: constant 'c' has 'index_dtype', which dense values do not have"},
+      {R"({"tenon": 1, "constants": {"c": {"npy": "c.npy", "columns": [1]}}})",
+       "1:61: constant 'c' has 'columns', which files do not have"},
+      {R"({"tenon": 1, "constants": {"c": {"npy": "c.npy", "npz": "c.npz"}}})", "1:57: constant 'c' has both an npy and an npz file"},
+  };
+  for (const auto& wrong : cases) {
+    const auto failure = failure_of([&] { Graph::from_json(host, wrong.text); });
+    CHECK(failure.kind == 4);
+    CHECK(failure.message == std::string("graph.json:") + wrong.message);
+  }
+}
+
+TEST_CASE("a csr matrix from a file beside the text") {
+  JsonHost host;
+  const TemporaryFolder folder;
+  const auto csr = cast_storage(Tensor::from({0.0f, 1.0f, 2.0f, 0.0f}, {2, 2}), Storage::csr);
+  write_npz(folder / "c.npz", {{"", csr}});
+  write_npz(folder / "dense.npz", {{"a", Tensor::zeros(f32, {2})}});
+  write_npz(folder / "two.npz", {{"a", Tensor::zeros(f32, {2})}, {"b", Tensor::zeros(f32, {2})}});
+  const auto read = [&](const std::string& constant) {
+    return Graph::from_json(host, R"({"tenon": 1, "constants": {"c": )" + constant + R"(}, "outputs": {"y": "c"}})", folder.path());
+  };
+  const auto graph = read(R"({"storage": "csr", "npz": "c.npz"})");
+  CHECK(same_bits(graph.tensor(graph.find("c")), csr));
+  CHECK(graph.model().values[0].type.storage == TENON_CSR);
+  const auto dense = read(R"({"npz": "dense.npz"})");
+  CHECK(dense.tensor(dense.find("c")).shape() == Shape{2});
+  const struct {
+    const char *constant, *message;
+  } cases[] = {
+      {R"({"npz": "c.npz"})", "graph.json:1:41: c.npz holds a csr tensor, but the storage said here is dense"},
+      {R"({"storage": "csr", "npz": "dense.npz"})", "graph.json:1:59: dense.npz holds a dense tensor, but the storage said here is csr"},
+      {R"({"storage": "csr", "npz": "c.npz", "shape": [3, 2]})", "graph.json:1:59: c.npz holds float32 [2, 2], but ? [3, 2] is said here"},
+      {R"({"npz": "two.npz"})", "graph.json:1:41: two.npz holds 2 arrays, and one is needed"},
+  };
+  for (const auto& wrong : cases) CHECK(failure_of([&] { read(wrong.constant); }).message == wrong.message);
 }
 
 TEST_CASE("what a file says of itself stands before the place") {

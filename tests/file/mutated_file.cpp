@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <tenon/cast_storage.hpp>
 #include <tenon/failure.hpp>
 
 #include "file/metadata_writer.hpp"
@@ -17,9 +18,11 @@ struct Tally {
 };
 
 /// Anything but a graph or a Failure of kind file ends the test program.
-void open(const std::string& bytes, Tally& tally) {
+void open(const std::string& bytes, Tally& tally, FileCheck check = FileCheck::everything) {
   try {
-    const auto graph = read_forged(bytes);
+    const auto graph = read_forged(bytes, check);
+    for (const auto& tensor : graph.tensors)
+      if (tensor.size() < 1 << 20) REQUIRE(cast_storage(tensor, Storage::dense).size() == tensor.size());  // follows all indices
     const auto order = file_order(graph);  // what was accepted must be usable
     const auto metadata = write_metadata(graph, order, lay_out(graph, order), "again.tenon");
     REQUIRE_FALSE(metadata.empty());
@@ -53,33 +56,55 @@ TEST_CASE("metadata cut short, with a header that fits, are refused") {
 }
 
 TEST_CASE("every byte of the metadata set to other values") {
-  const auto sound = FileParts::of(training_graph());
-  Tally tally;
-  for (std::size_t i = 0; i < sound.metadata.size(); ++i)
-    for (const int flip : {0x01, 0x80, 0xff}) {
-      auto parts = sound;
-      parts.metadata[i] = static_cast<char>(parts.metadata[i] ^ flip);
-      open(parts.bytes(), tally);
-    }
-  CHECK(tally.refused > tally.opened);
-  CHECK(tally.opened > 0);  // names and numbers may be others
+  for (const auto& graph : {training_graph(), sparse_graph()}) {
+    const auto sound = FileParts::of(graph);
+    Tally tally;
+    for (std::size_t i = 0; i < sound.metadata.size(); ++i)
+      for (const int flip : {0x01, 0x80, 0xff}) {
+        auto parts = sound;
+        parts.metadata[i] = static_cast<char>(parts.metadata[i] ^ flip);
+        open(parts.bytes(), tally);
+      }
+    CHECK(tally.refused > tally.opened);
+    CHECK(tally.opened > 0);  // names and numbers may be others
+  }
 }
 
 TEST_CASE("numbers of the metadata replaced by hostile ones") {
-  const auto sound = FileParts::of(training_graph());
-  std::mt19937 random(1);
-  constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
-                                       0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
+  for (const auto& graph : {training_graph(), sparse_graph()}) {
+    const auto sound = FileParts::of(graph);
+    std::mt19937 random(1);
+    constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
+                                         0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
+    Tally tally;
+    for (int round = 0; round < 4000; ++round) {
+      auto parts = sound;
+      const auto changes = 1 + random() % 3;
+      for (std::uint32_t i = 0; i < changes; ++i) {
+        const auto at = random() % (parts.metadata.size() / 4) * 4;
+        const auto value = hostile[random() % std::size(hostile)];
+        std::memcpy(parts.metadata.data() + at, &value, sizeof value);
+      }
+      open(parts.bytes(), tally);
+    }
+    CHECK(tally.refused > 0);
+  }
+}
+
+TEST_CASE("indices of sparse tensors replaced by hostile ones") {
+  const auto sound = FileParts::of(sparse_graph());
+  std::mt19937_64 random(2);
+  constexpr std::int64_t hostile[] = {-1, 0, 1, 3, 6, 7, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, INT64_MIN};
   Tally tally;
   for (int round = 0; round < 4000; ++round) {
     auto parts = sound;
-    const auto changes = 1 + random() % 3;
-    for (std::uint32_t i = 0; i < changes; ++i) {
-      const auto at = random() % (parts.metadata.size() / 4) * 4;
-      const auto value = hostile[random() % std::size(hostile)];
-      std::memcpy(parts.metadata.data() + at, &value, sizeof value);
-    }
-    open(parts.bytes(), tally);
+    const auto value = hostile[random() % std::size(hostile)];
+    const auto* buffers = format::GetModel(parts.metadata.data())->buffers();
+    const auto* buffer = buffers->Get(static_cast<flatbuffers::uoffset_t>(random() % 16));  // of the weights
+    if (buffer->size() >= sizeof value)
+      std::memcpy(parts.data.data() + buffer->offset() + random() % (buffer->size() / 8) * 8, &value, sizeof value);
+    open(parts.bytes(), tally, FileCheck::structure);
   }
-  CHECK(tally.refused > 0);
+  CHECK(tally.refused > 100);
+  CHECK(tally.opened > 100);
 }

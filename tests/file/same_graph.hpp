@@ -21,6 +21,11 @@ inline std::string bits_of(const tenon::AttributeValue& value) {
 }
 
 inline std::string outline_of(const tenon::Tensor& tensor) {
+  if (tensor.storage() == tenon::Storage::csr)
+    return " csr " + to_string(tensor.shape()) + outline_of(tensor.stored_values()) + outline_of(tensor.columns()) +
+           outline_of(tensor.row_starts());
+  if (tensor.storage() == tenon::Storage::row_sparse)
+    return " rows " + to_string(tensor.shape()) + outline_of(tensor.stored_values()) + outline_of(tensor.row_ids());
   std::string text = " data " + to_string(tensor.shape()) + name_of(tensor.dtype());
   const auto* bytes = static_cast<const unsigned char*>(tensor.data());
   for (std::int64_t i = 0; i < tensor.bytes(); ++i) text += ' ' + std::to_string(bytes[i]);

@@ -39,7 +39,7 @@ class GraphMaker {
   }
 
   tenon::ValueId tensor(std::string_view name, tenon::Role role, const tenon::Tensor& tensor) {
-    const auto id = value(name, role, tenon::type_of(tensor.dtype(), tensor.shape()));
+    const auto id = value(name, role, tenon::type_of(tensor));
     model.values[id].tensor = static_cast<std::uint32_t>(model.tensors.size());
     model.tensors.push_back(tensor);
     return id;
@@ -217,5 +217,36 @@ inline tenon::GraphModel chain_graph(std::uint32_t nodes) {
     last = make.output_of(make.node("quadratic_" + std::to_string(i), op, {last}, 1, 3, type_of(f32, {-1, 64})));
   }
   make.output("y", last);
+  return std::move(make.model);
+}
+
+/// Sparse tensors in every role, with both kinds of indices, some without anything stored; a training keeps one more.
+inline tenon::GraphModel sparse_graph() {
+  using namespace tenon;
+  GraphMaker make;
+  const auto list = [](const std::vector<std::int64_t>& values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  };
+  const auto list32 = [](const std::vector<std::int32_t>& values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  };
+  // 1.5 0 -2
+  // 0 0 0
+  // 0 0.25 0
+  make.tensor("words", Role::constant,
+              Tensor::csr(Tensor::from<float>({1.5F, -2, 0.25F}, {3}), list({0, 2, 1}), list({0, 2, 2, 3}), {3, 3}));
+  make.tensor("small", Role::constant, Tensor::csr(Tensor::from<double>({7}, {1}), list32({4}), list32({0, 0, 1}), {2, 5}));
+  make.tensor("nothing", Role::constant, Tensor::csr(Tensor::zeros(i8, {0}), list32({}), list32({0}), {0, 4}));
+  const auto weight =
+      make.tensor("weight", Role::variable, Tensor::row_sparse(Tensor::from<float>({1, 2, 3, 4}, {2, 2}), list({1, 4}), {6, 2}));
+  make.tensor("rows", Role::variable, Tensor::row_sparse(Tensor::from<std::int64_t>({9, -9}, {2}), list32({0, 2}), {3}));
+  make.tensor("dense", Role::variable, Tensor::from<float>({1, 2}, {2}));
+  make.tensor("seen", Role::state, Tensor::row_sparse(Tensor::zeros(f32, {0, 2, 2}), list({}), {5, 2, 2}));
+  make.value("later", Role::variable, type_of(Tensor::row_sparse(Tensor::zeros(f16, {0, 3}), list({}), {4, 3})));
+  make.output("weight", weight);
+  auto& training = make.model.training.emplace();
+  training.optimizer = "sgd";
+  make.model.tensors.push_back(Tensor::row_sparse(Tensor::from<float>({5, 6}, {1, 2}), list({4}), {6, 2}));
+  training.slots.push_back({"momentum", weight, static_cast<std::uint32_t>(make.model.tensors.size() - 1)});
   return std::move(make.model);
 }

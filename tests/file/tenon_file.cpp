@@ -14,7 +14,7 @@ using namespace tenon;
 
 TEST_CASE("a graph comes back from its file as it was") {
   const TemporaryFolder folder;
-  const auto graphs = {sample_graph(), gradient_graph(), training_graph(), chain_graph(1), chain_graph(1000), GraphModel()};
+  const auto graphs = {sample_graph(), gradient_graph(), training_graph(), sparse_graph(), chain_graph(1), chain_graph(1000), GraphModel()};
   for (const auto& graph : graphs) {
     write_tenon(graph, folder / "graph.tenon");
     const auto loaded = read_tenon(folder / "graph.tenon", FileCheck::everything);
@@ -24,7 +24,7 @@ TEST_CASE("a graph comes back from its file as it was") {
 
 TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   const TemporaryFolder folder;
-  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph()}) {
+  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph()}) {
     write_tenon(graph, folder / "first.tenon");
     write_tenon(read_tenon(folder / "first.tenon"), folder / "second.tenon");
     CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
