@@ -46,8 +46,9 @@ std::string default_of(const ParamInfo& param) {
 void print_arguments(const OperatorInfo& info) {
   fmt::print("\nInputs\n");
   for (const auto& input : info.inputs)
-    fmt::print("  {:<16} {}{}{}\n  {:<16} {}\n", input.name, input.types ? names_of(*input.types) : names_of(info.types),
-               input.optional ? ", optional" : "", input.variadic ? ", any number" : "", "", input.doc);
+    fmt::print("  {:<16} {}{}{}{}\n  {:<16} {}\n", input.name, input.types ? names_of(*input.types) : names_of(info.types),
+               input.optional ? ", optional" : "", input.variadic ? ", any number" : "",
+               input.initial ? fmt::format(", at first {} as a variable", *input.initial) : "", "", input.doc);
   if (info.inputs.empty()) fmt::print("  none\n");
   fmt::print("\nOutputs\n");
   for (const auto& output : info.outputs)

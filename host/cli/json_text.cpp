@@ -53,7 +53,8 @@ Json to_json(const OperatorInfo& info) {
                               {"doc", input.doc},
                               {"optional", input.optional},
                               {"variadic", input.variadic},
-                              {"types", input.types ? names_of(*input.types) : Json()}});
+                              {"types", input.types ? names_of(*input.types) : Json()},
+                              {"initial", input.initial ? Json(*input.initial) : Json()}});
   for (const auto& output : info.outputs)
     json["outputs"].push_back({{"name", output.name}, {"doc", output.doc}, {"hidden", output.hidden}, {"count", output.count}});
   for (const auto& state : info.states) json["states"].push_back({{"name", state.name}, {"doc", state.doc}, {"initial", state.initial}});

@@ -10,6 +10,8 @@
 #include <tenon/visit.hpp>
 #include <unordered_map>
 
+#include "graph/operator_inference.hpp"
+
 namespace tenon {
 namespace {
 
@@ -28,21 +30,24 @@ Fans fans_of(const tenon_type& type) {
   return {std::max(1.0, whole / first), first * window};
 }
 
-/// What the operators say of the states that begin with something else than 0.
-std::unordered_map<ValueId, double> initial_states(const GraphModel& model) {
+/// What the operators say that their inputs and states begin with. Of several nodes that share a variable the first to say so counts.
+std::unordered_map<ValueId, double> said_by_operators(const GraphModel& model) {
   std::unordered_map<ValueId, double> initial;
   for (const auto& node : model.nodes) {
-    if (node.pass != Pass::forward || node.state_count == 0) continue;
-    const auto& states = model.operators[node.op].info->states;
-    for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, states.size()); ++i)
-      if (states[i].initial != 0) initial.emplace(model.edges[node.first_edge + node.input_count + i], states[i].initial);
+    if (node.pass != Pass::forward) continue;
+    const auto& info = *model.operators[node.op].info;
+    const auto* edges = model.edges.data() + node.first_edge;
+    if (!info.inputs.empty())
+      for (std::uint32_t i = 0; i < node.input_count; ++i)
+        if (const auto said = info.inputs[declared_input(info, i)].initial; said && edges[i] != none) initial.emplace(edges[i], *said);
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, info.states.size()); ++i)
+      initial.emplace(edges[node.input_count + i], info.states[i].initial);
   }
   return initial;
 }
 
-Init automatic(const ValueRecord& value, double initial) {
-  if (value.role == Role::state) return {Init::Kind::value, initial};
-  return {value.type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
+Init automatic(const ValueRecord& value) {
+  return {value.role == Role::variable && value.type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
 }
 
 std::uint64_t hash_of(std::string_view name) {
@@ -110,13 +115,14 @@ Tensor first_state(const StateInfo& state, const tenon_type& type) {
 }
 
 void initialize(GraphModel& model, std::uint64_t seed) {
-  const auto initial = initial_states(model);
+  const auto said = said_by_operators(model);
   for (ValueId id = 0; id < model.values.size(); ++id) {
     auto& value = model.values[id];
     if (value.tensor != none || (value.role != Role::variable && value.role != Role::state)) continue;
     if (!is_known(value.type) || byte_count(value.type) < 0) continue;
-    const auto found = initial.find(id);
-    const auto init = value.init.kind == Init::Kind::automatic ? automatic(value, found == initial.end() ? 0 : found->second) : value.init;
+    auto init = value.init;
+    if (const auto found = said.find(id); init.kind == Init::Kind::automatic)
+      init = found == said.end() ? automatic(value) : Init{Init::Kind::value, found->second};
     auto tensor = first_values(value.type, init, model.strings[value.name], seed);
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
     model.tensors.push_back(std::move(tensor));

@@ -52,6 +52,7 @@ InputInfo read_input(const ManifestField& field) {
   input.optional = field["optional"].boolean();
   input.variadic = field["variadic"].boolean();
   if (const auto types = field["types"]; !types.is_null()) input.types = read_types(types);
+  if (field.has("initial") && !field["initial"].is_null()) input.initial = field["initial"].finite_number();
   return input;
 }
 

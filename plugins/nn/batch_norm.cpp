@@ -17,7 +17,7 @@ struct BatchNorm : tenon::Operator {
     op.doc(
         "gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, over the batch in training and the moving states else");
     op.input("data", "[batch, channels, ...], or with the channels where axis says");
-    op.input("gamma", "[channels], the scale");
+    op.input("gamma", "[channels], the scale").initial(1);
     op.input("beta", "[channels], the offset");
     op.output("output", "same shape as data");
     op.output("mean", "[channels], what was taken off").hidden();

@@ -15,7 +15,7 @@ struct LayerNorm : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance over the axes from axis to the last");
     op.input("data", "at least one dimension");
-    op.input("gamma", "the scale, with the shape of data from axis on");
+    op.input("gamma", "the scale, with the shape of data from axis on").initial(1);
     op.input("beta", "the offset, with the shape of data from axis on");
     op.output("output", "same shape as data");
     op.output("mean", "what was taken off, with the shape of data before axis").hidden();

@@ -1,4 +1,4 @@
-// says: the initial value of a state is infinite or not a number
+// says: the initial value of an input or a state is infinite or not a number
 #include <limits>
 #include <tenon/operator.hpp>
 

@@ -26,7 +26,8 @@ TEST_CASE("a manifest is understood") {
   CHECK(info.outputs[0].count == "parts");
   CHECK(info.outputs[1].hidden);
   CHECK(info.states[0].doc == "running");
-  CHECK(info.states[0].initial == 0);  // the first manifests do not say it
+  CHECK(info.states[0].initial == 0);  // the first manifests do not say it, nor of inputs
+  CHECK_FALSE(info.inputs[0].initial);
   CHECK(info.params[0].kind == ParamKind::int32);
   CHECK(info.params[0].max == 8.0);
   CHECK(info.params[1].default_value == AttributeValue(1.5));
@@ -66,6 +67,15 @@ TEST_CASE("a state's initial value is any finite number") {
     Json json = sound_manifest();
     json["states"][0]["initial"] = initial;
     CHECK(read_manifest(as_cbor(json)).states[0].initial == initial.get<double>());
+  }
+}
+
+TEST_CASE("an input's initial value is any finite number, or none") {
+  for (const Json& initial : {Json(0), Json(1), Json(-2.5), Json(1e300), Json(nullptr)}) {
+    Json json = sound_manifest();
+    json["inputs"][1]["initial"] = initial;
+    const auto read = read_manifest(as_cbor(json)).inputs[1].initial;
+    CHECK(read == (initial.is_null() ? std::nullopt : std::optional(initial.get<double>())));
   }
 }
 
@@ -112,6 +122,8 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        [](Json& m) { m["outputs"] = Json::array(), m["inplace"] = m["backward_inplace"] = m["backward_reads"] = Json::array(); }},
       {"outputs[0].count is 'data', which is no parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
       {"outputs[0].count is 'scale', which is no integer parameter", [](Json& m) { m["outputs"][0]["count"] = "scale"; }},
+      {"inputs[0].initial is infinite", [=](Json& m) { m["inputs"][0]["initial"] = infinity; }},
+      {"inputs[0].initial is a boolean; needed is a number", [](Json& m) { m["inputs"][0]["initial"] = true; }},
       {"states[0].initial is infinite", [=](Json& m) { m["states"][0]["initial"] = -infinity; }},
       {"states[0].initial is not a number (NaN)", [=](Json& m) { m["states"][0]["initial"] = nan; }},
       {"states[0].initial is null; needed is a number", [](Json& m) { m["states"][0]["initial"] = nullptr; }},

@@ -26,7 +26,7 @@ struct Everything : Operator {
     op.alias("all_of_it");
     op.types({f32, f64});
     op.input("data", "values");
-    op.input("index", "where").types(integral).optional();
+    op.input("index", "where").types(integral).optional().initial(-2);
     op.input("rest", "more").variadic();
     op.output("parts", "pieces").count(&Everything::parts);
     op.output("mask", "for backward").hidden();
@@ -84,6 +84,8 @@ TEST_CASE("the host reads what the SDK writes") {
   CHECK(info.inputs[1].types == integral.mask);
   CHECK(info.inputs[1].optional);
   CHECK(info.variadic());
+  CHECK(info.inputs[0].initial == std::nullopt);
+  CHECK(info.inputs[1].initial == -2);
   CHECK(info.outputs[0].count == "parts");
   CHECK(info.outputs[1].hidden);
   CHECK(info.states[0].name == "mean");

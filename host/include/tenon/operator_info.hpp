@@ -26,6 +26,7 @@ struct InputInfo {
   bool optional = false;
   bool variadic = false;           ///< only the last: stands for any number of tensors
   std::optional<DTypeMask> types;  ///< a dtype of its own; nothing: the dtype shared by all such inputs
+  std::optional<double> initial;   ///< finite: what each element of a variable made for it begins with
 };
 struct OutputInfo {
   std::string name, doc;

@@ -86,7 +86,7 @@ struct Verdict {
                  "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 16 renamed, 16 added, 8 aliases");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
-  TENON_SENTENCE(initial_not_finite, "the initial value of a state is infinite or not a number");
+  TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or not a number");
   TENON_SENTENCE(same_param, "two parameters have the same name");
   TENON_SENTENCE(param_type,
                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");

@@ -54,6 +54,12 @@ class Collector {
       entry_->types = types;
       return *this;
     }
+    /// What each element begins with where a graph makes a variable of the input; without it, vectors begin with 0, and matrices at random.
+    constexpr Argument& initial(double value) {
+      entry_->begins = true;
+      entry_->initial = value;
+      return *this;
+    }
 
    private:
     InputEntry* entry_;
@@ -131,7 +137,7 @@ class Collector {
   constexpr void alias(const char* name) { description_->aliases.push(name); }  ///< another name of the operator
   constexpr void types(Types types) { description_->types = types; }            ///< of the shared dtype; floating where left out
   constexpr Argument input(const char* name, const char* doc) {
-    return Argument(description_->inputs.push({name, doc, false, false, false, {}}));
+    return Argument(description_->inputs.push({name, doc, false, false, false, false, {}, 0}));
   }
   constexpr Result output(const char* name, const char* doc) {
     OutputEntry entry;

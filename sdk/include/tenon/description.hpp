@@ -72,8 +72,9 @@ enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, 
 struct InputEntry {
   const char* name = "";
   const char* doc = "";
-  bool optional = false, variadic = false, own_types = false;
-  Types types;  ///< where own_types; else the input has the dtype that all such inputs share
+  bool optional = false, variadic = false, own_types = false, begins = false;
+  Types types;         ///< where own_types; else the input has the dtype that all such inputs share
+  double initial = 0;  ///< where begins
 };
 
 struct OutputEntry {

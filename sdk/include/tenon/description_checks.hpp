@@ -19,14 +19,19 @@ constexpr bool overflows(const Description& d) {
          d.renamed.overflow || d.added.overflow;
 }
 
+constexpr bool is_finite(double number) {
+  return number >= std::numeric_limits<double>::lowest() && number <= std::numeric_limits<double>::max();
+}
+
 constexpr Mistake check_tensors(const Description& d) {
   if (repeats_a_name(d.inputs) || repeats_a_name(d.outputs)) return Mistake::same_input_or_output;
   for (const auto& output : d.outputs)
     if (index_of(d.inputs, output.name) >= 0) return Mistake::same_input_or_output;
   if (repeats_a_name(d.states)) return Mistake::same_state;
+  for (const auto& input : d.inputs)
+    if (!is_finite(input.initial)) return Mistake::initial_not_finite;
   for (const auto& state : d.states)
-    if (!(state.initial >= std::numeric_limits<double>::lowest() && state.initial <= std::numeric_limits<double>::max()))
-      return Mistake::initial_not_finite;
+    if (!is_finite(state.initial)) return Mistake::initial_not_finite;
   for (int i = 0; i + 1 < d.inputs.size; ++i)
     if (d.inputs[i].variadic) return Mistake::variadic_not_last;
   int counts = 0;

@@ -94,10 +94,16 @@ class ManifestWriter {
   constexpr void inputs() {
     head(d_->inputs);
     for (const InputEntry& input : d_->inputs) {
-      out_.map(5), entry("name", input.name), entry("doc", input.doc);
+      out_.map(6), entry("name", input.name), entry("doc", input.doc);
       flag("optional", input.optional), flag("variadic", input.variadic), key("types");
       if (input.own_types) {
         dtypes(input.types);
+      } else {
+        out_.null();
+      }
+      key("initial");
+      if (input.begins) {
+        out_.number(input.initial);
       } else {
         out_.null();
       }

@@ -1,0 +1,116 @@
+// What variables begin with: the graph's word, else the operator's for its input, else a rule of their shape.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <tenon/session.hpp>
+#include <tenon/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
+
+using tenon::Graph;
+
+namespace {
+
+/// Shows its variables; it says something of the first two and of all after the third.
+struct Shown : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("copies what it begins with");
+    op.types({tenon::f32});
+    op.input("data", "[n]");
+    op.input("scale", "same shape as data").initial(2.5);
+    op.input("square", "[n, n]").initial(0);
+    op.input("offset", "same shape as data");
+    op.input("rest", "same shape as data").variadic().initial(-4);
+    op.output("scales", "scale");
+    op.output("squares", "square");
+    op.output("offsets", "offset");
+    op.output("last", "the last of rest");
+  }
+  void infer(tenon::Infer& io) const {
+    const auto n = io.input(0).shape;
+    if (!n.has_rank()) return;
+    io.set_input("square", {n[0], n[0]});
+    for (int i : {1, 3, 4, 5}) io.set_input(i, n);
+    for (int i : {0, 2, 3}) io.set_output(i, n);
+    io.set_output(1, {n[0], n[0]});
+  }
+  void forward(const tenon::Call& call) const {
+    const int from[] = {1, 2, 3, 5};
+    for (int i = 0; i < 4; ++i) {
+      const auto in = call.input<float>(from[i]);
+      std::copy_n(in.data(), in.size(), call.output<float>(i).data());
+    }
+  }
+};
+
+/// A byte that cannot begin as it is to.
+struct TooMuchIn : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("keeps a byte");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.input("byte", "[1]").types({tenon::u8}).initial(256);
+    op.output("same", "same shape as data");
+  }
+  void infer(tenon::Infer& io) const {
+    io.set_input("byte", {1}, tenon::u8);
+    io.set_output(0, io.input(0).shape);
+  }
+  void forward(const tenon::Call&) const {}
+};
+
+struct ShownHost : ApplicationHost {
+  ShownHost() {
+    add<Shown>();
+    add<TooMuchIn>();
+  }
+};
+
+/// The node's inputs, how r2 is declared and what else is, and the value of every element.
+struct Case {
+  const char *what, *inputs, *r2, *more;
+  float scale, square, offset, last;
+};
+
+std::string json_of(const Case& c) {
+  return std::string(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"})") +
+         R"(, "r2": )" + c.r2 + c.more + R"(}, "nodes": [{"name": "node", "op": "shown", "inputs": )" + c.inputs +
+         R"(}], "outputs": {"scale": "node", "square": "node:1", "offset": "node:2", "last": "node:3"}})";
+}
+
+void check(const Graph& graph, const Case& c) {
+  const auto found = tenon::Session(graph.clone()).run({{"x", tenon::Tensor::from({1.F, 2.F, 3.F}, {3})}});
+  for (const auto& [name, value] : {std::pair("scale", c.scale), {"square", c.square}, {"offset", c.offset}, {"last", c.last}})
+    for (const float element : found.at(name).values<float>()) CHECK_MESSAGE(element == value, c.what << ": " << name);
+}
+
+}  // namespace
+
+TEST_CASE("a variable begins as the operator says of its input, where the graph does not") {
+  ShownHost host;
+  const char* some = R"({"data": "x", "rest": ["r1", "r2"]})";
+  const char* plain = R"({"dtype": "float32"})";
+  const Case cases[] = {
+      {"nothing said", some, plain, "", 2.5, 0, 0, -4},
+      {"a scale of the graph's", some, plain, R"(, "node_scale": {"init": "ones"})", 1, 0, 0, -4},
+      {"a square of the graph's", some, plain, R"(, "node_square": {"init": {"value": 7}})", 2.5, 7, 0, -4},
+      {"a last one of the graph's", some, R"({"init": {"value": 9}})", "", 2.5, 0, 0, 9},
+      {"a name of its own", R"({"data": "x", "scale": "s", "rest": ["r1", "r2"]})", plain, R"(, "s": {"dtype": "float32"})", 2.5, 0, 0, -4},
+  };
+  for (const auto& c : cases) check(Graph::from_json(host, json_of(c)), c);
+
+  const TemporaryFolder folder;
+  Graph::from_json(host, json_of(cases[1])).save(folder / "shown.tenon");
+  check(Graph::load(host, folder / "shown.tenon"), cases[1]);
+}
+
+TEST_CASE("a beginning that the variable's dtype does not hold is refused") {
+  ShownHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("too_much_in", {graph.input("x", tenon::f32, {1})}, {}, "node"));
+  CHECK(failure_of([&] {
+          tenon::Session(graph).run({{"x", tenon::Tensor::from({1.F}, {1})}});
+        }).message == "'node_byte' would begin with 256, which uint8 does not hold");
+}
