@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <tenon/visit.hpp>
 
+#include "plan/memory_use.hpp"
+#include "plan/plan.hpp"
+
 namespace tenon::cli {
 namespace {
 
@@ -92,6 +95,34 @@ Json values_of(const Tensor& tensor) {
   return values;
 }
 
+Json to_json(const GraphModel& model, const Plan& plan, std::size_t step) {
+  const auto& node = model.nodes[plan.node_of(step)];
+  Json json{{"node", model.strings[node.name]}, {"op", work_label(model, node)}, {"device", "cpu"}};
+  json["outputs"] = Json::array();
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    const auto value = node.first_output + i;
+    const auto& type = plan.types()[value];
+    const auto offset = plan.offset_of(value);
+    json["outputs"].push_back({{"value", value_label(model, value)},
+                               {"dtype", name_of(static_cast<DType>(type.dtype))},
+                               {"shape", std::vector<std::int64_t>(type.dims, type.dims + std::max<int>(type.rank, 0))},
+                               {"offset", offset < 0 ? Json() : Json(offset)},
+                               {"in_place", plan.in_place(step, i)}});
+  }
+  json["workspace"] = plan.workspace_of(step);
+  return json;
+}
+
+Json to_json(const MemoryUse& use) {
+  return {{"name", use.name},
+          {"workspace", use.workspace},
+          {"bytes", use.bytes},
+          {"offset", use.offset},
+          {"first", use.first},
+          {"last", use.last},
+          {"in_place_of", use.in_place_of.empty() ? Json() : Json(use.in_place_of)}};
+}
+
 }  // namespace
 
 std::string json_string(std::string_view text) {
@@ -120,6 +151,17 @@ std::string json_text(const Catalog& catalog) {
   }
   for (const auto& file : catalog.files()) json["files"].push_back(to_json(file));
   for (const auto& folder : catalog.searched()) json["searched"].push_back(folder.string());
+  return print(json);
+}
+
+std::string json_text(const GraphModel& model, const Plan& plan) {
+  Json json{{"steps", Json::array()}, {"memory", Json::array()}};
+  for (std::size_t step = 0; step < plan.steps().size(); ++step) json["steps"].push_back(to_json(model, plan, step));
+  for (const auto& use : memory_uses(model, plan.memory())) json["memory"].push_back(to_json(use));
+  json["bytes"] = plan.placement().bytes;
+  json["lower_bound"] = plan.placement().lower_bound;
+  json["ratio"] = plan.placement().ratio();
+  json["strategy"] = name_of(plan.placement().strategy);
   return print(json);
 }
 

@@ -12,9 +12,13 @@
 
 #include "cli/command.hpp"
 #include "cli/feed.hpp"
+#include "cli/json_text.hpp"
 #include "cli/show_graph.hpp"
 #include "file/atomic_file.hpp"
 #include "graph/dot.hpp"
+#include "plan/describe.hpp"
+#include "plan/memory_drawing.hpp"
+#include "plan/plan.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -62,50 +66,75 @@ std::string run_graphviz(const std::string& dot) {
   return svg;
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
 // Dimensions that nobody gives are 1, as in tenon run.
-std::string describe_plan(const Graph& graph, const Arguments& arguments) {
+void show_plan(const Context& context, const Graph& graph, const Arguments& arguments) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, tensor] : feed(graph, arguments)) shapes.emplace(name, tensor.shape());
-  return Session(graph).describe_plan(shapes);
+  Session session(graph);
+  const auto& model = graph.model();
+  const auto& plan = session.plan(shapes);
+  if (context.json())
+    fmt::print("{}\n", json_text(model, plan));
+  else if (arguments.has("svg"))
+    write_file(arguments.get("svg"), draw(plan.memory(), memory_uses(model, plan.memory())));
+  else if (arguments.has("memory"))
+    fmt::print("{}", describe(plan.memory(), memory_uses(model, plan.memory())));
+  else
+    fmt::print("{}", describe(model, plan));
 }
 
 void check_one_form(const Context& context, const Arguments& arguments) {
   std::vector<std::string> forms;
-  for (const auto* form : {"dot", "svg", "plan"})
+  for (const auto* form : {"dot", "plan", "memory", "svg"})
     if (arguments.has(form)) forms.push_back(std::string("--") + form);
-  if (!forms.empty() && context.json()) forms.emplace_back("--json");
-  if (forms.size() > 1)
-    throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[0], forms[1]),
-                  "give one of them");
-  if (arguments.has("shape") && !arguments.has("plan")) throw Failure(FailureKind::usage, "--shape is for --plan, and that is not given");
+  if (context.json()) forms.emplace_back("--json");
+  const auto together = [](const std::string& one, const std::string& other) {
+    return (other == "--json" && (one == "--plan" || one == "--memory")) || (one == "--memory" && other == "--svg");
+  };
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    for (std::size_t j = i + 1; j < forms.size(); ++j)
+      if (!together(forms[i], forms[j]))
+        throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[i], forms[j]),
+                      "give one of them; --plan and --memory go with --json, and --memory with --svg");
+  if (arguments.has("shape") && !arguments.has("plan") && !arguments.has("memory"))
+    throw Failure(FailureKind::usage, "--shape is for --plan and --memory, and neither is given");
 }
 
 int run(Context& context, const Arguments& arguments) {
   check_one_form(context, arguments);
   const auto path = arguments.get("GRAPH");
-  if (arguments.has("dot")) {
+  if (arguments.has("plan") || arguments.has("memory")) {
+    show_plan(context, Graph::load(context.host(), path), arguments);
+  } else if (arguments.has("dot")) {
     fmt::print("{}", to_dot(Graph::load(context.host(), path).model()));
   } else if (arguments.has("svg")) {
-    AtomicFile file(arguments.get("svg"));
-    file.write(run_graphviz(to_dot(Graph::load(context.host(), path).model())));
-    file.commit();
-  } else if (arguments.has("plan")) {
-    fmt::print("{}", describe_plan(Graph::load(context.host(), path), arguments));
+    write_file(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path).model())));
   } else {
     return show_graph(context, path);
   }
   return 0;
 }
 
-const bool added = add_command({.name = "show",
-                                .doc = "show a graph: as text, as graph.json with --json, drawn, or as its plan",
-                                .details = "Text, JSON and drawings of a .tenon file need no plugin; --plan needs them all.",
-                                .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-                                .options = {{"dot", "", "print the graph in graphviz's language", false},
-                                            {"svg", "FILE", "draw the graph into FILE (needs graphviz)", false},
-                                            {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
-                                            {"shape", "NAME=DIMS", "an input's shape for --plan, like image=8x64", true}},
-                                .run = run});
+const bool added = add_command(
+    {.name = "show",
+     .doc = "show a graph: as text, as graph.json with --json, drawn, as its plan, or its plan's memory",
+     .details = "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
+                "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
+                "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
+                "sum of bytes that are alive at one step.",
+     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .options = {{"dot", "", "print the graph in graphviz's language", false},
+                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)", false},
+                 {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
+                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
+                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true}},
+     .run = run});
 
 }  // namespace
 }  // namespace tenon::cli

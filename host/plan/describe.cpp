@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "plan/memory_use.hpp"
+
 namespace tenon {
 namespace {
 
@@ -27,10 +29,7 @@ std::string describe(const GraphModel& model, const Plan& plan) {
     if (const auto scratch = plan.workspace_of(step); scratch > 0) fmt::format_to(std::back_inserter(text), "  workspace {}", scratch);
     text += '\n';
   }
-  const auto& placement = plan.placement();
-  fmt::format_to(std::back_inserter(text), "{} steps, {} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}\n", plan.steps().size(),
-                 placement.bytes, placement.lower_bound, placement.ratio(), name_of(placement.strategy));
-  return text;
+  return text + describe(plan.memory()) + '\n';
 }
 
 }  // namespace tenon

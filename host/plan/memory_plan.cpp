@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/inference.hpp"
-#include "plan/sums.hpp"
 
 namespace tenon {
 namespace {
@@ -130,6 +129,7 @@ void MemoryPlanner::fold(const GraphModel& model, const Binding& binding) {
     if (given_out_[plan_.root[sum]])
       for (const auto member : {left, right, sum}) plan_.members.emplace_back(plan_.root[sum], member);
   }
+  plan_.sums = std::move(sums);
   std::erase_if(plan_.order, [&](NodeId id) { return skipped[id]; });
 }
 

@@ -8,6 +8,7 @@
 #include "graph/binding.hpp"
 #include "plan/kernels.hpp"
 #include "plan/placement.hpp"
+#include "plan/sums.hpp"
 
 namespace tenon {
 
@@ -24,6 +25,7 @@ struct MemoryPlan {
   std::vector<std::uint32_t> readers;                // of each value: steps that read it, names it is given out by, updates
   std::vector<ValueId> root;                         // the value in whose memory it lies; mostly its own
   std::vector<std::pair<ValueId, ValueId>> members;  // (root that is given out, value in its memory)
+  std::vector<FoldedSum> sums;                       // they have no steps
   std::unordered_map<ValueId, ValueId> updated;      // value -> variable whose memory it is written to
   std::vector<std::pair<ValueId, ValueId>> copies;   // (variable, value) to copy after a run: updates that are not made in place
   std::unordered_map<ValueId, GivenOut> given_out_writes;

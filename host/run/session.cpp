@@ -264,11 +264,15 @@ std::string Session::first_non_finite(const NamedTensors& inputs) {
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
-  return describe(impl_->graph.model(), impl_->plan_for(input_types(impl_->graph.model(), shapes)));
+  return describe(impl_->graph.model(), plan(shapes));
+}
+
+const Plan& Session::plan(const std::map<std::string, Shape>& shapes) {
+  return impl_->plan_for(input_types(impl_->graph.model(), shapes));
 }
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
-  return impl_->plan_for(input_types(impl_->graph.model(), shapes)).placement().bytes;
+  return plan(shapes).placement().bytes;
 }
 
 std::uint64_t Session::step() const {

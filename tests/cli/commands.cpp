@@ -45,6 +45,15 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"show", "g.tenon", "--dot"}, {"digraph tenon {\n", "h\\nfully_connected\\nnum_hidden = 3"}, {}},
       {{"show", "g.tenon", "--plan"}, {"    0  h ", "    1  a ", "2 steps, "}, {random}},
       {{"show", "g.tenon", "--plan", "--shape", "x=7x4"}, {"float32 [7, 3]"}, {"input x is random, float32 [7, 4]\n"}},
+      {{"show", "g.tenon", "--memory"},
+       {"value                           bytes       offset         steps  in place of\n"
+        "h                                  12            0          0..1  -\n"
+        "2 steps, 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n"},
+       {random}},
+      {{"show", "g.tenon", "--memory", "--shape", "x=7x4"},
+       {"h                                  84  "},
+       {"input x is random, float32 [7, 4]\n"}},
+      {{"show", "g.tenon", "--memory", "--svg", "memory.svg"}, {}, {random}},
       {{"validate", "g.tenon"}, {"g.tenon: sound, and every operator is here; 2 nodes, 5 values, 2 tensors\n"}, {}},
       {{"validate", "g.tenon", "--file-only"}, {"g.tenon: sound as a file; 2 nodes, 5 values, 2 tensors\n"}, {}},
       {{"run", "g.tenon"}, {"y  float32 [1, 3]  "}, {random}},
@@ -72,9 +81,10 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
     CHECK(result.err.empty() == err.empty());
   }
   CHECK(read_bytes(place.folder() / "y.npy") == npy_bytes("<f4", "(2, 3)", 24));
+  CHECK(has_all(read_bytes(place.folder() / "memory.svg"), {"<svg ", "<title>h: 12 bytes at 0, steps 0 to 1</title>", "</svg>\n"}));
   CHECK(json_keys(read_bytes(place.folder() / "trace.json")).contains("traceEvents"));
   CHECK(TemporaryFolder::sorted_names(place.folder() / "my_op") == Words{"CMakeLists.txt", "README.md", "my_op.cpp", "my_op_test.cpp"});
-  CHECK(place.folder().names() == Words{"g.json", "g.tenon", "h.tenon", "my_op", "trace.json", "x.npy", "y.npy", "y.npz"});
+  CHECK(place.folder().names() == Words{"g.json", "g.tenon", "h.tenon", "memory.svg", "my_op", "trace.json", "x.npy", "y.npy", "y.npz"});
 }
 
 TEST_CASE("commands with --json: one JSON value on stdout") {
@@ -92,6 +102,8 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
        {"path", "status", "reason", "name", "version", "compiler", "abi_minor", "sdk_version", "cuda_version", "operators", "kernels"}},
       {{"inspect", "g.tenon"}, {"tenon", "inputs", "variables", "nodes", "outputs"}},
       {{"show", "g.tenon"}, {"tenon", "inputs", "variables", "nodes", "outputs"}},
+      {{"show", "g.tenon", "--plan"}, {"steps", "memory", "bytes", "lower_bound", "ratio", "strategy"}},
+      {{"show", "g.tenon", "--memory"}, {"steps", "memory", "bytes", "lower_bound", "ratio", "strategy"}},
       {{"validate", "g.tenon"}, {"graph", "sound", "bound", "nodes", "values", "tensors"}},
       {{"run", "g.tenon", "--input", "x=x.npy"}, {"y"}},
       {{"bench", "g.tenon", "--runs", "3", "--input", "x=x.npy"}, {"unit", "runs", "threads", "first", "min", "median", "p90", "max"}},

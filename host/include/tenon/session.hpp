@@ -10,6 +10,8 @@
 
 namespace tenon {
 
+class Plan;
+
 struct SessionOptions {
   std::uint64_t seed = 0;  ///< of random operators; the same seed gives the same numbers on any number of threads
   bool training = false;
@@ -43,6 +45,9 @@ class Session {
 
   /// What a plan for these input shapes needs, as text: steps, offsets, bytes, lower bound.
   std::string describe_plan(const std::map<std::string, Shape>& shapes);
+
+  /// The plan itself; for the host's own code. It lives as long as the session.
+  const Plan& plan(const std::map<std::string, Shape>& shapes);
 
   /// Bytes of memory that a plan for these input shapes needs besides inputs, variables and outputs.
   std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);

@@ -1,0 +1,85 @@
+// What backward may look at is kept until then; what it declared that it does not look at is gone after its last reader.
+#include <doctest/doctest.h>
+
+#include "failure_of.hpp"
+#include "plan/memory_use.hpp"
+#include "plan_of.hpp"
+#include "random_graph.hpp"
+
+namespace {
+
+/// x -> n0 -> n1 ... -> loss, all made by one operator, and the gradient of x.
+tenon::Graph chain(tenon::Host& host, const std::string& op, int length) {
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::DType::f32, {16});
+  auto value = x;
+  for (int i = 0; i < length; ++i) value = graph.add(op, {value}, {{"size", 16}}, "n" + std::to_string(i));
+  const auto loss = graph.add(op, {value}, {{"size", 1}}, "loss");
+  graph.output("loss", loss);
+  graph.output("dx", graph.gradient(loss, {x})[0]);
+  return graph;
+}
+
+std::string life_of(const std::vector<tenon::MemoryUse>& uses, const std::string& name) {
+  for (const auto& use : uses)
+    if (use.name == name) return std::to_string(use.first) + ".." + std::to_string(use.last);
+  return "not there";
+}
+
+}  // namespace
+
+TEST_CASE("lifetimes: with and without backward_reads") {
+  RandomGraphHost host;
+  struct Case {
+    const char *op, *n0, *n2;
+    std::int64_t bound;  // in vectors of 64 bytes, as which the loss's gradient counts; loss and dx are given out
+  };
+  // Steps 0 to 3 are the nodes, 4 is the loss, 5 its gradient, and 6 to 10 go back from it: n0's backward, the last one, reads n0.
+  const Case cases[] = {
+      {"mix", "0..1", "2..3", 2},
+      {"blend", "0..10", "2..8", 6},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.op);
+    const auto graph = chain(host, c.op, 4);
+    const auto plan = plan_of(graph);
+    const auto uses = tenon::memory_uses(graph.model(), plan);
+    CAPTURE(tenon::describe(plan, uses));
+    CHECK(life_of(uses, "n0") == c.n0);
+    CHECK(life_of(uses, "n2") == c.n2);
+    CHECK(plan.placement.lower_bound == 64 * c.bound);
+    CHECK(plan.placement.bytes == 64 * c.bound);
+  }
+}
+
+TEST_CASE("lifetimes: in place, sums where they lie, workspaces") {
+  RandomGraphHost host;
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::DType::f32, {100});
+  const auto a = graph.add("mix", {x}, {{"size", 100}, {"scratch", 30}}, "a");
+  const auto b = graph.add("quadratic", {a}, {{"b", 2}}, "b");
+  const auto c = graph.add("quadratic", {b}, {{"b", 3}}, "c");
+  const auto d = graph.add("test_add", {b, c}, {}, "d");
+  graph.output("y", graph.add("mix", {d, c}, {{"size", 1}}, "y"));
+  const auto plan = plan_of(graph);
+  CHECK(tenon::describe(plan, tenon::memory_uses(graph.model(), plan)) ==
+        "value                           bytes       offset         steps  in place of\n"
+        "a                                 400            0          0..1  -\n"
+        "a (workspace)                     120          448          0..0  -\n"
+        "b                                 400            0          1..3  a\n"
+        "c                                 400          448          2..4  -\n"
+        "d                                 400            0          3..4  b\n"
+        "5 steps, 896 bytes of memory, lower bound 896 bytes, ratio 1.000, execution order\n");
+}
+
+TEST_CASE("lifetimes: more than memory can hold is refused") {
+  RandomGraphHost host;
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::DType::f32, {-1});
+  auto value = x;
+  for (int i = 0; i < 8; ++i) value = graph.add("quadratic", {value});
+  graph.output("y", graph.add("test_add", {value, value}));
+  CHECK(failure_of([&] {
+          plan_of(graph, false, {{"x", {std::int64_t{1} << 60}}});
+        }).message == "the values and workspaces of the graph need more than memory can hold");
+}
