@@ -20,9 +20,8 @@ NamedTensors read_examples(const Graph& graph, const Arguments& arguments, const
     if (found == given.end())
       throw Failure(FailureKind::usage, fmt::format("there are no data for input '{}'", name),
                     fmt::format("give them with --{} {}=FILE.npy", option, name));
-    const auto tensor = read_rows(name, found->second);
-    const auto dtype = model.values[id].type.dtype;
-    examples.emplace(name, dtype == TENON_DTYPE_UNKNOWN ? tensor : convert_for(name, tensor, static_cast<DType>(dtype)));
+    const auto& type = model.values[id].type;
+    examples.emplace(name, fitted(name, read_rows(name, found->second, type), type));
   }
   return examples;
 }

@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tenon/cast_storage.hpp>
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 
 #include "cli/rows.hpp"
 #include "cli/show_graph.hpp"
+#include "cli/svmlight_input.hpp"
+#include "device/readable_bytes.hpp"
 #include "file/npy.hpp"
 #include "file/npz.hpp"
 #include "graph/model.hpp"
@@ -44,7 +47,8 @@ Shape fill_unknown(const std::string& name, const tenon_type& type, const std::m
 
 }  // namespace
 
-Tensor read_input(const std::string& name, const std::string& path) {
+Tensor read_input(const std::string& name, const std::string& path, const tenon_type& type) {
+  if (is_svmlight(path)) return read_svmlight_input(path, type);
   if (!path.ends_with(".npz")) return read_npy(path);
   auto members = read_npz(path);
   if (const auto found = members.find(name); found != members.end()) return found->second;
@@ -69,6 +73,11 @@ void check_input_names(const GraphModel& model, const std::map<std::string, std:
 
 Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) {
   if (tensor.dtype() == wanted) return tensor;
+  if (tensor.storage() != Storage::dense) {
+    const auto values = convert_for(name, tensor.stored_values(), wanted);
+    return tensor.storage() == Storage::csr ? Tensor::csr(values, tensor.columns(), tensor.row_starts(), tensor.shape())
+                                            : Tensor::row_sparse(values, tensor.row_ids(), tensor.shape());
+  }
   const auto lossless = [](DType from, DType to) {
     const bool small = from == DType::boolean || from == DType::u8 || from == DType::i8;
     if (to == DType::f64) return small || from == DType::i32 || from == DType::f16 || from == DType::bf16 || from == DType::f32;
@@ -90,9 +99,20 @@ Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) 
   return converted;
 }
 
+Tensor fitted(const std::string& name, const Tensor& tensor, const tenon_type& type) {
+  const auto converted = type.dtype == TENON_DTYPE_UNKNOWN ? tensor : convert_for(name, tensor, static_cast<DType>(type.dtype));
+  const auto wanted = static_cast<Storage>(type.storage);
+  if (converted.storage() == wanted) return converted;
+  if (wanted == Storage::dense)
+    fmt::print(stderr, "input {} is {} in its file and is made dense, as the graph declares it: {} become {}\n", name,
+               name_of(converted.storage()), readable_bytes(static_cast<std::uint64_t>(converted.bytes())),
+               readable_bytes(static_cast<std::uint64_t>(converted.size()) * size_of(converted.dtype())));
+  return cast_storage(converted, wanted);
+}
+
 std::vector<Option> feed_options() {
   return {{"input", "NAME=FILE",
-           "an input's values, from a .npy or .npz file, or FILE[BEGIN:END] for some of its rows; random where left out", true},
+           "an input's values, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows; random where left out", true},
           {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", true},
           {"seed", "N", "seed of random inputs and of random operators; 0 where left out"}};
 }
@@ -109,12 +129,14 @@ NamedTensors feed(const Graph& graph, const Arguments& arguments) {
     const auto& type = model.values[id].type;
     const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? DType::f32 : static_cast<DType>(type.dtype);
     if (const auto file = files.find(name); file != files.end()) {
-      tensors.emplace(name, convert_for(name, read_rows(name, file->second), dtype));
+      auto wanted = type;
+      wanted.dtype = static_cast<std::uint8_t>(dtype);
+      tensors.emplace(name, fitted(name, read_rows(name, file->second, wanted), wanted));
       continue;
     }
     const auto shape = fill_unknown(name, type, shapes);
     fmt::print(stderr, "input {} is random, {} {}\n", name, name_of(dtype), to_string(shape));
-    tensors.emplace(name, random_tensor(dtype, shape, seed, id));
+    tensors.emplace(name, cast_storage(random_tensor(dtype, shape, seed, id), static_cast<Storage>(type.storage)));
   }
   return tensors;
 }

@@ -171,8 +171,14 @@ std::string json_text(const NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     const auto shape = tensor.shape();
     Json entry{{"dtype", name_of(tensor.dtype())}, {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())}};
-    if (tensor.size() <= most_values)
-      entry["values"] = visit(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() { return values_of<T>(contiguous); });
+    const auto add = [&entry](const char* key, const Tensor& part) {
+      if (part.size() <= most_values)
+        entry[key] = visit(part.dtype(), [contiguous = part.make_contiguous()]<class T>() { return values_of<T>(contiguous); });
+    };
+    if (tensor.storage() != Storage::dense) entry["storage"] = name_of(tensor.storage());
+    add("values", tensor.stored_values());
+    if (tensor.storage() == Storage::csr) add("columns", tensor.columns()), add("row_starts", tensor.row_starts());
+    if (tensor.storage() == Storage::row_sparse) add("row_ids", tensor.row_ids());
     json[name] = std::move(entry);
   }
   return print(json);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <numeric>
 #include <tenon/failure.hpp>
+#include <vector>
 
 #include "cli/feed.hpp"
+#include "device/csr_rows.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -43,6 +46,11 @@ Tensor take_rows(const Tensor& whole, const Source& source) {
   if (source.begin > end || end > shape[0])
     throw Failure(FailureKind::usage,
                   fmt::format("rows {} to {} of '{}' were asked for, but it has {}", source.begin, end, source.file, shape[0]));
+  if (whole.storage() == Storage::csr) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(end - source.begin));
+    std::iota(rows.begin(), rows.end(), source.begin);
+    return csr_rows(whole, rows);
+  }
   const auto row = shape[0] == 0 ? 0 : whole.bytes() / shape[0];
   shape.set(0, end - source.begin);
   return Tensor::borrow(static_cast<std::byte*>(whole.data()) + source.begin * row, whole.dtype(), shape, {},
@@ -51,9 +59,9 @@ Tensor take_rows(const Tensor& whole, const Source& source) {
 
 }  // namespace
 
-Tensor read_rows(const std::string& name, const std::string& text) {
+Tensor read_rows(const std::string& name, const std::string& text, const tenon_type& type) {
   const auto source = parse_source(text);
-  return take_rows(read_input(name, source.file).make_contiguous(), source);
+  return take_rows(read_input(name, source.file, type).make_contiguous(), source);
 }
 
 }  // namespace tenon::cli

@@ -211,7 +211,7 @@ const bool added = add_command(
          "the same bits on any number of threads, and --resume goes on bit for bit. Ctrl-C ends the step and keeps everything in the "
          "checkpoint.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file with a loss among its values"}},
-     .options = {{"data", "NAME=FILE", "an input's examples, from a .npy or .npz file", true},
+     .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file", true},
                  {"validate", "NAME=FILE", "the same of examples that are not trained on, for a look after each epoch", true},
                  {"output", "FILE", "the .tenon file to write in the end", false, 'o'},
                  {"loss", "NAME", "the output or value to make small; loss where left out"},

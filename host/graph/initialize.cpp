@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tenon/cast_storage.hpp>
 #include <tenon/failure.hpp>
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
@@ -105,7 +106,7 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
     auto elements = tensor.values<T>();
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = as<T>(draw(i), name);
   });
-  return tensor;
+  return cast_storage(tensor, static_cast<Storage>(type.storage));
 }
 
 }  // namespace

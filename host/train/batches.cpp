@@ -8,6 +8,8 @@
 #include <tenon/failure.hpp>
 #include <tenon/random.hpp>
 
+#include "device/csr_rows.hpp"
+
 namespace tenon {
 namespace {
 
@@ -42,6 +44,9 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
     if (shape[0] != first.shape()[0])
       refuse(fmt::format("'{}' has {} examples but '{}' has {}", first_name, first.shape()[0], name, shape[0]),
              "the first dimension counts the examples, and all data need the same number");
+    if (tensor.storage() == Storage::row_sparse)
+      refuse(fmt::format("'{}' is row_sparse, and examples are dense or csr", name),
+             "cast_storage(tensor, Storage::dense) gives dense ones");
     tensor = tensor.make_contiguous();
   }
   examples_ = first.shape()[0];
@@ -62,6 +67,10 @@ NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int6
   const auto rows = std::min(most, examples_ - position);
   NamedTensors batch;
   for (const auto& [name, tensor] : data_) {
+    if (tensor.storage() == Storage::csr) {
+      batch[name] = csr_rows(tensor, std::span(order).subspan(static_cast<std::size_t>(position), static_cast<std::size_t>(rows)));
+      continue;
+    }
     auto& part = batch[name] = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), rows));
     const auto row_bytes = static_cast<std::size_t>(tensor.bytes() / examples_);
     if (row_bytes == 0) continue;

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   for (const char* name : {"tenon_file", "graph_json"}) std::filesystem::create_directories(folder / name);
   write_bytes(folder / "tenon_file" / "sample", FileParts::of(sample_graph()).metadata);
   write_bytes(folder / "tenon_file" / "training", FileParts::of(training_graph()).metadata);
+  write_bytes(folder / "tenon_file" / "sparse", FileParts::of(sparse_graph()).metadata);
   write_bytes(folder / "tenon_file" / "chain", FileParts::of(chain_graph(3)).metadata);
   write_bytes(folder / "tenon_file" / "empty", FileParts::of(tenon::GraphModel()).metadata);
   write_bytes(folder / "graph_json" / "sample", sample_json);

@@ -4,6 +4,7 @@
 #include <tenon/failure.hpp>
 
 #include "../file/forged_file.hpp"
+#include "../file/sample_graph.hpp"
 #include "file/graph_json.hpp"
 #include "file/metadata_writer.hpp"
 
@@ -15,8 +16,8 @@ std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& part
   auto metadata = tenon::write_metadata(graph, order, data, "again.tenon");
   parts.metadata.assign(reinterpret_cast<const char*>(metadata.data()), metadata.size());
   parts.data.assign(data.size, '\0');
-  for (const auto& place : data.tensors)
-    if (place.size != 0) std::memcpy(parts.data.data() + place.offset, place.tensor.data(), place.size);
+  for (const auto& place : data.buffers)
+    if (place.size != 0) std::memcpy(parts.data.data() + place.offset, place.array.data(), place.size);
   return metadata;
 }
 
@@ -25,8 +26,9 @@ std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& part
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   FileParts parts;
   parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
-  for (const std::size_t data : {0, 136, 65696}) {  // as long as the samples'
-    parts.data.assign(data, '\0');
+  static const std::string sparse = FileParts::of(sparse_graph()).data;  // indices that are right; of the other samples the length is enough
+  for (const auto& data : {std::string(), std::string(136, '\0'), std::string(65696, '\0'), sparse}) {
+    parts.data = data;
     try {
       const auto graph = read_forged(parts.bytes(), tenon::FileCheck::structure);
       if (tenon::write_graph_json(graph).empty()) std::abort();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/cast_storage.hpp>
 
 #include "application_host.hpp"
 #include "graph/builder.hpp"
@@ -80,4 +81,22 @@ TEST_CASE("initialize: values depend on seed and name alone") {
   CHECK(same_bits(drawn("a", {7}, init, 1), drawn("a", {7}, init, 1)));
   CHECK_FALSE(same_bits(drawn("a", {7}, init, 1), drawn("a", {7}, init, 2)));
   CHECK_FALSE(same_bits(drawn("a", {7}, init, 1), drawn("b", {7}, init, 1)));
+}
+
+TEST_CASE("initialize: a variable declared sparse begins with the values of a dense one, in its storage") {
+  for (const auto storage : {tenon::Storage::csr, tenon::Storage::row_sparse}) {
+    for (const auto kind : {Init::Kind::xavier, Init::Kind::zeros}) {
+      tenon::GraphModel model;
+      auto& value = model.values.emplace_back();
+      value.name = model.strings.intern("w");
+      value.role = tenon::Role::variable;
+      value.type = tenon::type_of(DType::f32, {3, 4});
+      value.type.storage = static_cast<std::uint8_t>(storage);
+      value.init.kind = kind;
+      tenon::initialize(model, 5);
+      CHECK(model.tensors.at(0).storage() == storage);
+      CHECK(model.tensors.at(0).stored() == (kind == Init::Kind::zeros ? 0 : storage == tenon::Storage::csr ? 12 : 3));
+      CHECK(same_bits(cast_storage(model.tensors.at(0), tenon::Storage::dense), drawn("w", {3, 4}, value.init, 5)));
+    }
+  }
 }

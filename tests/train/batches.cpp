@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tenon/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
 #include "../failure_of.hpp"
@@ -45,6 +46,21 @@ TEST_CASE("an epoch takes every example once, the rows of all tensors together, 
     CHECK(std::is_permutation(seen.begin(), seen.end(), data.at("y").data<std::int64_t>()));
     CHECK(seen.size() == 11);
   }
+}
+
+TEST_CASE("batches of csr examples are csr, and hold the same rows") {
+  const auto dense = rows_of(11, f32);
+  auto data = dense;
+  data["x"] = cast_storage(data["x"], Storage::csr);
+  Batches sparse_batches(data, 4, 7), batches(dense, 4, 7);
+  for (std::int64_t position = 0; position < 11; position += 4) {
+    const auto batch = sparse_batches.take(2, position);
+    CHECK(batch.at("x").storage() == Storage::csr);
+    CHECK(same_bits(cast_storage(batch.at("x"), Storage::dense), batches.take(2, position).at("x")));
+    CHECK(same_bits(batch.at("y"), batches.take(2, position).at("y")));
+  }
+  data["x"] = cast_storage(dense.at("x"), Storage::row_sparse);
+  CHECK(failure_of([&] { Batches(data, 4, 7); }).message == "'x' is row_sparse, and examples are dense or csr");
 }
 
 TEST_CASE("the order depends on seed and epoch, on nothing that happened before") {

@@ -1,0 +1,90 @@
+// Inputs from files that hold sparse matrices: svmlight texts and archives of scipy.
+#include <doctest/doctest.h>
+
+#include <tenon/cast_storage.hpp>
+
+#include "cli/workplace.hpp"
+#include "file/npz.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// y is x in float32; 0.5 0 2 / 0 0 0 / 0 1 0 in every file.
+struct Site : Workplace {
+  Site() {
+    for (const std::string dtype : {"float32", "float64"})
+      write("same_" + dtype + ".json", R"({"tenon": 1, "inputs": {"x": {"dtype": ")" + dtype + R"("}},
+ "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
+    write("labels.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "int32"}},
+ "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
+    write("wide.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}},
+ "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": {"y": "y"}})");
+    write("x.svm", "3 1:0.5 3:2\n-1\n7 2:1\n");
+    write("zero.libsvm", "3 0:0.5 2:2\n-1\n7 1:1\n");
+    write("half.svmlight", "0.5 1:1\n");
+    write("broken.svm", "3 1:0.5\n3 1:x\n");
+    write_npz(folder() / "x.npz",
+              {{"", cast_storage(Tensor::from({0.5f, 0.0f, 2.0f, 0.0f, 0.0f, 0.0f, 0.0f, 1.0f, 0.0f}, {3, 3}), Storage::csr, i32)}});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sparse files as inputs of a graph that computes with dense ones") {
+  const Site site;
+  const char* const whole = "y  float32 [3, 3]  0.5 0 2 0 0 0 0 1 0\n";
+  const struct {
+    const char *graph, *file;
+    int code;
+    const char* text;  // how stdout begins; stderr where the code says that it failed
+  } cases[] = {
+      {"same_float32.json", "x.svm", 0, whole},
+      {"same_float32.json", "x.svm:from-1", 0, whole},
+      {"same_float32.json", "x.svm:from-0", 0, "y  float32 [3, 4]  0 0.5 0 2 0 0 0 0 0 0 1 0\n"},
+      {"same_float32.json", "zero.libsvm", 0, whole},
+      {"same_float32.json", "x.npz", 0, whole},
+      {"same_float64.json", "x.svm", 0, whole},
+      {"same_float64.json", "x.npz", 0, whole},
+      {"wide.json", "x.svm", 0, "y  float32 [3, 4]  0.5 0 2 0 0 0 0 0 0 1 0 0\n"},
+      {"same_float32.json", "x.svm[1:]", 0, "y  float32 [2, 3]  0 0 0 0 1 0\n"},
+      {"same_float32.json", "x.npz[0:1]", 0, "y  float32 [1, 3]  0.5 0 2\n"},
+      {"labels.json", "x.svm:labels", 0, "y  float32 [3]  3 -1 7\n"},
+      {"labels.json", "x.svm:labels[2:]", 0, "y  float32 [1]  7\n"},
+      {"same_float32.json", "half.svmlight:labels", 0, "y  float32 [1]  0.5\n"},
+      {"labels.json", "half.svmlight:labels", 2, "error: 'half.svmlight' has the label 0.5, which int32 does not hold\n"},
+      {"labels.json", "x.npz", 2, "error: input 'x' is float32 in its file but the graph needs int32, and not every value"},
+      {"same_float32.json", "broken.svm", 4, "error: cannot read broken.svm: line 2: the value 'x' is no number\n"},
+      {"same_float32.json", "zero.libsvm:from-1", 4,
+       "error: cannot read zero.libsvm: line 1: feature 0 is there, but the features are said to be counted from 1\n"},
+      {"same_float32.json", "x.svm:label", 2,
+       "error: 'x.svm:label' asks for 'label' of x.svm\nhint: write x.svm, x.svm:labels, x.svm:from-0 or x.svm:from-1\n"},
+      {"same_float32.json", "no.svm", 4, "error: cannot read no.svm: there is no such file\n"},
+  };
+  for (const auto& test : cases) {
+    const auto result = site.run({"run", test.graph, "--input", std::string("x=") + test.file});
+    INFO(std::string(test.graph) << ' ' << std::string(test.file));
+    INFO(result.out << result.err);
+    CHECK(result.code == test.code);
+    CHECK((test.code == 0 ? result.out : result.err).starts_with(test.text));
+  }
+  CHECK(site.run({"run", "same_float32.json", "--input", "x=x.npz"}).err ==
+        "input x is csr in its file and is made dense, as the graph declares it: 40 B become 36 B\n");
+}
+
+TEST_CASE("training on examples from a svmlight text") {
+  const Site site;
+  site.write("linear.json", R"({"tenon": 1,
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}, "label": {"dtype": "int32", "shape": [-1]}},
+ "nodes": [{"name": "fc", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2}},
+           {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["fc", "label"]}],
+ "outputs": {"loss": "loss", "scores": "fc"}})");
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += i % 2 == 0 ? "0 1:1\n" : "1 2:1\n";
+  site.write("d.svm", text);
+  const auto result = site.run({"train", "linear.json", "--data", "x=d.svm", "--data", "label=d.svm:labels", "--accuracy", "scores=label",
+                                "--learning-rate", "0.1", "--epochs", "20", "-o", "d.tenon"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("accuracy 1") != std::string::npos);
+}
