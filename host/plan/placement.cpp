@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 // Pairs of blocks, of which some 30 million are looked at in a second.
-constexpr std::int64_t work_of_strategy = 4'000'000, work_of_reordering = 1'000'000;
+constexpr std::int64_t work_of_strategy = 3'000'000, work_of_reordering = 1'000'000;
 constexpr int most_orders = 1000;
 
 std::vector<Block> rounded(std::span<const Block> blocks) {
@@ -55,6 +55,7 @@ class Search {
 
  private:
   bool done() const { return best_.bytes == best_.lower_bound; }
+  bool near() const { return best_.bytes - best_.lower_bound <= best_.lower_bound / 1000; }
   void take(Strategy strategy) {
     best_.strategy = strategy;
     best_.bytes = placer_.bytes();
@@ -65,11 +66,12 @@ class Search {
   MemoryPlacement& best_;
 };
 
-// What does not fit below the best arena so far is moved up, in turn to the front and half the way, and all is placed again: the blocks
-// that are hard to place come first by and by (Joslin and Clements, "Squeaky wheel optimization", 1999).
+// Where the arena is larger by more than a thousandth: what does not fit below the best arena so far is moved up, in turn to the front and
+// half the way, and all is placed again: the blocks that are hard to place come first by and by (Joslin and Clements, "Squeaky wheel
+// optimization", 1999).
 void Search::reorder(std::vector<std::uint32_t> order) {
   std::int64_t work = work_of_reordering;
-  for (int i = 0; i < most_orders && !done(); ++i) {
+  for (int i = 0; i < most_orders && !near(); ++i) {
     const auto stuck = static_cast<std::ptrdiff_t>(placer_.place(order, best_.bytes - 1, work));
     if (work < 0) return;
     if (stuck == std::ssize(order))

@@ -4,7 +4,7 @@
 #include "failure_of.hpp"
 #include "plan/memory_use.hpp"
 #include "plan_of.hpp"
-#include "random_graph.hpp"
+#include "random_graph_host.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "plan_of.hpp"
-#include "random_graph.hpp"
+#include "random_graph_host.hpp"
 
 namespace {
 

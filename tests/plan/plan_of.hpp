@@ -1,17 +1,35 @@
 // The memory plan of a graph, without the memory.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <tenon/graph.hpp>
+#include <vector>
 
 #include "plan/memory_plan.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
 
-inline tenon::MemoryPlan plan_of(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {}) {
-  graph.bind();
-  const auto& model = graph.model();
-  const auto& binding = graph.impl().binding;
-  const tenon::Kernels kernels(model, binding, "");
-  return tenon::plan_memory(model, binding, kernels, training, tenon::infer_with(model, binding, tenon::input_types(model, shapes)));
+/// A graph with all that its plan is made of.
+class Planned {
+ public:
+  explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
+      : graph_(std::move(graph)), training_(training) {
+    graph_.bind();
+    kernels_.emplace(graph_.model(), binding(), "");
+    types_ = tenon::infer_with(graph_.model(), binding(), tenon::input_types(graph_.model(), shapes));
+  }
+  tenon::MemoryPlan plan() const { return tenon::plan_memory(graph_.model(), binding(), *kernels_, training_, types_); }
+
+ private:
+  const tenon::Binding& binding() const { return graph_.impl().binding; }
+
+  tenon::Graph graph_;
+  bool training_;
+  std::optional<tenon::Kernels> kernels_;
+  std::vector<tenon_type> types_;
+};
+
+inline tenon::MemoryPlan plan_of(const tenon::Graph& graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {}) {
+  return Planned(graph, training, shapes).plan();
 }

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <tenon/graph.hpp>
+#include <tenon/host.hpp>
 #include <tenon/udf.hpp>
 #include <vector>
-
-#include "application_host.hpp"
 
 /// Some function of a few vectors, as long as its parameter says; its backward looks at nothing but the gradient of its output.
 struct Mix : tenon::Operator {
@@ -48,16 +48,10 @@ struct Blend : Mix {
   }
 };
 
-struct RandomGraphHost : ApplicationHost {
-  RandomGraphHost() {
-    add<Mix>();
-    add<Blend>();
-  }
-};
-
 /// How sizes of vectors are spread.
 enum class Sizes { uniform, powers_of_two, few };
 
+/// The host has mix, blend, quadratic and test_add.
 class RandomGraph {
  public:
   RandomGraph(tenon::Host& host, std::uint32_t seed) : random_(seed), graph_(host) {

@@ -6,7 +6,7 @@
 #include "blocks.hpp"
 #include "plan/memory_use.hpp"
 #include "plan_of.hpp"
-#include "random_graph.hpp"
+#include "random_graph_host.hpp"
 
 namespace {
 

@@ -1,0 +1,36 @@
+// Plans of published networks: what they need at least, by hand, and that they need little more.
+#include <doctest/doctest.h>
+
+#include "../bench/networks.hpp"
+#include "../plan/plan_of.hpp"
+#include "temporary_folder.hpp"
+
+TEST_CASE("memory of published networks: the largest live set is the one of their papers' shapes, and no more is taken") {
+  const TemporaryFolder cache;
+  tenon::HostOptions options;
+  options.search_defaults = false;
+  options.trust_writable = true;
+  options.cache = cache.path();
+  tenon::Host host(options);
+  host.add_plugins(TENON_TEST_PLUGINS);
+  const std::map<std::string, std::int64_t> floats = {
+      {"MobileNet v1", 112 * 112 * (32 + 64)},          // around the first filters of size 1
+      {"MobileNet v2", 112 * 112 * 96 + 56 * 56 * 96},  // around the first ones of stride 2 on 96 channels
+      {"ResNet-50", 56 * 56 * (256 + 64 + 256)},        // the first projection waits while 64 become 256 channels
+      {"Inception v3", 147 * 147 * (32 + 64)},          // around the third layer
+      {"DeepLab v3", 33 * 33 * (5 * 256 + 5 * 256)},    // five branches and what joins them
+  };
+  double sum = 0, worst = 0;
+  for (const auto& [name, make] : published_networks) {
+    CAPTURE(std::string(name));
+    const auto net = make(host);
+    const auto forward = plan_of(net.graph).placement, backward = plan_of(net.with_gradients(), true).placement;
+    CHECK(forward.lower_bound == 4 * floats.at(name));
+    CHECK(forward.bytes == forward.lower_bound);
+    CHECK(backward.lower_bound > 5 * forward.lower_bound);  // what backward reads is kept
+    sum += backward.ratio();
+    worst = std::max(worst, backward.ratio());
+  }
+  CHECK(sum / 5 <= 1.02);
+  CHECK(worst <= 1.10);
+}
