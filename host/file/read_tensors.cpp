@@ -81,8 +81,7 @@ Tensor read_sparse(const Reading& reading, const format::Tensor& from, const ten
   const auto dtype = static_cast<DType>(type.dtype), index_dtype = static_cast<DType>(from.index_dtype());
   const Shape shape = shape_of(type);
   if (shape.rank() < 1 || (csr && shape.rank() != 2))
-    reading.refuse("tensor {}, {}, is {}, which needs {}", i, to_string(type), name_of(static_cast<Storage>(type.storage)),
-                   csr ? "two dimensions" : "rows");
+    reading.refuse("tensor {} is {}, and {}", i, to_string(type), csr ? "csr needs two dimensions" : "row_sparse needs rows");
   if (index_dtype != i32 && index_dtype != i64)
     reading.refuse("tensor {} has indices of dtype {}, and only int32 and int64 can be", i, static_cast<int>(index_dtype));
   if (csr && shape[0] == INT64_MAX) reading.refuse("tensor {} has more rows than can be counted", i);

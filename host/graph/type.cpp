@@ -75,7 +75,9 @@ Merge merge(tenon_type& into, const tenon_type& from) {
 }
 
 std::string to_string(const tenon_type& type) {
-  std::string text = type.dtype < TENON_DTYPE_COUNT ? std::string(name_of(static_cast<DType>(type.dtype))) : "?";
+  const auto storage = static_cast<Storage>(type.storage);
+  std::string text = storage == Storage::dense ? "" : std::string(name_of(storage)) + ' ';
+  text += type.dtype < TENON_DTYPE_COUNT ? std::string(name_of(static_cast<DType>(type.dtype))) : "?";
   return text + ' ' + to_string(shape_of(type));
 }
 

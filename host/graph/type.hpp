@@ -40,7 +40,7 @@ enum class Merge : std::uint8_t { same, learned, contradiction };
 /// Adds what `from` knows to `into`. After a contradiction, `into` is unchanged.
 Merge merge(tenon_type& into, const tenon_type& from);
 
-/// `float32 [2, ?]`; parts that are not known print as ?.
+/// `float32 [2, ?]`, `csr float32 [2, 3]`; parts that are not known print as ?.
 std::string to_string(const tenon_type& type);
 
 }  // namespace tenon

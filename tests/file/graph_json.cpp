@@ -241,7 +241,8 @@ TEST_CASE("a csr matrix from a file beside the text") {
   } cases[] = {
       {R"({"npz": "c.npz"})", "graph.json:1:41: c.npz holds a csr tensor, but the storage said here is dense"},
       {R"({"storage": "csr", "npz": "dense.npz"})", "graph.json:1:59: dense.npz holds a dense tensor, but the storage said here is csr"},
-      {R"({"storage": "csr", "npz": "c.npz", "shape": [3, 2]})", "graph.json:1:59: c.npz holds float32 [2, 2], but ? [3, 2] is said here"},
+      {R"({"storage": "csr", "npz": "c.npz", "shape": [3, 2]})",
+       "graph.json:1:59: c.npz holds float32 [2, 2], but csr ? [3, 2] is said here"},
       {R"({"npz": "two.npz"})", "graph.json:1:41: two.npz holds 2 arrays, and one is needed"},
   };
   for (const auto& wrong : cases) CHECK(failure_of([&] { read(wrong.constant); }).message == wrong.message);

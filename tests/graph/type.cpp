@@ -61,3 +61,14 @@ TEST_CASE("type: what a plugin or a file says is checked") {
   CHECK(broken([](tenon_type& t) { t.dtype = 9; }));
   CHECK(broken([](tenon_type& t) { t.storage = 3; }));
 }
+
+TEST_CASE("types as text say their storage where it is not dense") {
+  auto type = tenon::type_of(DType::f32, {2, -1});
+  CHECK(tenon::to_string(type) == "float32 [2, ?]");
+  type.storage = TENON_CSR;
+  CHECK(tenon::to_string(type) == "csr float32 [2, ?]");
+  type.storage = TENON_ROW_SPARSE;
+  CHECK(tenon::to_string(type) == "row_sparse float32 [2, ?]");
+  const auto rows = tenon::Tensor::row_sparse(tenon::Tensor::zeros(DType::f64, {1, 3}), tenon::Tensor::zeros(DType::i32, {1}), {4, 3});
+  CHECK(tenon::to_string(tenon::type_of(rows)) == "row_sparse float64 [4, 3]");
+}
