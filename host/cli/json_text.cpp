@@ -96,6 +96,7 @@ Json values_of(const Tensor& tensor) {
 }
 
 Json to_json(const GraphModel& model, const Plan& plan, std::size_t step) {
+  static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum tenon_write
   const auto& node = model.nodes[plan.node_of(step)];
   Json json{{"node", model.strings[node.name]}, {"op", work_label(model, node)}, {"device", "cpu"}};
   json["outputs"] = Json::array();
@@ -107,7 +108,7 @@ Json to_json(const GraphModel& model, const Plan& plan, std::size_t step) {
                                {"dtype", name_of(static_cast<DType>(type.dtype))},
                                {"shape", std::vector<std::int64_t>(type.dims, type.dims + std::max<int>(type.rank, 0))},
                                {"offset", offset < 0 ? Json() : Json(offset)},
-                               {"in_place", plan.in_place(step, i)}});
+                               {"write", writes[plan.write(step, i)]}});
   }
   json["workspace"] = plan.workspace_of(step);
   return json;

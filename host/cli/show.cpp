@@ -19,6 +19,7 @@
 #include "plan/describe.hpp"
 #include "plan/memory_drawing.hpp"
 #include "plan/plan.hpp"
+#include "train/training_graphs.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -72,11 +73,19 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-// Dimensions that nobody gives are 1, as in tenon run.
-void show_plan(const Context& context, const Graph& graph, const Arguments& arguments) {
+// Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
+void show_plan(const Context& context, Graph graph, const Arguments& arguments) {
+  const auto inputs = feed(graph, arguments);
   std::map<std::string, Shape> shapes;
-  for (const auto& [name, tensor] : feed(graph, arguments)) shapes.emplace(name, tensor.shape());
-  Session session(graph);
+  for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+  SessionOptions options;
+  options.training = arguments.has("loss");
+  if (options.training) {
+    TrainerOptions training;
+    training.loss = arguments.get("loss");
+    graph = make_gradient_graph(graph, inputs, training).graph;
+  }
+  Session session(graph, options);
   const auto& model = graph.model();
   const auto& plan = session.plan(shapes);
   if (context.json())
@@ -102,8 +111,9 @@ void check_one_form(const Context& context, const Arguments& arguments) {
       if (!together(forms[i], forms[j]))
         throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[i], forms[j]),
                       "give one of them; --plan and --memory go with --json, and --memory with --svg");
-  if (arguments.has("shape") && !arguments.has("plan") && !arguments.has("memory"))
-    throw Failure(FailureKind::usage, "--shape is for --plan and --memory, and neither is given");
+  for (const std::string option : {"shape", "loss"})
+    if (arguments.has(option) && !arguments.has("plan") && !arguments.has("memory"))
+      throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
 }
 
 int run(Context& context, const Arguments& arguments) {
@@ -133,7 +143,8 @@ const bool added = add_command(
                  {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)", false},
                  {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
                  {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
-                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true}},
+                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true},
+                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false}},
      .run = run});
 
 }  // namespace

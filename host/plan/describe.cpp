@@ -10,9 +10,11 @@ namespace tenon {
 namespace {
 
 std::string place_of(const Plan& plan, std::size_t step, std::uint32_t output, ValueId value) {
+  const auto write = plan.write(step, output);
+  if (write == TENON_WRITE_NONE) return "not computed";
   const auto offset = plan.offset_of(value);
-  if (offset < 0) return "given out";
-  return fmt::format("{} {}", plan.in_place(step, output) ? "in place at" : "at", offset);
+  if (offset < 0) return plan.memory().updated.contains(value) ? "in place of a variable" : "given out";
+  return fmt::format("{} {}", write == TENON_WRITE_IN_PLACE ? "in place at" : write == TENON_WRITE_ADD ? "added at" : "at", offset);
 }
 
 }  // namespace

@@ -49,12 +49,11 @@ class Search {
 
   void try_order(Strategy strategy, std::span<const std::uint32_t> order) {
     std::int64_t work = work_of_strategy;
-    if (!done() && placer_.place(order, best_.bytes - 1, work) == order.size()) take(strategy);
+    if (placer_.place(order, best_.bytes - 1, work) == order.size()) take(strategy);
   }
   void reorder(std::vector<std::uint32_t> order);
 
  private:
-  bool done() const { return best_.bytes == best_.lower_bound; }
   bool near() const { return best_.bytes - best_.lower_bound <= best_.lower_bound / 1000; }
   void take(Strategy strategy) {
     best_.strategy = strategy;
@@ -92,9 +91,11 @@ MemoryPlacement place(std::span<const Block> given) {
   const auto blocks = rounded(given);
   auto best = place_as_they_come(blocks);
   if (best.bytes == best.lower_bound) return best;
-  const auto by_size = order_by_size(blocks), by_breadth = order_by_breadth(blocks);
   Search search(blocks, best);
+  const auto by_size = order_by_size(blocks);
   search.try_order(Strategy::by_size, by_size);
+  if (best.bytes == best.lower_bound) return best;
+  const auto by_breadth = order_by_breadth(blocks);
   search.try_order(Strategy::by_breadth, by_breadth);
   search.reorder(by_size);
   search.reorder(by_breadth);

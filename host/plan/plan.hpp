@@ -47,7 +47,8 @@ class Plan {
   NodeId node_of(std::size_t step) const { return memory_.order[step]; }
   const std::vector<tenon_type>& types() const { return memory_.types; }
   const MemoryPlacement& placement() const { return memory_.placement; }
-  bool in_place(std::size_t step, std::uint32_t output) const { return steps_[step].call->writes[output] == TENON_WRITE_IN_PLACE; }
+  /// enum tenon_write; none: nobody wants this gradient, and the step does not compute it.
+  std::uint8_t write(std::size_t step, std::uint32_t output) const { return steps_[step].call->writes[output]; }
   std::int64_t offset_of(ValueId value) const { return memory_.offset_of(value); }
   std::int64_t workspace_of(std::size_t step) const { return static_cast<std::int64_t>(steps_[step].call->workspace_size); }
 

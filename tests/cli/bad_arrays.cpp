@@ -82,6 +82,8 @@ TEST_CASE("wrong inputs") {
        2,
        "{\n  \"error\": \"--svg and --json ask for different forms of the graph\""},
       {{"show", "g.tenon", "--dot", "--json"}, 2, "{\n  \"error\": \"--dot and --json ask for different forms of the graph\""},
+      {{"show", "g.tenon", "--loss", "y"}, 2, "error: --loss is for --plan and --memory, and neither is given\n"},
+      {{"show", "g.tenon", "--memory", "--loss", "z"}, 2, "error: the graph has no value 'z'\n"},
       {{"show", "g.tenon", "--shape", "x=2x4"}, 2, "error: --shape is for --plan and --memory, and neither is given\n"},
       {{"inspect", "rleu"}, 3, "error: there is no operator, plugin file or graph 'rleu'\nhint: did you mean relu?\n"},
       {{"inspect", "missing.so"}, 4, "error: cannot read missing.so: there is no such file\n"},

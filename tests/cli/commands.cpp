@@ -123,6 +123,27 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
   }
 }
 
+TEST_CASE("the memory and the plan of a training step") {
+  const Workplace place;
+  place.write("loss.json", graph_json(R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
+  {"name": "r", "op": "relu", "inputs": ["h"]}, {"name": "a", "op": "mean", "inputs": ["r"]})"));
+  const auto memory = place.run({"show", "loss.json", "--memory", "--loss", "y", "--shape", "x=8x4"});
+  CHECK(memory.err == "input x is random, float32 [8, 4]\n");
+  // relu's backward reads its output, mean's nothing
+  CHECK(memory.out ==
+        "value                           bytes       offset         steps  in place of\n"
+        "h                                  96            0          0..1  -\n"
+        "r                                  96            0          1..5  h\n"
+        "a_gradient                          4          128          3..4  -\n"
+        "a_backward                         96          192          4..5  -\n"
+        "r_backward                         96          192          5..6  a_backward\n"
+        "7 steps, 320 bytes of memory, lower bound 320 bytes, ratio 1.000, execution order\n");
+  const auto plan = place.run({"show", "loss.json", "--plan", "--loss", "a", "--shape", "x=8x4"});
+  CHECK(
+      has_all(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n", "relu backward        cpu  float32 [8, 3] in place at 192\n",
+                         "cpu  float32 [8, 4] not computed  float32 [3, 4] given out  float32 [3] given out\n"}));
+}
+
 TEST_CASE("drawn where graphviz is") {
   const Workplace place;
   if (has_dot()) {
