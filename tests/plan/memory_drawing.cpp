@@ -38,7 +38,7 @@ TEST_CASE("memory drawn: a box for each value, none over another, all in the pla
     constexpr double slack = 0.02;  // coordinates have two digits
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       const auto& [x, y, width, height, title] = boxes[i];
-      CAPTURE(title);
+      CAPTURE(boxes[i].title);
       CHECK((x >= 90 && y >= 30 - slack && x + width <= 1050 + slack && y + height <= 510 + slack));
       for (std::size_t j = 0; j < i; ++j) {
         const auto& other = boxes[j];

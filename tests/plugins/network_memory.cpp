@@ -21,11 +21,11 @@ TEST_CASE("memory of published networks: the largest live set is the one of thei
       {"DeepLab v3", 33 * 33 * (5 * 256 + 5 * 256)},    // five branches and what joins them
   };
   double sum = 0, worst = 0;
-  for (const auto& [name, make] : published_networks) {
-    CAPTURE(std::string(name));
-    const auto net = make(host);
+  for (const auto& network : published_networks) {
+    CAPTURE(network.name);
+    const auto net = network.make(host);
     const auto forward = plan_of(net.graph).placement, backward = plan_of(net.with_gradients(), true).placement;
-    CHECK(forward.lower_bound == 4 * floats.at(name));
+    CHECK(forward.lower_bound == 4 * floats.at(network.name));
     CHECK(forward.bytes == forward.lower_bound);
     CHECK(backward.lower_bound > 5 * forward.lower_bound);  // what backward reads is kept
     sum += backward.ratio();
