@@ -207,7 +207,9 @@ const bool added = add_command(
     {.name = "train",
      .doc = "train a graph's variables on examples",
      .details =
-         "Every input gets an array whose first dimension counts the examples; FILE[BEGIN:END] takes some of its rows. The same seed gives "
+         "Every input gets an array whose first dimension counts the examples; FILE[BEGIN:END] takes some of its rows. "
+         "FILE.svm is the features of a text of svmlight or libsvm, FILE.svm:labels its labels (tenon run --help says more). The same seed "
+         "gives "
          "the same bits on any number of threads, and --resume goes on bit for bit. Ctrl-C ends the step and keeps everything in the "
          "checkpoint.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file with a loss among its values"}},

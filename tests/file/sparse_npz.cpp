@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <random>
 #include <tenon/cast_storage.hpp>
 
 #include "failure_of.hpp"
@@ -114,6 +115,27 @@ TEST_CASE("matrices that are refused") {
   write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")}}));
   CHECK(failure_of([&] { read_npz(path); }).message ==
         "cannot read " + path + ": a sparse matrix needs an array 'data', and there is none");
+}
+
+TEST_CASE("whatever numbers a matrix has, it is read or refused") {
+  const TemporaryFolder folder;
+  std::mt19937 random(9);
+  constexpr std::uint32_t hostile[] = {0, 1, 2, 3, 4, 0x7fffffff, 0x80000000, 0xffffffff};
+  int read = 0, refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    Matrix matrix;
+    for (auto* list : {&matrix.indices, &matrix.starts, &matrix.shape})
+      if (random() % 2 == 0) list->at(random() % list->size()) = hostile[random() % std::size(hostile)];
+    write_bytes(folder / "x.npz", matrix.archive());
+    const FailureText failure = failure_of([&] {
+      const Tensor csr = read_npz(folder / "x.npz").at("");
+      if (csr.size() < 1000) REQUIRE(cast_storage(csr, Storage::dense).size() == csr.size());  // follows all indices
+    });
+    REQUIRE((failure.kind == 0 || failure.kind == 4));
+    ++(failure.kind == 0 ? read : refused);
+  }
+  CHECK(read > 100);
+  CHECK(refused > 100);
 }
 
 TEST_CASE("csr goes to an archive and comes back, the same bytes every time") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
 
@@ -90,4 +92,31 @@ TEST_CASE("lines that are wrong are named") {
         "cannot read " + (folder / "no.svm").string() + ": there is no such file");
   CHECK(failure_of([&] { read_svmlight(path, {.dtype = i32}); }).kind == 2);
   CHECK(automatic == SvmOptions().first);
+}
+
+TEST_CASE("whatever a text holds, it is read or refused") {
+  const TemporaryFolder folder;
+  const std::string sound = "1 1:0.5 3:2 # x\n-1 qid:3 2:1e-3\r\n+7 1:inf 2:-4 900:1\n";
+  const std::string letters("0123456789:.+-eE# \t\r\n\0\xffnaif", 31);
+  std::mt19937 random(4);
+  int read = 0, refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = sound;
+    for (unsigned changes = random() % 4; changes-- > 0;) {
+      const auto at = random() % text.size();
+      if (random() % 3 == 0)
+        text.insert(at, 1, letters[random() % letters.size()]);
+      else
+        text[at] = letters[random() % letters.size()];
+    }
+    write_bytes(folder / "x.svm", text);
+    const FailureText failure = failure_of([&] {
+      const SvmExamples examples = read_svmlight(folder / "x.svm");
+      REQUIRE(examples.features.shape()[0] == examples.labels.size());
+    });
+    REQUIRE((failure.kind == 0 || failure.kind == 4));
+    ++(failure.kind == 0 ? read : refused);
+  }
+  CHECK(read > 500);
+  CHECK(refused > 500);
 }
