@@ -6,7 +6,7 @@ namespace tenon {
 
 AliveBlocks::AliveBlocks(std::span<const Block> blocks)
     : blocks_(blocks),
-      leaves_(static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(blocks.size(), 1)))),
+      leaves_(std::bit_ceil(std::max<std::size_t>(blocks.size(), 1))),
       by_first_(order_by(&Block::first, blocks)),
       leaf_of_(blocks.size()),
       firsts_(blocks.size()),

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,12 +24,12 @@ class AliveBlocks {
   template <class Found>
   void find(std::uint32_t first, std::uint32_t last, Found&& found) const {
     const auto end = std::upper_bound(firsts_.begin(), firsts_.end(), last) - firsts_.begin();
-    descend(1, 0, leaves_, static_cast<std::uint32_t>(end), first, found);
+    descend(1, 0, leaves_, static_cast<std::size_t>(end), first, found);
   }
 
  private:
   template <class Found>
-  void descend(std::uint32_t place, std::uint32_t begin, std::uint32_t width, std::uint32_t end, std::uint32_t first, Found& found) const {
+  void descend(std::size_t place, std::size_t begin, std::size_t width, std::size_t end, std::uint32_t first, Found& found) const {
     if (begin >= end || ends_[place] <= first) return;
     if (width == 1) return found(by_first_[begin]);
     descend(2 * place, begin, width / 2, end, first, found);
@@ -37,7 +38,7 @@ class AliveBlocks {
   void set(std::uint32_t id, std::uint32_t end);
 
   std::span<const Block> blocks_;
-  std::uint32_t leaves_;
+  std::size_t leaves_;
   std::vector<std::uint32_t> by_first_, leaf_of_;  // block of each leaf; leaf of each block
   std::vector<std::uint32_t> firsts_;              // of each leaf
   std::vector<std::uint32_t> ends_;                // one more than the last step; 0: nothing of the set is below
