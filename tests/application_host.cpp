@@ -9,7 +9,7 @@ tenon::HostOptions ApplicationHost::options(int threads) {
   return options;
 }
 
-ApplicationHost::ApplicationHost(int threads) : tenon::Host(options(threads)) {
+ApplicationHost::ApplicationHost(tenon::HostOptions options) : tenon::Host(std::move(options)) {
   add<Quadratic>();
   add<Cosine>();
   add<Dropout>();

@@ -7,6 +7,7 @@
 /// than any test.
 struct ApplicationHost : tenon::Host {
   ApplicationHost() : ApplicationHost(2) {}
-  explicit ApplicationHost(int threads);
+  explicit ApplicationHost(int threads) : ApplicationHost(options(threads)) {}
+  explicit ApplicationHost(tenon::HostOptions options);
   static tenon::HostOptions options(int threads);
 };

@@ -86,8 +86,8 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
     graph = make_gradient_graph(graph, inputs, training).graph;
   }
   Session session(graph, options);
-  const auto& model = graph.model();
   const auto& plan = session.plan(shapes);
+  const auto& model = plan.model();
   if (context.json())
     fmt::print("{}\n", json_text(model, plan));
   else if (arguments.has("svg"))
@@ -95,7 +95,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   else if (arguments.has("memory"))
     fmt::print("{}", describe(plan.memory(), memory_uses(model, plan.memory())));
   else
-    fmt::print("{}", describe(model, plan));
+    fmt::print("{}", describe(plan));
 }
 
 void check_one_form(const Context& context, const Arguments& arguments) {

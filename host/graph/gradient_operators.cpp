@@ -6,16 +6,70 @@
 namespace tenon {
 namespace {
 
-struct SumGradients : Elementwise {
+struct SumGradients : Operator {
   static constexpr void describe(auto& op) {
     op.doc("left + right, two gradients of one value");
     op.input("left", "any shape");
     op.input("right", "same shape as left");
-    op.output("output", "same shape as left");
+    op.output("output", "same shape as left; row_sparse where both are");
+    op.inplace("left", "output");
+    op.inplace("right", "output");
+    op.backward_reads();
+  }
+
+  void infer(Infer& io) const {
+    for (const int i : {0, 1}) io.set_output(0, io.input(i).shape);
+    for (const int i : {0, 1}) io.set_input(i, io.output(0).shape);
+  }
+  void infer_storage(InferStorage& io) const {
+    if (io.input(0) != Storage::row_sparse || io.input(1) != Storage::row_sparse) return;
+    io.set_output(0, Storage::row_sparse);
+    io.sparse_kernel();
+  }
+
+  void forward(const Call& call) const {
+    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+      const auto* left = call.input<T>(0).data();
+      const auto* right = call.input<T>(1).data();
+      auto* sum = call.output<T>(0).data();
+      call.parallel_for(call.output<T>(0).size(), 16384, [=](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) sum[i] = static_cast<T>(left[i] + right[i]);
+      });
+    });
+  }
+  void forward_sparse(const Call& call) const {
+    visit<floating>(call.input_type(0).dtype, [&]<class T>() { merge<T>(call); });
+  }
+  void gradient(Gradient& g) const {
+    for (const int i : {0, 1}) g.set_input_grad(i, g.output_grad(0));
+  }
+
+ private:
+  // Calls visit(row in left or -1, row in right or -1, row id) for each row of either.
+  template <class T, class Visit>
+  static std::int64_t each_row(const RowSparse<const T>& left, const RowSparse<const T>& right, Visit&& visit) {
+    std::int64_t count = 0;
+    for (std::int64_t l = 0, r = 0; l < left.rows || r < right.rows; ++count) {
+      const bool from_left = r >= right.rows || (l < left.rows && left.row_ids[l] <= right.row_ids[r]);
+      const bool from_right = l >= left.rows || (r < right.rows && right.row_ids[r] <= left.row_ids[l]);
+      visit(count, from_left ? l : -1, from_right ? r : -1);
+      l += from_left ? 1 : 0;
+      r += from_right ? 1 : 0;
+    }
+    return count;
   }
   template <class T>
-  T operator()(T left, T right) const {
-    return left + right;
+  static void merge(const Call& call) {
+    const auto left = call.row_sparse<T>(0), right = call.row_sparse<T>(1);
+    const auto out = call.allocate_row_sparse<T>(0, each_row(left, right, [](auto...) {}));
+    const auto size = left.row_size;
+    each_row(left, right, [&](std::int64_t row, std::int64_t l, std::int64_t r) {
+      out.row_ids[row] = l >= 0 ? left.row_ids[l] : right.row_ids[r];
+      const auto* a = l >= 0 ? left.values + l * size : right.values + r * size;
+      const auto* b = l >= 0 && r >= 0 ? right.values + r * size : nullptr;
+      auto* sum = out.values + row * size;
+      for (std::int64_t i = 0; i < size; ++i) sum[i] = b == nullptr ? a[i] : static_cast<T>(a[i] + b[i]);
+    });
   }
 };
 

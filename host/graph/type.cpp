@@ -4,6 +4,16 @@
 #include <cstring>
 
 namespace tenon {
+namespace {
+
+void set_dlpack_dtype(tenon_dense& dense, std::uint8_t dtype) {
+  static constexpr std::uint8_t codes[] = {6, 1, 0, 0, 0, 2, 4, 2, 2};
+  dense.type_code = codes[dtype];
+  dense.type_bits = static_cast<std::uint8_t>(8 * size_of(static_cast<DType>(dtype)));
+  dense.type_lanes = 1;
+}
+
+}  // namespace
 
 tenon_type type_of(DType dtype, const Shape& shape) {
   tenon_type type = unknown_type();
@@ -52,6 +62,19 @@ std::int64_t byte_count(const tenon_type& type) {
   std::int64_t bytes = 0;
   if (count < 0 || __builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(static_cast<DType>(type.dtype))), &bytes)) return -1;
   return bytes;
+}
+
+tenon_tensor tensor_of(tenon_type& type, std::uint8_t storage) {
+  tenon_tensor tensor{};
+  tensor.size = sizeof tensor;
+  tensor.dtype = type.dtype;
+  tensor.storage = storage;
+  tensor.index_dtype = TENON_I64;
+  tensor.dense.device_type = TENON_CPU;
+  tensor.dense.ndim = type.rank;
+  tensor.dense.shape = type.dims;
+  set_dlpack_dtype(tensor.dense, type.dtype);
+  return tensor;
 }
 
 Merge merge(tenon_type& into, const tenon_type& from) {

@@ -35,6 +35,9 @@ std::int64_t element_count(const tenon_type& type);
 /// element_count times the element's size; -1 where it does not fit.
 std::int64_t byte_count(const tenon_type& type);
 
+/// A tensor of a known type in some storage, contiguous, without memory yet. Its shape is the type's, which must live as long.
+tenon_tensor tensor_of(tenon_type& type, std::uint8_t storage);
+
 enum class Merge : std::uint8_t { same, learned, contradiction };
 
 /// Adds what `from` knows to `into`. After a contradiction, `into` is unchanged.

@@ -12,6 +12,7 @@ namespace {
 std::string place_of(const Plan& plan, std::size_t step, std::uint32_t output, ValueId value) {
   const auto write = plan.write(step, output);
   if (write == TENON_WRITE_NONE) return "not computed";
+  if (plan.types()[value].storage != TENON_DENSE) return "made by the kernel";
   const auto offset = plan.offset_of(value);
   if (offset < 0) return plan.memory().updated.contains(value) ? "in place of a variable" : "given out";
   return fmt::format("{} {}", write == TENON_WRITE_IN_PLACE ? "in place at" : write == TENON_WRITE_ADD ? "added at" : "at", offset);
@@ -19,11 +20,13 @@ std::string place_of(const Plan& plan, std::size_t step, std::uint32_t output, V
 
 }  // namespace
 
-std::string describe(const GraphModel& model, const Plan& plan) {
+std::string describe(const Plan& plan) {
+  const auto& model = plan.model();
   std::string text;
   for (std::size_t step = 0; step < plan.steps().size(); ++step) {
     const auto& node = model.nodes[plan.node_of(step)];
     fmt::format_to(std::back_inserter(text), "{:>5}  {:<24} {:<20} cpu", step, model.strings[node.name], work_label(model, node));
+    if (plan.runs_sparse(step)) text += " sparse";
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       const auto value = node.first_output + i;
       fmt::format_to(std::back_inserter(text), "  {} {}", to_string(plan.types()[value]), place_of(plan, step, i, value));

@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// One line a step (node, operator, device, outputs with dtype, shape and place, workspace), then bytes, lower bound and ratio.
-std::string describe(const GraphModel& model, const Plan& plan);
+/// One line a step (node, operator, device, outputs with storage, dtype, shape and place, workspace), then bytes, lower bound and ratio.
+std::string describe(const Plan& plan);
 
 }  // namespace tenon

@@ -12,9 +12,10 @@ void require_kernel(const LoadedOperator& op) {
   if (op.cpu->forward == nullptr) throw Failure(FailureKind::plugin, "its kernel for cpu has no forward function");
 }
 
-Kernels::Kernels(const GraphModel& model, const Binding& binding, const std::string& device) {
+Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, const std::string& device)
+    : cast_(cast), to_dense_(*cast.cpu, {}) {
   std::vector<tenon_attribute> attributes;
-  nodes.reserve(model.nodes.size());
+  nodes_.reserve(model.nodes.size());
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
     at_node(model, id, [&] {
@@ -25,11 +26,11 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const std::str
       if (node.pass == Pass::backward) {
         if (binding.nodes[id].op->cpu->backward == nullptr)
           throw Failure(FailureKind::plugin, "its kernel for cpu has no backward function");
-        nodes.emplace_back();
+        nodes_.emplace_back();
         return;
       }
       fill_attributes(model, node, attributes);
-      nodes.emplace_back(*binding.nodes[id].op->cpu, attributes);
+      nodes_.emplace_back(*binding.nodes[id].op->cpu, attributes);
     });
   }
 }

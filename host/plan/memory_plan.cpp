@@ -20,7 +20,8 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     const bool output = i < node.output_count;
     const auto value = output ? node.first_output + i : model.edges[node.first_edge + i - node.output_count];
     if (value == none || (output && node.pass == Pass::backward && readers[value] == 0)) continue;
-    if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
+    const bool dense = types[value].storage == TENON_DENSE;
+    if (is_known(types[value]) && (dense ? byte_count(types[value]) : element_count(types[value])) >= 0) continue;
     const auto& info = *binding.nodes[id].op->info;
     const bool overflow = is_known(types[value]);
     throw Failure(FailureKind::failed,
@@ -44,34 +45,37 @@ class MemoryPlanner {
  public:
   explicit MemoryPlanner(std::vector<tenon_type> types) { plan_.types = std::move(types); }
 
-  MemoryPlan run(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training) {
-    choose_order(model, training);
+  MemoryPlan run(const Lowered& graph, const Kernels& kernels, bool training) {
+    const auto& model = graph.model;
+    const auto& binding = graph.binding;
+    choose_order(graph, training);
     count_readers(model, training);
     for (const auto id : plan_.order) {
       require_known(model, binding, id, plan_.types, plan_.readers);
       if (model.nodes[id].pass == Pass::backward) require_known(model, binding, model.nodes[id].origin, plan_.types, plan_.readers);
     }
-    fold(model, binding);
+    fold(graph);
     find_last_uses(model);
     if (training) find_updates(model, binding);
-    find_blocks(model, binding);
-    add_workspaces(model, binding, kernels);
+    find_blocks(graph);
+    add_workspaces(graph, kernels);
     require_sum(plan_.blocks);
     plan_.placement = place(plan_.blocks);
     return std::move(plan_);
   }
 
  private:
-  void choose_order(const GraphModel& model, bool training);
+  void choose_order(const Lowered& graph, bool training);
   void count_readers(const GraphModel& model, bool training);
-  void fold(const GraphModel& model, const Binding& binding);
+  void fold(const Lowered& graph);
   void find_last_uses(const GraphModel& model);
   void find_updates(const GraphModel& model, const Binding& binding);
-  void find_blocks(const GraphModel& model, const Binding& binding);
-  std::uint8_t place_output(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, std::uint32_t output);
+  void find_blocks(const Lowered& graph);
+  std::uint8_t place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output);
+  bool is_sparse(ValueId value) const { return plan_.types[value].storage != TENON_DENSE; }
   std::uint32_t inside_readers(const GraphModel& model, ValueId value) const;
   bool reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node, std::uint32_t output);
-  void add_workspaces(const GraphModel& model, const Binding& binding, const Kernels& kernels);
+  void add_workspaces(const Lowered& graph, const Kernels& kernels);
 
   MemoryPlan plan_;
   std::vector<bool> given_out_;
@@ -80,7 +84,8 @@ class MemoryPlanner {
 };
 
 // Only what the outputs need runs; in training, nodes that keep states and what variables are updated with as well.
-void MemoryPlanner::choose_order(const GraphModel& model, bool training) {
+void MemoryPlanner::choose_order(const Lowered& graph, bool training) {
+  const auto& model = graph.model;
   std::vector<bool> needed(model.nodes.size());
   const auto need = [&](ValueId value) {
     if (value != none && model.values[value].producer != none) needed[model.values[value].producer] = true;
@@ -88,13 +93,14 @@ void MemoryPlanner::choose_order(const GraphModel& model, bool training) {
   for (const auto& [name, value] : model.outputs) need(value);
   if (training)
     for (const auto& [variable, value] : model.updates) need(value);
-  for (auto id = static_cast<NodeId>(model.nodes.size()); id-- > 0;) {
+  for (auto next = graph.order.rbegin(); next != graph.order.rend(); ++next) {
+    const auto id = *next;
     const auto& node = model.nodes[id];
     if (training && node.state_count > 0) needed[id] = true;
     if (!needed[id]) continue;
     for (std::uint32_t i = 0; i < node.input_count; ++i) need(model.edges[node.first_edge + i]);
   }
-  for (NodeId id = 0; id < model.nodes.size(); ++id)
+  for (const auto id : graph.order)
     if (needed[id]) plan_.order.push_back(id);
 }
 
@@ -115,12 +121,13 @@ void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
 }
 
 // A folded sum and its two sides are one piece of memory; the sum stands for all three.
-void MemoryPlanner::fold(const GraphModel& model, const Binding& binding) {
+void MemoryPlanner::fold(const Lowered& graph) {
+  const auto& model = graph.model;
   plan_.root.resize(model.values.size());
   for (ValueId value = 0; value < plan_.root.size(); ++value) plan_.root[value] = value;
   adds_.assign(model.values.size(), false);
   std::vector<bool> skipped(model.nodes.size());
-  auto sums = fold_sums(model, binding, plan_.order, plan_.readers);
+  auto sums = fold_sums(graph, plan_.types, plan_.order, plan_.readers);
   std::reverse(sums.begin(), sums.end());  // later sums first: theirs is the memory of earlier ones
   for (const auto& [node, left, right, sum] : sums) {
     skipped[node] = true;
@@ -171,28 +178,31 @@ void MemoryPlanner::find_updates(const GraphModel& model, const Binding& binding
   }
 }
 
-void MemoryPlanner::find_blocks(const GraphModel& model, const Binding& binding) {
-  plan_.block_of.assign(model.values.size(), none);
+void MemoryPlanner::find_blocks(const Lowered& graph) {
+  plan_.block_of.assign(graph.model.values.size(), none);
   for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
-    const auto& node = model.nodes[plan_.order[step]];
-    const auto& info = *binding.nodes[plan_.order[step]].op->info;
-    for (std::uint32_t i = 0; i < node.output_count; ++i) plan_.writes.push_back(place_output(model, info, step, i));
+    const auto& node = graph.model.nodes[plan_.order[step]];
+    for (std::uint32_t i = 0; i < node.output_count; ++i) plan_.writes.push_back(place_output(graph, step, i));
   }
 }
 
 // Finds memory for an output; how it is written.
-std::uint8_t MemoryPlanner::place_output(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, std::uint32_t output) {
+std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
+  const auto& model = graph.model;
+  const auto& info = *graph.binding.nodes[plan_.order[step]].op->info;
   const auto& node = model.nodes[plan_.order[step]];
   const auto value = node.first_output + output;
   const auto root = plan_.root[value];
   if (node.pass == Pass::backward && plan_.readers[value] == 0) return TENON_WRITE_NONE;
+  if (is_sparse(value)) return TENON_WRITE_TO;
   if (plan_.updated.contains(value)) return TENON_WRITE_IN_PLACE;
   if (adds_[value]) {
     plan_.block_of[value] = plan_.block_of[root];
     return TENON_WRITE_ADD;
   }
   if (given_out_[root]) {
-    plan_.given_out_writes.emplace(root, MemoryPlan::GivenOut{plan_.writes.size(), info.accumulates && inside_readers(model, root) == 0});
+    const bool adds = info.accumulates && !graph.sparse[plan_.order[step]] && inside_readers(model, root) == 0;
+    plan_.given_out_writes.emplace(root, MemoryPlan::GivenOut{plan_.writes.size(), adds});
     return TENON_WRITE_TO;
   }
   if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;
@@ -231,7 +241,8 @@ bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& inf
   return false;
 }
 
-void MemoryPlanner::add_workspaces(const GraphModel& model, const Binding& binding, const Kernels& kernels) {
+void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels) {
+  const auto& model = graph.model;
   OperatorTypes types;
   plan_.workspace_block.assign(plan_.order.size(), none);
   plan_.workspace_bytes.assign(plan_.order.size(), 0);
@@ -242,8 +253,9 @@ void MemoryPlanner::add_workspaces(const GraphModel& model, const Binding& bindi
     const auto& kernel = kernels.of(model, id);
     if (kernel.table()->workspace == nullptr) continue;
     gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
-    plan_.workspace_bytes[step] = at_node(
-        model, id, [&] { return workspace_bytes(*binding.nodes[id].op->info, kernel, backward ? TENON_BACKWARD : TENON_FORWARD, types); });
+    const auto dispatch = dispatch_of(backward, graph.sparse[id]);
+    plan_.workspace_bytes[step] =
+        at_node(model, id, [&] { return workspace_bytes(*graph.binding.nodes[id].op->info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;
     plan_.workspace_block[step] = static_cast<std::uint32_t>(plan_.blocks.size());
     plan_.blocks.push_back({static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
@@ -257,9 +269,8 @@ std::int64_t MemoryPlan::offset_of(ValueId value) const {
   return block == none ? -1 : placement.offsets[block];
 }
 
-MemoryPlan plan_memory(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
-                       std::vector<tenon_type> types) {
-  return MemoryPlanner(std::move(types)).run(model, binding, kernels, training);
+MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types) {
+  return MemoryPlanner(std::move(types)).run(graph, kernels, training);
 }
 
 }  // namespace tenon

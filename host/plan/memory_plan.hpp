@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/binding.hpp"
-#include "plan/kernels.hpp"
 #include "plan/placement.hpp"
+#include "plan/storage.hpp"
 #include "plan/sums.hpp"
 
 namespace tenon {
@@ -40,8 +39,8 @@ struct MemoryPlan {
   std::int64_t offset_of(ValueId value) const;
 };
 
-/// `types` are those of all values, inferred to the end; what is not known of values that no step touches is of no matter.
-MemoryPlan plan_memory(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
-                       std::vector<tenon_type> types);
+/// `types` are those of all values of the lowered graph, inferred to the end, storages too; what is not known of values that no step
+/// touches is of no matter. Sparse values have no block: their kernels allocate them when they run.
+MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types);
 
 }  // namespace tenon

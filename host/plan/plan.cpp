@@ -28,8 +28,11 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
   std::map<ValueId, tenon_type> types;
   for (const auto id : model.inputs) {
     auto type = model.values[id].type;
-    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end())
+    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end()) {
+      const auto storage = type.storage;
       type = type_of(static_cast<DType>(type.dtype), given->second);
+      type.storage = storage;
+    }
     types.emplace(id, type);
   }
   return types;
@@ -43,21 +46,36 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
   Inference(model, binding, TypeTable(types)).run();
+  for (ValueId value = 0; value < types.size(); ++value) {
+    const auto stored = model.values[value].tensor;
+    types[value].storage = stored == none ? static_cast<std::uint8_t>(TENON_DENSE) : model.tensors[stored].abi().storage;
+  }
+  for (const auto& [value, type] : inputs) types[value].storage = type.storage;
   return types;
 }
 
 Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, std::vector<tenon_type> types)
-    : memory_(plan_memory(model, binding, kernels, context.training, std::move(types))) {
-  for (const auto id : memory_.order) require_tensors(model, id);
+    : graph_(lower_storage(model, binding, kernels, types)),
+      memory_(plan_memory(graph_, kernels, context.training, std::move(types))),
+      call_context_{*context.threads, sparse_memory_} {
+  for (const auto id : memory_.order) require_tensors(graph_.model, id);
   arena_ = Tensor::empty(DType::u8, {std::max<std::int64_t>(memory_.placement.bytes, memory_alignment)});
-  make_tensors(model);
-  make_calls(model, binding, kernels, context);
+  make_tensors();
+  make_calls(kernels, context);
 }
 
 void Plan::set_data(ValueId value, void* data) {
   tensors_[value].dense.data = data;
   for (const auto& [root, member] : memory_.members)
     if (root == value) tensors_[member].dense.data = data;
+}
+
+void Plan::set_tensor(ValueId value, const tenon_tensor& tensor) {
+  set_data(value, static_cast<std::byte*>(tensor.dense.data) + tensor.dense.byte_offset);
+  auto& own = tensors_[value];
+  own.stored = tensor.stored;
+  own.indices = tensor.indices;
+  own.row_starts = tensor.row_starts;
 }
 
 bool Plan::can_add(ValueId output) const {

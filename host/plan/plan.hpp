@@ -6,6 +6,7 @@
 #include <tenon/tensor.hpp>
 #include <vector>
 
+#include "device/call_context.hpp"
 #include "graph/binding.hpp"
 #include "plan/kernels.hpp"
 #include "plan/memory_plan.hpp"
@@ -22,17 +23,17 @@ struct Step {
 /// What a session gives to all its plans.
 struct PlanContext {
   const tenon_host* host = nullptr;
-  void* context = nullptr;  ///< goes into tenon_call::context
+  Threads* threads = nullptr;
   tenon_error* error = nullptr;
-  int threads = 1;
   bool training = false;
   std::uint64_t seed = 0;
 };
 
-/// The declared types of the inputs, with these shapes in their places.
+/// The declared types of the inputs, storages too, with these shapes in their places.
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
 
-/// The types of all values with these input shapes bound, inferred to the end. Throws Failure for inputs that do not fit.
+/// The types of all values with these input shapes bound, inferred to the end, with the storages of what is given: inputs, variables and
+/// constants. Throws Failure for inputs that do not fit.
 std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const std::map<ValueId, tenon_type>& inputs);
 
 /// Everything points into the plan itself, so it does not move.
@@ -43,6 +44,9 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
 
   const std::vector<Step>& steps() const { return steps_; }
+  const GraphModel& model() const { return graph_.model; }  ///< the graph as it runs, conversions too
+  const std::vector<Conversion>& conversions() const { return graph_.conversions; }
+  bool runs_sparse(std::size_t step) const { return graph_.sparse[memory_.order[step]]; }
   const MemoryPlan& memory() const { return memory_; }
   NodeId node_of(std::size_t step) const { return memory_.order[step]; }
   const std::vector<tenon_type>& types() const { return memory_.types; }
@@ -52,8 +56,13 @@ class Plan {
   std::int64_t offset_of(ValueId value) const { return memory_.offset_of(value); }
   std::int64_t workspace_of(std::size_t step) const { return static_cast<std::int64_t>(steps_[step].call->workspace_size); }
 
-  /// Points an input or output at this run's memory.
+  /// Points an input or a dense output at this run's memory.
   void set_data(ValueId value, void* data);
+  /// The same for an input of any storage; its indices are int64.
+  void set_tensor(ValueId value, const tenon_tensor& tensor);
+  /// A sparse output of the run that is over; it belongs to the caller then. Throws Failure where its kernel broke a rule of its storage.
+  Tensor take_sparse(ValueId output) { return sparse_memory_.release(tensors_[output]); }
+  std::int64_t sparse_bytes() const { return sparse_memory_.bytes(); }  ///< held for sparse values inside
   /// Whether an output's kernels can add to what is there; set_add then says whether they shall.
   bool can_add(ValueId output) const;
   void set_add(ValueId output, bool add);
@@ -62,12 +71,23 @@ class Plan {
   const tenon_tensor& tensor(ValueId value) const { return tensors_[value]; }
 
  private:
-  void make_tensors(const GraphModel& model);
-  void make_calls(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context);
+  // A step whose outputs are sparse: they are looked at before anybody follows their indices.
+  struct SparseStep {
+    tenon_kernel_function function;
+    void* instance;
+  };
+  static std::int32_t run_sparse(void* step, const tenon_call* call);
+
+  void make_tensors();
+  void make_calls(Kernels& kernels, const PlanContext& context);
+  Step make_step(NodeId id, const Instance& kernel, tenon_call& call);
   void connect_forward(const GraphModel& model, const NodeRecord& node, tenon_call& call);
   void connect_backward(const GraphModel& model, const NodeRecord& node, tenon_call& call);
 
+  Lowered graph_;
   MemoryPlan memory_;
+  SparseMemory sparse_memory_;
+  CallContext call_context_;
   Tensor arena_;
   std::vector<tenon_tensor> tensors_;
   std::vector<tenon_tensor> unread_;  // what backward steps may ask the types of alone
@@ -75,6 +95,7 @@ class Plan {
   tenon_tensor** next_pointer_ = nullptr;
   std::vector<tenon_call> calls_;
   std::vector<tenon_call*> random_calls_;
+  std::vector<SparseStep> sparse_steps_;
   std::vector<Step> steps_;
 };
 

@@ -1,4 +1,7 @@
 // The tensors and calls of a plan's steps.
+#include <algorithm>
+#include <cstdio>
+
 #include "plan/plan.hpp"
 
 namespace tenon {
@@ -11,43 +14,32 @@ std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
-void set_dlpack_dtype(tenon_dense& dense, std::uint8_t dtype) {
-  static constexpr std::uint8_t codes[] = {6, 1, 0, 0, 0, 2, 4, 2, 2};
-  dense.type_code = codes[dtype];
-  dense.type_bits = static_cast<std::uint8_t>(8 * size_of(static_cast<DType>(dtype)));
-  dense.type_lanes = 1;
-}
-
-tenon_tensor tensor_of(tenon_type& type, std::uint8_t storage) {
-  tenon_tensor tensor{};
-  tensor.size = sizeof tensor;
-  tensor.dtype = type.dtype;
-  tensor.storage = storage;
-  tensor.dense.device_type = TENON_CPU;
-  tensor.dense.ndim = type.rank;
-  tensor.dense.shape = type.dims;
-  set_dlpack_dtype(tensor.dense, type.dtype);
-  return tensor;
+std::int32_t refuse(tenon_error& error, std::uint32_t output, const char* what) {
+  error.kind = TENON_ERROR_FAILED;
+  std::snprintf(error.text, error.capacity, "its kernel broke a rule of sparse tensors in output %u: %s", output, what);
+  return 1;
 }
 
 }  // namespace
 
-void Plan::make_tensors(const GraphModel& model) {
+void Plan::make_tensors() {
+  const auto& model = graph_.model;
   tensors_.resize(model.values.size());
   auto* arena = static_cast<std::byte*>(arena_.data());
   for (ValueId value = 0; value < tensors_.size(); ++value) {
     if (!is_known(memory_.types[value])) continue;
-    auto& tensor = tensors_[value] = tensor_of(memory_.types[value], TENON_DENSE);
+    auto& tensor = tensors_[value] = tensor_of(memory_.types[value], memory_.types[value].storage);
     const auto updated = memory_.updated.find(value);
     const auto stored = model.values[updated == memory_.updated.end() ? value : updated->second].tensor;
     if (const auto block = memory_.block_of[memory_.root[value]]; block != none && model.values[value].role == Role::output)
       tensor.dense.data = arena + memory_.placement.offsets[block];
     else if (stored != none)
-      tensor.dense.data = model.tensors[stored].data();
+      set_tensor(value, model.tensors[stored].abi());
   }
 }
 
-void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context) {
+void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
+  const auto& model = graph_.model;
   std::size_t pointer_count = 0, type_count = 0;
   for (const auto id : memory_.order) {
     const auto& node = model.nodes[id];
@@ -59,6 +51,7 @@ void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& 
   unread_.reserve(type_count);
   calls_.resize(memory_.order.size());
   steps_.reserve(memory_.order.size());
+  sparse_steps_.reserve(memory_.order.size());
   next_pointer_ = pointers_.data();
   const auto* writes = memory_.writes.data();
   for (std::uint32_t step = 0; step < memory_.order.size(); ++step) {
@@ -68,13 +61,13 @@ void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& 
     auto& call = calls_[step];
     call.size = sizeof call;
     call.host = context.host;
-    call.context = context.context;
+    call.context = &call_context_;
     call.error = context.error;
-    call.threads = context.threads;
+    call.threads = context.threads->count();
     call.flags = context.training ? TENON_CALL_TRAINING : 0;
     call.seed = context.seed;
     call.node = hash_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
-    call.dispatch = backward ? TENON_BACKWARD : TENON_FORWARD;
+    call.dispatch = dispatch_of(backward, graph_.sparse[id]);
     backward ? connect_backward(model, node, call) : connect_forward(model, node, call);
     call.writes = writes;
     writes += node.output_count;
@@ -82,10 +75,45 @@ void Plan::make_calls(const GraphModel& model, const Binding& binding, Kernels& 
       call.workspace = static_cast<std::byte*>(arena_.data()) + memory_.placement.offsets[memory_.workspace_block[step]];
       call.workspace_size = memory_.workspace_bytes[step];
     }
-    if (binding.nodes[id].op->info->random) random_calls_.push_back(&call);
-    const auto& kernel = kernels.of(model, id);
-    steps_.push_back({backward ? kernel.table()->backward : kernel.table()->forward, kernel.get(), &call});
+    if (graph_.binding.nodes[id].op->info->random) random_calls_.push_back(&call);
+    steps_.push_back(make_step(id, kernels.of(model, id), call));
   }
+}
+
+Step Plan::make_step(NodeId id, const Instance& kernel, tenon_call& call) {
+  const auto& node = graph_.model.nodes[id];
+  const auto& table = *kernel.table();
+  const bool backward = node.pass == Pass::backward;
+  if (!graph_.sparse[id]) return {backward ? table.backward : table.forward, kernel.get(), &call};
+  const auto function = backward ? table.backward_sparse : table.forward_sparse;
+  const auto first = memory_.types.begin() + node.first_output;
+  if (std::all_of(first, first + node.output_count, [](const tenon_type& type) { return type.storage == TENON_DENSE; }))
+    return {function, kernel.get(), &call};
+  sparse_steps_.push_back({function, kernel.get()});
+  return {run_sparse, &sparse_steps_.back(), &call};
+}
+
+std::int32_t Plan::run_sparse(void* step, const tenon_call* call) {
+  const auto& [function, instance] = *static_cast<SparseStep*>(step);
+  const bool backward = call->dispatch == TENON_BACKWARD_SPARSE;
+  auto* const* outputs = backward ? call->input_grads : call->outputs;
+  const auto count = backward ? call->input_count : call->output_count;
+  const auto each = [&](auto&& visit) -> std::int32_t {
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (outputs[i] != nullptr && outputs[i]->storage != TENON_DENSE)
+        if (const auto failed = visit(i, *outputs[i])) return failed;
+    return 0;
+  };
+  each([](std::uint32_t, tenon_tensor& output) {
+    output.stored = -1;
+    return 0;
+  });
+  if (const auto failed = function(instance, call)) return failed;
+  return each([&](std::uint32_t i, const tenon_tensor& output) {
+    if (output.stored < 0) return refuse(*call->error, i, "it was not allocated");
+    const auto fault = sparse_fault(output);
+    return fault.empty() ? 0 : refuse(*call->error, i, fault.c_str());
+  });
 }
 
 void Plan::connect_forward(const GraphModel& model, const NodeRecord& node, tenon_call& call) {

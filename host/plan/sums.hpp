@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/binding.hpp"
+#include "plan/storage.hpp"
 
 namespace tenon {
 
@@ -13,9 +13,9 @@ struct FoldedSum {
   ValueId left, right, sum;
 };
 
-/// Those of the order's sums where nobody else reads the two sides, the right side's kernel accumulates and runs after the left side is
-/// there. `readers` counts for each value the steps that read it and the outputs that give it out.
-std::vector<FoldedSum> fold_sums(const GraphModel& model, const Binding& binding, std::span<const NodeId> order,
+/// Those of the order's sums where all is dense, nobody else reads the two sides, the right side's kernel accumulates and runs after the
+/// left side is there. `readers` counts for each value the steps that read it and the outputs that give it out.
+std::vector<FoldedSum> fold_sums(const Lowered& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
                                  std::span<const std::uint32_t> readers);
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <tenon/cast_storage.hpp>
 
 #include "graph/initialize.hpp"
 #include "run/host_impl.hpp"
@@ -19,7 +20,11 @@ class EagerCall {
     take_inputs(inputs);
     call_.infer(types_);
     check_types();
-    for (const auto& type : types_.outputs) outputs_.push_back(Tensor::empty(static_cast<DType>(type.dtype), shape_of(type)));
+    choose_storage();
+    for (std::size_t i = 0; i < types_.outputs.size(); ++i) {
+      const auto& type = types_.outputs[i];
+      outputs_.push_back(choice_.outputs[i] == TENON_DENSE ? Tensor::empty(static_cast<DType>(type.dtype), shape_of(type)) : Tensor());
+    }
     invoke(step);
     return visible_outputs();
   }
@@ -38,23 +43,44 @@ class EagerCall {
       const auto& declared = info.inputs[declared_input(info, i)];
       if (!present && !declared.optional)
         throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-      if (present) require_dense(given[i], declared.name);
       inputs_.push_back(!present ? Tensor() : info.strides ? given[i] : given[i].make_contiguous());
       auto& type = types_.inputs.emplace_back(present ? type_of(given[i].dtype(), given[i].shape()) : unknown_type());
       type.present = present;
     }
     for (std::size_t i = 0; i < states; ++i) {
       states_.push_back(given.size() > count ? given[count + i] : Tensor());
-      if (states_[i]) require_dense(states_[i], info.states[i].name);
+      if (states_[i]) require_dense_state(states_[i], info.states[i].name);
       types_.states.push_back(states_[i] ? type_of(states_[i].dtype(), states_[i].shape()) : unknown_type());
     }
     types_.outputs.assign(call_.outputs(), unknown_type());
   }
 
-  static void require_dense(const Tensor& tensor, const std::string& name) {
+  static void require_dense_state(const Tensor& tensor, const std::string& name) {
     if (tensor.storage() == Storage::dense) return;
-    throw Failure(FailureKind::usage, fmt::format("'{}' is {}, and calls take dense tensors", name, name_of(tensor.storage())),
+    throw Failure(FailureKind::usage, fmt::format("state '{}' is {}, and states are dense", name, name_of(tensor.storage())),
                   "cast_storage(tensor, Storage::dense) gives one");
+  }
+
+  // Where no kernel takes the inputs' storages, they are made dense.
+  void choose_storage() {
+    std::vector<std::uint8_t> storages;
+    for (auto& input : inputs_) {
+      storages.push_back(static_cast<std::uint8_t>(input ? input.storage() : Storage::dense));
+      if (storages.back() != TENON_DENSE) input = cast_storage(input, input.storage());  // kernels read int64 indices
+    }
+    choice_ = call_.storage(storages);
+    for (std::size_t i = 0; i < choice_.outputs.size(); ++i) require_fits(types_.outputs[i], choice_.outputs[i], i);
+    if (choice_.sparse) return;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (storages[i] == TENON_DENSE) continue;
+      const auto& name = op_.info->name;
+      const auto storage = name_of(inputs_[i].storage());
+      const auto bytes = byte_count(types_.inputs[i]);
+      host_.storage_notes.made_dense(fmt::format("{} {}", name, storage),
+                                     fmt::format("[{}]: {} is {} and is made dense, {} bytes, because {} has no kernel for these storages",
+                                                 name, op_.info->inputs[declared_input(*op_.info, i)].name, storage, bytes, name));
+      inputs_[i] = cast_storage(inputs_[i], Storage::dense);
+    }
   }
 
   void check_types() {
@@ -73,16 +99,33 @@ class EagerCall {
     CallTensors tensors;
     for (const auto& input : inputs_) tensors.inputs.push_back(input ? &input.abi() : nullptr);
     auto outputs = writable(outputs_), states = writable(states_);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (choice_.outputs[i] != TENON_DENSE) outputs[i] = planned(types_.outputs[i], choice_.outputs[i]);
     for (auto& tensor : outputs) tensors.outputs.push_back(&tensor);
     for (auto& tensor : states) tensors.states.push_back(&tensor);
     tensors.writes.assign(outputs.size(), TENON_WRITE_TO);
-    call_.forward(types_, tensors, {host_.threads, host_.options.seed, step});
+    SparseMemory memory;
+    call_.forward(types_, tensors, {host_.threads, host_.options.seed, step, choice_.sparse ? &memory : nullptr});
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (choice_.outputs[i] != TENON_DENSE) outputs_[i] = take(memory, outputs[i], i);
+  }
+
+  static tenon_tensor planned(tenon_type& type, std::uint8_t storage) {
+    auto tensor = tensor_of(type, storage);
+    tensor.stored = -1;
+    return tensor;
+  }
+
+  static Tensor take(SparseMemory& memory, tenon_tensor& output, std::size_t i) {
+    if (output.stored < 0)
+      throw Failure(FailureKind::failed, fmt::format("its kernel broke a rule of sparse tensors in output {}: it was not allocated", i));
+    return memory.release(output);
   }
 
   static std::vector<tenon_tensor> writable(const std::vector<Tensor>& tensors) {
     std::vector<tenon_tensor> copies;
     copies.reserve(tensors.size());
-    for (const auto& tensor : tensors) copies.push_back(tensor.abi());
+    for (const auto& tensor : tensors) copies.push_back(tensor ? tensor.abi() : tenon_tensor{});
     return copies;
   }
 
@@ -101,6 +144,7 @@ class EagerCall {
   const LoadedOperator& op_;
   OperatorCall call_;
   OperatorTypes types_;
+  StorageChoice choice_;
   std::vector<Tensor> inputs_, outputs_, states_;
 };
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "graph/gradient_operators.hpp"
+#include "graph/storage_operators.hpp"
 #include "run/host_impl.hpp"
 #include "run/plugin_folders.hpp"
 
@@ -26,8 +27,12 @@ PluginOptions plugin_options(const HostOptions& options) {
 }  // namespace
 
 Host::Impl::Impl(HostOptions given)
-    : options(std::move(given)), threads(thread_count(options.threads)), plugin_set(plugin_options(options), host_table()) {
+    : options(std::move(given)),
+      threads(thread_count(options.threads)),
+      storage_notes(options.strict_storage, options.warn),
+      plugin_set(plugin_options(options), host_table()) {
   add_gradient_operators(plugin_set);
+  add_storage_operators(plugin_set);
 }
 
 // The default folders come last, and only once somebody asks: folders that the application gives win over them.

@@ -6,16 +6,18 @@
 
 #include "device/threads.hpp"
 #include "plugin/plugin_set.hpp"
+#include "run/storage_notes.hpp"
 
 namespace tenon {
 
-/// The functions that plugins get. Its calls' context is a Threads.
+/// The functions that plugins get. Its calls carry a CallContext.
 const tenon_host& host_table();
 
 struct Host::Impl {
   explicit Impl(HostOptions options);
   HostOptions options;
   Threads threads;
+  StorageNotes storage_notes;
   PluginSet plugin_set;
   std::once_flag defaults_scanned;
   std::atomic<std::uint64_t> eager_calls = 0;  ///< the step of random numbers

@@ -16,15 +16,17 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
 }
 
 void OperatorCall::forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {
-  const auto& kernel = kernel_.table() != nullptr ? kernel_ : instance_;
-  const auto scratch = workspace_bytes(info(), kernel, TENON_FORWARD, types);
+  const auto dispatch = setting.sparse != nullptr ? TENON_FORWARD_SPARSE : TENON_FORWARD;
+  const auto scratch = workspace_bytes(info(), kernel(), dispatch, types);
   Tensor workspace;
   if (scratch > 0) workspace = Tensor::empty(DType::u8, {static_cast<std::int64_t>(scratch)});
   ErrorBuffer buffer;
   tenon_call call{};
   call.size = sizeof call;
   call.host = &host_table();
-  call.context = &setting.threads;
+  SparseMemory none_needed;
+  CallContext context{setting.threads, setting.sparse != nullptr ? *setting.sparse : none_needed};
+  call.context = &context;
   call.error = &buffer.error;
   call.threads = setting.threads.count();
   call.input_count = static_cast<std::uint32_t>(tensors.inputs.size());
@@ -38,7 +40,9 @@ void OperatorCall::forward(OperatorTypes& types, const CallTensors& tensors, con
   call.workspace_size = scratch;
   call.seed = setting.seed;
   call.step = setting.step;
-  if (kernel.table()->forward(kernel.get(), &call) != 0)
+  call.dispatch = dispatch;
+  const auto& table = *kernel().table();
+  if ((setting.sparse != nullptr ? table.forward_sparse : table.forward)(kernel().get(), &call) != 0)
     throw Failure(FailureKind::failed, buffer.reason() + ' ' + describe_inputs(info(), types.inputs));
 }
 

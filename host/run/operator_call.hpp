@@ -3,9 +3,10 @@
 #include <tenon/failure.hpp>
 #include <vector>
 
-#include "device/threads.hpp"
+#include "device/call_context.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
+#include "plan/operator_storage.hpp"
 
 namespace tenon {
 
@@ -19,6 +20,7 @@ struct CallTensors {
 struct CallSetting {
   Threads& threads;
   std::uint64_t seed = 0, step = 0;
+  SparseMemory* sparse = nullptr;  ///< runs forward_sparse, with memory from there
 };
 
 /// Threads: one at a time per object; different objects at once.
@@ -36,6 +38,8 @@ class OperatorCall {
 
   /// Both throw Failure (failed) with the reason and the inputs' types.
   void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
+  /// Of inputs with these storages. Throws Failure (plugin).
+  StorageChoice storage(std::span<const std::uint8_t> inputs) const { return choose_storage(info(), kernel(), false, inputs, outputs()); }
   void forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
 
  private:
@@ -43,6 +47,8 @@ class OperatorCall {
   GraphModel model_;
   NodeRecord node_;
   std::vector<tenon_attribute> attributes_;
+  const Instance& kernel() const { return kernel_.table() != nullptr ? kernel_ : instance_; }
+
   Instance instance_, kernel_;  // kernel_: where the operator's own table does not compute
 };
 

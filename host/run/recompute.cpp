@@ -46,8 +46,10 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto gradients = add_gradient(builder, request);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
-  const Kernels kernels(impl.model, impl.binding, "");
-  return plan_memory(impl.model, impl.binding, kernels, true, infer_with(impl.model, impl.binding, inputs)).placement.bytes;
+  const Kernels kernels(impl.model, impl.binding, impl.host->impl().plugins().load("cast_storage"), "");
+  auto types = infer_with(impl.model, impl.binding, inputs);
+  const auto lowered = lower_storage(impl.model, impl.binding, kernels, types);
+  return plan_memory(lowered, kernels, true, std::move(types)).placement.bytes;
 }
 
 }  // namespace

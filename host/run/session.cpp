@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tenon/cast_storage.hpp>
 #include <tenon/session.hpp>
 #include <tenon/visit.hpp>
 
@@ -23,20 +24,33 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+Tensor with_wide_indices(const Tensor& tensor) {
+  return tensor.storage() == Storage::dense ? tensor : cast_storage(tensor, tensor.storage());
+}
+
+std::int64_t stored_elements(const tenon_tensor& tensor) {
+  std::int64_t count = tensor.storage == TENON_DENSE ? 1 : tensor.stored;
+  for (int axis = tensor.storage == TENON_DENSE ? 0 : 1; tensor.storage != TENON_CSR && axis < tensor.dense.ndim; ++axis)
+    count *= tensor.dense.shape[axis];
+  return count;
+}
+
 }  // namespace
 
 struct Session::Impl {
   Impl(Graph given, SessionOptions given_options) : graph(std::move(given)), options(std::move(given_options)) {
     graph.initialize(options.seed);
     own_changing();
-    kernels.emplace(graph.model(), graph.impl_->binding, options.device);
-    auto& threads = graph.host().impl().threads;
-    context = {&host_table(), &threads, &error.error, threads.count(), options.training, options.seed};
+    auto& host = graph.host().impl();
+    kernels.emplace(graph.model(), graph.impl_->binding, host.plugins().load("cast_storage"), options.device);
+    context = {&host_table(), &host.threads, &error.error, options.training, options.seed};
   }
 
   // Runs change states and updated variables where they are, so these cannot stay in a file's memory or in somebody else's tensor.
+  // Kernels read int64 indices.
   void own_changing() {
     auto& model = graph.model();
+    for (auto& tensor : model.tensors) tensor = with_wide_indices(tensor);
     const auto own = [&](ValueId id) {
       if (auto& value = model.values[id]; value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
     };
@@ -55,12 +69,8 @@ struct Session::Impl {
       const auto given = inputs.find(names.back());
       if (given == inputs.end() || !given->second)
         missing.push_back(names.back());
-      else if (given->second.storage() != Storage::dense)
-        throw Failure(FailureKind::usage,
-                      fmt::format("input '{}' is {}, and a dense tensor is needed", names.back(), name_of(given->second.storage())),
-                      "cast_storage(tensor, Storage::dense) gives one");
       else
-        types.emplace(id, type_of(given->second.dtype(), given->second.shape()));
+        types.emplace(id, type_of(given->second));
     }
     for (const auto& [name, tensor] : inputs)
       if (std::find(names.begin(), names.end(), name) == names.end())
@@ -73,7 +83,7 @@ struct Session::Impl {
   Plan& plan_for(const std::map<ValueId, tenon_type>& inputs) {
     std::vector<std::int64_t> key;
     for (const auto& [value, type] : inputs) {
-      key.push_back(type.rank);
+      key.push_back(type.storage << 8 | type.rank);
       key.insert(key.end(), type.dims, type.dims + type.rank);
     }
     auto& plan = plans[key];
@@ -81,8 +91,23 @@ struct Session::Impl {
       auto types = infer_with(graph.model(), graph.impl_->binding, inputs);
       initialize_late(types);
       plan = std::make_unique<Plan>(graph.model(), graph.impl_->binding, *kernels, context, std::move(types));
+      tell_conversions(*plan);
     }
     return *plan;
+  }
+
+  // Only of nodes that run.
+  void tell_conversions(const Plan& plan) {
+    const auto& model = graph.model();
+    for (const auto& conversion : plan.conversions()) {
+      if (plan.memory().readers[conversion.value] == 0) continue;
+      const auto storage = name_of(static_cast<Storage>(conversion.storage));
+      const auto work = work_label(model, model.nodes[conversion.node]);
+      graph.host().impl().storage_notes.made_dense(
+          fmt::format("{} {}", work, storage),
+          fmt::format("{}: '{}' is {} and is made dense, {} bytes, because {} has no kernel for these storages",
+                      node_label(model, conversion.node), value_label(model, conversion.value), storage, conversion.bytes, work));
+    }
   }
 
   // Variables and states whose shape only the inputs' shapes decide.
@@ -108,6 +133,7 @@ struct Session::Impl {
       auto& tensor = made[value];
       const auto& record = model.values[value];
       const auto wanted = destinations.find(std::string(model.strings[name]));
+      if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // made by the run
       if (!tensor && record.role == Role::output) {
         const bool direct = wanted != destinations.end() && (wanted->second.write == Write::to || plan.can_add(value));
         tensor =
@@ -122,6 +148,17 @@ struct Session::Impl {
     return outputs;
   }
 
+  void take_sparse_outputs(Plan& plan, NamedTensors& outputs) {
+    const auto& model = graph.model();
+    std::map<ValueId, Tensor> taken;
+    for (const auto& [name, value] : model.outputs) {
+      if (model.values[value].role != Role::output || plan.types()[value].storage == TENON_DENSE) continue;
+      auto& tensor = taken[value];
+      if (!tensor) tensor = plan.take_sparse(value);
+      outputs.emplace(model.strings[name], tensor);
+    }
+  }
+
   void check_destinations(const Plan& plan, const Destinations& destinations) const {
     const auto& model = graph.model();
     for (const auto& [name, destination] : destinations) {
@@ -133,7 +170,11 @@ struct Session::Impl {
       if (found == model.outputs.end()) refuse("is of no use: the graph has no such output");
       if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
       const auto& type = plan.types()[found->second];
+      if (type.storage != TENON_DENSE)
+        refuse(
+            fmt::format("is of no use: the output is {}, and is taken from what run() gives", name_of(static_cast<Storage>(type.storage))));
       const auto& tensor = destination.tensor;
+      if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
       if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
       if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
         refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
@@ -164,8 +205,8 @@ struct Session::Impl {
     auto& plan = plan_for(types);
     const auto& model = graph.model();
     for (const auto& [value, type] : types) {
-      kept.push_back(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous());
-      plan.set_data(value, kept.back().data());
+      kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
+      plan.set_tensor(value, kept.back().abi());
     }
     return plan;
   }
@@ -177,10 +218,10 @@ struct Session::Impl {
         if (const auto found = non_finite(plan, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);
     for (std::size_t i = 0; i < plan.steps().size(); ++i) {
       if (plan.steps()[i].function(plan.steps()[i].instance, plan.steps()[i].call) != 0) fail(plan, i);
-      const auto& node = model.nodes[plan.node_of(i)];
+      const auto& node = plan.model().nodes[plan.node_of(i)];
       for (ValueId id = node.first_output; id < node.first_output + node.output_count; ++id)
         if (const auto found = non_finite(plan, id); !found.empty())
-          return fmt::format("{}: {}", node_label(model, plan.node_of(i)), found);
+          return fmt::format("{}: {}", node_label(plan.model(), plan.node_of(i)), found);
     }
     return {};
   }
@@ -192,7 +233,7 @@ struct Session::Impl {
     if (tensor.dense.data == nullptr || !is_known(type)) return {};
     const auto dtype = static_cast<DType>(type.dtype);
     const auto* elements = static_cast<const std::byte*>(tensor.dense.data) + tensor.dense.byte_offset;
-    const auto place = tenon::first_non_finite(dtype, elements, element_count(type));
+    const auto place = tenon::first_non_finite(dtype, elements, stored_elements(tensor));
     if (place < 0) return {};
     const auto value = visit<floating>(dtype, [&]<class T>() { return static_cast<double>(reinterpret_cast<const T*>(elements)[place]); });
     return fmt::format("element {} is {}", place, value);
@@ -204,7 +245,7 @@ struct Session::Impl {
   }
 
   void execute_traced(Plan& plan) {
-    const auto& model = graph.model();
+    const auto& model = plan.model();
     for (std::size_t i = 0; i < plan.steps().size(); ++i) {
       const auto& step = plan.steps()[i];
       const auto begin = Trace::Clock::now();
@@ -216,12 +257,12 @@ struct Session::Impl {
   }
 
   [[noreturn]] void fail(Plan& plan, std::size_t step) {
-    const auto& model = graph.model();
+    const auto& model = plan.model();
     const auto id = plan.node_of(step);
     OperatorTypes types;
     auto known = plan.types();
     gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
-    const auto& info = *graph.impl_->binding.nodes[id].op->info;
+    const auto& info = *model.operators[model.nodes[id].op].info;
     throw Failure(FailureKind::failed,
                   fmt::format("{}: {} {}", node_label(model, id), error.reason(), describe_inputs(info, types.inputs)));
   }
@@ -251,6 +292,7 @@ NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destin
   else
     impl_->execute_traced(plan);
   impl_->update_variables(plan);
+  impl_->take_sparse_outputs(plan, outputs);
   Impl::deliver(destinations, outputs);
   return outputs;
 }
@@ -264,7 +306,7 @@ std::string Session::first_non_finite(const NamedTensors& inputs) {
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
-  return describe(impl_->graph.model(), plan(shapes));
+  return describe(plan(shapes));
 }
 
 const Plan& Session::plan(const std::map<std::string, Shape>& shapes) {

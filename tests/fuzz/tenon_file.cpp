@@ -26,7 +26,8 @@ std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& part
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   FileParts parts;
   parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
-  static const std::string sparse = FileParts::of(sparse_graph()).data;  // indices that are right; of the other samples the length is enough
+  static const std::string sparse =
+      FileParts::of(sparse_graph()).data;  // indices that are right; of the other samples the length is enough
   for (const auto& data : {std::string(), std::string(136, '\0'), std::string(65696, '\0'), sparse}) {
     parts.data = data;
     try {

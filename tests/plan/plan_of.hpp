@@ -16,10 +16,14 @@ class Planned {
   explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
       : graph_(std::move(graph)), training_(training) {
     graph_.bind();
-    kernels_.emplace(graph_.model(), binding(), "");
+    kernels_.emplace(graph_.model(), binding(), graph_.impl().host->impl().plugins().load("cast_storage"), "");
     types_ = tenon::infer_with(graph_.model(), binding(), tenon::input_types(graph_.model(), shapes));
   }
-  tenon::MemoryPlan plan() const { return tenon::plan_memory(graph_.model(), binding(), *kernels_, training_, types_); }
+  tenon::MemoryPlan plan() const {
+    auto types = types_;
+    const auto lowered = tenon::lower_storage(graph_.model(), binding(), *kernels_, types);
+    return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
+  }
 
  private:
   const tenon::Binding& binding() const { return graph_.impl().binding; }

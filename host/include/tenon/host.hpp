@@ -1,6 +1,7 @@
 // The host: plugins, devices, eager calls.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <tenon/attribute_map.hpp>
@@ -17,6 +18,9 @@ struct HostOptions {
   bool trust_writable = false;  ///< accept plugins that other users may write to
   bool search_defaults = true;  ///< TENON_PLUGIN_PATH, then the installed folder
   std::filesystem::path cache;  ///< empty: the user's cache folder
+  bool strict_storage = false;  ///< a sparse tensor that would be made dense for want of a kernel is a Failure
+  /// Is told, once for each operator and storage, what was made dense and how large it became; from any thread. Empty: a line on stderr.
+  std::function<void(const std::string&)> warn;
 };
 
 /// Everything that lives as long as the application works with Tenon. Threads: call() from any; add_* from one, before.
@@ -31,7 +35,7 @@ class Host {
   void add_plugins(const std::filesystem::path& folder_or_file);
   const Catalog& catalog();
 
-  /// Runs an operator now. Absent optional inputs are empty tensors. Throws Failure.
+  /// Runs an operator now, on tensors of any storage. Absent optional inputs are empty tensors. Throws Failure.
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
   /// All outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});

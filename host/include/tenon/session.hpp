@@ -21,14 +21,14 @@ struct SessionOptions {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
-/// Where a run puts an output: contiguous memory of the output's dtype and shape.
+/// Where a run puts an output: contiguous memory of the output's dtype and shape. Sparse outputs have none, for their size is not known.
 struct Destination {
   Tensor tensor;
   Write write = Write::to;  ///< add: to what is there, as gradients of several small batches are summed; none and in_place are refused
 };
 using Destinations = std::map<std::string, Destination>;
 
-/// Binds a graph once, plans it for each combination of input shapes (and keeps the plans), and runs it.
+/// Binds a graph once, plans it for each combination of input shapes and storages (and keeps the plans), and runs it.
 /// Threads: one at a time per session. Two sessions of one graph may run at once.
 class Session {
  public:
@@ -37,8 +37,8 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Inputs by name, outputs by name. Throws Failure for missing, unknown or ill-fitting inputs before anything runs, and for what kernels
-  /// report.
+  /// Inputs by name, outputs by name; each input in any storage, each output in the one that its operator chose for them. Throws Failure
+  /// for missing, unknown or ill-fitting inputs before anything runs, and for what kernels report.
   NamedTensors run(const NamedTensors& inputs) { return run(inputs, {}); }
   /// The same with outputs put where the caller says; the others are made anew.
   NamedTensors run(const NamedTensors& inputs, const Destinations& destinations);

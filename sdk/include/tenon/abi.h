@@ -147,8 +147,9 @@ typedef struct tenon_host {
    * Parts depend on n and grain alone, never on the number of threads. body must not throw. */
   void (*parallel_for)(const tenon_call* call, int64_t n, int64_t grain, tenon_body body, void* body_context);
 
-  /* [caller] Memory for a csr output of `stored` values or a row_sparse output of `stored` rows; out receives a tensor whose values,
-   * indices and row_starts may be written until the call returns. */
+  /* [caller] Memory for a csr output of `stored` values or a row_sparse output of `stored` rows, with int64 indices; in backward, for the
+   * gradient of that input. out receives the call's own tensor, whose values, indices and row_starts may be written until the call
+   * returns. A sparse output that the plan wants must be allocated in every call. */
   int32_t (*allocate_sparse)(const tenon_call* call, uint32_t output, int64_t stored, tenon_tensor** out, tenon_error* error);
 } tenon_host;
 

@@ -102,21 +102,30 @@ class Call {
   std::size_t output_bytes(int i) const { return bytes(output_type(i)); }
 
   /// Storage of input i; dense for one that is not connected.
-  Storage storage(int i) const {
-    const tenon_tensor* tensor = slot(Slot::input, i);
-    return tensor ? static_cast<Storage>(tensor->storage) : Storage::dense;
-  }
+  Storage storage(int i) const { return storage(Slot::input, i); }
+  Storage output_grad_storage(int i) const { return storage(Slot::output_grad, i); }
+  /// What infer_storage() chose for output i in forward, for the gradient of input i in backward.
+  Storage output_storage(int i) const { return storage(written(), i); }
+
   template <class T>
   Csr<const T> csr(int input) const {
-    const tenon_tensor& t = sparse(input, Storage::csr, dtype_of<T>);
-    return {t.dense.shape[0], t.dense.shape[1], t.stored, values<const T>(t), indices(t.indices), indices(t.row_starts)};
+    return csr<T>(Slot::input, input);
   }
   template <class T>
   RowSparse<const T> row_sparse(int input) const {
-    const tenon_tensor& t = sparse(input, Storage::row_sparse, dtype_of<T>);
-    return {t.dense.shape[0], t.stored, row_size(t), values<const T>(t), indices(t.indices)};
+    return row_sparse<T>(Slot::input, input);
   }
-  /// Memory for an output of nnz values, to be filled before the kernel returns. Once per output.
+  /// In backward_sparse.
+  template <class T>
+  Csr<const T> csr_output_grad(int output) const {
+    return csr<T>(Slot::output_grad, output);
+  }
+  template <class T>
+  RowSparse<const T> row_sparse_output_grad(int output) const {
+    return row_sparse<T>(Slot::output_grad, output);
+  }
+  /// Memory for an output of nnz values, to be filled before the kernel returns. Once per output. In backward_sparse: for the gradient of
+  /// that input.
   template <class T>
   CsrOut<T> allocate_csr(int output, std::int64_t nnz) const {
     const tenon_tensor& t = allocate(output, Storage::csr, dtype_of<T>, nnz);
@@ -190,6 +199,21 @@ class Call {
       refuse(where, i, wanted);
     return View<T>(tensor->dense);
   }
+  Slot written() const { return backward() ? Slot::input_grad : Slot::output; }
+  Storage storage(Slot where, int i) const {
+    const tenon_tensor* tensor = slot(where, i);
+    return tensor ? static_cast<Storage>(tensor->storage) : Storage::dense;
+  }
+  template <class T>
+  Csr<const T> csr(Slot where, int i) const {
+    const tenon_tensor& t = sparse(where, i, Storage::csr, dtype_of<T>);
+    return {t.dense.shape[0], t.dense.shape[1], t.stored, values<const T>(t), indices(t.indices), indices(t.row_starts)};
+  }
+  template <class T>
+  RowSparse<const T> row_sparse(Slot where, int i) const {
+    const tenon_tensor& t = sparse(where, i, Storage::row_sparse, dtype_of<T>);
+    return {t.dense.shape[0], t.stored, row_size(t), values<const T>(t), indices(t.indices)};
+  }
   template <class T>
   static T* values(const tenon_tensor& tensor) {
     return reinterpret_cast<T*>(static_cast<unsigned char*>(tensor.dense.data) + tensor.dense.byte_offset);
@@ -212,7 +236,7 @@ class Call {
   // ---- how it refuses; out of the way of the code that runs
   int find(Slot slot, std::string_view name) const;
   int forward_only(int i) const;
-  const tenon_tensor& sparse(int input, Storage storage, DType wanted) const;
+  const tenon_tensor& sparse(Slot where, int i, Storage storage, DType wanted) const;
   const tenon_tensor& allocate(int output, Storage storage, DType wanted, std::int64_t stored) const;
   std::string place(Slot slot, int i) const;
   [[noreturn]] void refuse(Slot slot, int i, DType wanted) const;

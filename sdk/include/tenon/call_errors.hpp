@@ -50,10 +50,10 @@ inline int Call::forward_only(int i) const {
   fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }
 
-inline const tenon_tensor& Call::sparse(int input, Storage storage, DType wanted) const {
-  const tenon_tensor* tensor = slot(Slot::input, input);
-  if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(Slot::input, input);
-  const auto name = [&] { return place(Slot::input, input); };
+inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DType wanted) const {
+  const tenon_tensor* tensor = slot(where, i);
+  if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(where, i);
+  const auto name = [&] { return place(where, i); };
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
   if (found != storage) fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
@@ -64,13 +64,14 @@ inline const tenon_tensor& Call::sparse(int input, Storage storage, DType wanted
 }
 
 inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wanted, std::int64_t stored) const {
-  const tenon_tensor* planned = slot(Slot::output, output);
-  if (!planned) refuse_missing(Slot::output, output);
+  const Slot where = written();
+  const tenon_tensor* planned = slot(where, output);
+  if (!planned) refuse_missing(where, output);
   const auto found = static_cast<Storage>(planned->storage);
   const auto dtype = static_cast<DType>(planned->dtype);
-  if (found != storage) fail(ErrorKind::type, {place(Slot::output, output), " is ", found, ", not ", storage, ": say so in infer_storage"});
-  if (dtype != wanted) fail(ErrorKind::type, {place(Slot::output, output), " holds ", dtype, ", but the kernel writes ", wanted});
-  if (stored < 0) fail(ErrorKind::failed, {place(Slot::output, output), " cannot store ", stored, " values"});
+  if (found != storage) fail(ErrorKind::type, {place(where, output), " is ", found, ", not ", storage, ": say so in infer_storage"});
+  if (dtype != wanted) fail(ErrorKind::type, {place(where, output), " holds ", dtype, ", but the kernel writes ", wanted});
+  if (stored < 0) fail(ErrorKind::failed, {place(where, output), " cannot store ", stored, " values"});
   tenon_tensor* memory = nullptr;
   HostError error;
   if (!raw_->host || raw_->host->allocate_sparse(raw_, static_cast<std::uint32_t>(output), stored, &memory, error.raw())) error.raise();

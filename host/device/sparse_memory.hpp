@@ -1,0 +1,34 @@
+// Memory of sparse outputs, whose size kernels tell only when they run.
+#pragma once
+#include <tenon/abi.h>
+
+#include <cstdint>
+#include <tenon/tensor.hpp>
+#include <unordered_map>
+
+namespace tenon {
+
+/// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. Threads: one at a time.
+class SparseMemory {
+ public:
+  /// Memory for `stored` values (csr) or rows (row_sparse), with int64 indices; the tensor then points to it. Throws Failure where its
+  /// shape cannot hold so many or memory runs out.
+  void allocate(tenon_tensor& tensor, std::int64_t stored);
+
+  /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. Throws Failure where a rule of its storage
+  /// is broken (see Tensor::csr and Tensor::row_sparse).
+  Tensor release(tenon_tensor& tensor);
+
+  std::int64_t bytes() const;  ///< that are held
+
+ private:
+  struct Parts {
+    Tensor values, indices, row_starts;  // as bytes
+  };
+  std::unordered_map<const tenon_tensor*, Parts> parts_;
+};
+
+/// One sentence about the first rule of its storage that a csr or row_sparse tensor with int64 indices breaks; empty where none is.
+std::string sparse_fault(const tenon_tensor& tensor);
+
+}  // namespace tenon

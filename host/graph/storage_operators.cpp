@@ -1,0 +1,85 @@
+#include "graph/storage_operators.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tenon/cast_storage.hpp>
+#include <tenon/operator.hpp>
+
+namespace tenon {
+namespace {
+
+template <class T>
+void copy(const T* from, T* to, std::int64_t count) {
+  if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+struct CastStorage : Operator {
+  Storage storage = Storage::dense;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the same elements in another storage");
+    op.input("data", "any shape and storage");
+    op.output("output", "same shape as data, in the storage asked for; elements that are 0 are not stored when dense data becomes sparse");
+    op.param("storage", &CastStorage::storage, "csr needs two dimensions, row_sparse at least one")
+        .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
+    op.types(any_type);
+    op.backward_reads();
+  }
+
+  void infer(Infer& io) const {
+    const auto shape = io.input(0).shape;
+    io.set_output(0, shape);
+    io.set_input(0, io.output(0).shape);
+    if (shape.has_rank()) {
+      io.require(storage != Storage::csr || shape.rank() == 2, "csr needs two dimensions");
+      io.require(storage != Storage::row_sparse || shape.rank() > 0, "row_sparse needs at least one dimension");
+    }
+  }
+  void infer_storage(InferStorage& io) const {
+    if (io.input(0) == Storage::dense && storage == Storage::dense) return;
+    io.set_output(0, storage);
+    io.sparse_kernel();
+  }
+
+  void forward(const Call& call) const {
+    visit(call.input_type(0).dtype, [&]<class T>() {
+      const auto from = call.input<T>(0);
+      auto to = call.output<T>(0);
+      std::copy(from.begin(), from.end(), to.begin());
+    });
+  }
+  void forward_sparse(const Call& call) const {
+    const auto result = cast_storage(Tensor::borrow(*call.raw().inputs[0]), storage);
+    visit(result.dtype(), [&]<class T>() { write<T>(call, result); });
+  }
+
+  // The gradient of each element is that of the same element.
+  void gradient(Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
+
+ private:
+  template <class T>
+  static void write(const Call& call, const Tensor& result) {
+    const auto values = result.stored_values();
+    if (result.storage() == Storage::dense) {
+      copy(values.data<T>(), call.output<T>(0).data(), values.size());
+    } else if (result.storage() == Storage::csr) {
+      const auto out = call.allocate_csr<T>(0, result.stored());
+      copy(values.data<T>(), out.values, values.size());
+      copy(result.columns().data<std::int64_t>(), out.columns_of, result.stored());
+      copy(result.row_starts().data<std::int64_t>(), out.row_starts, result.row_starts().size());
+    } else {
+      const auto out = call.allocate_row_sparse<T>(0, result.stored());
+      copy(values.data<T>(), out.values, values.size());
+      copy(result.row_ids().data<std::int64_t>(), out.row_ids, result.stored());
+    }
+  }
+};
+
+}  // namespace
+
+void add_storage_operators(PluginSet& plugins) {
+  const auto manifest = manifest_of<CastStorage>("cast_storage");
+  plugins.add(std::as_bytes(std::span(manifest)), table_of<CastStorage>());
+}
+
+}  // namespace tenon

@@ -1,0 +1,50 @@
+#include "plan/operator_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+bool any_sparse(std::span<const std::uint8_t> storages) {
+  return std::any_of(storages.begin(), storages.end(), [](std::uint8_t storage) { return storage != TENON_DENSE; });
+}
+
+}  // namespace
+
+StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
+                             std::size_t outputs) {
+  StorageChoice choice{false, std::vector<std::uint8_t>(outputs, TENON_DENSE)};
+  const auto& table = *kernel.table();
+  const auto function = backward ? table.backward_sparse : table.forward_sparse;
+  if (table.infer_storage == nullptr || function == nullptr) return choice;
+  if (info.elementwise && !any_sparse(inputs)) return choice;  // an elementwise kernel makes nothing sparse of its own
+
+  ErrorBuffer buffer;
+  tenon_infer_storage io{};
+  io.size = sizeof io;
+  io.error = &buffer.error;
+  io.input_count = static_cast<std::uint32_t>(inputs.size());
+  io.output_count = static_cast<std::uint32_t>(outputs);
+  io.inputs = inputs.data();
+  io.outputs = choice.outputs.data();
+  io.device_type = TENON_CPU;
+  io.dispatch = backward ? TENON_BACKWARD : TENON_FORWARD;
+  if (table.infer_storage(kernel.get(), &io) != 0) throw Failure(FailureKind::plugin, buffer.reason());
+  choice.sparse = io.sparse_kernel != 0;
+  if (!choice.sparse) choice.outputs.assign(outputs, TENON_DENSE);
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (choice.outputs[i] > TENON_CSR)
+      throw Failure(FailureKind::plugin, fmt::format("its infer_storage() gave output {} storage {}, which is none", i, choice.outputs[i]));
+  return choice;
+}
+
+void require_fits(const tenon_type& type, std::uint8_t storage, std::size_t output) {
+  if (storage == TENON_DENSE || type.rank < 0 || (storage == TENON_CSR ? type.rank == 2 : type.rank > 0)) return;
+  throw Failure(FailureKind::plugin, fmt::format("its infer_storage() makes output {} {}, but it is {}", output,
+                                                 name_of(static_cast<Storage>(storage)), to_string(type)));
+}
+
+}  // namespace tenon

@@ -1,0 +1,27 @@
+// Which storages one operator's kernel takes and gives.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <tenon/operator_info.hpp>
+#include <vector>
+
+#include "graph/instance.hpp"
+#include "graph/type.hpp"
+
+namespace tenon {
+
+/// An answer to given storages (enum tenon_storage). Not sparse: the kernel wants everything dense, and gives it.
+struct StorageChoice {
+  bool sparse = false;
+  std::vector<std::uint8_t> outputs;
+};
+
+/// Asks the kernel's infer_storage(). `inputs` are those of forward; of backward, the output gradients' and then the inputs'. Throws
+/// Failure (plugin) with the operator's reason, and for an answer that is none.
+StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
+                             std::size_t outputs);
+
+/// Throws Failure (plugin) where a tensor of this type cannot have that storage: csr is for two dimensions, row_sparse for at least one.
+void require_fits(const tenon_type& type, std::uint8_t storage, std::size_t output);
+
+}  // namespace tenon
