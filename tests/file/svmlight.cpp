@@ -97,7 +97,7 @@ TEST_CASE("lines that are wrong are named") {
 TEST_CASE("whatever a text holds, it is read or refused") {
   const TemporaryFolder folder;
   const std::string sound = "1 1:0.5 3:2 # x\n-1 qid:3 2:1e-3\r\n+7 1:inf 2:-4 900:1\n";
-  const std::string letters("0123456789:.+-eE# \t\r\n\0\xffnaif", 31);
+  constexpr std::string_view letters("0123456789:.+-eE# \t\r\n\0\xffnaif", 27);
   std::mt19937 random(4);
   int read = 0, refused = 0;
   for (int round = 0; round < 3000; ++round) {
