@@ -34,6 +34,7 @@ const std::vector<Option>& global_options() {
       {"threads", "N", "threads for kernels; 0 means all", false},
       {"device", "D", "where nodes run that name no device of their own: cpu", false},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to", false},
+      {"strict-storage", "", "fail where a sparse tensor would be made dense for want of a kernel, instead of warning", false},
       {"verbose", "", "say more on stderr", false},
   };
   return options;
@@ -71,6 +72,7 @@ Host& Context::host() {
   HostOptions options;
   options.threads = static_cast<int>(global_.get_number("threads", 0, 0, 4096));
   options.trust_writable = global_.has("trust-writable");
+  options.strict_storage = global_.has("strict-storage");
   host_ = std::make_unique<Host>(options);
   for (const auto& folder : global_.all("plugins")) host_->add_plugins(folder);
   return *host_;

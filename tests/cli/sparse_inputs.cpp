@@ -72,6 +72,27 @@ TEST_CASE("sparse files as inputs of a graph that computes with dense ones") {
         "input x is csr in its file and is made dense, as the graph declares it: 40 B become 36 B\n");
 }
 
+TEST_CASE("sparse inputs of operators with and without a kernel for them") {
+  const Site site;
+  for (const std::string op : {"exp", "square"})
+    site.write(op + ".json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "storage": "csr"}},
+ "nodes": [{"name": "y", "op": ")" +
+                                 op + R"(", "inputs": ["x"]}], "outputs": {"y": "y"}})");
+  const auto square = site.run({"--strict-storage", "run", "square.json", "--input", "x=x.svm"});
+  INFO(square.out << square.err);
+  CHECK(square.code == 0);
+  CHECK(square.out.starts_with("y  csr float32 [3, 3], 3 stored  (0, 0) 0.25 (0, 2) 4 (2, 1) 1\n"));
+
+  const std::string why = "[exp] node 'y': 'x' is csr and is made dense, 36 bytes, because exp has no kernel for these storages\n";
+  const auto exp = site.run({"run", "exp.json", "--input", "x=x.svm"});
+  CHECK(exp.code == 0);
+  CHECK(exp.err.find("warning: " + why) != std::string::npos);
+  const auto strict = site.run({"--strict-storage", "run", "exp.json", "--input", "x=x.svm"});
+  CHECK(strict.code != 0);
+  CHECK(strict.out.empty());
+  CHECK(strict.err.find("error: " + why + "hint: ") != std::string::npos);
+}
+
 TEST_CASE("training on examples from a svmlight text") {
   const Site site;
   site.write("linear.json", R"({"tenon": 1,
