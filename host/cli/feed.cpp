@@ -11,7 +11,6 @@
 #include "cli/rows.hpp"
 #include "cli/show_graph.hpp"
 #include "cli/svmlight_input.hpp"
-#include "device/readable_bytes.hpp"
 #include "file/npy.hpp"
 #include "file/npz.hpp"
 #include "graph/model.hpp"
@@ -102,12 +101,7 @@ Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) 
 Tensor fitted(const std::string& name, const Tensor& tensor, const tenon_type& type) {
   const auto converted = type.dtype == TENON_DTYPE_UNKNOWN ? tensor : convert_for(name, tensor, static_cast<DType>(type.dtype));
   const auto wanted = static_cast<Storage>(type.storage);
-  if (converted.storage() == wanted) return converted;
-  if (wanted == Storage::dense)
-    fmt::print(stderr, "input {} is {} in its file and is made dense, as the graph declares it: {} become {}\n", name,
-               name_of(converted.storage()), readable_bytes(static_cast<std::uint64_t>(converted.bytes())),
-               readable_bytes(static_cast<std::uint64_t>(converted.size()) * size_of(converted.dtype())));
-  return cast_storage(converted, wanted);
+  return wanted == Storage::dense ? converted : cast_storage(converted, wanted);
 }
 
 std::vector<Option> feed_options() {

@@ -73,10 +73,9 @@ const bool added = add_command(
     {.name = "run",
      .doc = "run a graph once",
      .details = "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
-                "FILE.svm is the "
-                "features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
-                "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input becomes "
-                "dense where the graph declares it so.",
+                "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
+                "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
+                "long as the operators have kernels for it.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = options(),
      .run = run});

@@ -7,9 +7,9 @@
 namespace tenon {
 
 /// Gives values to every variable and state without a tensor whose type is known, drawn from the seed and the value's name, so that neither
-/// order nor threads matter. Automatic: as the operator says, for states and for inputs of which it says something; else xavier for matrices
-/// and higher, zeros for vectors. Those whose shape is not known yet are left as they are. Failure (usage): a number that the dtype does not
-/// hold.
+/// order nor threads matter. Automatic: as the operator says, for states and for inputs of which it says something; else xavier for
+/// matrices and higher, zeros for vectors. Those whose shape is not known yet are left as they are. Failure (usage): a number that the
+/// dtype does not hold.
 void initialize(GraphModel& model, std::uint64_t seed);
 
 /// A new state of this type, as its operator says that it begins. Failure (usage): the dtype does not hold that number.
