@@ -52,7 +52,7 @@ TEST_CASE("plans of 200 random graphs: 1.02 of the largest live set in the mean,
     sum += ratio;
     worst = std::max(worst, ratio);
   }
-  MESSAGE("mean " << sum / 200 << ", worst " << worst);
+  CAPTURE(sum);
   CHECK(sum / 200 <= 1.02);
   CHECK(worst <= 1.10);
 }
