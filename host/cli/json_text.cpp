@@ -95,10 +95,12 @@ Json values_of(const Tensor& tensor) {
   return values;
 }
 
-Json to_json(const GraphModel& model, const Plan& plan, std::size_t step) {
+Json to_json(const Plan& plan, std::size_t step) {
   static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum tenon_write
+  const auto& model = plan.model();
   const auto& node = model.nodes[plan.node_of(step)];
-  Json json{{"node", model.strings[node.name]}, {"op", work_label(model, node)}, {"device", "cpu"}};
+  Json json{
+      {"node", model.strings[node.name]}, {"op", work_label(model, node)}, {"device", "cpu"}, {"sparse_kernel", plan.runs_sparse(step)}};
   json["outputs"] = Json::array();
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
@@ -107,6 +109,7 @@ Json to_json(const GraphModel& model, const Plan& plan, std::size_t step) {
     json["outputs"].push_back({{"value", value_label(model, value)},
                                {"dtype", name_of(static_cast<DType>(type.dtype))},
                                {"shape", std::vector<std::int64_t>(type.dims, type.dims + std::max<int>(type.rank, 0))},
+                               {"storage", name_of(static_cast<Storage>(type.storage))},
                                {"offset", offset < 0 ? Json() : Json(offset)},
                                {"write", writes[plan.write(step, i)]}});
   }
@@ -155,10 +158,10 @@ std::string json_text(const Catalog& catalog) {
   return print(json);
 }
 
-std::string json_text(const GraphModel& model, const Plan& plan) {
+std::string json_text(const Plan& plan) {
   Json json{{"steps", Json::array()}, {"memory", Json::array()}};
-  for (std::size_t step = 0; step < plan.steps().size(); ++step) json["steps"].push_back(to_json(model, plan, step));
-  for (const auto& use : memory_uses(model, plan.memory())) json["memory"].push_back(to_json(use));
+  for (std::size_t step = 0; step < plan.steps().size(); ++step) json["steps"].push_back(to_json(plan, step));
+  for (const auto& use : memory_uses(plan.model(), plan.memory())) json["memory"].push_back(to_json(use));
   json["bytes"] = plan.placement().bytes;
   json["lower_bound"] = plan.placement().lower_bound;
   json["ratio"] = plan.placement().ratio();

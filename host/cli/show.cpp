@@ -87,13 +87,13 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   }
   Session session(graph, options);
   const auto& plan = session.plan(shapes);
-  const auto& model = plan.model();
+  const auto uses = [&] { return memory_uses(plan.model(), plan.memory()); };
   if (context.json())
-    fmt::print("{}\n", json_text(model, plan));
+    fmt::print("{}\n", json_text(plan));
   else if (arguments.has("svg"))
-    write_file(arguments.get("svg"), draw(plan.memory(), memory_uses(model, plan.memory())));
+    write_file(arguments.get("svg"), draw(plan.memory(), uses()));
   else if (arguments.has("memory"))
-    fmt::print("{}", describe(plan.memory(), memory_uses(model, plan.memory())));
+    fmt::print("{}", describe(plan.memory(), uses()));
   else
     fmt::print("{}", describe(plan));
 }
