@@ -126,13 +126,13 @@ std::string curve_svg(const Curve& curve, const Axis& x, const Axis& y) {
 /// Names with the last values, in the order of the curves.
 std::string legend_svg(const Panel& panel) {
   std::string svg;
-  double x = frame_left + 72;
+  double x = frame_left + 64;
   for (const auto& curve : panel.curves) {
     if (curve.points.empty()) continue;
     svg += fmt::format(
         "<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"M{:g} {:g}h18\"/><text x=\"{:g}\" y=\"{:g}\">{} {:.3g}</text>\n",
         curve.colour, curve.dashes, x, frame_top - 16, x + 24, frame_top - 12, curve.name, curve.points.back().value);
-    x += 116;
+    x += 122;
   }
   return svg;
 }

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
-# picture.sh BUILD: the README's picture is the demo's graph as `tenon show --svg` draws it today. Places differ between versions of
+# picture.sh BUILD: the README's picture of a graph is the demo's perceptron as `tenon show --svg` draws it today. Places differ between versions of
 # graphviz, so words and edges are compared. Exits 77 (skipped) without graphviz.
 set -euo pipefail
 command -v dot >/dev/null || { echo "skipped: dot is missing (apt install graphviz)"; exit 77; }
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
-grep -q 'host/demo/digits\.svg' README.md || { echo "README.md does not show host/demo/digits.svg"; exit 1; }
+for picture in digits training; do
+  grep -q "host/demo/$picture\.svg" README.md || { echo "README.md does not show host/demo/$picture.svg"; exit 1; }
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 
 g++ -std=c++20 -O1 -fPIC -shared -Isdk/include host/demo/half_square.cpp -o "$work/half_square.so"
-cp host/demo/digits.json "$work"
-"$build/tenon" --plugins "$work" run host/demo/templates.json --input images=tests/data/digits_images.npy \
-  --input labels=tests/data/digits_labels.npy --output templates="$work/templates.npy"
-"$build/tenon" --plugins "$work" show "$work/digits.json" --svg "$work/digits.svg"
+"$build/tenon" --plugins "$work" show host/demo/mlp.json --svg "$work/digits.svg"
 words() { grep -oP '<(title|text)\b[^>]*>\K[^<]*' "$1" | sort; }
 diff <(words host/demo/digits.svg) <(words "$work/digits.svg") ||
   { echo "host/demo/digits.svg is not what tenon show --svg draws: draw it again"; exit 1; }
