@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <random>
+#include <tenon/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
 #include "graph/initialize.hpp"
@@ -31,6 +32,7 @@ void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, bool indices) {
 }
 
 std::vector<double> doubles_of(const Tensor& tensor) {
+  if (tensor.storage() != Storage::dense) return doubles_of(cast_storage(tensor, Storage::dense));
   std::vector<double> doubles;
   visit(tensor.dtype(), [&]<class T>() {
     for (const auto value : tensor.values<T>()) doubles.push_back(static_cast<double>(value));

@@ -28,6 +28,7 @@ class Trial {
 };
 
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, bool indices = false);
+/// All elements, stored or not.
 std::vector<double> doubles_of(const Tensor& tensor);
 /// Index of the first pair that differs; -1 where none does. A tensor that is left out equals another.
 int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>& right);

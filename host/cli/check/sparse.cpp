@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <tenon/cast_storage.hpp>
+#include <tenon/session.hpp>
+#include <tenon/visit.hpp>
+
+#include "cli/check/each_sample.hpp"
+#include "cli/check/single_node.hpp"
+#include "plan/operator_storage.hpp"
+
+namespace tenon::cli {
+namespace {
+
+using Storages = std::vector<std::uint8_t>;  // of a call's inputs
+
+/// Which elements of a sparse input are not 0.
+enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
+constexpr std::pair<Content, const char*> contents[] = {{Content::half, "half of the elements 0"},
+                                                        {Content::every, "no element 0"},
+                                                        {Content::nothing, "every element 0"},
+                                                        {Content::one, "one element not 0"},
+                                                        {Content::some_rows, "whole rows 0"}};
+
+bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
+  switch (content) {
+    case Content::half:
+      return random % 2 == 0;
+    case Content::every:
+      return true;
+    case Content::some_rows:
+      return row % 3 == 1;
+    case Content::nothing:
+    case Content::one:
+      return false;
+  }
+  return false;
+}
+
+Tensor numbers_with_zeros(const tenon_type& type, std::uint64_t seed, bool indices, Content content) {
+  auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+  fill_with_numbers(tensor, seed, indices);
+  std::mt19937_64 generator(seed + 1);
+  visit(tensor.dtype(), [&]<class T>() {
+    auto values = tensor.values<T>();
+    const auto row_size = type.dims[0] > 0 ? tensor.size() / type.dims[0] : 1;
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      if (!is_kept(content, i / std::max<std::int64_t>(row_size, 1), generator()) && !(content == Content::one && i == tensor.size() / 2))
+        values[static_cast<std::size_t>(i)] = T{};
+  });
+  return tensor;
+}
+
+// Every way to store the inputs that may be sparse: those with rows.
+std::vector<Storages> all_storages(const OperatorTypes& types) {
+  constexpr std::size_t most = 81;  // four inputs; of more, the first ones
+  std::vector<Storages> all{{}};
+  for (const auto& type : types.inputs) {
+    std::vector<Storages> longer;
+    for (const auto storage : {TENON_DENSE, TENON_ROW_SPARSE, TENON_CSR}) {
+      const bool possible = type.present && (storage == TENON_CSR ? type.rank == 2 : type.rank > 0) && all.size() * 3 <= most;
+      if (storage != TENON_DENSE && !possible) continue;
+      for (auto storages : all) {
+        storages.push_back(static_cast<std::uint8_t>(storage));
+        longer.push_back(std::move(storages));
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+bool has_gradient(const LoadedOperator& op) {
+  return op.cpu->backward != nullptr || op.table->gradient != nullptr;
+}
+
+/// One call with dense inputs and with the same ones stored otherwise, and its gradients.
+class Comparison {
+ public:
+  Comparison(Host& host, const Subject& subject, const Sample& sample)
+      : subject_(subject), sample_(sample), node_(host, subject.op, sample) {
+    std::vector<Value> wrt;
+    for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
+      if (sample.types.inputs[i].present && floating.has(static_cast<DType>(sample.types.inputs[i].dtype))) wrt.push_back(node_.inputs[i]);
+    for (std::uint32_t i = 0; i < sample.types.outputs.size(); ++i) add_output(i, wrt);
+    session_.emplace(node_.graph);
+  }
+
+  /// What is wrong, or nothing.
+  std::string look(const Storages& storages, Content content) {
+    NamedTensors dense, stored;
+    for (std::size_t i = 0; i < storages.size(); ++i) {
+      if (!sample_.types.inputs[i].present) continue;
+      const auto name = fmt::format("input_{}", i);
+      const bool indices = subject_.op.info->inputs[declared_input(*subject_.op.info, i)].types.has_value();
+      dense[name] =
+          numbers_with_zeros(sample_.types.inputs[i], subject_.seed + i, indices, storages[i] == TENON_DENSE ? Content::every : content);
+      stored[name] = cast_storage(dense[name], static_cast<Storage>(storages[i]));
+    }
+    const auto wanted = run(dense), found = run(stored);
+    for (const auto& [name, tensor] : wanted)
+      if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
+    return {};
+  }
+
+ private:
+  void add_output(std::uint32_t i, const std::vector<Value>& wrt) {
+    const auto value = node_.output.output(i);
+    node_.graph.output(fmt::format("output {}", i), value);
+    const auto dtype = static_cast<DType>(sample_.types.outputs[i].dtype);
+    if (!has_gradient(subject_.op) || !floating.has(dtype) || wrt.empty()) return;
+    const auto gradients = node_.graph.gradient(value, wrt);
+    for (std::size_t k = 0; k < gradients.size(); ++k)
+      if (!gradients[k].empty()) node_.graph.output(fmt::format("gradient {} of output {}", k, i), gradients[k]);
+  }
+
+  NamedTensors run(const NamedTensors& inputs) {
+    session_->set_step(0);
+    return session_->run(inputs);
+  }
+
+  static std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) {
+    const auto dtype = wanted.dtype();
+    const double tolerance = dtype == DType::f64 ? 1e-9 : dtype == DType::f32 ? 1e-4 : 2e-2;
+    const auto left = doubles_of(wanted), right = doubles_of(found);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const bool same = left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i])) ||
+                        std::abs(left[i] - right[i]) <= tolerance * (1 + std::abs(left[i]));
+      if (!same) return fmt::format("element {} of {} is {}, but {} with dense inputs", i, name, right[i], left[i]);
+    }
+    return {};
+  }
+
+  const Subject& subject_;
+  const Sample& sample_;
+  SingleNode node_;
+  std::optional<Session> session_;
+};
+
+// Whether a sparse kernel takes these.
+bool is_claimed(const Subject& subject, const OperatorCall& call, const Storages& storages) {
+  if (call.storage(storages).sparse) return true;
+  const Instance kernel(*subject.op.cpu, call.attributes());
+  Storages around(call.outputs(), TENON_DENSE);
+  around.insert(around.end(), storages.begin(), storages.end());
+  return choose_storage(*subject.op.info, kernel, true, around, storages.size()).sparse;
+}
+
+std::string describe(const OperatorInfo& info, const Storages& storages, const char* content) {
+  std::string text;
+  for (std::size_t i = 0; i < storages.size(); ++i)
+    text +=
+        fmt::format("{}{} {}", i > 0 ? ", " : "", info.inputs[declared_input(info, i)].name, name_of(static_cast<Storage>(storages[i])));
+  return text + ", " + content;
+}
+
+}  // namespace
+
+Outcome check_sparse(const Subject& subject) {
+  if (subject.op.cpu->forward_sparse == nullptr && subject.op.cpu->backward_sparse == nullptr) return skipped("it has no sparse kernel");
+  auto options = host_options(subject);
+  options.search_defaults = true;            // a gradient that is a graph may use any operator
+  options.warn = [](const std::string&) {};  // what else is made dense is of no matter here
+  Host host(options);
+  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  std::size_t count = 0;
+  for (const auto kind : {SampleKind::ordinary, SampleKind::odd, SampleKind::empty}) {
+    for (const auto& sample : find_samples(subject.op, kind).found) {
+      const OperatorCall call(subject.op, sample.attributes);
+      std::optional<Comparison> comparison;
+      for (const auto& storages : all_storages(sample.types)) {
+        if (!is_claimed(subject, call, storages)) continue;
+        if (!comparison) comparison.emplace(host, subject, sample);
+        for (const auto& [content, words] : contents) {
+          if (auto fault = comparison->look(storages, content); !fault.empty())
+            return failed(fmt::format("{}, with {} ({})", fault, describe_sample(*subject.op.info, sample),
+                                      describe(*subject.op.info, storages, words)));
+          ++count;
+        }
+      }
+    }
+  }
+  if (count == 0) return skipped("no sparse inputs were found that its sparse kernel takes");
+  return passed(fmt::format("{} calls", count));
+}
+
+}  // namespace tenon::cli
