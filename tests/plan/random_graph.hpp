@@ -1,5 +1,7 @@
 // Random graphs of vectors: chains, branches and sums, in place and not, with workspaces, and with their gradients.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -8,11 +10,12 @@
 #include <tenon/udf.hpp>
 #include <vector>
 
-/// Some function of a few vectors, as long as its parameter says; its backward looks at nothing but the gradient of its output.
+/// Some function of a few vectors, as long as its parameter says; its backward looks at nothing but the gradient of its output. Numbers
+/// stay small in both, but both depend on every element, and workspaces are written to, so that memory shared wrongly changes results.
 struct Mix : tenon::Operator {
   std::int64_t size = 1, scratch = 0;
   static constexpr void describe(auto& op) {
-    op.doc("the sum of all elements, everywhere");
+    op.doc("the sum of all elements, made small, and a little more in each element");
     op.types({tenon::f32});
     op.input("data", "[n]").variadic();
     op.output("mixed", "[size]");
@@ -24,27 +27,43 @@ struct Mix : tenon::Operator {
   std::size_t workspace(const tenon::Infer&) const { return static_cast<std::size_t>(scratch) * sizeof(float); }
   void forward(const tenon::Call& call) const {
     float sum = 0;
-    for (int i = 0; i < call.inputs(); ++i)
-      for (std::int64_t j = 0; j < call.input<float>(i).size(); ++j) sum += call.input<float>(i)[j];
-    for (std::int64_t j = 0; j < call.output<float>(0).size(); ++j) call.output<float>(0)[j] = sum;
+    for (int i = 0; i < call.inputs(); ++i) sum += total(call.input<float>(i));
+    std::fill_n(call.workspace<float>(static_cast<std::size_t>(scratch)), scratch, 1e30f);
+    const auto mixed = call.output<float>(0);
+    for (std::int64_t j = 0; j < mixed.size(); ++j) mixed[j] = small(sum) + static_cast<float>(j % 7) / 8;
   }
   void backward(const tenon::Call& call) const {
-    float sum = 0;
-    for (std::int64_t j = 0; j < call.output_grad<float>(0).size(); ++j) sum += call.output_grad<float>(0)[j];
+    const auto sum = total(call.output_grad<float>(0));
     for (int i = 0; i < call.inputs(); ++i)
-      for (std::int64_t j = 0; j < call.input_grad<float>(i).size(); ++j) call.input_grad<float>(i)[j] = sum;
+      for (std::int64_t j = 0; j < call.input_grad<float>(i).size(); ++j)
+        call.input_grad<float>(i)[j] = small(sum) + static_cast<float>(j % 5);
+  }
+
+ protected:
+  static float small(float x) { return x / (1 + std::abs(x)); }
+  template <class View>
+  static float total(const View& values) {
+    float sum = 0;
+    for (std::int64_t j = 0; j < values.size(); ++j) sum += values[j];
+    return sum;
   }
 };
 
-/// The same, but its backward declares nothing and may so look at everything.
+/// The same, but its backward looks at everything.
 struct Blend : Mix {
   static constexpr void describe(auto& op) {
-    op.doc("the sum of all elements, everywhere");
+    op.doc("the sum of all elements, made small, and a little more in each element");
     op.types({tenon::f32});
     op.input("data", "[n]").variadic();
     op.output("mixed", "[size]");
     op.param("size", &Blend::size, "elements of the result").at_least(0);
     op.param("scratch", &Blend::scratch, "elements of the workspace").at_least(0);
+  }
+  void backward(const tenon::Call& call) const {
+    const auto sum = total(call.output_grad<float>(0)) + total(call.output_value<float>(0));
+    for (int i = 0; i < call.inputs(); ++i)
+      for (std::int64_t j = 0; j < call.input_grad<float>(i).size(); ++j)
+        call.input_grad<float>(i)[j] = small(sum + call.input<float>(i)[j]);
   }
 };
 
