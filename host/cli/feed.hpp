@@ -28,7 +28,8 @@ std::vector<Option> feed_options();
 /// Which dtype a .npy of this dtype becomes for an input of another: numpy's own rule for lossless casts (uint8 -> float32).
 Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted);
 
-/// The same, and in the storage that the graph declares for the input, where it declares a sparse one: sessions take sparse tensors anywhere.
+/// The same, and in the storage that the graph declares for the input, where it declares a sparse one: sessions take sparse tensors
+/// anywhere.
 Tensor fitted(const std::string& name, const Tensor& tensor, const tenon_type& type);
 
 }  // namespace tenon::cli
