@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <numeric>
 #include <tenon/operator.hpp>
+#include <utility>
+#include <vector>
 
 #include "indices.hpp"
 #include "store.hpp"
 
 struct Embedding : tenon::Operator {
   std::int64_t input_dim = 0, output_dim = 0;
+  bool sparse_grad = false;
 
   static constexpr void describe(auto& op) {
     op.doc("output[i, :] = weight[indices[i], :]");
@@ -16,6 +19,9 @@ struct Embedding : tenon::Operator {
     op.output("output", "[shape of indices ..., output_dim]");
     op.param("input_dim", &Embedding::input_dim, "rows of weight").required().at_least(1);
     op.param("output_dim", &Embedding::output_dim, "columns of weight").required().at_least(1);
+    op.param("sparse_grad", &Embedding::sparse_grad,
+             "give weight's gradient as row_sparse: the rows that indices name, in time and memory of the batch alone. False, because "
+             "optimizers then change only these rows (see their lazy_update), and what has no kernel for such a gradient makes it dense");
     op.backward_reads("indices");
     op.accumulates();
   }
@@ -29,6 +35,15 @@ struct Embedding : tenon::Operator {
     for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);
     output.set(-1, output_dim);
     io.set_output(0, output, io.input("weight").dtype);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    if (!sparse_grad || !io.backward()) return;
+    for (int i = 0; i < io.inputs(); ++i)
+      if (io.input(i) != tenon::Storage::dense) return;
+    if (io.output_grad(0) != tenon::Storage::dense) return;
+    io.set_output(1, tenon::Storage::row_sparse);
+    io.sparse_kernel();
   }
 
   void forward(const tenon::Call& call) const {
@@ -56,18 +71,33 @@ struct Embedding : tenon::Operator {
       call.parallel_for(input_dim, grain(), [&](std::int64_t begin, std::int64_t end) {
         std::vector<Wide<T>> sum(static_cast<std::size_t>(output_dim));
         for (auto row = begin; row < end; ++row) {
-          std::fill(sum.begin(), sum.end(), Wide<T>(0));
-          for (auto use = uses.starts[static_cast<std::size_t>(row)]; use < uses.starts[static_cast<std::size_t>(row) + 1]; ++use)
-            for (std::int64_t j = 0; j < output_dim; ++j)
-              sum[static_cast<std::size_t>(j)] += Wide<T>(dy[uses.places[static_cast<std::size_t>(use)] * output_dim + j]);
+          sum_uses(uses, row, dy, sum);
           for (std::int64_t j = 0; j < output_dim; ++j) store(write, dw[row * output_dim + j], sum[static_cast<std::size_t>(j)]);
         }
       });
     });
   }
 
+  /// The same sums, of the rows that were used.
+  void backward_sparse(const tenon::Call& call) const {
+    if (call.write(1) == tenon::Write::none) return;
+    const auto [row_ids, uses] = uses_of_used(read_rows(call));
+    tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
+      const T* const dy = call.output_grad<T>(0).data();
+      const auto out = call.allocate_row_sparse<T>(1, count(row_ids));
+      std::copy(row_ids.begin(), row_ids.end(), out.row_ids);
+      call.parallel_for(count(row_ids), grain(), [&, &uses = uses](std::int64_t begin, std::int64_t end) {
+        std::vector<Wide<T>> sum(static_cast<std::size_t>(output_dim));
+        for (auto row = begin; row < end; ++row) {
+          sum_uses(uses, row, dy, sum);
+          std::transform(sum.begin(), sum.end(), out.values + row * output_dim, [](Wide<T> value) { return T(value); });
+        }
+      });
+    });
+  }
+
  private:
-  /// The places of indices that hold row r are places[starts[r]] ... places[starts[r + 1] - 1], ascending.
+  /// The places of indices that hold row r, or the r-th row in use, are places[starts[r]] ... places[starts[r + 1] - 1], ascending.
   struct Uses {
     std::vector<std::int64_t> starts, places;
   };
@@ -84,6 +114,32 @@ struct Embedding : tenon::Operator {
     for (std::size_t place = 0; place < rows.size(); ++place)
       uses.places[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[place])]++)] = static_cast<std::int64_t>(place);
     return uses;
+  }
+
+  /// The distinct rows, ascending, and the places of each; at no cost for the rows that nobody names.
+  static std::pair<std::vector<std::int64_t>, Uses> uses_of_used(const std::vector<std::int64_t>& rows) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> sorted(rows.size());  // row, place
+    for (std::size_t place = 0; place < rows.size(); ++place) sorted[place] = {rows[place], static_cast<std::int64_t>(place)};
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<std::int64_t> row_ids;
+    Uses uses;
+    for (const auto& [row, place] : sorted) {
+      if (row_ids.empty() || row_ids.back() != row) {
+        row_ids.push_back(row);
+        uses.starts.push_back(count(uses.places));
+      }
+      uses.places.push_back(place);
+    }
+    uses.starts.push_back(count(uses.places));
+    return {std::move(row_ids), std::move(uses)};
+  }
+
+  template <class T>
+  void sum_uses(const Uses& uses, std::int64_t row, const T* dy, std::vector<Wide<T>>& sum) const {
+    std::fill(sum.begin(), sum.end(), Wide<T>(0));
+    for (auto use = uses.starts[static_cast<std::size_t>(row)]; use < uses.starts[static_cast<std::size_t>(row) + 1]; ++use)
+      for (std::int64_t j = 0; j < output_dim; ++j)
+        sum[static_cast<std::size_t>(j)] += Wide<T>(dy[uses.places[static_cast<std::size_t>(use)] * output_dim + j]);
   }
 
   static std::int64_t count(const std::vector<std::int64_t>& rows) { return static_cast<std::int64_t>(rows.size()); }

@@ -27,5 +27,6 @@ struct AdaGrad : Optimizer {
       });
     });
   }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(adagrad, AdaGrad)

@@ -10,5 +10,6 @@ struct Adam : AdaptiveMoments {
   }
 
   void forward(const tenon::Call& call) const { run(call, weight_decay, 0); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(adam, Adam)

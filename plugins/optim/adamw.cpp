@@ -10,5 +10,6 @@ struct AdamW : AdaptiveMoments {
   }
 
   void forward(const tenon::Call& call) const { run(call, 0, weight_decay); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(adamw, AdamW)

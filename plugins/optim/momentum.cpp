@@ -7,5 +7,6 @@ struct Momentum : HeavyBall {
   }
 
   void forward(const tenon::Call& call) const { run<false>(call); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(momentum, Momentum)

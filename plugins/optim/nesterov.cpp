@@ -9,5 +9,6 @@ struct Nesterov : HeavyBall {
   }
 
   void forward(const tenon::Call& call) const { run<true>(call); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(nesterov, Nesterov)

@@ -1,5 +1,6 @@
 // What the optimizers share: inputs and output, the shapes of their states, and the loop over the elements.
 #pragma once
+#include <algorithm>
 #include <initializer_list>
 #include <tenon/elementwise/convert.hpp>
 #include <tenon/operator.hpp>
@@ -11,6 +12,15 @@ using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// Base of operators that do one step for one weight. Everything is element by element, so the bits do not depend on threads.
 struct Optimizer : tenon::Operator {
+  bool lazy_update = true;
+
+  /// A row_sparse gradient is taken as it is; all else is dense.
+  void infer_storage(tenon::InferStorage& io) const {
+    const auto dense = tenon::Storage::dense;
+    if (io.backward() || io.input(0) != dense || io.input(1) != tenon::Storage::row_sparse || io.input(2) != dense) return;
+    io.sparse_kernel();
+  }
+
  protected:
   static constexpr void describe_step(auto& op) {
     op.input("weight", "what is trained, of any shape");
@@ -18,6 +28,10 @@ struct Optimizer : tenon::Operator {
     op.input("learning_rate", "0-d").types({tenon::f32});
     op.output("updated", "the weight after the step");
     op.inplace("weight", "updated");
+    op.param("lazy_update", &Optimizer::lazy_update,
+             "with a row_sparse gradient, change only the rows that it stores, of the weight and of the states: the others neither decay, "
+             "nor do their moments fade or move them. False: they take the step of a gradient of 0, as with a dense gradient and bit by "
+             "bit the same, in the time of the whole weight");
   }
 
   /// moments: the states that have the weight's shape.
@@ -44,17 +58,66 @@ struct Optimizer : tenon::Operator {
     return call.state<Wide<T>>(name).data();
   }
 
-  /// rule(i, weight, grad) gives element i of the updated weight, and may change element i of the moments.
+  /// rule(i, weight, grad) gives element i of the updated weight, and may change element i of the moments. Where the gradient is
+  /// row_sparse, it is asked for the elements of stored rows alone, or for all of them, with gradients of 0.
   template <class T, class Rule>
-  static void for_each_weight(const tenon::Call& call, Rule rule) {
+  void for_each_weight(const tenon::Call& call, Rule rule) const {
     const auto weight = call.input<T>("weight");
-    const T *const from = weight.data(), *const grad = call.input<T>("grad").data();
-    T* const to = call.output<T>(0).data();
-    call.parallel_for(weight.size(), 16384, [=](std::int64_t begin, std::int64_t end) {
-      tenon::elementwise::for_each(end - begin, [=](std::int64_t offset) {
+    const Loop<T, Rule> loop{weight.data(), call.output<T>(0).data(), rule};
+    if (call.storage(1) == tenon::Storage::row_sparse) {
+      const auto grad = call.row_sparse<T>(1);
+      return lazy_update ? stored_rows(call, grad, loop) : all_rows(call, grad, loop);
+    }
+    const T* const grad = call.input<T>("grad").data();
+    call.parallel_for(weight.size(), grain, [=](std::int64_t begin, std::int64_t end) { loop.run(begin, end, grad + begin); });
+  }
+
+ private:
+  static constexpr std::int64_t grain = 16384;
+
+  template <class T, class Rule>
+  struct Loop {
+    const T* from;
+    T* to;
+    Rule rule;
+
+    /// grad is that of element `begin`.
+    void run(std::int64_t begin, std::int64_t end, const T* grad) const {
+      tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
         const auto i = begin + offset;
-        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[i])));
+        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[offset])));
       });
+    }
+    void run_without_gradient(std::int64_t begin, std::int64_t end) const {
+      tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
+        const auto i = begin + offset;
+        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(0)));
+      });
+    }
+  };
+
+  template <class T, class Rule>
+  static void stored_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad, const Loop<T, Rule>& loop) {
+    const auto size = grad.row_size;
+    if (loop.to != loop.from)
+      call.parallel_for(grad.total_rows * size, grain,
+                        [&](std::int64_t begin, std::int64_t end) { std::copy(loop.from + begin, loop.from + end, loop.to + begin); });
+    call.parallel_for(grad.rows, 1 + grain / std::max<std::int64_t>(size, 1), [&](std::int64_t begin, std::int64_t end) {
+      for (auto row = begin; row < end; ++row) loop.run(grad.row_ids[row] * size, (grad.row_ids[row] + 1) * size, grad.values + row * size);
+    });
+  }
+
+  template <class T, class Rule>
+  static void all_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad, const Loop<T, Rule>& loop) {
+    const auto size = grad.row_size;
+    call.parallel_for(grad.total_rows, 1 + grain / std::max<std::int64_t>(size, 1), [&](std::int64_t begin, std::int64_t end) {
+      auto stored = std::lower_bound(grad.row_ids, grad.row_ids + grad.rows, begin) - grad.row_ids;
+      for (auto row = begin; row < end; ++stored) {
+        const auto next = stored < grad.rows ? std::min(grad.row_ids[stored], end) : end;
+        loop.run_without_gradient(row * size, next * size);
+        if (next < end) loop.run(next * size, (next + 1) * size, grad.values + stored * size);
+        row = next + 1;
+      }
     });
   }
 };

@@ -29,5 +29,6 @@ struct RmsProp : Optimizer {
       });
     });
   }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(rmsprop, RmsProp)

@@ -18,5 +18,6 @@ struct Sgd : Optimizer {
       for_each_weight<T>(call, [=](std::int64_t, W weight, W grad) { return weight - rate * (grad + decay * weight); });
     });
   }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 };
 TENON_OPERATOR(sgd, Sgd)

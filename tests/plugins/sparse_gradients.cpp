@@ -1,0 +1,113 @@
+// row_sparse gradients of embedding, and clipping them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <tenon/cast_storage.hpp>
+#include <tenon/graph.hpp>
+#include <tenon/session.hpp>
+
+#include "device/expanded.hpp"
+#include "numbers.hpp"
+#include "strict_host.hpp"
+
+using namespace plugin_tests;
+using tenon::Storage;
+
+namespace {
+
+/// The gradient of sum(embedding(indices) * factors) by a weight of ones.
+Tensor table_gradient(tenon::Host& host, const Tensor& indices, const Tensor& factors, const Shape& table, bool sparse) {
+  tenon::Graph graph(host);
+  const auto weight = graph.variable("weight", tensor(factors.dtype(), table, Doubles(static_cast<std::size_t>(table.size()), 1)));
+  const auto rows = graph.add("embedding", {graph.constant("indices", indices), weight},
+                              {{"input_dim", table[0]}, {"output_dim", table[1]}, {"sparse_grad", sparse}});
+  const auto product = graph.add("mul", {rows, graph.constant("factors", factors)});
+  graph.output("gradient", graph.gradient(graph.add("sum", {product}), {weight}).at(0));
+  return tenon::Session(graph).run({}).at("gradient");
+}
+
+Shape with_columns(const Shape& shape, std::int64_t columns) {
+  auto wider = Shape::of_rank(shape.rank() + 1);
+  for (int axis = 0; axis < shape.rank(); ++axis) wider.set(axis, shape[axis]);
+  wider.set(-1, columns);
+  return wider;
+}
+
+/// [100000, 3] with two rows.
+Tensor two_rows(DType dtype, const Doubles& values) {
+  return Tensor::row_sparse(tensor(dtype, {2, 3}, values), Tensor::from({std::int64_t{7}, std::int64_t{99999}}, {2}), {100000, 3});
+}
+
+}  // namespace
+
+TEST_CASE("embedding with sparse_grad: the gradient has the rows that were used, ascending, each with the sum of its uses") {
+  StrictHost one(1), four(4);
+  for (const Shape& shape : {Shape::scalar(), Shape{0}, Shape{1}, Shape{300}, Shape{3, 70}})
+    for (const auto dtype : floating_dtypes)
+      for (const auto index : integer_dtypes) {
+        CAPTURE(dtype);
+        CAPTURE(shape);
+        const std::int64_t columns = 5, table = 100;
+        const auto indices = arbitrary(index, shape, 0, 99, 3);
+        auto whole = doubles(arbitrary(tenon::i32, with_columns(shape, columns), -3, 3, 4));  // whole numbers: their sums are exact
+        const auto factors = tensor(dtype, with_columns(shape, columns), whole);
+        Doubles expected(static_cast<std::size_t>(table * columns), 0);
+        std::set<double> used;
+        const auto numbers_of = doubles(indices);
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+          const auto row = static_cast<std::size_t>(numbers_of[i / 5]);
+          expected[row * 5 + i % 5] += whole[i];
+          used.insert(numbers_of[i / 5]);
+        }
+        const auto gradient = table_gradient(one, indices, factors, {table, columns}, true);
+        REQUIRE(gradient.storage() == Storage::row_sparse);
+        CHECK(doubles(gradient.row_ids()) == Doubles(used.begin(), used.end()));
+        CHECK(expanded(gradient) == expected);
+        CHECK(same_bits(gradient, table_gradient(four, indices, factors, {table, columns}, true)));
+      }
+}
+
+TEST_CASE("embedding with sparse_grad: the bits are those of the dense gradient, on any number of threads") {
+  StrictHost one(1), four(4);
+  const auto indices = arbitrary(tenon::i64, {4000}, 0, 999, 1);
+  for (const auto dtype : floating_dtypes) {
+    const auto factors = arbitrary(dtype, {4000, 33}, -1, 1, 2);
+    const auto dense = table_gradient(four, indices, factors, {1000, 33}, false);
+    CHECK(dense.storage() == Storage::dense);
+    for (auto* host : {&one, &four})
+      CHECK(same_bits(cast_storage(table_gradient(*host, indices, factors, {1000, 33}, true), Storage::dense), dense));
+  }
+}
+
+TEST_CASE("the norm of gradients counts what row_sparse and csr ones store") {
+  StrictHost host(2);
+  const auto norm_scale = [&](const std::vector<Tensor>& grads) {
+    return doubles(host.host.call("global_norm_scale", grads, {{"max_norm", 1.0}})).at(0);
+  };
+  for (const auto dtype : floating_dtypes) {
+    const auto sparse = two_rows(dtype, {1, 0, -2, 0, 4, 0}), dense = tensor(tenon::f32, {2}, {2, 0});  // squares: 21 and 4
+    const auto scale = static_cast<double>(static_cast<float>(1 / (5 + 1e-6)));
+    CHECK(norm_scale({sparse, dense}) == scale);
+    CHECK(norm_scale({dense, cast_storage(sparse, Storage::csr)}) == scale);
+    CHECK(norm_scale({two_rows(dtype, {0, 0, 0, 0, 0, 0})}) == 1);
+  }
+}
+
+TEST_CASE("scale_by keeps the storage, its indices, and what is not stored") {
+  StrictHost host(2);
+  const auto factor = Tensor::from({0.5F}, Shape::scalar());
+  for (const auto dtype : floating_dtypes) {
+    const auto sparse = two_rows(dtype, {1, 0, -2, 3, 4, 5});
+    for (const auto& input : {sparse, cast_storage(sparse, Storage::csr)}) {
+      const auto scaled = host.host.call("scale_by", {input, factor});
+      REQUIRE(scaled.storage() == input.storage());
+      CHECK(scaled.stored() == input.stored());
+      auto expected = expanded(input);
+      for (auto& value : expected) value *= 0.5;
+      CHECK(expanded(scaled) == expected);
+    }
+    const auto nothing = Tensor::row_sparse(Tensor::empty(dtype, {0, 3}), Tensor::empty(tenon::i64, {0}), {9, 3});
+    CHECK(host.host.call("scale_by", {nothing, factor}).stored() == 0);
+  }
+}

@@ -1,0 +1,24 @@
+// A host with the bundled plugins on which no sparse tensor is made dense behind the caller's back.
+#pragma once
+#include <tenon/host.hpp>
+
+#include "temporary_folder.hpp"
+
+struct StrictHost {
+  TemporaryFolder cache;
+  tenon::Host host;
+
+  explicit StrictHost(int threads) : host(options(threads)) { host.add_plugins(TENON_TEST_PLUGINS); }
+  operator tenon::Host&() { return host; }
+
+ private:
+  tenon::HostOptions options(int threads) const {
+    tenon::HostOptions options;
+    options.threads = threads;
+    options.search_defaults = false;
+    options.trust_writable = true;
+    options.strict_storage = true;
+    options.cache = cache.path();
+    return options;
+  }
+};
