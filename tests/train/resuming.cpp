@@ -120,7 +120,7 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
             [](auto& o) {
               o.parameters = {{"beta1", 0.5}};
             }),
-       2, "the training there has its parameters beta1=0.9"},
+       2, "the training there has its parameters lazy_update=true beta1=0.9"},
       {with(convnet_json, 200, [](auto&) {}), 4, "it is of another graph"},
       {with(wider, 200, [](auto&) {}), 4, "which has the node 'fc1 fully_connected scaled fc1_weight fc1_bias num_hidden=32"},
   };
