@@ -40,7 +40,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"reads_past_end", {"FAILED guard"}, "right behind a tensor's last element"},
       {"claims_backward", {"FAILED manifest"}, "it says that there is a function backward, but the table has none"},
       {"wrong_gradient", {"FAILED gradient"}, "but differences of forward give"},
-      {"wrong_sparse", {"FAILED sparse"}, "but 0"},
+      {"wrong_sparse", {"FAILED sparse"}, "with dense inputs"},
       {"wrong_sparse_gradient", {"FAILED sparse"}, "is 0, but 2 with dense inputs"},
       {"wrong_for_negative", {"FAILED gradient"}, "but differences of forward give 0"},
       {"leaves_holes", {"FAILED coverage"}, "is never written"},
