@@ -1,19 +1,30 @@
-// numpy.matmul with its gradient. Every product of the batch is cut into tiles, and the tiles share the host's threads.
+// numpy.matmul with its gradient. Every product of the batch is cut into tiles, and the tiles share the host's threads. One of the two
+// sides may be csr.
 #include <tenon/operator.hpp>
 
 #include "products.hpp"
+#include "sparse_matmul.hpp"
 
 struct Matmul : tenon::Operator {
-  bool transpose_a = false, transpose_b = false;
+  bool transpose_a = false, transpose_b = false, row_sparse_product = false, row_sparse_gradient = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("matrix product as numpy.matmul: the last two axes are matrices, the axes before them are batches that broadcast");
+    op.doc(
+        "matrix product as numpy.matmul: the last two axes are matrices, the axes before them are batches that broadcast. "
+        "With one side csr and the other dense, memory and time follow what is stored; the gradient of a csr side is dense");
+    op.version(2);
     op.types({tenon::f32, tenon::f64});
     op.input("a", "[..., m, k], or a vector [k]");
     op.input("b", "[..., k, n], or a vector [k]");
     op.output("product", "[..., m, n]; without m where a is a vector, without n where b is one");
     op.param("transpose_a", &Matmul::transpose_a, "a is given as [..., k, m]");
     op.param("transpose_b", &Matmul::transpose_b, "b is given as [..., n, k]");
+    op.param("row_sparse_product", &Matmul::row_sparse_product,
+             "where a is csr: give the product as row_sparse, without the rows to which a adds nothing");
+    op.param("row_sparse_gradient", &Matmul::row_sparse_gradient,
+             "where a is csr and b is not transposed: give the gradient of b as row_sparse, with the rows of b that a used; else dense");
+    op.added(2, "row_sparse_product");
+    op.added(2, "row_sparse_gradient");
     op.backward_reads("a", "b");
     op.accumulates();
   }
@@ -47,6 +58,24 @@ struct Matmul : tenon::Operator {
 
   void backward(const tenon::Call& call) const {
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::gradients<double>) : run<float>(call, &Matmul::gradients<float>);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    using tenon::Storage;
+    const bool csr_a = io.input(0) == Storage::csr;
+    if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
+    if (io.backward() && io.output_grad(0) != Storage::dense) return;
+    if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
+    if (io.backward() && csr_a && row_sparse_gradient && !transpose_b) io.set_output(1, Storage::row_sparse);
+    io.sparse_kernel();
+  }
+
+  void forward_sparse(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? multiply_sparse<double>(call) : multiply_sparse<float>(call);
+  }
+
+  void backward_sparse(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call) : sparse_gradients<float>(call);
   }
 
  private:
@@ -92,13 +121,19 @@ struct Matmul : tenon::Operator {
     return shape;
   }
 
+  /// Null for a side that is csr.
+  template <class T>
+  static const T* data_of(const tenon::Call& call, int i) {
+    return call.storage(i) == tenon::Storage::dense ? call.input<T>(i).data() : nullptr;
+  }
+
   template <class T, class Body>
   void run(const tenon::Call& call, Body body) const {
-    const auto a = call.input<T>(0), b = call.input<T>(1);
-    const auto left = oriented(a.shape(), transpose_a), right = oriented(b.shape(), transpose_b);
+    const auto left = oriented(call.input_type(0).shape, transpose_a), right = oriented(call.input_type(1).shape, transpose_b);
     const auto batch_a = batch_axes(left), batch_b = batch_axes(right), axes = joined(batch_a, batch_b);
-    Operands<T> operands{a.data(),       b.data(),      left.rank() > 1 ? left[-2] : 1, left[-1], right.rank() > 1 ? right[-1] : 1,
-                         batch_a.size(), batch_b.size()};
+    Operands<T> operands{
+        data_of<T>(call, 0), data_of<T>(call, 1), left.rank() > 1 ? left[-2] : 1, left[-1], right.rank() > 1 ? right[-1] : 1,
+        batch_a.size(),      batch_b.size()};
     if (batch_b.size() == 1 && batch_a == axes && !transpose_a) {  // one matrix b for all: the batch is just more rows
       operands.rows *= axes.size();
       operands.count_a = 1;
@@ -116,29 +151,60 @@ struct Matmul : tenon::Operator {
                     batch::matrices(of.b, of.inner, of.columns, transpose_b));
   }
 
-  /// da = dy * b^T and db = a^T * dy; each the other way round where the operand is given transposed.
   template <class T>
   void gradients(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+    gradient_a(call, of, members);
+    gradient_b(call, of, members);
+  }
+
+  /// da = dy * b^T; the other way round where a is given transposed.
+  template <class T>
+  void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+    if (call.write(0) == tenon::Write::none) return;
     const auto dy = batch::matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
-    const auto a = batch::matrices(of.a, of.rows, of.inner, transpose_a), b = batch::matrices(of.b, of.inner, of.columns, transpose_b);
-    if (call.write(0) != tenon::Write::none) {
-      const auto da = call.input_grad<T>(0).data();
-      if (transpose_a)
-        sum_products<T>(call, {da, of.count_a, {of.inner, of.rows}, call.write(0)}, of.columns,
-                        batch::terms(members.a, members.b, members.product), b, dy.transpose());
-      else
-        sum_products<T>(call, {da, of.count_a, {of.rows, of.inner}, call.write(0)}, of.columns,
-                        batch::terms(members.a, members.product, members.b), dy, b.transpose());
-    }
-    if (call.write(1) != tenon::Write::none) {
-      const auto db = call.input_grad<T>(1).data();
-      if (transpose_b)
-        sum_products<T>(call, {db, of.count_b, {of.columns, of.inner}, call.write(1)}, of.rows,
-                        batch::terms(members.b, members.product, members.a), dy.transpose(), a);
-      else
-        sum_products<T>(call, {db, of.count_b, {of.inner, of.columns}, call.write(1)}, of.rows,
-                        batch::terms(members.b, members.a, members.product), a.transpose(), dy);
-    }
+    const auto b = batch::matrices(of.b, of.inner, of.columns, transpose_b);
+    const auto da = call.input_grad<T>(0).data();
+    if (transpose_a)
+      sum_products<T>(call, {da, of.count_a, {of.inner, of.rows}, call.write(0)}, of.columns,
+                      batch::terms(members.a, members.b, members.product), b, dy.transpose());
+    else
+      sum_products<T>(call, {da, of.count_a, {of.rows, of.inner}, call.write(0)}, of.columns,
+                      batch::terms(members.a, members.product, members.b), dy, b.transpose());
+  }
+
+  /// db = a^T * dy; the other way round where b is given transposed.
+  template <class T>
+  void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+    if (call.write(1) == tenon::Write::none) return;
+    const auto dy = batch::matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
+    const auto a = batch::matrices(of.a, of.rows, of.inner, transpose_a);
+    const auto db = call.input_grad<T>(1).data();
+    if (transpose_b)
+      sum_products<T>(call, {db, of.count_b, {of.columns, of.inner}, call.write(1)}, of.rows,
+                      batch::terms(members.b, members.product, members.a), dy.transpose(), a);
+    else
+      sum_products<T>(call, {db, of.count_b, {of.inner, of.columns}, call.write(1)}, of.rows,
+                      batch::terms(members.b, members.a, members.product), a.transpose(), dy);
+  }
+
+  template <class T>
+  sparse::Matmul<T> sparse_product(const tenon::Call& call) const {
+    return {call, call.storage(0) == tenon::Storage::csr ? 0 : 1, {transpose_a, transpose_b}};
+  }
+
+  template <class T>
+  void multiply_sparse(const tenon::Call& call) const {
+    if (call.write(0) != tenon::Write::none) sparse_product<T>(call).forward();
+  }
+
+  template <class T>
+  void sparse_gradients(const tenon::Call& call) const {
+    const int csr = call.storage(0) == tenon::Storage::csr ? 0 : 1;
+    if (call.write(1 - csr) != tenon::Write::none) sparse_product<T>(call).operand_gradient();
+    if (csr == 0)
+      run<T>(call, &Matmul::gradient_a<T>);
+    else
+      run<T>(call, &Matmul::gradient_b<T>);
   }
 };
 TENON_OPERATOR(matmul, Matmul)

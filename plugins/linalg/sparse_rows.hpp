@@ -1,0 +1,142 @@
+// A csr matrix or its transpose as a list of the rows that store something.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <tenon/operator.hpp>
+#include <utility>
+#include <vector>
+
+namespace sparse {
+
+/// Row number ids[i] of a matrix [total, inner] stores values[e] at column columns_of[e], for e from starts[i] to before starts[i + 1].
+/// Rows that are not listed store nothing. The ids ascend. Not to be copied: it may point into itself.
+template <class T>
+struct Rows {
+  std::int64_t total = 0, inner = 0;
+  std::vector<std::int64_t> ids, starts;
+  const std::int64_t* columns_of = nullptr;
+  const T* values = nullptr;
+  std::vector<std::int64_t> own_columns;  // where the matrix was transposed
+  std::vector<T> own_values;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(ids.size()); }
+  std::int64_t stored() const { return starts.back(); }
+};
+
+template <class T>
+Rows<T> listed(const tenon::Csr<const T>& matrix) {
+  Rows<T> rows{matrix.rows, matrix.columns, {}, {0}, matrix.columns_of, matrix.values, {}, {}};
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    if (matrix.row_starts[row + 1] == matrix.row_starts[row]) continue;
+    rows.ids.push_back(row);
+    rows.starts.push_back(matrix.row_starts[row + 1]);
+  }
+  return rows;
+}
+
+/// The same rows with those that store nothing left out of the count.
+template <class T>
+Rows<T> compact(const Rows<T>& rows) {
+  Rows<T> all{rows.count(), rows.inner, rows.ids, rows.starts, rows.columns_of, rows.values, {}, {}};
+  std::iota(all.ids.begin(), all.ids.end(), 0);
+  return all;
+}
+
+/// The rows of a matrix cut into parts that depend on the matrix alone, and what each part stores in each column.
+class ColumnCounts {
+ public:
+  template <class T>
+  ColumnCounts(const tenon::Call& call, const tenon::Csr<const T>& matrix)
+      : columns_(matrix.columns), parts_(std::clamp<std::int64_t>(matrix.nnz / std::max<std::int64_t>(columns_ * 4, 1 << 15), 1, 64)) {
+    for (std::int64_t part = 0; part <= parts_; ++part) {
+      const auto* const at = std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows, matrix.nnz * part / parts_);
+      first_rows_.push_back(part == parts_ ? matrix.rows : at - matrix.row_starts);
+    }
+    counts_.assign(static_cast<std::size_t>(parts_ * columns_), 0);
+    call.parallel_for(parts_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto part = begin; part < end; ++part) {
+        auto* const counts = of(part);
+        for (auto e = matrix.row_starts[first_row(part)]; e < matrix.row_starts[first_row(part + 1)]; ++e) ++counts[matrix.columns_of[e]];
+      }
+    });
+  }
+
+  std::int64_t parts() const { return parts_; }
+  std::int64_t first_row(std::int64_t part) const { return first_rows_[static_cast<std::size_t>(part)]; }
+  std::int64_t* of(std::int64_t part) { return counts_.data() + part * columns_; }
+
+  /// Turns counts into the places where each part's values of each column begin; tells of each column that has any, and where it ends.
+  template <class Told>
+  void sum(Told told) {
+    std::int64_t place = 0;
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      const auto before = place;
+      for (std::int64_t part = 0; part < parts_; ++part) place += std::exchange(of(part)[column], place);
+      if (place > before) told(column, place);
+    }
+  }
+
+ private:
+  std::int64_t columns_, parts_;
+  std::vector<std::int64_t> first_rows_, counts_;
+};
+
+/// Where there are about as many columns as values: in time and memory proportional to both, on all threads.
+template <class T>
+void transpose_by_counting(const tenon::Call& call, const tenon::Csr<const T>& matrix, Rows<T>& rows) {
+  ColumnCounts counts(call, matrix);
+  counts.sum([&](std::int64_t column, std::int64_t end) {
+    rows.ids.push_back(column);
+    rows.starts.push_back(end);
+  });
+  call.parallel_for(counts.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto part = begin; part < end; ++part) {
+      auto* const next = counts.of(part);
+      for (auto row = counts.first_row(part); row < counts.first_row(part + 1); ++row)
+        for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e) {
+          const auto place = static_cast<std::size_t>(next[matrix.columns_of[e]]++);
+          rows.own_columns[place] = row;
+          rows.own_values[place] = matrix.values[e];
+        }
+    }
+  });
+}
+
+/// Where most columns store nothing: memory in proportion to the values alone.
+template <class T>
+void transpose_by_sorting(const tenon::Csr<const T>& matrix, Rows<T>& rows) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(matrix.nnz)), row_of(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::int64_t row = 0; row < matrix.rows; ++row)
+    std::fill(row_of.begin() + matrix.row_starts[row], row_of.begin() + matrix.row_starts[row + 1], row);
+  std::stable_sort(order.begin(), order.end(), [&](auto l, auto r) { return matrix.columns_of[l] < matrix.columns_of[r]; });
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const auto column = matrix.columns_of[order[place]];
+    if (rows.ids.empty() || rows.ids.back() != column) {
+      rows.ids.push_back(column);
+      rows.starts.push_back(0);
+    }
+    rows.starts.back() = static_cast<std::int64_t>(place) + 1;
+    rows.own_columns[place] = row_of[static_cast<std::size_t>(order[place])];
+    rows.own_values[place] = matrix.values[order[place]];
+  }
+}
+
+/// The rows of the transpose, each in the order of the matrix's rows: the same on any number of threads.
+template <class T>
+Rows<T> transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
+  const auto stored = static_cast<std::size_t>(matrix.nnz);
+  Rows<T> rows{matrix.columns, matrix.rows, {}, {0}, nullptr, nullptr, std::vector<std::int64_t>(stored), std::vector<T>(stored)};
+  matrix.columns / 8 > matrix.nnz ? transpose_by_sorting(matrix, rows) : transpose_by_counting(call, matrix, rows);
+  rows.columns_of = rows.own_columns.data();
+  rows.values = rows.own_values.data();
+  return rows;
+}
+
+template <class T>
+Rows<T> rows_of(const tenon::Call& call, const tenon::Csr<const T>& matrix, bool transpose) {
+  return transpose ? transposed(call, matrix) : listed(matrix);
+}
+
+}  // namespace sparse
