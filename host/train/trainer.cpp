@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tenon/failure.hpp>
+#include <tenon/host.hpp>
 #include <tenon/trainer.hpp>
 #include <tenon/visit.hpp>
 
@@ -89,10 +91,6 @@ struct Trainer::Impl {
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options()) {
     share_variables(update.graph(), forward, parts.trained);
-    for (const auto& one : parts.trained) {
-      const auto weight = forward.tensor(forward.find(one.variable));
-      gradients[one.gradient] = Tensor::empty(weight.dtype(), weight.shape());
-    }
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
     forward_states();
   }
@@ -137,14 +135,32 @@ struct Trainer::Impl {
         batch[parts.weight_input] =
             filled(gradient.graph().dtype(seed), gradient.graph().shape(seed), static_cast<double>(rows) / static_cast<double>(group));
       }
-      Destinations destinations;
-      for (const auto& [name, tensor] : gradients) destinations[name] = {tensor, taken == 0 ? Write::to : Write::add};
-      const auto outputs = gradient.run(batch, destinations);
+      const auto outputs = gradient.run(batch, destinations(taken == 0));
+      keep_gradients(outputs, taken == 0);
       sums.add(options, outputs, batch, rows);
       require_finite(outputs, batch);
       taken += rows;
     }
     return sums;
+  }
+
+  // Dense gradients stay in the memory of the first step's. Variables may share one: it is written once.
+  Destinations destinations(bool first) const {
+    Destinations places;
+    std::set<const void*> taken;
+    for (const auto& [name, tensor] : gradients)
+      if (tensor.storage() == Storage::dense && taken.insert(tensor.data()).second) places[name] = {tensor, first ? Write::to : Write::add};
+    return places;
+  }
+
+  // Sparse ones are as large as the batch makes them, and new in each run.
+  void keep_gradients(const NamedTensors& outputs, bool first) {
+    for (const auto& one : parts.trained) {
+      auto& kept = gradients[one.gradient];
+      const auto& made = outputs.at(one.gradient);
+      const bool added = made.storage() == Storage::dense && kept && kept.storage() == Storage::dense && kept.data() == made.data();
+      kept = first || added ? made : forward.host().call("sum_gradients", {kept, made});
+    }
   }
 
   void require_finite(const NamedTensors& outputs, const NamedTensors& batch) {
@@ -153,7 +169,7 @@ struct Trainer::Impl {
     bool finite = std::isfinite(loss);
     for (const auto& one : parts.trained) {
       if (!finite) break;
-      const auto& tensor = gradients.at(one.gradient);
+      const auto tensor = gradients.at(one.gradient).stored_values();
       finite = first_non_finite(tensor.dtype(), tensor.data(), tensor.size()) < 0;
       what = fmt::format("the gradient of '{}' is not finite", one.variable);
     }
@@ -234,7 +250,7 @@ struct Trainer::Impl {
   Graph forward;  // with the memory of the sessions' variables and states
   GradientGraph parts;
   Session update, gradient;
-  NamedTensors gradients;
+  NamedTensors gradients;  // of the last step; none before the first
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
 };

@@ -81,12 +81,13 @@ struct Embedding : tenon::Operator {
   /// The same sums, of the rows that were used.
   void backward_sparse(const tenon::Call& call) const {
     if (call.write(1) == tenon::Write::none) return;
-    const auto [row_ids, uses] = uses_of_used(read_rows(call));
+    std::vector<std::int64_t> row_ids;
+    const auto uses = uses_of_used(read_rows(call), row_ids);
     tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
       const auto out = call.allocate_row_sparse<T>(1, count(row_ids));
       std::copy(row_ids.begin(), row_ids.end(), out.row_ids);
-      call.parallel_for(count(row_ids), grain(), [&, &uses = uses](std::int64_t begin, std::int64_t end) {
+      call.parallel_for(count(row_ids), grain(), [&](std::int64_t begin, std::int64_t end) {
         std::vector<Wide<T>> sum(static_cast<std::size_t>(output_dim));
         for (auto row = begin; row < end; ++row) {
           sum_uses(uses, row, dy, sum);
@@ -117,11 +118,10 @@ struct Embedding : tenon::Operator {
   }
 
   /// The distinct rows, ascending, and the places of each; at no cost for the rows that nobody names.
-  static std::pair<std::vector<std::int64_t>, Uses> uses_of_used(const std::vector<std::int64_t>& rows) {
+  static Uses uses_of_used(const std::vector<std::int64_t>& rows, std::vector<std::int64_t>& row_ids) {
     std::vector<std::pair<std::int64_t, std::int64_t>> sorted(rows.size());  // row, place
     for (std::size_t place = 0; place < rows.size(); ++place) sorted[place] = {rows[place], static_cast<std::int64_t>(place)};
     std::sort(sorted.begin(), sorted.end());
-    std::vector<std::int64_t> row_ids;
     Uses uses;
     for (const auto& [row, place] : sorted) {
       if (row_ids.empty() || row_ids.back() != row) {
@@ -131,7 +131,7 @@ struct Embedding : tenon::Operator {
       uses.places.push_back(place);
     }
     uses.starts.push_back(count(uses.places));
-    return {std::move(row_ids), std::move(uses)};
+    return uses;
   }
 
   template <class T>

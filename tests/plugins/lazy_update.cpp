@@ -135,7 +135,9 @@ TEST_CASE("lazy update: rows of the gradient take the dense step, all others sta
   StrictHost one(1), four(4);
   for (const auto& row : rows)
     for (const auto dtype : floating_dtypes)
-      for (const auto& [shape, ids] : places) {
+      for (const auto& place : places) {
+        const auto& shape = place.shape;
+        const auto& ids = place.ids;
         CAPTURE(row.op);
         CAPTURE(dtype);
         CAPTURE(shape);
@@ -153,7 +155,9 @@ TEST_CASE("lazy_update=false: the bits of the dense gradient's step") {
   StrictHost four(4);
   for (const auto& row : rows)
     for (const auto dtype : floating_dtypes)
-      for (const auto& [shape, ids] : places) {
+      for (const auto& place : places) {
+        const auto& shape = place.shape;
+        const auto& ids = place.ids;
         CAPTURE(row.op);
         CAPTURE(dtype);
         CAPTURE(shape);
@@ -182,7 +186,9 @@ TEST_CASE("sgd without decay: lazy and dense are the same, bit by bit; with deca
 TEST_CASE("lazy update in a graph changes the variable where it is, to the same bits") {
   StrictHost four(4);
   for (const auto& row : rows)
-    for (const auto& [shape, ids] : places) {
+    for (const auto& place : places) {
+      const auto& shape = place.shape;
+      const auto& ids = place.ids;
       CAPTURE(row.op);
       CAPTURE(shape);
       auto step = make_step(row, tenon::f32, shape, ids);

@@ -14,12 +14,15 @@ struct DigitsHost {
   TemporaryFolder cache;
   tenon::Host host;
 
-  explicit DigitsHost(int threads = 2) : host(options(threads)) { host.add_plugins(TENON_TEST_PLUGINS); }
+  explicit DigitsHost(int threads = 2, bool strict_storage = false) : host(options(threads, strict_storage)) {
+    host.add_plugins(TENON_TEST_PLUGINS);
+  }
 
  private:
-  tenon::HostOptions options(int threads) const {
+  tenon::HostOptions options(int threads, bool strict_storage) const {
     tenon::HostOptions options;
     options.threads = threads;
+    options.strict_storage = strict_storage;
     options.search_defaults = false;
     options.trust_writable = true;
     options.cache = cache.path();

@@ -1,0 +1,105 @@
+// Trainings whose gradients are row_sparse, against the same ones with dense gradients.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tenon/cast_storage.hpp>
+
+#include "../failure_of.hpp"
+#include "digits.hpp"
+#include "words.hpp"
+
+using namespace tenon;
+
+namespace {
+
+using Values = std::map<std::string, Tensor>;
+
+/// Values after some steps, on a host that refuses to make anything dense.
+Values trained(bool sparse, const TrainerOptions& options, int steps = 12, int threads = 2) {
+  DigitsHost strict(threads, true);
+  WordsModel model;
+  model.sparse_grad = sparse;
+  Trainer trainer(Graph::from_json(strict.host, model.json()), model.texts(100), options);
+  for (int i = 0; i < steps; ++i) trainer.step();
+  return values_of(trainer.graph());
+}
+
+double largest_difference(const Values& left, const Values& right) {
+  double largest = 0;
+  for (const auto& [name, tensor] : left)
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      largest = std::max(largest, static_cast<double>(std::abs(tensor.data<float>()[i] - right.at(name).data<float>()[i])));
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("row_sparse gradients: sgd, and others that are not lazy, end with the bits of dense gradients") {
+  for (const std::string optimizer : {"sgd", "momentum", "adam", "adagrad", "adamw"})
+    for (const std::int64_t accumulate : {1, 3}) {
+      CAPTURE(optimizer);
+      CAPTURE(accumulate);
+      auto options = WordsModel::options(optimizer);
+      options.accumulate = accumulate;
+      if (optimizer != "sgd") options.parameters = {{"lazy_update", false}};
+      CHECK(same_values(trained(true, options), trained(false, options)));
+    }
+}
+
+TEST_CASE("row_sparse gradients: clipping bounds them as it does dense ones") {
+  auto options = WordsModel::options("sgd");
+  options.clip_norm = 0.01;
+  const auto sparse = trained(true, options), dense = trained(false, options);
+  CHECK(largest_difference(sparse, dense) < 1e-6);  // the norm sums the squares in another order
+  options.clip_norm = 0;
+  CHECK(largest_difference(trained(true, options), dense) > 1e-3);
+}
+
+TEST_CASE("row_sparse gradients: lazy moments learn, though other than those of dense gradients") {
+  const WordsModel model;
+  DigitsHost strict(2, true);
+  for (const std::string optimizer : {"adam", "momentum", "nesterov", "adagrad", "rmsprop", "adamw"}) {
+    CAPTURE(optimizer);
+    const auto options = WordsModel::options(optimizer);
+    Trainer trainer(Graph::from_json(strict.host, model.json()), model.texts(600), options);
+    while (trainer.epoch() < 8) trainer.step();
+    CHECK(*trainer.evaluate(model.texts(200, 2)).accuracy > 0.9);
+    CHECK(same_values(trained(true, options), trained(false, options)) == (optimizer == "adagrad"));  // it sums up: 0 adds nothing
+  }
+}
+
+TEST_CASE("row_sparse gradients: the same bits on any number of threads, and after any stop") {
+  const WordsModel model;
+  for (const std::int64_t accumulate : {1, 2}) {
+    auto options = WordsModel::options();
+    options.accumulate = accumulate;
+    options.clip_norm = 0.5;
+    const auto straight = trained(true, options, 12, 1);
+    CHECK(same_values(straight, trained(true, options, 12, 4)));
+    const TemporaryFolder folder;
+    for (int stop = 0; stop <= 12; stop += 3) {
+      DigitsHost strict(1 + stop % 2, true);
+      Trainer trainer(Graph::from_json(strict.host, model.json()), model.texts(100), options);
+      if (stop > 0) trainer.resume(folder / "c.tenon");
+      for (int i = 0; i < 3 && stop < 12; ++i) trainer.step();
+      trainer.save_checkpoint(folder / "c.tenon");
+      if (stop == 12) CHECK(same_values(values_of(trainer.graph()), straight));
+    }
+  }
+}
+
+TEST_CASE("row_sparse gradients: one that is not finite stops the step before it changes anything") {
+  DigitsHost strict(2, true);
+  Graph graph(strict.host);
+  const auto table = graph.variable("table", Tensor::zeros(f32, {9, 1}));
+  const auto rows =
+      graph.add("embedding", {graph.input("text", i32, {-1}), table}, {{"input_dim", 9}, {"output_dim", 1}, {"sparse_grad", true}});
+  graph.output("loss", graph.add("sum", {graph.add("mul", {rows, graph.constant("large", Tensor::from({3e38F}, {1}))})}));
+  TrainerOptions options;
+  options.loss = "loss";
+  Trainer once(graph, {{"text", Tensor::from({1, 2, 3}, {3})}}, options), twice(graph, {{"text", Tensor::from({1, 2, 1}, {3})}}, options);
+  once.step();
+  const auto failure = failure_of([&] { twice.step(); });
+  CHECK(failure.message.find("the gradient of 'table' is not finite") != std::string::npos);
+  CHECK(same_values(values_of(twice.graph()), values_of(graph)));
+}
