@@ -57,17 +57,20 @@ Axis even_axis(double low, double high, int most, double least_step, bool round_
   const double first = round_ends ? std::floor(low / step + 1e-9) : std::ceil(low / step - 1e-9);
   const double last = round_ends ? std::ceil(high / step - 1e-9) : std::floor(high / step + 1e-9);
   Axis axis{round_ends ? first * step : low, round_ends ? last * step : high, 0, 1, false, {}};
-  for (double i = 0; i <= last - first; ++i) axis.ticks.push_back({(first + i) * step, fmt::format("{:.6g}", (first + i) * step + 0.0)});
+  for (int i = 0; i <= static_cast<int>(last - first); ++i) {
+    const double at = (first + i) * step + 0.0;  // no minus before a zero
+    axis.ticks.push_back({at, fmt::format("{:.6g}", at)});
+  }
   return axis;
 }
 
 /// Whole powers of ten, with 2 and 5 between them where there is room.
 Axis logarithmic_axis(double low, double high) {
   Axis axis{low / 1.1, high * 1.1, 0, 1, true, {}};
-  const double first = std::floor(std::log10(axis.low)), last = std::ceil(std::log10(axis.high));
-  const double every = std::ceil((last - first) / 6);
+  const int first = static_cast<int>(std::floor(std::log10(axis.low))), last = static_cast<int>(std::ceil(std::log10(axis.high)));
+  const int every = (last - first + 5) / 6;
   const bool room = axis.high / axis.low < 2000;
-  for (double power = first; power <= last; power += every)
+  for (int power = first; power <= last; power += every)
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double at = factor * std::pow(10, power);
       if (at >= axis.low && at <= axis.high && (factor == 1 || room)) axis.ticks.push_back({at, fmt::format("{:.6g}", at)});

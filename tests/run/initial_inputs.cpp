@@ -82,8 +82,9 @@ std::string json_of(const Case& c) {
 
 void check(const Graph& graph, const Case& c) {
   const auto found = tenon::Session(graph.clone()).run({{"x", tenon::Tensor::from({1.F, 2.F, 3.F}, {3})}});
-  for (const auto& [name, value] : {std::pair("scale", c.scale), {"square", c.square}, {"offset", c.offset}, {"last", c.last}})
-    for (const float element : found.at(name).values<float>()) CHECK_MESSAGE(element == value, c.what << ": " << name);
+  for (const auto& output : {std::pair("scale", c.scale), {"square", c.square}, {"offset", c.offset}, {"last", c.last}})
+    for (const float element : found.at(output.first).values<float>())
+      CHECK_MESSAGE(element == output.second, std::string(c.what) << ": " << std::string(output.first));
 }
 
 }  // namespace

@@ -59,7 +59,6 @@ inline const std::string mlp_json = R"({"tenon": 1,
 /// A convolution with batch normalisation: states that training changes.
 inline const std::string convnet_json = R"({"tenon": 1,
  "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
- "variables": {"norm_gamma": {"init": "ones"}},
  "nodes": [
    {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
    {"name": "square", "op": "reshape", "inputs": ["pixels"], "attrs": {"shape": [-1, 1, 8, 8]}},
