@@ -6,7 +6,7 @@
 #include "sparse_matmul.hpp"
 
 struct Matmul : tenon::Operator {
-  bool transpose_a = false, transpose_b = false, row_sparse_product = false, row_sparse_gradient = true;
+  bool transpose_a = false, transpose_b = false, row_sparse_product = false, sparse_grad = true;
 
   static constexpr void describe(auto& op) {
     op.doc(
@@ -21,10 +21,11 @@ struct Matmul : tenon::Operator {
     op.param("transpose_b", &Matmul::transpose_b, "b is given as [..., n, k]");
     op.param("row_sparse_product", &Matmul::row_sparse_product,
              "where a is csr: give the product as row_sparse, without the rows to which a adds nothing");
-    op.param("row_sparse_gradient", &Matmul::row_sparse_gradient,
-             "where a is csr and b is not transposed: give the gradient of b as row_sparse, with the rows of b that a used; else dense");
+    op.param("sparse_grad", &Matmul::sparse_grad,
+             "where a is csr and b is not transposed: give the gradient of b as row_sparse: the rows that a used. Optimizers then change "
+             "only these (see their lazy_update). False: dense");
     op.added(2, "row_sparse_product");
-    op.added(2, "row_sparse_gradient");
+    op.added(2, "sparse_grad");
     op.backward_reads("a", "b");
     op.accumulates();
   }
@@ -66,7 +67,7 @@ struct Matmul : tenon::Operator {
     if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
     if (io.backward() && io.output_grad(0) != Storage::dense) return;
     if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
-    if (io.backward() && csr_a && row_sparse_gradient && !transpose_b) io.set_output(1, Storage::row_sparse);
+    if (io.backward() && csr_a && sparse_grad && !transpose_b) io.set_output(1, Storage::row_sparse);
     io.sparse_kernel();
   }
 

@@ -5,8 +5,9 @@
 
 namespace sparse {
 
-/// For rows i: out[i, 0 ... columns) = sum over e from starts[i] to before starts[i + 1] of values[e] * dense[columns_of[e], 0 ...
-/// columns). Rows of out and of dense are `row` and `dense_row` elements apart; sum i goes to row places[i] of out, row i where there are no places.
+/// For rows i: out[i, 0 ... columns) = (with `add`: +=) sum over e from starts[i] to before starts[i + 1] of values[e] *
+/// dense[columns_of[e], 0 ... columns). Rows of out and of dense are `row` and `dense_row` elements apart; sum i goes to row places[i] of
+/// out, row i where there are no places.
 template <class T>
 struct RowSums {
   const std::int64_t *starts, *columns_of;
@@ -16,6 +17,7 @@ struct RowSums {
   T* out;
   std::int64_t row;
   const std::int64_t* places;
+  bool add = false;
 
   T* target(std::int64_t i) const { return out + (places ? places[i] : i) * row; }
 };
@@ -28,12 +30,13 @@ template <int bytes, class T, std::size_t... I>
   constexpr std::int64_t width = bytes / sizeof(T);
   for (auto i = begin; i < end; ++i) {
     Vector sum[sizeof...(I)] = {};
+    T* const to = of.target(i) + first;
+    if (of.add) ((sum[I] = *reinterpret_cast<const Vector*>(to + static_cast<std::int64_t>(I) * width)), ...);
     for (auto e = of.starts[i]; e < of.starts[i + 1]; ++e) {
       const T value = of.values[e];
       const T* const from = of.dense + of.columns_of[e] * of.dense_row + first;
       ((sum[I] += value * *reinterpret_cast<const Vector*>(from + static_cast<std::int64_t>(I) * width)), ...);
     }
-    T* const to = of.target(i) + first;
     ((*reinterpret_cast<Vector*>(to + static_cast<std::int64_t>(I) * width) = sum[I]), ...);
   }
 }
@@ -41,7 +44,7 @@ template <int bytes, class T, std::size_t... I>
 template <class T>
 [[gnu::always_inline]] inline void sum_column(const RowSums<T>& of, std::int64_t begin, std::int64_t end, std::int64_t column) {
   for (auto i = begin; i < end; ++i) {
-    T sum = 0;
+    T sum = of.add ? of.target(i)[column] : T(0);
     for (auto e = of.starts[i]; e < of.starts[i + 1]; ++e) sum += of.values[e] * of.dense[of.columns_of[e] * of.dense_row + column];
     of.target(i)[column] = sum;
   }

@@ -1,6 +1,7 @@
 // matmul where one side is csr and the other dense: forward, and the gradient of the dense side.
 #pragma once
 #include "sparse_product.hpp"
+#include "transposed_product.hpp"
 
 namespace sparse {
 
@@ -28,52 +29,76 @@ class Matmul {
     product_row_ = right_ ? (transposed_ ? matrix_.columns : matrix_.rows) : columns_;
   }
 
-  void forward() const {
-    const auto rows = rows_of(call_, matrix_, transposed_);
-    const auto* const operand = call_.input<T>(right_ ? 0 : 1).data();
-    run(rows, 0, [&](const Rows<T>& of, T* out, std::int64_t i) {
-      multiply<T>(call_, of, operand_view(operand + i * of.inner * columns_), columns_, product_view(out));
-    });
-  }
+  void forward() const { run(transposed_, 0, call_.input<T>(right_ ? 0 : 1).data(), &Matmul::operand_view, &Matmul::product_view); }
 
   /// operand' = rows^T * product'
   void operand_gradient() const {
-    const auto rows = rows_of(call_, matrix_, !transposed_);
-    const auto* const product = call_.output_grad<T>(0).data();
-    run(rows, right_ ? 0 : 1, [&](const Rows<T>& of, T* out, std::int64_t i) {
-      multiply<T>(call_, of, product_view(product + i * of.inner * columns_), columns_, operand_view(out));
-    });
+    run(!transposed_, right_ ? 0 : 1, call_.output_grad<T>(0).data(), &Matmul::product_view, &Matmul::operand_view);
   }
 
  private:
-  template <class Element>
-  Dense<Element> operand_view(Element* data) const {
-    return dense(data, operand_row_, operand_transposed_);
-  }
-  template <class Element>
-  Dense<Element> product_view(Element* data) const {
-    return dense(data, product_row_, right_);
+  /// How the elements of a matrix lie: from row to row, and from column to column.
+  struct Layout {
+    std::int64_t row, column;
+
+    template <class Element>
+    Dense<Element> at(Element* data) const {
+      return {data, row, column};
+    }
+  };
+  using View = Layout (Matmul::*)() const;
+
+  static Layout layout(std::int64_t row, bool transposed) { return transposed ? Layout{1, row} : Layout{row, 1}; }
+  Layout operand_view() const { return layout(operand_row_, operand_transposed_); }
+  Layout product_view() const { return layout(product_row_, right_); }
+
+  /// Output = rows or their transpose * right, one product for each member of the batch. Of a row_sparse output only the rows to which
+  /// something is added; all of them where they are the batch.
+  void run(bool transpose, int output, const T* right, View right_view, View out_view) const {
+    const auto from = (this->*right_view)(), to = (this->*out_view)();
+    const auto total = transpose ? matrix_.columns : matrix_.rows, inner = transpose ? matrix_.rows : matrix_.columns;
+    if (call_.output_storage(output) == tenon::Storage::row_sparse) return run_row_sparse(transpose, output, right, from, to);
+    T* const out = call_.backward() ? call_.input_grad<T>(output).data() : call_.output<T>(output).data();
+    multiply_all(transpose, total, inner, right, from, out, to);
   }
 
-  /// One product for each member of the batch. Of a row_sparse result the rows listed, all of them where its rows are a batch.
-  template <class Body>
-  void run(const Rows<T>& rows, int output, Body body) const {
-    if (call_.output_storage(output) != tenon::Storage::row_sparse) {
-      T* const out = call_.backward() ? call_.input_grad<T>(output).data() : call_.output<T>(output).data();
-      for (std::int64_t i = 0; i < count_; ++i) body(rows, out + i * rows.total * columns_, i);
+  void multiply_all(bool transpose, std::int64_t total, std::int64_t inner, const T* right, Layout from, T* out, Layout to) const {
+    if (transpose && by_blocks(from, to)) {
+      for (std::int64_t i = 0; i < count_; ++i)
+        multiply_transposed<T>(call_, matrix_, right + i * inner * columns_, from.row, columns_, out + i * total * columns_, total,
+                               nullptr);
       return;
     }
+    const auto rows = rows_of(call_, matrix_, transpose);
+    for (std::int64_t i = 0; i < count_; ++i)
+      multiply<T>(call_, rows, from.at(right + i * inner * columns_), columns_, to.at(out + i * total * columns_));
+  }
+
+  void run_row_sparse(bool transpose, int output, const T* right, Layout from, Layout to) const {
     const auto shape = (call_.backward() ? call_.input_type(output) : call_.output_type(output)).shape;
-    const bool batch = shape.rank() > 2;
-    const auto listed = batch ? rows : compact(rows);
-    const auto stored = batch ? shape[0] : rows.count();
-    const auto out = call_.allocate_row_sparse<T>(output, stored);
-    if (batch) {
-      std::iota(out.row_ids, out.row_ids + stored, 0);
-    } else {
-      std::copy(rows.ids.begin(), rows.ids.end(), out.row_ids);
+    if (shape.rank() > 2) {
+      const auto out = call_.allocate_row_sparse<T>(output, shape[0]);
+      std::iota(out.row_ids, out.row_ids + shape[0], 0);
+      return multiply_all(transpose, transpose ? matrix_.columns : matrix_.rows, transpose ? matrix_.rows : matrix_.columns, right, from,
+                          out.values, to);
     }
-    for (std::int64_t i = 0; i < count_; ++i) body(listed, out.values + i * listed.total * columns_, i);
+    if (transpose && by_blocks(from, to)) {
+      const auto used = columns_used(matrix_);
+      const auto out = call_.allocate_row_sparse<T>(output, static_cast<std::int64_t>(used.ids.size()));
+      std::copy(used.ids.begin(), used.ids.end(), out.row_ids);
+      return multiply_transposed<T>(call_, matrix_, right, from.row, columns_, out.values, static_cast<std::int64_t>(used.ids.size()),
+                                    used.places.data());
+    }
+    const auto rows = rows_of(call_, matrix_, transpose);
+    const auto out = call_.allocate_row_sparse<T>(output, rows.count());
+    std::copy(rows.ids.begin(), rows.ids.end(), out.row_ids);
+    multiply<T>(call_, compact(rows), from.at(right), columns_, to.at(out.values));
+  }
+
+  /// Whether rows lie whole in memory on both sides, and there are enough values that time and memory may follow the matrix's columns, too.
+  bool by_blocks(Layout from, Layout to) const {
+    const bool whole = columns_ == 1 || (from.column == 1 && to.column == 1);
+    return whole && to.row == columns_ && !mostly_empty(matrix_);
   }
 
   const tenon::Call& call_;

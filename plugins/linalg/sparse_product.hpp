@@ -13,15 +13,7 @@ template <class T>
 struct Dense {
   T* data;
   std::int64_t row, column;
-
-  Dense transpose() const { return {data, column, row}; }
 };
-
-template <class T>
-Dense<T> dense(T* data, std::int64_t columns_as_stored, bool transposed) {
-  const Dense<T> stored{data, columns_as_stored, 1};
-  return transposed ? stored.transpose() : stored;
-}
 
 /// Rows that are worth a thread's while, and enough of them that what they share of the dense side is read from cache.
 template <class T>

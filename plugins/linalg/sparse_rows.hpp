@@ -123,12 +123,35 @@ void transpose_by_sorting(const tenon::Csr<const T>& matrix, Rows<T>& rows) {
   }
 }
 
+/// Whether most columns store nothing.
+template <class T>
+bool mostly_empty(const tenon::Csr<const T>& matrix) {
+  return matrix.columns / 8 > matrix.nnz;
+}
+
+/// The columns that store something, ascending, and for each of them its place among these.
+struct ColumnsUsed {
+  std::vector<std::int64_t> ids, places;
+};
+template <class T>
+ColumnsUsed columns_used(const tenon::Csr<const T>& matrix) {
+  ColumnsUsed used{{}, std::vector<std::int64_t>(static_cast<std::size_t>(matrix.columns), 0)};
+  for (std::int64_t e = 0; e < matrix.nnz; ++e) used.places[static_cast<std::size_t>(matrix.columns_of[e])] = 1;
+  for (std::int64_t column = 0; column < matrix.columns; ++column) {
+    auto& place = used.places[static_cast<std::size_t>(column)];
+    if (place == 0) continue;
+    place = static_cast<std::int64_t>(used.ids.size());
+    used.ids.push_back(column);
+  }
+  return used;
+}
+
 /// The rows of the transpose, each in the order of the matrix's rows: the same on any number of threads.
 template <class T>
 Rows<T> transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
   const auto stored = static_cast<std::size_t>(matrix.nnz);
   Rows<T> rows{matrix.columns, matrix.rows, {}, {0}, nullptr, nullptr, std::vector<std::int64_t>(stored), std::vector<T>(stored)};
-  matrix.columns / 8 > matrix.nnz ? transpose_by_sorting(matrix, rows) : transpose_by_counting(call, matrix, rows);
+  mostly_empty(matrix) ? transpose_by_sorting(matrix, rows) : transpose_by_counting(call, matrix, rows);
   rows.columns_of = rows.own_columns.data();
   rows.values = rows.own_values.data();
   return rows;
