@@ -68,7 +68,8 @@ struct Network {
   void check(const tenon::NamedTensors& outputs, const std::function<double(const Weights&)>& reference, double tolerance) const {
     CHECK(numbers_of(outputs.at("loss"))[0] == doctest::Approx(reference(weights)).epsilon(tolerance));
     for (const auto& weight : weights) {
-      const auto &name = weight.first, &values = weight.second;  // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
+      const auto& name = weight.first;  // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
+      const auto& values = weight.second;
       CAPTURE(name);
       const auto gradient = numbers_of(outputs.at("d_" + name));
       REQUIRE(gradient.size() == values.size());
