@@ -1,0 +1,107 @@
+// One update from a gradient of 100 rows, of weights of 10^4 and 10^7 rows of 8 float32: it must cost the same. Counter: `ratio`, the time
+// for 10^7 rows by the time for 10^4; the goal is at most 1.5. The rows are the same in every update, as those of frequent words nearly
+// are, so both find them in the processor's caches; `scattered` takes others each time, and so waits for the memory of the large weight,
+// which no update could spare.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <tenon/host.hpp>
+#include <tenon/session.hpp>
+#include <vector>
+
+#include "../temporary_folder.hpp"
+
+using namespace tenon;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t stored = 100, columns = 8, few = 10'000, many = 10'000'000;
+
+Host& host() {
+  static const TemporaryFolder cache;
+  static const auto made = [] {
+    HostOptions options;
+    options.search_defaults = false;
+    options.trust_writable = true;
+    options.strict_storage = true;
+    options.cache = cache.path();
+    options.threads = 1;
+    auto host = std::make_unique<Host>(options);
+    host->add_plugins(TENON_TEST_PLUGINS);
+    return host;
+  }();
+  return *made;
+}
+
+/// A weight, its optimizer and gradients of `stored` rows each, spread over all of it.
+class Update {
+ public:
+  Update(const char* optimizer, std::int64_t rows, std::int64_t gradients) : session_(graph_of(optimizer, rows), options()) {
+    const auto rate = Tensor::from({0.01F}, Shape::scalar());
+    for (std::int64_t k = 0; k < gradients; ++k) {
+      std::vector<std::int64_t> ids;
+      for (std::int64_t i = 0; i < stored; ++i) ids.push_back(i * (rows / stored) + (k * 7919 + i * 31) % (rows / stored));
+      const std::vector<float> values(static_cast<std::size_t>(stored * columns), 0.5F);
+      inputs_.push_back(
+          {{"grad", Tensor::row_sparse(Tensor::from(values, {stored, columns}), Tensor::from(ids, {stored}), {rows, columns})},
+           {"rate", rate}});
+    }
+  }
+
+  void step() {
+    session_.run(inputs_[next_]);
+    next_ = (next_ + 1) % inputs_.size();
+  }
+
+  /// Seconds of one step: the median over runs of 100.
+  double seconds() {
+    std::vector<double> times;
+    for (int run = 0; run < 31; ++run) {
+      const auto begin = Clock::now();
+      for (int i = 0; i < 100; ++i) step();
+      times.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / 100);
+    }
+    std::nth_element(times.begin(), times.begin() + 15, times.end());
+    return times[15];
+  }
+
+ private:
+  static SessionOptions options() {
+    SessionOptions options;
+    options.training = true;
+    return options;
+  }
+  static Graph graph_of(const char* optimizer, std::int64_t rows) {
+    Graph graph(host());
+    const auto weight = graph.variable("weight", Tensor::zeros(f32, {rows, columns}));
+    const auto grad = graph.input("grad", f32, {rows, columns}), rate = graph.input("rate", f32, Shape::scalar());
+    graph.update(weight, graph.add(optimizer, {weight, grad, rate}));
+    return graph;
+  }
+
+  Session session_;
+  std::vector<NamedTensors> inputs_;
+  std::size_t next_ = 0;
+};
+
+void lazy_update(benchmark::State& state, const char* optimizer, std::int64_t gradients) {
+  const auto rows = state.range(0);
+  Update update(optimizer, rows, gradients);
+  for (auto _ : state) update.step();
+  if (rows == few) return;
+  Update small(optimizer, few, gradients);
+  const double before = small.seconds(), large = update.seconds(), after = small.seconds();  // what else the machine does changes
+  state.counters["ratio"] = 2 * large / (before + after);
+}
+
+}  // namespace
+
+BENCHMARK_CAPTURE(lazy_update, sgd, "sgd", 1)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, adam, "adam", 1)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, sgd_scattered, "sgd", 997)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, adam_scattered, "adam", 997)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
+BENCHMARK_MAIN();
