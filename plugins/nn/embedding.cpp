@@ -14,6 +14,7 @@ struct Embedding : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("output[i, :] = weight[indices[i], :]");
+    op.version(2);
     op.input("indices", "row numbers, each from 0 to input_dim - 1; any shape").types(tenon::integral);
     op.input("weight", "[input_dim, output_dim]");
     op.output("output", "[shape of indices ..., output_dim]");
@@ -22,6 +23,7 @@ struct Embedding : tenon::Operator {
     op.param("sparse_grad", &Embedding::sparse_grad,
              "give weight's gradient as row_sparse: the rows that indices name, in time and memory of the batch alone. False, because "
              "optimizers then change only these rows (see their lazy_update), and what has no kernel for such a gradient makes it dense");
+    op.added(2, "sparse_grad");
     op.backward_reads("indices");
     op.accumulates();
   }
