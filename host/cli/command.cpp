@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "device/devices.hpp"
+
 namespace tenon::cli {
 namespace {
 
@@ -62,9 +64,7 @@ const std::vector<std::string>& Arguments::all(const std::string& name) const {
 }
 
 std::string Context::device() const {
-  auto name = global_.get("device");
-  if (!global_.has("device") || name == "cpu" || name == "cuda") return name;
-  throw Failure(FailureKind::usage, fmt::format("--device is '{}' but must be cpu or cuda", name));
+  return global_.has("device") ? find_device(global_.get("device")).name() : "";
 }
 
 Host& Context::host() {

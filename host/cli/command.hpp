@@ -45,7 +45,7 @@ class Context {
   bool json() const { return global_.has("json"); }
   bool verbose() const { return global_.has("verbose"); }
   bool trust_writable() const { return global_.has("trust-writable"); }
-  /// Empty where none was asked for. Throws Failure (usage) where there is no device of that name anywhere.
+  /// Its full name; empty where none was asked for. Throws Failure (usage) where this machine has no such device.
   std::string device() const;
   const Arguments& global() const { return global_; }
   Host& host();

@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include "cli/command.hpp"
 #include "cli/json_text.hpp"
+#include "device/cuda_state.hpp"
+#include "device/devices.hpp"
+#include "device/readable_bytes.hpp"
 #include "run/plugin_folders.hpp"
 
 namespace tenon::cli {
@@ -33,16 +35,35 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-Finding gpu() {
-  if (access("/dev/nvidiactl", F_OK) != 0) return {"GPU", "none that a driver knows; everything runs on the CPU"};
-  return {"GPU", "there is one, but this host has no CUDA device layer; everything runs on the CPU"};
+Finding cuda() {
+  const auto& state = cuda_state();
+  if (state.status == CudaStatus::usable) {
+    return {"CUDA", fmt::format("runtime {}, driver for CUDA {}; nodes still run on the CPU", cuda_version_text(state.runtime),
+                                cuda_version_text(state.driver))};
+  }
+  const bool trouble = state.status == CudaStatus::broken || state.status == CudaStatus::old_driver;
+  return {"CUDA", fmt::format("{}; everything runs on the CPU{}", state.reason, state.hint.empty() ? "" : " (" + state.hint + ")"),
+          trouble};
+}
+
+Finding look_at(Device& device) {
+  try {
+    const auto found = device.properties();
+    const auto memory = device.memory();
+    const auto capability = device.is_cpu() ? "" : fmt::format(", compute capability {}.{}", found.major, found.minor);
+    return {device.name(), fmt::format("{}, {} processors{}, {} of {} free", found.model, found.processors, capability,
+                                       readable_bytes(memory.free), readable_bytes(memory.total))};
+  } catch (const Failure& failure) {
+    return {device.name(), failure.what(), true};
+  }
 }
 
 std::vector<Finding> examine(Host& host) {
   std::vector<Finding> findings;
   findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
-  findings.push_back({"processors", fmt::format("{}, {} threads in use", std::thread::hardware_concurrency(), host.threads())});
-  findings.push_back(gpu());
+  findings.push_back({"threads", fmt::format("{} in use", host.threads())});
+  findings.push_back(cuda());
+  for (Device* device : devices()) findings.push_back(look_at(*device));
   for (const auto* program : {"g++", "clang++", "nvcc", "cmake"})
     findings.push_back({program, in_path(program) ? "found" : "not in PATH; only needed to build plugins"});
   findings.push_back({"dot", in_path("dot") ? "found" : "not in PATH; tenon show --svg needs it (package graphviz)"});

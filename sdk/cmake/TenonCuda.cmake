@@ -1,12 +1,21 @@
 # Turns CUDA on where there is a compiler for it, and sets TENON_HAVE_CUDA.
 
+set(TENON_HAVE_CUDA OFF)
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  # The toolkit's installer leaves its folder off the PATH.
+  find_program(TENON_NVCC_FOUND nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda/bin PATH_SUFFIXES bin)
+  mark_as_advanced(TENON_NVCC_FOUND)
+  if(TENON_NVCC_FOUND)
+    set(CMAKE_CUDA_COMPILER ${TENON_NVCC_FOUND})
+  endif()
+endif()
 include(CheckLanguage)
 check_language(CUDA)
-set(TENON_HAVE_CUDA OFF)
 if(CMAKE_CUDA_COMPILER)
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    # Machine code for Hopper, and PTX that newer devices compile when they load it.
-    set(CMAKE_CUDA_ARCHITECTURES 90)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    # Machine code for Turing, Ampere and Hopper, and PTX of Hopper, which every newer device compiles when it loads it. A build for one
+    # device is several times as fast: -DCMAKE_CUDA_ARCHITECTURES=90 or native.
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
   endif()
   enable_language(CUDA)
   set(TENON_HAVE_CUDA ON)

@@ -1,0 +1,33 @@
+// The CPU as a device.
+#pragma once
+#include "device/device.hpp"
+
+namespace tenon {
+
+/// Its streams and events are nothing: all is done when the call returns.
+class CpuDevice : public Device {
+ public:
+  CpuDevice() : Device("cpu", TENON_CPU, 0) {}
+  DeviceProperties properties() override;
+  DeviceMemory memory() override;  ///< free: what the system could give without swapping
+  void synchronize() override {}
+  void make_current() override {}
+
+  void* make_stream() override { return nullptr; }
+  void free_stream(void*) noexcept override {}
+  void finish_stream(void*) override {}
+  void* make_event() override { return nullptr; }
+  void free_event(void*) noexcept override {}
+  void record(void*, void*) override {}
+  bool reached(void*) override { return true; }
+  void finish_event(void*) override {}
+  void wait(void*, void*) override {}
+
+  std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) override;
+  void free(std::byte* memory, void* stream) noexcept override;
+  std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override { return allocate(bytes, nullptr, what); }
+  void free_pinned(std::byte* memory) noexcept override { free(memory, nullptr); }
+  void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) override;
+};
+
+}  // namespace tenon

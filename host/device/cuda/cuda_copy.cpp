@@ -1,0 +1,46 @@
+// The part of CudaDevice that copies.
+#include "device/cuda/cuda_device.hpp"
+#include "device/cuda/on_device.hpp"
+
+namespace tenon {
+
+// The device reads and writes such memory by itself.
+static bool is_pinned(const std::byte* memory, const Device& device) {
+  cudaPointerAttributes found{};
+  check(cudaPointerGetAttributes(&found, memory), device, "asking where memory lies");
+  return found.type != cudaMemoryTypeUnregistered;
+}
+
+Staging& CudaDevice::staging() {
+  const std::lock_guard lock(mutex_);
+  if (!staging_) staging_ = std::make_unique<Staging>(*this);
+  return *staging_;
+}
+
+void CudaDevice::copy_from_cpu(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream) {
+  if (!is_pinned(from, *this)) return staging().to_device(to, from, bytes, stream);
+  check(cudaMemcpyAsync(to.data, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)), *this, "copying from the CPU");
+}
+
+void CudaDevice::copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream) {
+  if (!is_pinned(to, *this)) return staging().from_device(to, from, bytes, stream);
+  check(cudaMemcpyAsync(to, from.data, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)), *this, "copying to the CPU");
+}
+
+void CudaDevice::copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream) {
+  // Everything that is not the CPU is CUDA's.
+  static_cast<CudaDevice&>(to.device).pool().open_to(from.device);
+  static_cast<CudaDevice&>(from.device).pool().open_to(to.device);
+  check(cudaMemcpyPeerAsync(to.data, to.device.id(), from.data, from.device.id(), bytes, static_cast<cudaStream_t>(stream)), *this,
+        "copying between devices");
+}
+
+void CudaDevice::copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) {
+  const OnDevice current(*this);
+  if (from.device.is_cpu()) return copy_from_cpu(to, from.data, bytes, stream);
+  if (to.device.is_cpu()) return copy_to_cpu(to.data, from, bytes, stream);
+  if (&to.device != &from.device) return copy_to_peer(to, from, bytes, stream);
+  check(cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream)), *this, "copying");
+}
+
+}  // namespace tenon

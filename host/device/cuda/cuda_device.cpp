@@ -1,0 +1,85 @@
+#include "device/cuda/cuda_device.hpp"
+
+#include "device/cuda/on_device.hpp"
+
+namespace tenon {
+namespace {
+
+cudaStream_t stream_of(void* handle) {
+  return static_cast<cudaStream_t>(handle);
+}
+cudaEvent_t event_of(void* handle) {
+  return static_cast<cudaEvent_t>(handle);
+}
+
+}  // namespace
+
+DeviceProperties CudaDevice::properties() {
+  cudaDeviceProp found{};
+  check(cudaGetDeviceProperties(&found, id()), *this, "asking for properties");
+  return {found.name, found.major, found.minor, found.multiProcessorCount};
+}
+
+DeviceMemory CudaDevice::memory() {
+  const OnDevice current(*this);
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), *this, "asking for free memory");
+  return {free + pool().idle(), total};
+}
+
+void CudaDevice::synchronize() {
+  const OnDevice current(*this);
+  check(cudaDeviceSynchronize(), *this, "waiting for the device");
+}
+
+void CudaDevice::make_current() {
+  check(cudaSetDevice(id()), *this, "making the device current");
+}
+
+void* CudaDevice::make_stream() {
+  const OnDevice current(*this);
+  cudaStream_t stream = nullptr;
+  // Others in this process may use the default stream, and are nobody to wait for.
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), *this, "making a stream");
+  return stream;
+}
+
+void CudaDevice::free_stream(void* stream) noexcept {
+  if (cudaStreamDestroy(stream_of(stream)) != cudaSuccess) cudaGetLastError();
+}
+
+void CudaDevice::finish_stream(void* stream) {
+  check(cudaStreamSynchronize(stream_of(stream)), *this, "waiting for a stream");
+}
+
+void* CudaDevice::make_event() {
+  const OnDevice current(*this);
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), *this, "making an event");
+  return event;
+}
+
+void CudaDevice::free_event(void* event) noexcept {
+  if (cudaEventDestroy(event_of(event)) != cudaSuccess) cudaGetLastError();
+}
+
+void CudaDevice::record(void* event, void* stream) {
+  check(cudaEventRecord(event_of(event), stream_of(stream)), *this, "recording an event");
+}
+
+bool CudaDevice::reached(void* event) {
+  const auto result = cudaEventQuery(event_of(event));
+  if (result != cudaErrorNotReady) check(result, *this, "asking for an event");
+  cudaGetLastError();
+  return result == cudaSuccess;
+}
+
+void CudaDevice::finish_event(void* event) {
+  check(cudaEventSynchronize(event_of(event)), *this, "waiting for an event");
+}
+
+void CudaDevice::wait(void* stream, void* event) {
+  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), *this, "letting a stream wait for an event");
+}
+
+}  // namespace tenon

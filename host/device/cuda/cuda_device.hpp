@@ -1,0 +1,49 @@
+// A GPU as a device.
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "device/cuda/memory_pool.hpp"
+#include "device/cuda/staging.hpp"
+#include "device/device.hpp"
+
+namespace tenon {
+
+/// Handles are CUDA's: any copy of the runtime in this process can use them. Pool and staging are made when they are first needed.
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int id) : Device("cuda:" + std::to_string(id), TENON_CUDA, id) {}
+  DeviceProperties properties() override;
+  DeviceMemory memory() override;
+  void synchronize() override;
+  void make_current() override;
+
+  void* make_stream() override;
+  void free_stream(void* stream) noexcept override;
+  void finish_stream(void* stream) override;
+  void* make_event() override;
+  void free_event(void* event) noexcept override;
+  void record(void* event, void* stream) override;
+  bool reached(void* event) override;
+  void finish_event(void* event) override;
+  void wait(void* stream, void* event) override;
+
+  std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) override;
+  void free(std::byte* memory, void* stream) noexcept override;
+  std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override;
+  void free_pinned(std::byte* memory) noexcept override;
+  void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) override;
+
+ private:
+  MemoryPool& pool();
+  Staging& staging();
+  void copy_from_cpu(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream);
+  void copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream);
+  void copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream);
+
+  std::mutex mutex_;  // of making the two
+  std::unique_ptr<MemoryPool> pool_;
+  std::unique_ptr<Staging> staging_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,56 @@
+// The part of CudaDevice that deals in memory.
+#include "device/cuda/cuda_device.hpp"
+#include "device/cuda/on_device.hpp"
+#include "device/devices.hpp"
+#include "device/memory.hpp"
+#include "device/out_of_memory.hpp"
+
+namespace tenon {
+
+static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  // an address space has no more; CUDA is not asked for such
+
+MemoryPool& CudaDevice::pool() {
+  const std::lock_guard lock(mutex_);
+  if (!pool_) pool_ = std::make_unique<MemoryPool>(*this);
+  return *pool_;
+}
+
+std::byte* CudaDevice::allocate(std::uint64_t bytes, void* stream, const char* what) {
+  const OnDevice current(*this);
+  std::byte* found = nullptr;
+  if (bytes <= most_bytes) {
+    const auto whole = bytes == 0 ? memory_alignment : align_up(bytes);
+    found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
+    if (found == nullptr) {
+      synchronize();  // what other streams are about to free may be enough
+      pool().give_back_idle();
+      found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
+    }
+  }
+  if (found == nullptr) throw out_of_memory(name(), what, bytes, memory());
+  return found;
+}
+
+void CudaDevice::free(std::byte* memory, void* stream) noexcept {
+  pool_->free(memory, static_cast<cudaStream_t>(stream));  // it came from there
+}
+
+std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
+  const OnDevice current(*this);
+  void* memory = nullptr;
+  if (bytes > most_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
+  // Portable: pinned for every device, so that peers copy it as fast.
+  const auto result = cudaHostAlloc(&memory, bytes == 0 ? memory_alignment : bytes, cudaHostAllocPortable);
+  if (result == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
+  }
+  check(result, *this, "allocating pinned memory");
+  return static_cast<std::byte*>(memory);
+}
+
+void CudaDevice::free_pinned(std::byte* memory) noexcept {
+  if (cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
+}
+
+}  // namespace tenon

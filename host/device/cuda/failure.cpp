@@ -1,0 +1,44 @@
+#include "device/cuda/failure.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tenon {
+
+std::string error_text(cudaError_t error) {
+  return std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) + ")";
+}
+
+bool is_sticky(cudaError_t error) {
+  static constexpr cudaError_t sticky[] = {
+      cudaErrorECCUncorrectable,
+      cudaErrorIllegalAddress,
+      cudaErrorLaunchTimeout,
+      cudaErrorContextIsDestroyed,
+      cudaErrorAssert,
+      cudaErrorHardwareStackError,
+      cudaErrorIllegalInstruction,
+      cudaErrorMisalignedAddress,
+      cudaErrorInvalidAddressSpace,
+      cudaErrorInvalidPc,
+      cudaErrorLaunchFailure,
+      cudaErrorMpsClientTerminated,
+      cudaErrorExternalDevice,
+  };
+  return std::find(std::begin(sticky), std::end(sticky), error) != std::end(sticky);
+}
+
+Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation) {
+  const std::string message = operation + " on " + device + " failed: " + error_text(error);
+  if (!is_sticky(error)) return {FailureKind::failed, message};
+  return {FailureKind::failed, message + "; after this error the process cannot use " + device + " any more, and what lay there is lost",
+          "the fault may be that of any kernel that ran there before; compute-sanitizer finds out which"};
+}
+
+void check(cudaError_t result, const Device& device, const char* operation) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();  // it is told here; nobody else should find it again
+  throw cuda_failure(result, device.name(), operation);
+}
+
+}  // namespace tenon

@@ -1,0 +1,58 @@
+#include "device/cuda/memory_pool.hpp"
+
+#include "device/cuda/failure.hpp"
+
+namespace tenon {
+
+MemoryPool::MemoryPool(const Device& device) : device_(device) {
+  int supported = 0;
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device.id()), device, "asking for memory pools");
+  if (supported == 0) return;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {cudaMemLocationTypeDevice, device.id()};
+  check(cudaMemPoolCreate(&pool_, &properties), device, "making a memory pool");
+  std::uint64_t keep_all = UINT64_MAX;  // by default a pool gives all back whenever somebody synchronizes
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device, "setting up a memory pool");
+}
+
+std::byte* MemoryPool::allocate(std::uint64_t bytes, cudaStream_t stream) {
+  void* memory = nullptr;
+  const auto result = pool_ == nullptr ? cudaMalloc(&memory, bytes) : cudaMallocFromPoolAsync(&memory, bytes, pool_, stream);
+  if (result != cudaErrorMemoryAllocation) check(result, device_, "allocating memory");
+  cudaGetLastError();
+  return static_cast<std::byte*>(memory);
+}
+
+void MemoryPool::free(std::byte* memory, cudaStream_t stream) noexcept {
+  const auto result = pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, stream);
+  if (result != cudaSuccess) cudaGetLastError();  // the device is lost, as the next call that may fail will tell
+}
+
+std::uint64_t MemoryPool::attribute(cudaMemPoolAttr attribute) const {
+  std::uint64_t value = 0;
+  check(cudaMemPoolGetAttribute(pool_, attribute, &value), device_, "asking a memory pool");
+  return value;
+}
+
+std::uint64_t MemoryPool::idle() const {
+  return pool_ == nullptr ? 0 : attribute(cudaMemPoolAttrReservedMemCurrent) - attribute(cudaMemPoolAttrUsedMemCurrent);
+}
+
+void MemoryPool::give_back_idle() {
+  if (pool_ != nullptr) check(cudaMemPoolTrimTo(pool_, 0), device_, "giving back idle memory");
+}
+
+void MemoryPool::open_to(const Device& other) {
+  const std::lock_guard lock(mutex_);
+  if (pool_ == nullptr || !asked_.insert(other.id()).second) return;
+  int linked = 0;
+  check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_, "asking for a link between devices");
+  if (linked == 0) return;  // copies then go through the CPU's memory, which CUDA does by itself
+  cudaMemAccessDesc access{};
+  access.location = {cudaMemLocationTypeDevice, other.id()};
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  check(cudaMemPoolSetAccess(pool_, &access, 1), device_, "opening memory to another device");
+}
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+// Whether CUDA can be used here, and why not.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+
+namespace tenon {
+
+enum class CudaStatus { usable, not_built, no_driver, old_driver, no_device, broken };
+
+/// Versions as CUDA writes them: 13000 is 13.0.
+struct CudaState {
+  CudaStatus status = CudaStatus::not_built;
+  int runtime = 0;     ///< that this library was built with; 0: without CUDA
+  int driver = 0;      ///< newest version that the driver knows; 0: there is no driver
+  std::string reason;  ///< why it cannot be used, a sentence without a full stop; empty where it can
+  std::string hint;    ///< what to do about it; may be empty
+  std::vector<std::unique_ptr<Device>> devices;
+};
+
+/// What the runtime found: `error` is the name and meaning of what it failed with, empty where it did not; `visible` is what the variable
+/// CUDA_VISIBLE_DEVICES says, null where it is not set.
+struct CudaAnswer {
+  int runtime = 0, driver = 0, devices = 0;
+  std::string error;
+  const char* visible = nullptr;
+};
+/// Without the devices themselves.
+CudaState judge(const CudaAnswer& answer);
+
+/// Of this process; found out at the first call.
+const CudaState& cuda_state();
+
+/// Asks the runtime: in cuda/, or in without_cuda.cpp where there was no toolkit.
+CudaState look_for_cuda();
+
+/// `13.0`
+std::string cuda_version_text(int version);
+
+}  // namespace tenon

@@ -1,0 +1,51 @@
+#include "device/devices.hpp"
+
+#include <tenon/failure.hpp>
+
+#include "device/cpu_device.hpp"
+#include "device/cuda_state.hpp"
+
+namespace tenon {
+namespace {
+
+std::vector<Device*> find_all() {
+  std::vector<Device*> all{&cpu_device()};
+  for (const auto& device : cuda_state().devices) all.push_back(device.get());
+  return all;
+}
+
+// `cpu, cuda:0 and cuda:1`
+std::string names_of_all() {
+  std::string names;
+  for (std::size_t i = 0; i < devices().size(); ++i)
+    names += (i == 0 ? "" : i + 1 == devices().size() ? " and " : ", ") + devices()[i]->name();
+  return names;
+}
+
+Failure unknown(std::string_view name) {
+  const auto& cuda = cuda_state();
+  const bool without_cuda = name.starts_with("cuda") && cuda.status != CudaStatus::usable;
+  const std::string reason = without_cuda ? cuda.reason : "this machine has " + names_of_all();
+  return {FailureKind::usage, "there is no device '" + std::string(name) + "': " + reason, without_cuda ? cuda.hint : ""};
+}
+
+}  // namespace
+
+Device& cpu_device() {
+  static auto& device = *new CpuDevice;  // never destroyed: memory of static objects is freed later
+  return device;
+}
+
+const std::vector<Device*>& devices() {
+  static const auto& all = *new std::vector<Device*>(find_all());
+  return all;
+}
+
+Device& find_device(std::string_view name) {
+  if (name == "cpu") return cpu_device();
+  for (Device* device : devices())
+    if (device->name() == (name == "cuda" ? "cuda:0" : name)) return *device;
+  throw unknown(name);
+}
+
+}  // namespace tenon

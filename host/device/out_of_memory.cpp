@@ -1,0 +1,14 @@
+#include "device/out_of_memory.hpp"
+
+#include "device/readable_bytes.hpp"
+
+namespace tenon {
+
+Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory) {
+  return {FailureKind::failed,
+          device + " is out of memory: " + what + " needs " + readable_bytes(bytes) + ", and " + readable_bytes(memory.free) + " of " +
+              readable_bytes(memory.total) + " are free",
+          "a smaller batch needs less; tenon show --memory says what a graph needs"};
+}
+
+}  // namespace tenon

@@ -1,0 +1,22 @@
+#include "device/stream.hpp"
+
+#include <tenon/failure.hpp>
+
+namespace tenon {
+
+Stream::Stream(Device& device) : device_(&device), handle_(device.make_stream(), [&device](void* stream) { device.free_stream(stream); }) {}
+
+void Stream::wait(const Event& event) const {
+  if (device_->is_cpu()) return event.synchronize();
+  if (!event.device().is_cpu()) device_->wait(handle(), event.handle());  // whatever the CPU was asked for is done already
+}
+
+Event::Event(Device& device) : device_(&device), handle_(device.make_event(), Free{&device}) {}
+
+void Event::record(const Stream& stream) const {
+  if (&stream.device() != device_)
+    throw Failure(FailureKind::usage, join("an event of ", device_->name(), " cannot be recorded on a stream of ", stream.device().name()));
+  device_->record(handle(), stream.handle());
+}
+
+}  // namespace tenon

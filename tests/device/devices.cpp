@@ -1,0 +1,96 @@
+#include "device/devices.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "device/cuda_state.hpp"
+#include "device/out_of_memory.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+TEST_CASE("the CPU is always the first device") {
+  REQUIRE(!devices().empty());
+  Device& cpu = *devices().front();
+  CHECK(&cpu == &cpu_device());
+  CHECK(&find_device("cpu") == &cpu);
+  CHECK(cpu.name() == "cpu");
+  CHECK(cpu.type() == 1);
+  CHECK(cpu.id() == 0);
+  CHECK(!cpu.properties().model.empty());
+  CHECK(cpu.properties().processors >= 1);
+  CHECK(cpu.memory().free > 0);
+  CHECK(cpu.memory().free <= cpu.memory().total);
+}
+
+TEST_CASE("CUDA's devices have their numbers in their names and are found by them") {
+  const auto& cuda = cuda_state();
+  CHECK(devices().size() == 1 + cuda.devices.size());
+  CHECK((cuda.status == CudaStatus::usable) == cuda.reason.empty());
+  for (std::size_t i = 0; i < cuda.devices.size(); ++i) {
+    Device& device = *cuda.devices[i];
+    CHECK(device.name() == "cuda:" + std::to_string(i));
+    CHECK(device.type() == 2);
+    CHECK(device.id() == static_cast<int>(i));
+    CHECK(&find_device(device.name()) == &device);
+  }
+  if (!cuda.devices.empty()) CHECK(&find_device("cuda") == cuda.devices.front().get());
+}
+
+TEST_CASE("a device that is not there is refused in a sentence that says what is") {
+  const auto& cuda = cuda_state();
+  const bool usable = cuda.status == CudaStatus::usable;
+  for (const std::string name : {"", "gpu", "CPU", "cpu:0", "cuda:99", "cuda:", "cuda:-1", "cuda:00", "cudaa"}) {
+    CAPTURE(name);
+    const auto failure = failure_of([&] { find_device(name); });
+    CHECK(failure.kind == 2);
+    const std::string start = "there is no device '" + name + "': ";
+    if (name.starts_with("cuda") && !usable)
+      CHECK(failure.message == start + cuda.reason);
+    else if (usable)
+      CHECK(failure.message.starts_with(start + "this machine has cpu"));
+    else
+      CHECK(failure.message == start + "this machine has cpu");
+  }
+}
+
+TEST_CASE("why CUDA cannot be used is told as it is") {
+  const struct {
+    CudaAnswer answer;
+    CudaStatus status;
+    const char* reason;
+  } cases[] = {
+      {{}, CudaStatus::not_built, "Tenon was built without the CUDA toolkit"},
+      {{13000, 0, 0, "cudaErrorInsufficientDriver (x)", nullptr}, CudaStatus::no_driver, "there is no CUDA driver here (libcuda.so.1)"},
+      {{13000, 12040, 0, "cudaErrorInsufficientDriver (x)", nullptr},
+       CudaStatus::old_driver,
+       "the driver knows CUDA up to 12.4, which is too old for CUDA 13.0, that Tenon was built with"},
+      {{13000, 13010, 0, "cudaErrorNoDevice (x)", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) knows no device"},
+      {{13000, 13010, 0, "", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) knows no device"},
+      {{13000, 13010, 0, "cudaErrorNoDevice (x)", "7"},
+       CudaStatus::no_device,
+       "the CUDA driver (13.1) knows no device, and CUDA_VISIBLE_DEVICES is '7'"},
+      {{13000, 13010, 0, "cudaErrorSystemNotReady (system not yet initialized)", nullptr},
+       CudaStatus::broken,
+       "CUDA does not start: cudaErrorSystemNotReady (system not yet initialized)"},
+      {{13000, 13000, 2, "", nullptr}, CudaStatus::usable, ""},
+      {{13000, 13000, 2, "", "0,1"}, CudaStatus::usable, ""},
+  };
+  for (const auto& test : cases) {
+    const auto state = judge(test.answer);
+    CHECK(state.status == test.status);
+    CHECK(state.reason == test.reason);
+    CHECK(state.runtime == test.answer.runtime);
+    CHECK(state.driver == test.answer.driver);
+  }
+}
+
+TEST_CASE("a device out of memory tells what was needed and what was free") {
+  const auto failure = failure_of([] {
+    throw out_of_memory("cuda:1", "the plan", std::uint64_t{3} << 30, {std::uint64_t{1} << 30, std::uint64_t{79} << 30});
+  });
+  CHECK(failure.kind == 1);
+  CHECK(failure.message == "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
+  CHECK(failure.hint == "a smaller batch needs less; tenon show --memory says what a graph needs");
+}

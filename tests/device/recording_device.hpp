@@ -1,0 +1,43 @@
+// A device that does nothing but write down what it was asked for.
+#pragma once
+#include <string>
+
+#include "device/device.hpp"
+
+class RecordingDevice : public tenon::Device {
+ public:
+  explicit RecordingDevice(int id) : Device("cuda:" + std::to_string(id), TENON_CUDA, id) {}
+  std::string log;
+
+  tenon::DeviceProperties properties() override { return {}; }
+  tenon::DeviceMemory memory() override { return {}; }
+  void synchronize() override { add("synchronize"); }
+  void make_current() override { add("make current"); }
+
+  void* make_stream() override { return next(); }
+  void free_stream(void* stream) noexcept override { add("free stream", stream); }
+  void finish_stream(void* stream) override { add("finish stream", stream); }
+  void* make_event() override { return next(); }
+  void free_event(void* event) noexcept override { add("free event", event); }
+  void record(void* event, void* stream) override { add("record", event), add("on", stream); }
+  bool reached(void*) override { return false; }
+  void finish_event(void* event) override { add("finish event", event); }
+  void wait(void* stream, void* event) override { add("let", stream), add("wait for", event); }
+
+  std::byte* allocate(std::uint64_t, void* stream, const char*) override { return add("allocate on", stream), memory_; }
+  void free(std::byte*, void* stream) noexcept override { add("free on", stream); }
+  std::byte* allocate_pinned(std::uint64_t, const char*) override { return add("pin"), memory_; }
+  void free_pinned(std::byte*) noexcept override { add("unpin"); }
+  void copy(const tenon::Place& to, const tenon::Place& from, std::uint64_t, void* stream) override {
+    add(from.device.name() + " to " + to.device.name() + " on", stream);
+  }
+
+ private:
+  void add(const std::string& what) { log += (log.empty() ? "" : ", ") + what; }
+  // Handles are numbers in the order in which they were made.
+  void add(const std::string& what, void* handle) { add(what + " " + std::to_string(static_cast<std::byte*>(handle) - handles_)); }
+  void* next() { return handles_ + ++made_; }
+
+  std::byte handles_[16] = {}, memory_[64] = {};
+  int made_ = 0;
+};
