@@ -1,10 +1,11 @@
 #include "axes.hpp"
+#include "csr_sums.hpp"
 #include "rules.hpp"
 #include "spread.hpp"
 
 struct Mean : Reduction {
   static constexpr void describe(auto& op) {
-    op.doc("the arithmetic mean of x over the given axes; nan for no elements");
+    op.doc("the arithmetic mean of x over the given axes; nan for no elements; a csr x gives a dense y in time of what it stores");
     op.types(tenon::any_type);
     op.input("x", "values to average; true counts as 1");
     op.output("y", "x without the reduced axes; float64 for integers and booleans, else x's dtype");
@@ -30,6 +31,17 @@ struct Mean : Reduction {
       using Acc = Plain<Out>;
       const auto count = static_cast<Acc>(averaged(type.shape));
       run<Plus<Acc>, T, Out>(call, [count](Acc folded) { return folded / count; });
+    });
+  }
+
+  void infer_storage(tenon::InferStorage& io) const { infer_csr_reduction(io); }
+
+  void forward_sparse(const tenon::Call& call) const {
+    const auto type = call.input_type(0);
+    const auto count = static_cast<double>(averaged(type.shape));
+    tenon::visit(type.dtype, [&]<class T>() {
+      using Out = std::conditional_t<is_floating<T>, T, double>;
+      reduce_csr<T, Out>(call, reduced(2), [count](double sum) { return sum / count; });
     });
   }
 

@@ -1,12 +1,15 @@
 #include "box_copy.hpp"
 #include "bytes.hpp"
 #include "dims.hpp"
+#include "sparse_rows.hpp"
 
 struct Slice : tenon::Operator {
   tenon::Ints begin, end, step, axes;
 
   static constexpr void describe(auto& op) {
-    op.doc("every step-th element of x from begin to before end along each of the axes, as x[begin:end:step] in Python");
+    op.doc(
+        "every step-th element of x from begin to before end along each of the axes, as x[begin:end:step] in Python. "
+        "Rows of a csr or row_sparse x, and nothing else, are sliced in that storage");
     op.types(tenon::any_type);
     op.input("x", "any shape");
     op.output("y", "the chosen elements");
@@ -49,6 +52,35 @@ struct Slice : tenon::Operator {
     io.set_input(0, whole);
   }
 
+  void infer_storage(tenon::InferStorage& io) const {
+    const auto storage = io.backward() ? io.output_grad(0) : io.input(0);
+    if (storage == tenon::Storage::dense || !cuts_rows(storage)) return;
+    io.set_output(0, storage);
+    io.sparse_kernel();
+  }
+
+  void forward_sparse(const tenon::Call& call) const {
+    const auto rows = along(0, call.input_type(0).shape[0]);
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+      if (call.storage(0) == tenon::Storage::csr)
+        pick_rows(call, call.csr<T>(0), rows.count, [&](std::int64_t i) { return rows.first + i * rows.step; });
+      else
+        put_rows(call, call.row_sparse<T>(0), sliced(call.row_sparse<T>(0), rows));
+    });
+  }
+
+  void backward_sparse(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    const auto x = call.input_type(0);
+    const auto rows = along(0, x.shape[0]);
+    tenon::visit<tenon::floating>(x.dtype, [&]<class T>() {
+      if (call.output_grad_storage(0) == tenon::Storage::csr)
+        pick_rows(call, call.csr_output_grad<T>(0), x.shape[0], [&](std::int64_t row) { return index_in(rows, row); });
+      else
+        put_rows(call, call.row_sparse_output_grad<T>(0), put_back(call.row_sparse_output_grad<T>(0), rows));
+    });
+  }
+
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
     if (y.shape.size() == 0) return;
@@ -78,6 +110,35 @@ struct Slice : tenon::Operator {
     std::int64_t offset;
     Strides strides;
   };
+
+  bool cuts_rows(tenon::Storage storage) const {
+    return begin.size() == 1 && (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
+  }
+
+  /// Which row of y row `row` of x became; -1: none.
+  static std::int64_t index_in(const Range& rows, std::int64_t row) {
+    if (rows.count <= 1) return rows.count == 1 && row == rows.first ? 0 : -1;  // the step may be the lowest number there is
+    const auto distance = rows.step > 0 ? row - rows.first : rows.first - row, step = rows.step > 0 ? rows.step : -rows.step;
+    const auto index = distance / step;
+    return distance >= 0 && distance % step == 0 && index < rows.count ? index : -1;
+  }
+
+  template <class T>
+  static std::vector<PickedRow> sliced(const tenon::RowSparse<const T>& x, const Range& rows) {
+    std::vector<PickedRow> picked;
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      if (const auto index = index_in(rows, x.row_ids[i]); index >= 0) picked.push_back({index, i});
+    if (rows.step < 0) std::reverse(picked.begin(), picked.end());
+    return picked;
+  }
+
+  template <class T>
+  static std::vector<PickedRow> put_back(const tenon::RowSparse<const T>& dy, const Range& rows) {
+    std::vector<PickedRow> picked;
+    for (std::int64_t i = 0; i < dy.rows; ++i) picked.push_back({rows.first + dy.row_ids[i] * rows.step, i});
+    if (rows.step < 0) std::reverse(picked.begin(), picked.end());
+    return picked;
+  }
 
   int axis(std::size_t i, int rank) const { return axes.size() == 0 ? static_cast<int>(i) : axis_of(axes[i], rank); }
 
