@@ -30,6 +30,9 @@
 #include "elementwise/completed.hpp"
 #include "elementwise/functions.hpp"
 #include "operator.hpp"
+#if defined(__CUDACC__)
+#include "elementwise/cuda.hpp"
+#endif
 
 #if defined(__clang__)
 #pragma clang diagnostic pop

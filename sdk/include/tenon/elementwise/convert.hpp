@@ -35,15 +35,21 @@ inline void for_each(std::int64_t n, Body body) {
   for (; i < n; ++i) body(i);
 }
 
+/// As variables, which device code may use where it may not call the functions.
+template <class Whole>
+inline constexpr Whole least = std::numeric_limits<Whole>::min();
+template <class Whole>
+inline constexpr Whole most = std::numeric_limits<Whole>::max();
+
 /// What floats outside of the whole type's range, and NaN, become: its ends, and 0.
 template <class To, class From>
-inline To number_as(From value) {
+TENON_FN inline To number_as(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
     // The upper end may round up to a number that does not fit; everything below the rounded end does.
-    constexpr auto low = static_cast<From>(std::numeric_limits<To>::min()), high = static_cast<From>(std::numeric_limits<To>::max());
+    constexpr auto low = static_cast<From>(least<To>), high = static_cast<From>(most<To>);
     if (value != value) return 0;
-    if (value < low) return std::numeric_limits<To>::min();
-    return value < high ? static_cast<To>(value) : std::numeric_limits<To>::max();
+    if (value < low) return least<To>;
+    return value < high ? static_cast<To>(value) : most<To>;
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else {

@@ -42,6 +42,12 @@ inline tenon_tensor values_of(const tenon_tensor& sparse, std::int64_t* count) {
   return values;
 }
 
+inline std::int64_t stored_elements(const tenon_tensor& sparse) {
+  std::int64_t count = sparse.stored;
+  for (int axis = 1; sparse.storage == TENON_ROW_SPARSE && axis < sparse.dense.ndim; ++axis) count *= sparse.dense.shape[axis];
+  return count;
+}
+
 [[gnu::cold]] inline void forward_sparse(const Call& call, const Kernel& kernel) {
   const tenon_call& raw = call.raw();
   if (write_of(call, 0) == Write::none) return;
@@ -53,8 +59,7 @@ inline tenon_tensor values_of(const tenon_tensor& sparse, std::int64_t* count) {
   const bool csr = in.storage == TENON_CSR;
   copy(in.indices, out.indices, in.stored);
   if (csr) copy(in.row_starts, out.row_starts, in.dense.shape[0] + 1);
-  std::int64_t count = in.stored;
-  for (int axis = 1; !csr && axis < in.dense.ndim; ++axis) count *= in.dense.shape[axis];
+  std::int64_t count = stored_elements(in);
   const tenon_tensor from = values_of(in, &count);
   tenon_tensor to = values_of(out, &count);
   Job job = forward_job(kernel, &to, Write::to);

@@ -1,0 +1,163 @@
+// What the threads of the CUDA kernels do, run here one after the other, against the CPU's kernels: index arithmetic, packs of 16 bytes,
+// dtypes, write modes, and the sums of broadcast gradients.
+#include <doctest/doctest.h>
+
+#include <tenon/elementwise/device_map.hpp>
+#include <tenon/elementwise/device_sum.hpp>
+
+#include "call_by_hand.hpp"
+#include "elementwise_operators.hpp"
+
+using namespace by_hand;
+using tenon::DType;
+using tenon::Write;
+namespace device = tenon::elementwise;
+
+namespace {
+
+Values some_values(std::int64_t n, int seed) {
+  Values values;
+  for (std::int64_t i = 0; i < n; ++i) values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
+  return values;
+}
+
+// The elements stand at any address, as the tensors of a test do; packs need one that 16 divides.
+struct Aligned {
+  Tensor source;
+  std::vector<unsigned char> memory;
+  tenon_tensor raw;
+
+  explicit Aligned(Tensor given) : source(std::move(given)), raw(*source.raw()) {
+    const auto bytes = static_cast<std::size_t>(count(source.dims())) * tenon::size_of(source.dtype());
+    memory.resize(bytes + 32);
+    auto* at = memory.data() + (16 - reinterpret_cast<std::uintptr_t>(memory.data()) % 16) % 16;
+    if (bytes > 0) std::memcpy(at, static_cast<unsigned char*>(raw.dense.data) + raw.dense.byte_offset, bytes);
+    raw.dense.data = at;
+    raw.dense.byte_offset = 0;
+  }
+  Values values() {
+    Tensor read(source.dtype(), source.dims());
+    auto* to = read.raw();
+    std::memcpy(static_cast<unsigned char*>(to->dense.data) + to->dense.byte_offset, raw.dense.data,
+                static_cast<std::size_t>(count(source.dims())) * tenon::size_of(source.dtype()));
+    return read.values();
+  }
+};
+
+device::Job job_of(tenon_tensor* out, Write write, const std::vector<const tenon_tensor*>& sources) {
+  device::Job job{};
+  job.output = out;
+  job.write = write;
+  for (const auto* source : sources) job.read(source);
+  return job;
+}
+
+template <class Class>
+void run_forward(const Class& f, DType stored, const device::Job& job, std::int64_t threads) {
+  tenon::visit<tenon::detail::description_of<Class>.types>(stored, [&]<class Stored>() {
+    using Function = device::ForwardAt<Class, device::Computed<Stored>>;
+    const auto map = device::device_map(job, stored);
+    for (std::int64_t thread = 0; thread < threads; ++thread) device::map_points<Function, Stored>(f, map, thread, threads);
+  });
+}
+
+template <class Class, std::size_t input>
+void run_derivative(const Class& f, DType stored, const device::Job& job, const tenon_dense& wide, std::int64_t step) {
+  tenon::visit<tenon::floating>(stored, [&]<class Stored>() {
+    using Function = device::DerivativeAt<Class, device::Computed<Stored>, input>;
+    const auto sum = device::device_sum(job, wide);
+    for (std::int64_t i = 0; i < sum.results.space.count; ++i) {
+      double total = 0;
+      for (std::int64_t begin = 0; begin < step; ++begin) total += device::sum_terms<Function, Stored>(f, sum, i, begin, step);
+      device::store_sum<Function, Stored>(sum, i, total);
+    }
+  });
+}
+
+constexpr DType floats[] = {DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr Layout layouts[] = {Layout::contiguous, Layout::transposed, Layout::gaps, Layout::backwards, Layout::repeated};
+
+struct Shapes {
+  Dims left, right, out;
+};
+const Shapes shapes[] = {
+    {{37}, {37}, {37}},          {{64, 3}, {64, 3}, {64, 3}}, {{5, 1, 4}, {3, 1}, {5, 3, 4}}, {{}, {2, 3}, {2, 3}},
+    {{2, 3, 4}, {4}, {2, 3, 4}}, {{0, 3}, {1, 3}, {0, 3}},    {{1, 1}, {1}, {1, 1}},          {{2, 1, 3, 1}, {5, 1, 7}, {2, 5, 3, 7}}};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("device threads compute what the CPU's kernels do, whatever shapes, strides and dtypes", Class, Product, Combine,
+                   Greater) {
+  Instance instance(tenon::table_of<Class>());
+  for (const auto dtype : floats) {
+    for (const auto& [left_dims, right_dims, out_dims] : shapes) {
+      for (const auto layout : layouts) {
+        for (const auto write : {Write::to, Write::add}) {
+          const bool boolean = std::is_same_v<Class, Greater>;
+          if (boolean && write == Write::add) continue;
+          const auto out_dtype = boolean ? DType::boolean : dtype;
+          Tensor left(dtype, left_dims, some_values(count(left_dims), 1), layout),
+              right(dtype, right_dims, some_values(count(right_dims), 2), layout);
+          Tensor wanted(out_dtype, out_dims, some_values(count(out_dims), 3)), found = wanted;
+          REQUIRE(instance.forward({&left, &right}, wanted, write) == "");
+          run_forward(Class{}, dtype, job_of(found.raw(), write, {left.raw(), right.raw()}), 7);
+          CAPTURE(static_cast<int>(dtype));
+          CAPTURE(static_cast<int>(layout));
+          CHECK(found.values() == wanted.values());
+          CHECK(found.fenced());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("device threads take 16 bytes at once where everything lies side by side") {
+  Instance instance(tenon::table_of<Product>());
+  for (const auto dtype : floats) {
+    for (const std::int64_t n : {0, 1, 7, 8, 64, 1000, 1003}) {
+      for (const bool repeated : {false, true}) {
+        for (const auto write : {Write::to, Write::add}) {
+          Aligned left(Tensor(dtype, {n}, some_values(n, 1))), right(Tensor(dtype, {repeated ? 1 : n}, some_values(repeated ? 1 : n, 2)));
+          Aligned found(Tensor(dtype, {n}, some_values(n, 3)));
+          Tensor wanted = found.source;
+          REQUIRE(instance.forward({&left.source, &right.source}, wanted, write) == "");
+          const auto job = job_of(&found.raw, write, {&left.raw, &right.raw});
+          CHECK(device::device_map(job, dtype).packed == (n != 1));  // one element has no axis
+          run_forward(Product{}, dtype, job, 3);
+          CHECK(found.values() == wanted.values());
+        }
+      }
+    }
+  }
+  Aligned whole(Tensor(DType::f32, {64}, some_values(64, 1)));
+  auto moved = whole.raw;
+  moved.dense.byte_offset = 4;
+  moved.dense.shape = whole.raw.dense.shape;
+  CHECK(!device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw}), DType::f32).packed);
+}
+
+TEST_CASE_TEMPLATE("device threads sum the gradients of what was broadcast", Class, Product, Combine) {
+  Instance instance(tenon::table_of<Class>());
+  for (const auto dtype : floats) {
+    for (const auto& [left_dims, right_dims, out_dims] : shapes) {
+      for (const auto write : {Write::to, Write::add}) {
+        for (const std::int64_t step : {1, 5, 256}) {
+          Tensor left(dtype, left_dims, some_values(count(left_dims), 1)), right(dtype, right_dims, some_values(count(right_dims), 2));
+          Tensor dy(dtype, out_dims, some_values(count(out_dims), 3), Layout::transposed);
+          Tensor wanted[] = {Tensor(dtype, left_dims, some_values(count(left_dims), 4)),
+                             Tensor(dtype, right_dims, some_values(count(right_dims), 5))};
+          Tensor found[] = {wanted[0], wanted[1]};
+          REQUIRE(instance.backward({&left, &right}, nullptr, &dy, {&wanted[0], &wanted[1]}, {write, write}) == "");
+          const auto job = [&](int i) { return job_of(found[i].raw(), write, {left.raw(), right.raw(), dy.raw()}); };
+          run_derivative<Class, 0>(Class{}, dtype, job(0), dy.raw()->dense, step);
+          run_derivative<Class, 1>(Class{}, dtype, job(1), dy.raw()->dense, step);
+          for (const int i : {0, 1}) {
+            const auto all = wanted[i].values(), ours = found[i].values();
+            for (std::size_t k = 0; k < all.size(); ++k)
+              CHECK(ours[k] == doctest::Approx(all[k]).epsilon(dtype == DType::f64 ? 1e-12 : 1e-2));
+          }
+        }
+      }
+    }
+  }
+}
