@@ -93,4 +93,6 @@ echo "exit code $code"
 ((code == 3))
 mv half_square.so.away plugins/half_square.so
 
+source "$demo/sparse.sh"
+
 say "Done. Look at build-demo/work: mlp.tenon, convnet.tenon, their curves mlp.svg and convnet.svg, the graph digits.svg"

@@ -29,7 +29,7 @@ Source parse_source(const std::string& text) {
 // Labels are whole numbers mostly, and what they are used for says how they must lie.
 Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
   const auto from = labels.values<double>();
-  const Tensor result = Tensor::empty(wanted, labels.shape());
+  auto result = Tensor::empty(wanted, labels.shape());
   visit(wanted, [&]<class T>() {
     auto* to = result.data<T>();
     for (const double label : from) {

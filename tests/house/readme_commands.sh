@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # readme_commands.sh BUILD: the README's plugin, and its commands as they stand there, one after another. What they take for granted is
-# made here: net.json is the demo's perceptron, x.npy and y.npy are the digits.
+# made here: net.json is the demo's perceptron, x.npy and y.npy are the digits, words.json and train.svm the demo's classifier of words.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -13,6 +13,9 @@ cp host/demo/mlp.json "$work/net.json"
 cp tests/data/digits_images.npy "$work/x.npy"
 cp tests/data/digits_labels.npy "$work/y.npy"
 ln -s "$PWD/sdk" "$work/sdk"
+cp host/demo/kinds.json "$work/words.json"
+words=("$PWD"/{README.md,sdk/README.md,CMakeLists.txt,host/CMakeLists.txt} "$PWD"/host/device/*.cpp)
+(cd "$work" && LC_ALL=C awk -f "$OLDPWD/host/demo/words.awk" "${words[@]}")
 sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \)/\1/p' README.md >"$work/commands"
 [[ $(grep -c '^tenon ' "$work/commands") -ge 5 ]] || { echo "README.md: fewer commands than there were"; exit 1; }
 
