@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # setup.sh [--tests]: installs the Debian packages that building Tenon needs (and its tests, with --tests), as far as they are missing.
-# Needs root or sudo only where something is missing. CUDA is not installed by this: Tenon uses nvcc where it is on the PATH.
+# Needs root or sudo only where something is missing. CUDA is not installed by this: Tenon uses nvcc where it finds it.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache libboost-dev libelf-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler libtbb-dev

@@ -39,7 +39,7 @@ tests() {
 run_default() {
   step configure cmake --preset default && step build cmake --build build && tests test build || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
-  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here"
+  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here; where there is one, tests/gpu.sh runs what needs it"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
   if command -v dpkg-shlibdeps >/dev/null; then
     step deb cmake --build build --target package

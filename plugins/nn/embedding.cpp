@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <numeric>
 #include <tenon/operator.hpp>
-#include <utility>
 #include <vector>
 
 #include "indices.hpp"
+#include "places_by_row.hpp"
 #include "store.hpp"
 
 struct Embedding : tenon::Operator {
@@ -120,19 +120,15 @@ struct Embedding : tenon::Operator {
   }
 
   /// The distinct rows, ascending, and the places of each; at no cost for the rows that nobody names.
-  static Uses uses_of_used(const std::vector<std::int64_t>& rows, std::vector<std::int64_t>& row_ids) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> sorted(rows.size());  // row, place
-    for (std::size_t place = 0; place < rows.size(); ++place) sorted[place] = {rows[place], static_cast<std::int64_t>(place)};
-    std::sort(sorted.begin(), sorted.end());
-    Uses uses;
-    for (const auto& [row, place] : sorted) {
-      if (row_ids.empty() || row_ids.back() != row) {
-        row_ids.push_back(row);
-        uses.starts.push_back(count(uses.places));
-      }
-      uses.places.push_back(place);
+  Uses uses_of_used(const std::vector<std::int64_t>& rows, std::vector<std::int64_t>& row_ids) const {
+    Uses uses{{}, places_by_row(rows, input_dim)};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto row = rows[static_cast<std::size_t>(uses.places[i])];
+      if (!row_ids.empty() && row_ids.back() == row) continue;
+      row_ids.push_back(row);
+      uses.starts.push_back(static_cast<std::int64_t>(i));
     }
-    uses.starts.push_back(count(uses.places));
+    uses.starts.push_back(count(rows));
     return uses;
   }
 

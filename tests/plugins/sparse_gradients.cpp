@@ -70,14 +70,22 @@ TEST_CASE("embedding with sparse_grad: the gradient has the rows that were used,
 
 TEST_CASE("embedding with sparse_grad: the bits are those of the dense gradient, on any number of threads") {
   StrictHost one(1), four(4);
-  const auto indices = arbitrary(tenon::i64, {4000}, 0, 999, 1);
-  for (const auto dtype : floating_dtypes) {
-    const auto factors = arbitrary(dtype, {4000, 33}, -1, 1, 2);
-    const auto dense = table_gradient(four, indices, factors, {1000, 33}, false);
-    CHECK(dense.storage() == Storage::dense);
-    for (auto* host : {&one, &four})
-      CHECK(same_bits(cast_storage(table_gradient(*host, indices, factors, {1000, 33}, true), Storage::dense), dense));
-  }
+  const struct { std::int64_t rows, columns; } tables[] = {{1000, 33}, {100000, 2}};
+  for (const auto& table : tables)
+    for (const auto dtype : floating_dtypes) {
+      CAPTURE(table.rows);
+      CAPTURE(dtype);
+      const auto indices = arbitrary(tenon::i64, {4000}, 0, static_cast<double>(table.rows - 1), 1);
+      const auto factors = arbitrary(dtype, {4000, table.columns}, -1, 1, 2);
+      const Shape shape{table.rows, table.columns};
+      const auto dense = table_gradient(four, indices, factors, shape, false);
+      CHECK(dense.storage() == Storage::dense);
+      for (auto* host : {&one, &four}) {
+        const auto sparse = table_gradient(*host, indices, factors, shape, true);
+        CHECK(sparse.stored() < 4000);
+        CHECK(same_bits(cast_storage(sparse, Storage::dense), dense));
+      }
+    }
 }
 
 TEST_CASE("the norm of gradients counts what row_sparse and csr ones store") {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <tenon/cast_storage.hpp>
+#include <tenon/udf.hpp>
 
 #include "../failure_of.hpp"
 #include "digits.hpp"
@@ -11,6 +11,23 @@
 using namespace tenon;
 
 namespace {
+
+/// An optimizer of somebody else's, who knows dense gradients alone.
+struct PlainDescent : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("weight - learning_rate * grad");
+    op.types({f32});
+    op.input("weight", "any shape");
+    op.input("grad", "same shape");
+    op.input("learning_rate", "0-d");
+    op.output("updated", "same shape");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input("weight").shape); }
+  void forward(const Call& call) const {
+    const auto weight = call.input<float>("weight"), grad = call.input<float>("grad");
+    for (std::int64_t i = 0; i < weight.size(); ++i) call.output<float>(0)[i] = weight[i] - call.input<float>("learning_rate")[0] * grad[i];
+  }
+};
 
 using Values = std::map<std::string, Tensor>;
 
@@ -86,6 +103,31 @@ TEST_CASE("row_sparse gradients: the same bits on any number of threads, and aft
       if (stop == 12) CHECK(same_values(values_of(trainer.graph()), straight));
     }
   }
+}
+
+TEST_CASE("row_sparse gradients: an optimizer without a kernel for them gets dense ones, and the user a warning") {
+  std::vector<std::string> warnings;
+  const auto values = [&](bool sparse) {
+    const TemporaryFolder cache;
+    HostOptions host_options;
+    host_options.search_defaults = false;
+    host_options.trust_writable = true;
+    host_options.cache = cache.path();
+    host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
+    Host host(host_options);
+    host.add_plugins(TENON_TEST_PLUGINS);
+    host.add<PlainDescent>();
+    WordsModel model;
+    model.sparse_grad = sparse;
+    Trainer trainer(Graph::from_json(host, model.json()), model.texts(100), WordsModel::options("plain_descent"));
+    for (int i = 0; i < 5; ++i) trainer.step();
+    return values_of(trainer.graph());
+  };
+  const auto dense = values(false);
+  CHECK(warnings.empty());
+  CHECK(same_values(values(true), dense));
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("is row_sparse and is made dense, 4800 bytes, because plain_descent has no kernel") != std::string::npos);
 }
 
 TEST_CASE("row_sparse gradients: one that is not finite stops the step before it changes anything") {

@@ -41,10 +41,11 @@ struct StepReport {
 };
 
 /// The same graph, data, options and seed give the same bits, on any number of threads, and whether a training was stopped and resumed in
-/// between or not. Threads: one at a time.
+/// between or not. Gradients that the graph makes row_sparse (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as
+/// such, in time and memory of what their batches touch, where the optimizer has a kernel for them. Threads: one at a time.
 class Trainer {
  public:
-  /// The graph is left as it is. data: one tensor for each input, the first dimension counting the examples. Throws Failure.
+  /// The graph is left as it is. data: one tensor for each input, dense or csr, the first dimension counting the examples. Throws Failure.
   Trainer(const Graph& graph, NamedTensors data, TrainerOptions options);
   ~Trainer();
   Trainer(Trainer&&) noexcept;

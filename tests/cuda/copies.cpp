@@ -1,0 +1,113 @@
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "bytes.hpp"
+#include "device/block.hpp"
+#include "device/copy.hpp"
+#include "device/devices.hpp"
+
+using namespace tenon;
+
+// Around the buffers that copies from and to other memory go through.
+static constexpr std::uint64_t sizes[] = {1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 8 << 20, (13 << 20) + 5};
+
+static Place on_cpu(std::vector<std::byte>& bytes) {
+  return {cpu_device(), bytes.data()};
+}
+
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("bytes come back from a GPU as they went") {
+  const Stream stream(find_device("cuda"));
+  for (const auto bytes : sizes) {
+    CAPTURE(bytes);
+    const auto expected = some_bytes(bytes, 3);
+    auto given = expected;
+    std::vector<std::byte> found(bytes + 1, std::byte{0});
+    const Block first(stream, bytes, "this test"), second(stream, bytes, "this test");
+    copy(first.place(), on_cpu(given), bytes, stream);
+    std::fill(given.begin(), given.end(), std::byte{0});  // it has been read
+    copy(second.place(), first.place(), bytes, stream);
+    copy(on_cpu(found), second.place(), bytes, stream);  // and this is there at once
+    CHECK(std::memcmp(found.data(), expected.data(), bytes) == 0);
+    CHECK(found[bytes] == std::byte{0});
+  }
+}
+
+TEST_CASE("pinned memory goes and comes without staging") {
+  Device& gpu = find_device("cuda");
+  const Stream stream(gpu);
+  for (const auto bytes : sizes) {
+    CAPTURE(bytes);
+    const auto expected = some_bytes(bytes, 5);
+    const PinnedBlock given(gpu, bytes, "this test"), found(gpu, bytes, "this test");
+    std::memcpy(given.data(), expected.data(), bytes);
+    std::memset(found.data(), 0, bytes);
+    const Block block(stream, bytes, "this test");
+    copy(block.place(), {cpu_device(), given.data()}, bytes, stream);
+    copy({cpu_device(), found.data()}, block.place(), bytes, stream);
+    stream.synchronize();
+    CHECK(std::memcmp(found.data(), expected.data(), bytes) == 0);
+  }
+}
+
+TEST_CASE("parts are copied to where they belong") {
+  const Stream stream(find_device("cuda"));
+  auto bytes = some_bytes(1000, 1);
+  auto part = some_bytes(10, 77);
+  const Block block(stream, 1000, "this test");
+  copy(block.place(), on_cpu(bytes), 1000, stream);
+  copy(block.place(500), on_cpu(part), 10, stream);
+  std::vector<std::byte> found(1000);
+  copy(on_cpu(found), block.place(), 1000, stream);
+  std::memcpy(bytes.data() + 500, part.data(), 10);
+  CHECK(found == bytes);
+}
+
+TEST_CASE("threads copy at once") {
+  Device& gpu = find_device("cuda");
+  bool right[4] = {};
+  std::vector<std::thread> threads;
+  for (unsigned id = 0; id < 4; ++id) {
+    threads.emplace_back([&gpu, id, &ok = right[id]] {
+      const Stream stream(gpu);
+      auto given = some_bytes((9 << 20) + id, id);
+      std::vector<std::byte> found(given.size());
+      const Block block(stream, given.size(), "this test");
+      copy(block.place(), on_cpu(given), given.size(), stream);
+      copy(on_cpu(found), block.place(), given.size(), stream);
+      ok = found == given;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const bool ok : right) CHECK(ok);
+}
+
+TEST_CASE("GPUs copy to each other, on the stream of either") {
+  if (devices().size() < 3) {
+    MESSAGE("skipped: it needs two GPUs");
+    return;
+  }
+  Device &one = *devices()[1], &other = *devices()[2];
+  const Stream on_one(one), on_other(other);
+  for (const auto bytes : sizes) {
+    CAPTURE(bytes);
+    auto given = some_bytes(bytes, 9);
+    std::vector<std::byte> found(bytes);
+    const Block here(on_one, bytes, "this test"), there(on_other, bytes, "this test"), back(on_one, bytes, "this test");
+    copy(here.place(), on_cpu(given), bytes, on_one);
+    const Event arrived(other), ready(one);
+    ready.record(on_one);
+    on_other.wait(ready);
+    copy(there.place(), here.place(), bytes, on_other);
+    arrived.record(on_other);
+    on_one.wait(arrived);
+    copy(back.place(), there.place(), bytes, on_one);
+    copy(on_cpu(found), back.place(), bytes, on_one);
+    CHECK(found == given);
+  }
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,111 @@
+#include <cuda_runtime_api.h>
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "device/block.hpp"
+#include "device/copy.hpp"
+#include "device/devices.hpp"
+#include "kernels.hpp"
+
+using namespace tenon;
+
+namespace {
+
+// Holds a stream up until it is opened.
+class Gate {
+ public:
+  explicit Gate(const Stream& stream) {
+    const auto wait = [](void* open) {
+      while (!*static_cast<std::atomic<bool>*>(open)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(stream.handle()), wait, &open_) == cudaSuccess);
+  }
+  void open() { open_ = true; }
+
+ private:
+  std::atomic<bool> open_ = false;
+};
+
+std::uint32_t number_in(const Block& block, const Stream& stream) {
+  std::uint32_t number = 0;
+  copy({cpu_device(), reinterpret_cast<std::byte*>(&number)}, block.place(), sizeof number, stream);
+  return number;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("kernels of other copies of the runtime run on Tenon's streams, in order") {
+  Device& gpu = find_device("cuda");
+  gpu.make_current();
+  const Stream stream(gpu);
+  const Block block(stream, sizeof(std::uint32_t), "this test");
+  std::uint32_t start = 40;
+  copy(block.place(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, stream);
+  launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, stream.handle());
+  launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, stream.handle());
+  CHECK(number_in(block, stream) == 42);
+}
+
+TEST_CASE("an event is reached when what was before it is done, and another stream waits for it") {
+  Device& gpu = find_device("cuda");
+  gpu.make_current();
+  const Stream one(gpu), other(gpu);
+  const Block block(one, sizeof(std::uint32_t), "this test");
+  std::uint32_t start = 6;
+  copy(block.place(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, one);
+  one.synchronize();
+
+  const Event added(gpu), read(gpu);
+  CHECK(added.reached());  // nothing was before it
+  Gate gate(one);
+  launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, one.handle());
+  added.record(one);
+  other.wait(added);
+  const PinnedBlock found(gpu, sizeof(std::uint32_t), "this test");
+  copy({cpu_device(), found.data()}, block.place(), sizeof(std::uint32_t), other);
+  read.record(other);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(!added.reached());
+  CHECK(!read.reached());
+
+  gate.open();
+  read.synchronize();
+  CHECK(added.reached());
+  CHECK(*reinterpret_cast<std::uint32_t*>(found.data()) == 7);
+  one.synchronize();
+}
+
+TEST_CASE("streams that wait for nothing pass each other") {
+  Device& gpu = find_device("cuda");
+  const Stream held(gpu), free(gpu);
+  Gate gate(held);
+  const Event passed(gpu);
+  passed.record(free);
+  passed.synchronize();
+  CHECK(passed.reached());
+  gate.open();
+  held.synchronize();
+}
+
+TEST_CASE("the CPU's stream makes the thread wait for a GPU's event") {
+  Device& gpu = find_device("cuda");
+  const Stream stream(gpu);
+  Gate gate(stream);
+  const Event event(gpu);
+  event.record(stream);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.open();
+  });
+  Stream(cpu_device()).wait(event);
+  CHECK(event.reached());
+  opener.join();
+}
+
+TEST_SUITE_END();

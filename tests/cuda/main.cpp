@@ -1,0 +1,25 @@
+// test_cuda: the tests that need a GPU; exits 77 and says why where there is none.
+// test_cuda --host: those that need none. test_cuda --lost-device: the one that loses the device.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "device/cuda_state.hpp"
+
+int main(int count, char** words) {
+  doctest::Context context(count, words);
+  const std::string suite = count > 1 ? words[1] : "";
+  const bool on_gpu = suite != "--host";
+  context.addFilter("test-suite", suite == "--host" ? "host" : suite == "--lost-device" ? "lost device" : "gpu");
+  if (on_gpu && tenon::cuda_state().status != tenon::CudaStatus::usable) {
+    std::printf("skipped: %s; these tests need a GPU:\n", tenon::cuda_state().reason.c_str());
+    std::fflush(stdout);
+    const char* const list[] = {words[0], "--list-test-cases", "--no-intro"};
+    context.applyCommandLine(3, list);
+    context.run();
+    return 77;
+  }
+  return context.run();
+}
