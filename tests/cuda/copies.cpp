@@ -17,10 +17,8 @@ static Place on_cpu(std::vector<std::byte>& bytes) {
   return {cpu_device(), bytes.data()};
 }
 
-TEST_SUITE_BEGIN("gpu");
-
-TEST_CASE("bytes come back from a GPU as they went") {
-  const Stream stream(find_device("cuda"));
+static void check_round_trips(Device& gpu) {
+  const Stream stream(gpu);
   for (const auto bytes : sizes) {
     CAPTURE(bytes);
     const auto expected = some_bytes(bytes, 3);
@@ -33,6 +31,15 @@ TEST_CASE("bytes come back from a GPU as they went") {
     copy(on_cpu(found), second.place(), bytes, stream);  // and this is there at once
     CHECK(std::memcmp(found.data(), expected.data(), bytes) == 0);
     CHECK(found[bytes] == std::byte{0});
+  }
+}
+
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("bytes come back from every GPU as they went") {
+  for (Device* device : devices()) {
+    CAPTURE(device->name());
+    if (!device->is_cpu()) check_round_trips(*device);
   }
 }
 
