@@ -179,7 +179,7 @@ Tensor read_json_tensor(const JsonField& object, const std::string& what, const 
   if (!npy && !npz) return {};
   const auto& field = npy ? *npy : *npz;
   const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
-  const auto tensor = npy ? read_npy(folder / path) : only_array(field, folder / path);
+  auto tensor = npy ? read_npy(folder / path) : only_array(field, folder / path);
   require_fit(field, path.string(), tensor, type);
   return tensor;
 }

@@ -10,7 +10,8 @@
 inline std::string position(const tenon::Shape& shape, std::int64_t i) {
   std::string text = "]";
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    text = (axis > 0 ? ", " : "") + std::to_string(i % shape[axis]) + text;
+    text.insert(0, std::to_string(i % shape[axis]));
+    if (axis > 0) text.insert(0, ", ");
     i /= shape[axis];
   }
   return "[" + text;
