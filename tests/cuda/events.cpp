@@ -57,17 +57,19 @@ TEST_CASE("an event is reached when what was before it is done, and another stre
   gpu.make_current();
   const Stream one(gpu), other(gpu);
   const Block block(one, sizeof(std::uint32_t), "this test");
-  std::uint32_t start = 6;
+  std::uint32_t start = 5;
   copy(block.place(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, one);
+  launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, one.handle());
   one.synchronize();
 
   const Event added(gpu), read(gpu);
+  const PinnedBlock found(gpu, sizeof(std::uint32_t), "this test");
   CHECK(added.reached());  // nothing was before it
+  // While the gate is shut nothing is made, and no kernel is called for the first time: CUDA may wait for the device then.
   Gate gate(one);
   launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, one.handle());
   added.record(one);
   other.wait(added);
-  const PinnedBlock found(gpu, sizeof(std::uint32_t), "this test");
   copy({cpu_device(), found.data()}, block.place(), sizeof(std::uint32_t), other);
   read.record(other);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -84,8 +86,8 @@ TEST_CASE("an event is reached when what was before it is done, and another stre
 TEST_CASE("streams that wait for nothing pass each other") {
   Device& gpu = find_device("cuda");
   const Stream held(gpu), free(gpu);
-  Gate gate(held);
   const Event passed(gpu);
+  Gate gate(held);
   passed.record(free);
   passed.synchronize();
   CHECK(passed.reached());
@@ -96,8 +98,8 @@ TEST_CASE("streams that wait for nothing pass each other") {
 TEST_CASE("the CPU's stream makes the thread wait for a GPU's event") {
   Device& gpu = find_device("cuda");
   const Stream stream(gpu);
-  Gate gate(stream);
   const Event event(gpu);
+  Gate gate(stream);
   event.record(stream);
   std::thread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

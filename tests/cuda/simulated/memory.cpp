@@ -144,6 +144,7 @@ cudaError_t cudaFree(void*) {
 }
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  cudaDeviceSynchronize();  // CUDA may wait, too
   const std::lock_guard lock(mutex);
   *memory = std::malloc(bytes);
   allocations[static_cast<std::byte*>(*memory)] = {bytes, nullptr};
