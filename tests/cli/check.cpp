@@ -42,6 +42,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"wrong_gradient", {"FAILED gradient"}, "but differences of forward give"},
       {"wrong_sparse", {"FAILED sparse"}, "with dense inputs"},
       {"wrong_sparse_gradient", {"FAILED sparse"}, "is 0, but 2 with dense inputs"},
+      {"wrong_row_gradient", {"FAILED gradient"}, "sparse_grad=true"},
       {"wrong_for_negative", {"FAILED gradient"}, "but differences of forward give 0"},
       {"leaves_holes", {"FAILED coverage"}, "is never written"},
       {"changes_input", {"FAILED inputs"}, "input 0 is changed"},

@@ -84,7 +84,7 @@ class Differences {
     const auto& type = sample_.types.inputs[i];
     if (!type.present) return;
     auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-    fill_with_numbers(tensor, subject.seed + i, subject.op.info->inputs[declared_input(*subject.op.info, i)].types.has_value());
+    fill_with_numbers(tensor, subject.seed + i, indices_of(*subject.op.info, sample_.types, i));
     if (signs == Signs::both && is_floating(type)) flip_signs(tensor, subject.seed + 90 + i);
     inputs_[fmt::format("input_{}", i)] = tensor;
   }

@@ -108,32 +108,40 @@ class SampleSearch {
   int tries_ = 0;
 };
 
-void search(const LoadedOperator& op, const Attributes& attributes, DType shared, SampleKind kind, Samples& samples) {
+std::vector<Sample> search(const LoadedOperator& op, const Attributes& attributes, DType shared, SampleKind kind, std::string& refusal) {
+  std::vector<Sample> samples;
   const OperatorCall call(op, attributes);
-  SampleSearch one(call, shared, samples.refusal);
+  SampleSearch one(call, shared, refusal);
   const bool optional = std::any_of(op.info->inputs.begin(), op.info->inputs.end(), [](const auto& input) { return input.optional; });
   for (const auto& first : first_shapes(kind)) {
     for (const bool with_optional : {true, false}) {
       OperatorTypes found;
       if (!with_optional && !optional) continue;
-      if (samples.found.size() < most_samples && one.find(first, with_optional, found))
-        samples.found.push_back({attributes, std::move(found)});
+      if (one.find(first, with_optional, found)) samples.push_back({attributes, std::move(found)});
     }
-    if (op.info->inputs.empty()) return;
+    if (op.info->inputs.empty()) break;
   }
+  return samples;
 }
 
 }  // namespace
 
+// The first sample of each set of parameters, then the second of each: every set has its turn before there are enough.
 Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind) {
   Samples samples;
+  std::vector<std::vector<Sample>> sets;
+  std::size_t longest = 0;
   for (const auto& attributes : parameter_sets(*op.info)) {
     try {
-      search(op, attributes, shared, kind, samples);
+      sets.push_back(search(op, attributes, shared, kind, samples.refusal));
+      longest = std::max(longest, sets.back().size());
     } catch (const Failure& failure) {
       samples.refusal = failure.what();
     }
   }
+  for (std::size_t turn = 0; turn < longest; ++turn)
+    for (auto& set : sets)
+      if (turn < set.size() && samples.found.size() < most_samples) samples.found.push_back(std::move(set[turn]));
   return samples;
 }
 

@@ -40,7 +40,7 @@ bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
   return false;
 }
 
-Tensor numbers_with_zeros(const tenon_type& type, std::uint64_t seed, bool indices, Content content) {
+Tensor numbers_with_zeros(const tenon_type& type, std::uint64_t seed, int indices, Content content) {
   auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
   fill_with_numbers(tensor, seed, indices);
   std::mt19937_64 generator(seed + 1);
@@ -94,7 +94,7 @@ class Comparison {
     for (std::size_t i = 0; i < storages.size(); ++i) {
       if (!sample_.types.inputs[i].present) continue;
       const auto name = fmt::format("input_{}", i);
-      const bool indices = subject_.op.info->inputs[declared_input(*subject_.op.info, i)].types.has_value();
+      const auto indices = indices_of(*subject_.op.info, sample_.types, i);
       dense[name] =
           numbers_with_zeros(sample_.types.inputs[i], subject_.seed + i, indices, storages[i] == TENON_DENSE ? Content::every : content);
       stored[name] = cast_storage(dense[name], static_cast<Storage>(storages[i]));

@@ -1,5 +1,6 @@
 #include "cli/check/trial.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <tenon/cast_storage.hpp>
@@ -11,10 +12,10 @@ namespace tenon::cli {
 namespace {
 
 template <class T>
-T number(std::mt19937_64& generator, bool index) {
+T number(std::mt19937_64& generator, int indices) {
   const auto bits = static_cast<int>(generator() % 1024);
   if constexpr (std::is_same_v<T, bool>) return bits % 2 == 1;
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(index ? bits % 2 : 1 + bits % 4);
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(indices > 0 ? bits % indices : 1 + bits % 4);
   return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F);
 }
 
@@ -24,11 +25,20 @@ Tensor make(const tenon_type& type, Placement placement, std::uint8_t fill) {
 
 }  // namespace
 
-void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, bool indices) {
+void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices) {
   std::mt19937_64 generator(seed);
   visit(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) value = number<T>(generator, indices);
   });
+}
+
+int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t i) {
+  if (!info.inputs[declared_input(info, i)].types) return 0;
+  const bool single = std::any_of(types.inputs.begin(), types.inputs.end(), [](const tenon_type& type) {
+    return type.present && floating.has(static_cast<DType>(type.dtype)) &&
+           std::find(type.dims, type.dims + type.rank, 1) != type.dims + type.rank;
+  });
+  return single ? 1 : 2;
 }
 
 std::vector<double> doubles_of(const Tensor& tensor) {
@@ -52,7 +62,7 @@ Trial::Trial(const OperatorCall& call, const Sample& sample, std::uint64_t seed,
     auto& input = inputs.emplace_back();
     if (!types_.inputs[i].present) continue;
     input = make(types_.inputs[i], placement, 0);
-    fill_with_numbers(input, seed + i, call.info().inputs[declared_input(call.info(), i)].types.has_value());
+    fill_with_numbers(input, seed + i, indices_of(call.info(), types_, i));
   }
   for (const auto& type : types_.outputs) outputs.push_back(make(type, placement, fill));
   for (std::size_t i = 0; i < types_.states.size(); ++i) {

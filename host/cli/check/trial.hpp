@@ -27,7 +27,11 @@ class Trial {
   std::uint64_t seed_;
 };
 
-void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, bool indices = false);
+/// indices: numbers from 0 to below that; 0: no indices.
+void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices = 0);
+/// What input i of a sample is filled with: indices 0 and 1 where they may point to rows or classes, 0 alone where some tensor has only
+/// one.
+int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t i);
 /// All elements, stored or not.
 std::vector<double> doubles_of(const Tensor& tensor);
 /// Index of the first pair that differs; -1 where none does. A tensor that is left out equals another.
