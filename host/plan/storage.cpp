@@ -36,7 +36,7 @@ class Lowering {
     check_states(forward_of(model_, node));
     gather(node);
     const auto choice = choose_storage(*lowered_.binding.nodes[id].op->info, kernels_.of(model_, id), node.pass == Pass::backward,
-                                       storages_, node.output_count);
+                                       storages_, read_types_, node.output_count);
     lowered_.sparse[id] = choice.sparse;
     for (std::uint32_t i = 0; i < node.output_count; ++i) set_storage(node.first_output + i, choice.outputs[i]);
     if (choice.sparse) return;
@@ -48,9 +48,11 @@ class Lowering {
   void gather(const NodeRecord& node) {
     const auto& forward = forward_of(model_, node);
     storages_.clear();
+    read_types_.clear();
     const auto add = [&](std::uint32_t edge) {
       const auto value = model_.edges[edge];
       storages_.push_back(value == none ? static_cast<std::uint8_t>(TENON_DENSE) : types_[value].storage);
+      read_types_.push_back(value == none ? unknown_type() : types_[value]);
     };
     if (node.pass == Pass::backward)
       for (std::uint32_t i = 0; i < forward.output_count; ++i) add(node.first_edge + i);
@@ -140,8 +142,9 @@ class Lowering {
   Lowered lowered_;
   std::unique_ptr<GraphModel> own_;
   std::unique_ptr<Binding> own_binding_;
-  std::vector<ValueId> dense_;  // of each value: its dense form, none where there is none yet
-  std::vector<std::uint8_t> storages_;
+  std::vector<ValueId> dense_;          // of each value: its dense form, none where there is none yet
+  std::vector<std::uint8_t> storages_;  // of what a node reads
+  std::vector<tenon_type> read_types_;
   std::uint32_t cast_ = none;
 };
 

@@ -68,7 +68,7 @@ class EagerCall {
       storages.push_back(static_cast<std::uint8_t>(input ? input.storage() : Storage::dense));
       if (storages.back() != TENON_DENSE) input = cast_storage(input, input.storage());  // kernels read int64 indices
     }
-    choice_ = call_.storage(storages);
+    choice_ = call_.storage(storages, types_.inputs);
     for (std::size_t i = 0; i < choice_.outputs.size(); ++i) require_fits(types_.outputs[i], choice_.outputs[i], i);
     if (choice_.sparse) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -38,8 +38,10 @@ class OperatorCall {
 
   /// Both throw Failure (failed) with the reason and the inputs' types.
   void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
-  /// Of inputs with these storages. Throws Failure (plugin).
-  StorageChoice storage(std::span<const std::uint8_t> inputs) const { return choose_storage(info(), kernel(), false, inputs, outputs()); }
+  /// Of inputs with these storages and types. Throws Failure (plugin).
+  StorageChoice storage(std::span<const std::uint8_t> inputs, std::span<const tenon_type> types) const {
+    return choose_storage(info(), kernel(), false, inputs, types, outputs());
+  }
   void forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
 
  private:

@@ -15,5 +15,10 @@ struct Add : tenon::Elementwise {
   TENON_FN T operator()(T left, T right) const {
     return wrapping(left, right, [](auto l, auto r) { return l + r; });
   }
+
+  template <class T>
+  TENON_FN tenon::Pair<T> gradient(T dy) const {
+    return {dy, dy};
+  }
 };
 TENON_OPERATOR(add, Add)

@@ -114,6 +114,6 @@ TEST_CASE("the description says what the kernels can do") {
 
 TEST_CASE("tables hold what classes have") {
   CHECK((tenon::table_of<Quadratic>()->forward && tenon::table_of<Quadratic>()->backward && tenon::table_of<Quadratic>()->forward_sparse));
-  CHECK((tenon::table_of<Product>()->backward && !tenon::table_of<Product>()->forward_sparse));
+  CHECK((tenon::table_of<Product>()->backward && !tenon::table_of<Choose>()->forward_sparse));
   CHECK((!tenon::table_of<Greater>()->backward && !tenon::table_of<Quadratic>()->gradient));
 }

@@ -1,6 +1,8 @@
 // Elementwise operators over csr and row_sparse tensors: where the function of 0 is 0, the storage stays.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "call_by_hand.hpp"
 #include "elementwise_operators.hpp"
 
@@ -76,6 +78,33 @@ Storage kept(const tenon_operator* table, const Instance::Parameters& parameters
   return io.sparse_kernel ? static_cast<Storage>(output) : Storage::dense;
 }
 
+tenon_type type_of(const tenon::Shape& shape) {
+  tenon_type type{};
+  type.rank = shape.rank();
+  std::copy(shape.begin(), shape.end(), type.dims);
+  return type;
+}
+
+/// The same of two inputs. Without a left shape the host tells none.
+Storage kept_of_two(const tenon_operator* table, Storage left, Storage right, const tenon::Shape& left_shape,
+                    const tenon::Shape& right_shape) {
+  Instance instance(table);
+  ErrorText error;
+  const std::uint8_t inputs[] = {static_cast<std::uint8_t>(left), static_cast<std::uint8_t>(right)};
+  const tenon_type types[] = {type_of(left_shape), type_of(right_shape)};
+  std::uint8_t output = TENON_DENSE;
+  tenon_infer_storage io{};
+  io.size = sizeof io;
+  io.error = &error.raw;
+  io.input_count = 2;
+  io.output_count = 1;
+  io.inputs = inputs;
+  io.outputs = &output;
+  io.input_types = left_shape.has_rank() ? types : nullptr;
+  REQUIRE(table->infer_storage(instance.object(), &io) == 0);
+  return io.sparse_kernel ? static_cast<Storage>(output) : Storage::dense;
+}
+
 }  // namespace
 
 TEST_CASE("the storage stays where the function of 0 is 0 for the parameters at hand") {
@@ -86,7 +115,31 @@ TEST_CASE("the storage stays where the function of 0 is 0 for the parameters at 
     CHECK(kept(tenon::table_of<Tanh>(), {}, storage) == storage);
   }
   CHECK(kept(quadratic, {}, Storage::dense) == Storage::dense);
-  CHECK((tenon::table_of<Product>()->infer_storage == nullptr));
+  CHECK((tenon::table_of<Choose>()->infer_storage == nullptr));
+}
+
+TEST_CASE("of two inputs the storage stays where zeros give 0 and the shapes fit, if the host tells them") {
+  const Storage csr = Storage::csr, rows = Storage::row_sparse, dense = Storage::dense;
+  const tenon::Shape matrix{4, 3}, row{3}, wide{2, 4, 3};
+  const struct {
+    const tenon_operator* table;
+    Storage left, right;
+    tenon::Shape left_shape, right_shape;
+    Storage kept;
+  } cases[] = {
+      {tenon::table_of<Product>(), csr, csr, matrix, matrix, csr},      {tenon::table_of<Product>(), rows, rows, wide, wide, rows},
+      {tenon::table_of<Product>(), csr, dense, matrix, row, csr},       {tenon::table_of<Product>(), dense, csr, row, matrix, csr},
+      {tenon::table_of<Product>(), csr, dense, matrix, wide, dense},    {tenon::table_of<Product>(), csr, csr, matrix, row, dense},
+      {tenon::table_of<Product>(), csr, rows, matrix, matrix, dense},   {tenon::table_of<Product>(), csr, dense, {}, row, dense},
+      {tenon::table_of<Difference>(), csr, csr, matrix, matrix, csr},   {tenon::table_of<Difference>(), csr, dense, matrix, row, dense},
+      {tenon::table_of<Ratio>(), csr, dense, matrix, row, csr},         {tenon::table_of<Ratio>(), dense, csr, row, matrix, dense},
+      {tenon::table_of<Ratio>(), csr, csr, matrix, matrix, dense},      {tenon::table_of<Greater>(), csr, csr, matrix, matrix, csr},
+      {tenon::table_of<Product>(), dense, dense, matrix, matrix, dense}};
+  for (const auto& test : cases) {
+    CAPTURE(tenon::to_string(test.left_shape));
+    CAPTURE(tenon::to_string(test.right_shape));
+    CHECK(kept_of_two(test.table, test.left, test.right, test.left_shape, test.right_shape) == test.kept);
+  }
 }
 
 TEST_CASE("forward_sparse changes the stored values and copies their places") {

@@ -149,12 +149,14 @@ class Comparison {
 };
 
 // Whether a sparse kernel takes these.
-bool is_claimed(const Subject& subject, const OperatorCall& call, const Storages& storages) {
-  if (call.storage(storages).sparse) return true;
+bool is_claimed(const Subject& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
+  if (call.storage(storages, known.inputs).sparse) return true;
   const Instance kernel(*subject.op.cpu, call.attributes());
   Storages around(call.outputs(), TENON_DENSE);
   around.insert(around.end(), storages.begin(), storages.end());
-  return choose_storage(*subject.op.info, kernel, true, around, storages.size()).sparse;
+  auto types = known.outputs;
+  types.insert(types.end(), known.inputs.begin(), known.inputs.end());
+  return choose_storage(*subject.op.info, kernel, true, around, types, storages.size()).sparse;
 }
 
 std::string describe(const OperatorInfo& info, const Storages& storages, const char* content) {
@@ -180,7 +182,7 @@ Outcome check_sparse(const Subject& subject) {
       const OperatorCall call(subject.op, sample.attributes);
       std::optional<Comparison> comparison;
       for (const auto& storages : all_storages(sample.types)) {
-        if (!is_claimed(subject, call, storages)) continue;
+        if (!is_claimed(subject, call, sample.types, storages)) continue;
         if (!comparison) comparison.emplace(host, subject, sample);
         for (const auto& [content, words] : contents) {
           if (auto fault = comparison->look(storages, content); !fault.empty())

@@ -205,6 +205,7 @@ typedef struct tenon_infer_storage {
   int32_t dispatch;      /* TENON_FORWARD or TENON_BACKWARD: which storages are asked for */
   int32_t sparse_kernel; /* out: 1 = run the sparse function with these storages; 0 = make the inputs dense */
   int32_t reserved;
+  const tenon_type* input_types; /* in the order of inputs, with whole shapes; null where they are not known */
 } tenon_infer_storage;
 
 /* ---- gradient as a graph --------------------------------------------------------------------------------------------- */

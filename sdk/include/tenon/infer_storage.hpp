@@ -1,7 +1,10 @@
 // Which storages an operator's sparse kernels take and give.
 #pragma once
+#include <cstddef>
+
 #include "abi.h"
 #include "dtype.hpp"
+#include "shape.hpp"
 
 namespace tenon {
 
@@ -19,6 +22,13 @@ class InferStorage {
 
   int inputs() const { return static_cast<int>(backward() ? raw_->output_count : raw_->input_count); }
   Storage input(int i) const { return read(i, inputs(), output_grads(), "input"); }
+  /// Its shape and dtype, unknown where the host does not tell: sizes that a kernel does not take are better refused here than there.
+  TensorType input_type(int i) const {
+    read(i, inputs(), 0, "input");
+    if (raw_->size < offsetof(tenon_infer_storage, input_types) + sizeof(void*) || !raw_->input_types) return {};
+    const tenon_type& type = raw_->input_types[output_grads() + i];
+    return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};
+  }
   /// In backward.
   int output_grads() const { return backward() ? static_cast<int>(raw_->input_count - raw_->output_count) : 0; }
   Storage output_grad(int i) const { return read(i, output_grads(), 0, "output gradient"); }

@@ -14,6 +14,7 @@
 #include "shapes.hpp"
 #include "signature.hpp"
 #include "sparse.hpp"
+#include "sparse_pairs.hpp"
 #include "sum.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -135,6 +136,23 @@ struct SparseKernel : ForwardKernel<Class> {
   }
 };
 
+/// The same for functions of two inputs of the shared dtype.
+template <class Class>
+struct SparsePairKernel : ForwardKernel<Class> {
+  void infer_storage(InferStorage& io) const {
+    if constexpr (detail::Members<Class>::infer_storage) {
+      Class::infer_storage(io);
+    } else {
+      keep_pair_storage(io, zero_rule(static_cast<const Class&>(*this)));
+    }
+  }
+  void forward_sparse(const Call& call) const {
+    if (write_of(call, 0) == Write::none) return;
+    const Kernel kernel = this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype));
+    PairCall(call, kernel, zero_rule(static_cast<const Class&>(*this))).run();
+  }
+};
+
 /// And with the gradient.
 template <class Forward>
 struct BackwardKernel : Forward {
@@ -146,7 +164,17 @@ struct BackwardKernel : Forward {
 };
 
 template <class Class>
-using Forward = std::conditional_t<arity<Class> == 1, SparseKernel<Class>, ForwardKernel<Class>>;
+constexpr auto forward_with() {
+  if constexpr (arity<Class> == 1) {
+    return std::type_identity<SparseKernel<Class>>{};
+  } else if constexpr (arity<Class> == 2 && conversion<Class>() == convert_half) {
+    return std::type_identity<SparsePairKernel<Class>>{};
+  } else {
+    return std::type_identity<ForwardKernel<Class>>{};
+  }
+}
+template <class Class>
+using Forward = typename decltype(forward_with<Class>())::type;
 template <class Class>
 using AllKernels = std::conditional_t<differentiable<Class> && !graph_gradient<Class>(), BackwardKernel<Forward<Class>>, Forward<Class>>;
 
