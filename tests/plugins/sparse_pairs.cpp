@@ -139,8 +139,8 @@ TEST_CASE("what would not stay sparse is made dense as before") {
   const struct {
     const char* op;
     std::vector<Tensor> inputs;
-  } cases[] = {{"add", {csr, dense}}, {"div", {csr, csr}},   {"div", {dense, csr}},    {"mul", {csr, rows}},
-               {"mul", {csr, wider}}, {"equal", {csr, csr}}, {"maximum", {csr, dense}}};
+  } cases[] = {{"add", {csr, dense}}, {"div", {csr, csr}},   {"div", {dense, csr}},   {"mul", {csr, rows}},
+               {"mul", {csr, wider}}, {"equal", {csr, csr}}, {"equal", {csr, dense}}, {"maximum", {csr, dense}}};
   for (const auto& [op, inputs] : cases) {
     CAPTURE(op);
     std::vector<Tensor> all_dense;
