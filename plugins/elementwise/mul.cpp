@@ -4,7 +4,9 @@
 
 struct Mul : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left * right, element by element; integers wrap around");
+    op.doc(
+        "left * right, element by element; integers wrap around. Sparse tensors keep their storage: two alike what both "
+        "store, one beside a dense tensor its own places");
     op.types(tenon::numeric);
     op.input("left", "first factor");
     op.input("right", "second factor");
