@@ -26,4 +26,4 @@ find "$tree"/{host,sdk,plugins,schemas,tests,README.md,CMakeLists.txt} -type f \
 tenon --strict-storage train "$demo/kinds.json" -o kinds.tenon --data words=train.svm:from-1 --data kind=train.svm:labels \
   --accuracy scores=kind --optimizer adam --learning-rate 0.01 --epochs 10 --batch 32
 tenon --strict-storage run kinds.tenon --input words=test.svm:from-1 --input kind=test.svm:labels --output read_as=kinds.npy
-tenon --json run "$demo/confusion.json" --input digit=kinds.npy --input label=test.svm:labels | confusion_table 0.85 | tail -1
+tenon --json run "$demo/confusion.json" --input digit=kinds.npy --input label=test.svm:labels | confusion_table 0.8 | tail -1
