@@ -78,7 +78,12 @@ std::vector<Case> cases() {
 }  // namespace
 
 TEST_CASE("matmul of csr and dense is the sum over every index, and so are its gradients, on any number of threads") {
-  for (const auto& [pattern, dtype, csr_left, transpose_a, transpose_b, free] : cases()) {
+  for (const auto& test : cases()) {
+    // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
+    const auto& pattern = test.pattern;
+    const auto dtype = test.dtype;
+    const auto csr_left = test.csr_left, transpose_a = test.transpose_a, transpose_b = test.transpose_b;
+    const auto free = test.free;
     CAPTURE(pattern.name);
     CAPTURE(csr_left);
     CAPTURE(transpose_a);
@@ -154,7 +159,9 @@ TEST_CASE("matmul of csr with vectors and batches is that of the dense matrix") 
               {false, false, false, {2, 3, 12}, {2, 3, 9}},
               {false, true, false, {2, 12, 3}, {2, 3, 9}},
               {false, true, true, {2, 1, 9, 3}, {2, 1, 3, 12}}};
-  for (const auto& [csr_left, transpose_a, transpose_b, other, product] : rows) {
+  for (const auto& row : rows) {
+    const auto csr_left = row.csr_left, transpose_a = row.transpose_a, transpose_b = row.transpose_b;
+    const auto &other = row.other, &product = row.product;
     CAPTURE(tenon::to_string(other));
     for (const bool row_sparse : {false, true}) {
       const Attributes attributes{{"transpose_a", transpose_a}, {"transpose_b", transpose_b}, {"row_sparse_product", row_sparse}};

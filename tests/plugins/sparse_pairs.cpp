@@ -141,7 +141,9 @@ TEST_CASE("what would not stay sparse is made dense as before") {
     std::vector<Tensor> inputs;
   } cases[] = {{"add", {csr, dense}}, {"div", {csr, csr}},   {"div", {dense, csr}},   {"mul", {csr, rows}},
                {"mul", {csr, wider}}, {"equal", {csr, csr}}, {"equal", {csr, dense}}, {"maximum", {csr, dense}}};
-  for (const auto& [op, inputs] : cases) {
+  for (const auto& test : cases) {
+    const auto* op = test.op;
+    const auto& inputs = test.inputs;
     CAPTURE(op);
     std::vector<Tensor> all_dense;
     for (const auto& input : inputs) all_dense.push_back(cast_storage(input, Storage::dense));

@@ -68,7 +68,8 @@ TEST_CASE("slice takes rows of csr and row_sparse as Python does, and gives them
   };
   each_sparse([](const Tensor& x) {
     const auto size = x.shape()[0];
-    for (const auto& [begin, end, step] : {Range{0, 100, 1}, {1, -1, 1}, {0, 100, 3}, {-1, -100, -1}, {-2, 0, -2}, {3, 2, 1}, {1, 2, 1}}) {
+    for (const auto& range : {Range{0, 100, 1}, {1, -1, 1}, {0, 100, 3}, {-1, -100, -1}, {-2, 0, -2}, {3, 2, 1}, {1, 2, 1}}) {
+      const auto begin = range.begin, end = range.end, step = range.step;  // clang 14 lets no lambda use a structured binding
       CAPTURE(begin);
       CAPTURE(step);
       const auto bounded = [&](std::int64_t i) {

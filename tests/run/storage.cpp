@@ -70,7 +70,8 @@ TEST_CASE("storage: an elementwise operator keeps it where its function of 0 is 
     Storage storage;
   };
   for (const auto given : {Storage::csr, Storage::row_sparse}) {
-    for (const auto& [a, b, c, wanted] : {Case{1, 2, 0, given}, Case{0, 0, 0, given}, Case{1, 2, 3, Storage::dense}}) {
+    for (const auto& test : {Case{1, 2, 0, given}, Case{0, 0, 0, given}, Case{1, 2, 3, Storage::dense}}) {
+      const auto a = test.a, b = test.b, c = test.c;  // clang 14 lets no CAPTURE use a structured binding
       CAPTURE(a);
       CAPTURE(c);
       SparseHost host;
@@ -79,10 +80,10 @@ TEST_CASE("storage: an elementwise operator keeps it where its function of 0 is 
       Numbers expected;
       for (const double x : numbers(matrix)) expected.push_back(a * x * x + b * x + c);
       for (const auto& y : {run(host, "quadratic", attributes, input), host.call("quadratic", {input}, attributes)}) {
-        CHECK(y.storage() == wanted);
+        CHECK(y.storage() == test.storage);
         CHECK(expanded(y) == expected);
       }
-      CHECK(host.warnings.size() == (wanted == Storage::dense ? 1 : 0));  // one, though a graph and a call made it dense
+      CHECK(host.warnings.size() == (test.storage == Storage::dense ? 1 : 0));  // one, though a graph and a call made it dense
     }
   }
 }
@@ -215,9 +216,9 @@ TEST_CASE("storage: a sparse and a dense gradient of one value are added densely
 
 TEST_CASE("storage: kernels that break a rule of sparse tensors are named before anybody follows their indices") {
   SparseHost host;
-  for (const auto& [fault, reason] :
-       {std::pair{"unallocated", "it was not allocated"}, std::pair{"descending", "column"}, std::pair{"outside", "column"},
-        std::pair{"starts", "row starts"}, std::pair{"too_many", "at most 9"}}) {
+  for (const auto& test : {std::pair{"unallocated", "it was not allocated"}, std::pair{"descending", "column"},
+                           std::pair{"outside", "column"}, std::pair{"starts", "row starts"}, std::pair{"too_many", "at most 9"}}) {
+    const char *fault = test.first, *reason = test.second;
     CAPTURE(fault);
     const auto input = csr({1, 2, 0, 0, 3, 0, 4, 0, 0}, {3, 3});
     CHECK(failure_of([&] { run(host, "faulty_copy", {{"fault", fault}}, input); }).message.find(reason) != std::string::npos);
