@@ -10,20 +10,30 @@
 namespace tenon {
 namespace {
 
+// Shapes and counts come from plugins: what does not fit 64 bits is no number of bytes.
+std::int64_t product(std::int64_t left, std::int64_t right) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(left, right, &result)) throw Failure(FailureKind::failed, "it needs more memory than can be counted");
+  return result;
+}
+
 std::int64_t row_size(const tenon_dense& dense) {
   std::int64_t size = 1;
-  for (int axis = 1; axis < dense.ndim; ++axis) size *= dense.shape[axis];
+  for (int axis = 1; axis < dense.ndim; ++axis) size = product(size, dense.shape[axis]);
   return size;
 }
 
-// The shape was counted in elements when it was planned, so nothing here overflows once `stored` fits it.
 std::int64_t most_stored(const tenon_tensor& tensor) {
-  return tensor.storage == TENON_CSR ? tensor.dense.shape[0] * tensor.dense.shape[1] : tensor.dense.shape[0];
+  return tensor.storage == TENON_CSR ? product(tensor.dense.shape[0], tensor.dense.shape[1]) : tensor.dense.shape[0];
 }
 
 std::int64_t value_bytes(const tenon_tensor& tensor, std::int64_t stored) {
-  const auto elements = tensor.storage == TENON_CSR ? stored : stored * row_size(tensor.dense);
-  return elements * static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
+  const auto elements = tensor.storage == TENON_CSR ? stored : product(stored, row_size(tensor.dense));
+  return product(elements, static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype))));
+}
+
+std::int64_t index_bytes(std::int64_t count) {
+  return product(count, sizeof(std::int64_t));
 }
 
 // The first memory is as large as it must be; what turns out too small gets a quarter more than that.
@@ -49,13 +59,19 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
     throw Failure(FailureKind::failed, fmt::format("{} {} were asked for, but {} {} hold at most {}", stored, csr ? "values" : "rows",
                                                    name_of(static_cast<Storage>(tensor.storage)),
                                                    to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
-  constexpr std::int64_t index = sizeof(std::int64_t);
-  auto& parts = parts_[&tensor];
-  tensor.dense.data = grow(parts.values, value_bytes(tensor, stored));
-  tensor.indices = grow(parts.indices, stored * index);
-  tensor.row_starts = csr ? grow(parts.row_starts, (tensor.dense.shape[0] + 1) * index) : nullptr;
+  const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
+  const auto starts = csr ? index_bytes(tensor.dense.shape[0] + 1) : 0;
+  auto& parts = parts_of(tensor);
+  tensor.dense.data = grow(parts.values, values);
+  tensor.indices = grow(parts.indices, indices);
+  tensor.row_starts = csr ? grow(parts.row_starts, starts) : nullptr;
   tensor.index_dtype = TENON_I64;
   tensor.stored = stored;
+}
+
+SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
+  const std::scoped_lock lock(mutex_);
+  return parts_[&tensor];
 }
 
 Tensor SparseMemory::release(tenon_tensor& tensor) {
@@ -72,7 +88,6 @@ std::int64_t SparseMemory::bytes() const {
 }
 
 std::string sparse_fault(const tenon_tensor& tensor) {
-  constexpr std::int64_t index = sizeof(std::int64_t);
   SparseParts parts;
   parts.type.dtype = tensor.dtype;
   parts.type.storage = tensor.storage;
@@ -80,8 +95,8 @@ std::string sparse_fault(const tenon_tensor& tensor) {
   std::copy_n(tensor.dense.shape, tensor.dense.ndim, parts.type.dims);
   parts.stored = static_cast<std::uint64_t>(tensor.stored);
   parts.values = bytes_at(tensor.dense.data, value_bytes(tensor, tensor.stored));
-  parts.indices = bytes_at(tensor.indices, tensor.stored * index);
-  if (tensor.storage == TENON_CSR) parts.row_starts = bytes_at(tensor.row_starts, (tensor.dense.shape[0] + 1) * index);
+  parts.indices = bytes_at(tensor.indices, index_bytes(tensor.stored));
+  if (tensor.storage == TENON_CSR) parts.row_starts = bytes_at(tensor.row_starts, index_bytes(tensor.dense.shape[0] + 1));
   return sparse_fault(parts);
 }
 

@@ -3,16 +3,19 @@
 #include <tenon/abi.h>
 
 #include <cstdint>
+#include <mutex>
+#include <string>
 #include <tenon/tensor.hpp>
 #include <unordered_map>
 
 namespace tenon {
 
-/// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. Threads: one at a time.
+/// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. Threads: allocate() from any, for
+/// different tensors; the rest from one at a time.
 class SparseMemory {
  public:
   /// Memory for `stored` values (csr) or rows (row_sparse), with int64 indices; the tensor then points to it. Throws Failure where its
-  /// shape cannot hold so many or memory runs out.
+  /// shape cannot hold so many, their bytes cannot be counted or memory runs out.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
 
   /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. Throws Failure where a rule of its storage
@@ -25,7 +28,10 @@ class SparseMemory {
   struct Parts {
     Tensor values, indices, row_starts;  // as bytes
   };
+  Parts& parts_of(const tenon_tensor& tensor);
+
   std::unordered_map<const tenon_tensor*, Parts> parts_;
+  std::mutex mutex_;  // guards the map, not what is in it
 };
 
 /// One sentence about the first rule of its storage that a csr or row_sparse tensor with int64 indices breaks; empty where none is.

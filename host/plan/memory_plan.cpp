@@ -20,8 +20,7 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     const bool output = i < node.output_count;
     const auto value = output ? node.first_output + i : model.edges[node.first_edge + i - node.output_count];
     if (value == none || (output && node.pass == Pass::backward && readers[value] == 0)) continue;
-    const bool dense = types[value].storage == TENON_DENSE;
-    if (is_known(types[value]) && (dense ? byte_count(types[value]) : element_count(types[value])) >= 0) continue;
+    if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
     const auto& info = *binding.nodes[id].op->info;
     const bool overflow = is_known(types[value]);
     throw Failure(FailureKind::failed,

@@ -55,7 +55,7 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
 }
 
 Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, std::vector<tenon_type> types)
-    : graph_(lower_storage(model, binding, kernels, types)),
+    : graph_(lower_storage(model, binding, kernels, context.training, types)),
       memory_(plan_memory(graph_, kernels, context.training, std::move(types))),
       call_context_{*context.threads, sparse_memory_} {
   for (const auto id : memory_.order) require_tensors(graph_.model, id);

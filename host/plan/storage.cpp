@@ -15,14 +15,14 @@ class Lowering {
   Lowering(const GraphModel& model, const Binding& binding, const Kernels& kernels, std::vector<tenon_type>& types)
       : model_(model), kernels_(kernels), types_(types), lowered_{model, binding, {}, {}, {}, nullptr, nullptr} {}
 
-  Lowered run() {
+  Lowered run(bool training) {
     lowered_.order.reserve(model_.nodes.size());
     lowered_.sparse.assign(model_.nodes.size(), false);
     for (NodeId id = 0; id < model_.nodes.size(); ++id) {
       at_node(model_, id, [&] { lower(id); });
       lowered_.order.push_back(id);
     }
-    make_updates_dense();
+    if (training) make_updates_dense();
     if (!own_) return std::move(lowered_);
     lowered_.sparse.resize(own_->nodes.size(), true);
     return Lowered{
@@ -41,7 +41,7 @@ class Lowering {
     for (std::uint32_t i = 0; i < node.output_count; ++i) set_storage(node.first_output + i, choice.outputs[i]);
     if (choice.sparse) return;
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
-      if (const auto value = model_.edges[edge]; value != none && types_[value].storage != TENON_DENSE) redirect(edge, dense_of(value, id));
+      if (const auto value = model_.edges[edge]; value != none && types_[value].storage != TENON_DENSE) redirect(edge, dense_of(value));
   }
 
   // Of backward: the output gradients, then forward's inputs, those that it does not read as well.
@@ -76,7 +76,7 @@ class Lowering {
   }
 
   // One conversion serves all who need it.
-  ValueId dense_of(ValueId value, NodeId reader) {
+  ValueId dense_of(ValueId value) {
     if (dense_.empty()) dense_.assign(model_.values.size(), none);
     if (dense_[value] != none) return dense_[value];
     own();
@@ -97,7 +97,7 @@ class Lowering {
     record.type.storage = TENON_DENSE;
     types_.push_back(record.type);
     lowered_.order.push_back(id);
-    lowered_.conversions.push_back({value, reader, types_[value].storage, byte_count(types_[value])});
+    lowered_.conversions.push_back({value, node.first_output, types_[value].storage, byte_count(types_[value])});
     return dense_[value] = node.first_output;
   }
 
@@ -112,7 +112,7 @@ class Lowering {
                       fmt::format("variable '{}' is {} and is updated, but only dense ones can be", value_label(model_, variable),
                                   name_of(static_cast<Storage>(types_[variable].storage))));
       if (types_[value].storage != TENON_DENSE) {
-        const auto dense = dense_of(value, model_.values[value].producer);
+        const auto dense = dense_of(value);
         own_->updates[i].second = dense;
       }
     }
@@ -150,8 +150,9 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower_storage(const GraphModel& model, const Binding& binding, const Kernels& kernels, std::vector<tenon_type>& types) {
-  return Lowering(model, binding, kernels, types).run();
+Lowered lower_storage(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
+                      std::vector<tenon_type>& types) {
+  return Lowering(model, binding, kernels, types).run(training);
 }
 
 }  // namespace tenon

@@ -11,7 +11,7 @@ namespace tenon {
 /// A sparse value that is made dense because a node has no kernel for the storages it reads.
 struct Conversion {
   ValueId value;         // of the graph
-  NodeId node;           // the first one that asked for it
+  ValueId dense;         // what its readers get instead
   std::uint8_t storage;  // what it was
   std::int64_t bytes;    // what it becomes
 };
@@ -34,8 +34,9 @@ inline std::int32_t dispatch_of(bool backward, bool sparse) {
 }
 
 /// `types` are those of all values, inferred to the end; their storages are read for inputs, variables, states and constants, and set for
-/// all others. Throws Failure for what no storage can do: a state that is sparse, csr of other than two dimensions, a sparse variable that
-/// is updated.
-Lowered lower_storage(const GraphModel& model, const Binding& binding, const Kernels& kernels, std::vector<tenon_type>& types);
+/// all others. Updates are made in training alone. Throws Failure for what no storage can do: a state that is sparse, csr of other than two
+/// dimensions, a sparse variable that is updated.
+Lowered lower_storage(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
+                      std::vector<tenon_type>& types);
 
 }  // namespace tenon

@@ -48,7 +48,7 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
   const Kernels kernels(impl.model, impl.binding, impl.host->impl().plugins().load("cast_storage"), "");
   auto types = infer_with(impl.model, impl.binding, inputs);
-  const auto lowered = lower_storage(impl.model, impl.binding, kernels, types);
+  const auto lowered = lower_storage(impl.model, impl.binding, kernels, true, types);
   return plan_memory(lowered, kernels, true, std::move(types)).placement.bytes;
 }
 

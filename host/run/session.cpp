@@ -83,31 +83,43 @@ struct Session::Impl {
   Plan& plan_for(const std::map<ValueId, tenon_type>& inputs) {
     std::vector<std::int64_t> key;
     for (const auto& [value, type] : inputs) {
-      key.push_back(type.storage << 8 | type.rank);
+      key.push_back(type.dtype << 16 | type.storage << 8 | type.rank);
       key.insert(key.end(), type.dims, type.dims + type.rank);
     }
-    auto& plan = plans[key];
-    if (!plan) {
-      auto types = infer_with(graph.model(), graph.impl_->binding, inputs);
-      initialize_late(types);
-      plan = std::make_unique<Plan>(graph.model(), graph.impl_->binding, *kernels, context, std::move(types));
-      tell_conversions(*plan);
-    }
-    return *plan;
+    if (const auto found = plans.find(key); found != plans.end()) return *found->second;
+    auto types = infer_with(graph.model(), graph.impl_->binding, inputs);
+    initialize_late(types);
+    auto plan = std::make_unique<Plan>(graph.model(), graph.impl_->binding, *kernels, context, std::move(types));
+    tell_conversions(*plan);  // a plan that is refused is not kept
+    return *plans.emplace(key, std::move(plan)).first->second;
   }
 
-  // Only of nodes that run.
+  // Only what the plan does: of the nodes that asked for a conversion, the first that runs is named.
   void tell_conversions(const Plan& plan) {
-    const auto& model = graph.model();
+    const auto& model = plan.model();
     for (const auto& conversion : plan.conversions()) {
-      if (plan.memory().readers[conversion.value] == 0) continue;
+      if (plan.memory().readers[conversion.dense] == 0) continue;
       const auto storage = name_of(static_cast<Storage>(conversion.storage));
-      const auto work = work_label(model, model.nodes[conversion.node]);
-      graph.host().impl().storage_notes.made_dense(
-          fmt::format("{} {}", work, storage),
-          fmt::format("{}: '{}' is {} and is made dense, {} bytes, because {} has no kernel for these storages",
-                      node_label(model, conversion.node), value_label(model, conversion.value), storage, conversion.bytes, work));
+      const auto what =
+          fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
+      auto& notes = graph.host().impl().storage_notes;
+      if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
+        const auto work = work_label(model, model.nodes[reader]);
+        notes.made_dense(fmt::format("{} {}", work, storage),
+                         fmt::format("{}: {} {} has no kernel for these storages", node_label(model, reader), what, work));
+      } else {
+        notes.made_dense(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));
+      }
     }
+  }
+
+  static NodeId first_reader(const Plan& plan, ValueId value) {
+    const auto& model = plan.model();
+    for (const auto id : plan.memory().order) {
+      const auto* edges = model.edges.data() + model.nodes[id].first_edge;
+      if (std::find(edges, edges + model.nodes[id].input_count, value) != edges + model.nodes[id].input_count) return id;
+    }
+    return none;
   }
 
   // Variables and states whose shape only the inputs' shapes decide.
@@ -129,13 +141,17 @@ struct Session::Impl {
     check_destinations(plan, destinations);
     NamedTensors outputs;
     std::map<ValueId, Tensor> made;
+    std::map<ValueId, int> names;
+    for (const auto& [name, value] : model.outputs) ++names[value];
     for (const auto& [name, value] : model.outputs) {
       auto& tensor = made[value];
       const auto& record = model.values[value];
       const auto wanted = destinations.find(std::string(model.strings[name]));
       if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // made by the run
       if (!tensor && record.role == Role::output) {
-        const bool direct = wanted != destinations.end() && (wanted->second.write == Write::to || plan.can_add(value));
+        // what a kernel added to something else is not the value that a second name gives out
+        const bool adds = plan.can_add(value) && names[value] == 1;
+        const bool direct = wanted != destinations.end() && (wanted->second.write == Write::to || adds);
         tensor =
             direct ? wanted->second.tensor : Tensor::empty(static_cast<DType>(plan.types()[value].dtype), shape_of(plan.types()[value]));
         plan.set_data(value, tensor.data());
@@ -291,8 +307,8 @@ NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destin
     impl_->execute(plan);
   else
     impl_->execute_traced(plan);
-  impl_->update_variables(plan);
   impl_->take_sparse_outputs(plan, outputs);
+  impl_->update_variables(plan);
   Impl::deliver(destinations, outputs);
   return outputs;
 }

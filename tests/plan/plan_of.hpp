@@ -21,7 +21,7 @@ class Planned {
   }
   tenon::MemoryPlan plan() const {
     auto types = types_;
-    const auto lowered = tenon::lower_storage(graph_.model(), binding(), *kernels_, types);
+    const auto lowered = tenon::lower_storage(graph_.model(), binding(), *kernels_, training_, types);
     return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
   }
 

@@ -242,3 +242,41 @@ TEST_CASE("storage: plans say which kernels are sparse and what is made dense") 
   CHECK(plan.find("square.dense             cast_storage         cpu sparse  float32 [2, 2] at 0") != std::string::npos);
   CHECK(plan.find("3 steps") != std::string::npos);
 }
+
+TEST_CASE("storage: strict storage refuses every time, and only what runs") {
+  SparseHost strict(true);
+  Graph graph(strict);
+  const auto x = graph.input("x", DType::f32, {-1, 2});
+  graph.output("kept", graph.add("quadratic", {x}, {{"b", 1.0}}));
+  Graph both = graph.clone();
+  both.output("dense", both.add("quadratic", {both.find("x")}, {{"c", 1.0}}, "one"));
+  const auto input = csr({1, 0, 0, 2}, {2, 2});
+  Session refused(both);
+  for (int i = 0; i < 2; ++i) CHECK(failure_of([&] { refused.run({{"x", input}}); }).message.find("node 'one'") != std::string::npos);
+  graph.add("quadratic", {x}, {{"c", 1.0}}, "never runs");
+  CHECK(expanded(Session(graph).run({{"x", input}}).at("kept")) == Numbers{1, 0, 0, 2});
+}
+
+TEST_CASE("storage: a variable takes a sparse value densely, in training alone") {
+  for (const bool training : {true, false}) {
+    SparseHost host;
+    Graph graph(host);
+    const auto x = graph.input("x", DType::f32, {2, 2});
+    const auto variable = graph.variable("v", dense({0, 0, 0, 0}, {2, 2}));
+    graph.update(variable, x);
+    graph.output("v", graph.add("quadratic", {variable}, {{"b", 1.0}}));
+    tenon::SessionOptions options;
+    options.training = training;
+    Session session(graph, options);
+    const auto input = csr({1, 0, 0, 2}, {2, 2});
+    session.run({{"x", input}});
+    CHECK(expanded(session.run({{"x", input}}).at("v")) == (training ? Numbers{1, 0, 0, 2} : Numbers{0, 0, 0, 0}));
+    CHECK(host.warnings.size() == (training ? 1 : 0));
+  }
+  SparseHost host;
+  Graph graph(host);
+  const auto variable = graph.variable("v", csr({1, 0, 0, 2}, {2, 2}));
+  graph.update(variable, graph.input("x", DType::f32, {2, 2}));
+  graph.output("v", graph.add("quadratic", {variable}, {{"b", 1.0}}));
+  CHECK(expanded(Session(graph).run({{"x", dense({5, 5, 5, 5}, {2, 2})}}).at("v")) == Numbers{1, 0, 0, 2});
+}

@@ -68,7 +68,7 @@ void launch_map(const Call& call, const Class& f, const Job& job) {
   if (map.space.count == 0) return;
   const std::int64_t width = map.packed ? pack_bytes / static_cast<std::int64_t>(sizeof(Stored)) : 1;
   map_kernel<Function, Stored><<<blocks_for(map.space.count / width), block_threads, 0, static_cast<cudaStream_t>(call.stream())>>>(f, map);
-  require_success(cudaPeekAtLastError());
+  require_success(cudaGetLastError());
 }
 
 template <class Function, class Stored, class Class>
@@ -83,7 +83,7 @@ void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_de
   else
     sum_by_blocks_kernel<Function, Stored>
         <<<static_cast<unsigned>(std::min<std::int64_t>(results, 1 << 14)), block_threads, 0, stream>>>(f, sum);
-  require_success(cudaPeekAtLastError());
+  require_success(cudaGetLastError());
 }
 
 /// Class with its forward on CUDA. Nothing in it waits for the device.

@@ -19,13 +19,12 @@ struct ZeroRule {
 template <class Class>
 ZeroRule zero_rule(const Class& f) {
   using T = SomeType<Class>;
+  if constexpr (!std::is_floating_point_v<T>) return {};  // whole numbers divided by 0 would end the host
   const auto zero = [&](T l, T r) { return f(l, r) == Result<Class, T>(0); };
   const auto of_zeros = f(T(0), T(0));
   const bool zero_or_nan = zero(T(0), T(0)) || of_zeros != of_zeros;  // 0 / 0 is rare beside a divisor; 0 == 0 is not
   ZeroRule rule{zero(T(0), T(0)), zero_or_nan, zero_or_nan};
   for (const double number : {1.0, 2.0, 3.0, 0.5, -1.0, -2.5}) {
-    if constexpr (!std::is_floating_point_v<T>)
-      if (number < 1 || number > 3) continue;
     const T some = static_cast<T>(number);
     rule.left = rule.left && zero(T(0), some);
     rule.right = rule.right && zero(some, T(0));

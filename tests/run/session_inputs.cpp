@@ -1,0 +1,38 @@
+// What a session must not take from an earlier run: the dtype of its inputs, and sums that a kernel made for one name.
+#include <doctest/doctest.h>
+
+#include <tenon/session.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+TEST_CASE("session: inputs of another dtype are refused, whether or not their shape was planned for") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("quadratic", {graph.input("x", f32, {-1})}, {{"b", 1.0}}));
+  Session session(graph);
+  for (int i = 0; i < 2; ++i) {
+    for (const auto dtype : {f64, u8, f16}) {
+      const auto failure = failure_of([&] { session.run({{"x", Tensor::zeros(dtype, {4})}}); });
+      CHECK(failure.message.find("input 'x' is " + std::string(name_of(dtype)) + " [4] but the graph needs float32") != std::string::npos);
+    }
+    session.run({{"x", Tensor::zeros(f32, {4})}});
+  }
+}
+
+TEST_CASE("session: a value with two names is added to each destination by itself") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto y = graph.add("quadratic", {graph.input("x", f32, {1})}, {{"b", 1.0}});
+  graph.output("y", y);
+  graph.output("z", y);
+  for (const auto write : {Write::add, Write::to}) {
+    Session session(graph);
+    const auto first = Tensor::from({100.0f}, {1}), second = Tensor::from({10.0f}, {1});
+    session.run({{"x", Tensor::from({1.0f}, {1})}}, {{"y", {first, Write::add}}, {"z", {second, write}}});
+    CHECK(first.values<float>()[0] == 101);
+    CHECK(second.values<float>()[0] == (write == Write::add ? 11 : 1));
+  }
+}
