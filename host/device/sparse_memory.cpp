@@ -11,9 +11,13 @@ namespace tenon {
 namespace {
 
 // Shapes and counts come from plugins: what does not fit 64 bits is no number of bytes.
+[[noreturn]] void refuse_bytes() {
+  throw Failure(FailureKind::failed, "it needs more memory than can be counted");
+}
+
 std::int64_t product(std::int64_t left, std::int64_t right) {
   std::int64_t result = 0;
-  if (__builtin_mul_overflow(left, right, &result)) throw Failure(FailureKind::failed, "it needs more memory than can be counted");
+  if (__builtin_mul_overflow(left, right, &result)) refuse_bytes();
   return result;
 }
 
@@ -34,6 +38,12 @@ std::int64_t value_bytes(const tenon_tensor& tensor, std::int64_t stored) {
 
 std::int64_t index_bytes(std::int64_t count) {
   return product(count, sizeof(std::int64_t));
+}
+
+std::int64_t row_start_bytes(const tenon_tensor& csr) {
+  std::int64_t count = 0;
+  if (__builtin_add_overflow(csr.dense.shape[0], 1, &count)) refuse_bytes();
+  return index_bytes(count);
 }
 
 // The first memory is as large as it must be; what turns out too small gets a quarter more than that.
@@ -60,7 +70,7 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
                                                    name_of(static_cast<Storage>(tensor.storage)),
                                                    to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
-  const auto starts = csr ? index_bytes(tensor.dense.shape[0] + 1) : 0;
+  const auto starts = csr ? row_start_bytes(tensor) : 0;
   auto& parts = parts_of(tensor);
   tensor.dense.data = grow(parts.values, values);
   tensor.indices = grow(parts.indices, indices);
@@ -96,7 +106,7 @@ std::string sparse_fault(const tenon_tensor& tensor) {
   parts.stored = static_cast<std::uint64_t>(tensor.stored);
   parts.values = bytes_at(tensor.dense.data, value_bytes(tensor, tensor.stored));
   parts.indices = bytes_at(tensor.indices, index_bytes(tensor.stored));
-  if (tensor.storage == TENON_CSR) parts.row_starts = bytes_at(tensor.row_starts, index_bytes(tensor.dense.shape[0] + 1));
+  if (tensor.storage == TENON_CSR) parts.row_starts = bytes_at(tensor.row_starts, row_start_bytes(tensor));
   return sparse_fault(parts);
 }
 

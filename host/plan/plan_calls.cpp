@@ -51,7 +51,7 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
   unread_.reserve(type_count);
   calls_.resize(memory_.order.size());
   steps_.reserve(memory_.order.size());
-  sparse_steps_.reserve(memory_.order.size());
+  sparse_steps_.reserve(static_cast<std::size_t>(std::count(graph_.sparse.begin(), graph_.sparse.end(), true)));
   next_pointer_ = pointers_.data();
   const auto* writes = memory_.writes.data();
   for (std::uint32_t step = 0; step < memory_.order.size(); ++step) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "plan/operator_storage.hpp"
 
@@ -40,8 +39,12 @@ class Lowering {
     lowered_.sparse[id] = choice.sparse;
     for (std::uint32_t i = 0; i < node.output_count; ++i) set_storage(node.first_output + i, choice.outputs[i]);
     if (choice.sparse) return;
-    for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
-      if (const auto value = model_.edges[edge]; value != none && types_[value].storage != TENON_DENSE) redirect(edge, dense_of(value));
+    for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge) {
+      const auto value = model_.edges[edge];
+      if (value == none || types_[value].storage == TENON_DENSE) continue;
+      const auto dense = dense_of(value);  // may make the graph that is written to
+      own_->edges[edge] = dense;
+    }
   }
 
   // Of backward: the output gradients, then forward's inputs, those that it does not read as well.
@@ -100,8 +103,6 @@ class Lowering {
     lowered_.conversions.push_back({value, node.first_output, types_[value].storage, byte_count(types_[value])});
     return dense_[value] = node.first_output;
   }
-
-  void redirect(std::uint32_t edge, ValueId value) { own_->edges[edge] = value; }
 
   // What a variable becomes at the end of a run is written over it.
   void make_updates_dense() {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -46,8 +47,10 @@ TEST_CASE("memory that cannot be counted, or that the shape cannot hold, is refu
   for (const auto& [shape, storage, stored, words] :
        {Case{{large, large - 1}, Storage::csr, large * (large - 1), "more memory than can be counted"},
         Case{{0, large * 512, large * 512}, Storage::row_sparse, 0, "more memory than can be counted"},
-        Case{{large * (large / 2), 1}, Storage::csr, 0, "more memory than can be counted"}, Case{{2, 2}, Storage::csr, 5, "hold at most 4"},
-        Case{{2, 2}, Storage::row_sparse, 3, "hold at most 2"}, Case{{2, 2}, Storage::row_sparse, -1, "hold at most 2"}}) {
+        Case{{large * (large / 2), 1}, Storage::csr, 0, "more memory than can be counted"},
+        Case{{std::numeric_limits<std::int64_t>::max(), 0}, Storage::csr, 0, "more memory than can be counted"},
+        Case{{2, 2}, Storage::csr, 5, "hold at most 4"}, Case{{2, 2}, Storage::row_sparse, 3, "hold at most 2"},
+        Case{{2, 2}, Storage::row_sparse, -1, "hold at most 2"}}) {
     Planned planned(shape, storage);
     CHECK(failure_of([&, &count = stored] { memory.allocate(planned.tensor, count); }).message.find(words) != std::string::npos);
   }
