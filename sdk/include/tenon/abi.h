@@ -157,6 +157,14 @@ typedef struct tenon_host {
 
 enum tenon_call_flag { TENON_CALL_TRAINING = 1 };
 
+/* What a CUDA kernel found wrong with the elements it was given. It cannot fail by then: it leaves out what it cannot do, and the host
+ * reports the fault when the device is done. 24 bytes, fixed for good. */
+enum tenon_fault_kind { TENON_FAULT_NONE = 0, TENON_FAULT_INDEX = 1 /* an index is `value`, but must be from 0 to limit - 1 */ };
+typedef struct tenon_fault {
+  int64_t kind; /* enum tenon_fault_kind */
+  int64_t value, limit;
+} tenon_fault;
+
 struct tenon_call {
   uint64_t size;
   const tenon_host* host;
@@ -181,6 +189,7 @@ struct tenon_call {
   void* stream;              /* cudaStream_t of a CUDA kernel */
   int32_t threads;           /* threads that parallel_for may use; 1: it runs the body in place */
   int32_t dispatch;          /* enum tenon_dispatch */
+  tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: nobody asks */
 };
 
 /* ---- inference ------------------------------------------------------------------------------------------------------- */
