@@ -16,8 +16,8 @@ struct Axis {
   }
 
   /// How many runs of `length` elements there are; the run's elements are `inner` apart.
-  std::int64_t runs() const { return outer * inner; }
-  std::int64_t start(std::int64_t run) const { return run / inner * length * inner + run % inner; }
+  TENON_FN std::int64_t runs() const { return outer * inner; }
+  TENON_FN std::int64_t start(std::int64_t run) const { return run / inner * length * inner + run % inner; }
 
   /// Runs that are worth a thread's while at once.
   std::int64_t grain() const { return length > 4096 ? 1 : 4096 / (length > 0 ? length : 1); }

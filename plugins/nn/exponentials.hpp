@@ -9,15 +9,21 @@
 
 template <class T>
 struct Exponentials {
-  Wide<T> largest = -std::numeric_limits<Wide<T>>::infinity();
-  Wide<T> sum = 0;
+  Wide<T> largest, sum;
 
-  /// `length` elements, `step` apart.
-  Exponentials(const T* x, std::int64_t length, std::int64_t step) {
-    for (std::int64_t i = 0; i < length; ++i) largest = std::max(largest, Wide<T>(x[i * step]));
-    for (std::int64_t i = 0; i < length; ++i) sum += std::exp(Wide<T>(x[i * step]) - largest);
-  }
-
-  Wide<T> share(T x) const { return std::exp(Wide<T>(x) - largest) / sum; }
-  Wide<T> log_share(T x) const { return Wide<T>(x) - largest - std::log(sum); }
+  TENON_FN Wide<T> share(T x) const { return std::exp(Wide<T>(x) - largest) / sum; }
+  TENON_FN Wide<T> log_share(T x) const { return Wide<T>(x) - largest - std::log(sum); }
 };
+
+/// Below every element; a variable, which device code may use where it may not call the function.
+template <class T>
+inline constexpr Wide<T> below_all = -std::numeric_limits<Wide<T>>::infinity();
+
+/// Of `length` elements, `step` apart.
+template <class T>
+Exponentials<T> exponentials(const T* x, std::int64_t length, std::int64_t step) {
+  Exponentials<T> row{below_all<T>, 0};
+  for (std::int64_t i = 0; i < length; ++i) row.largest = std::max(row.largest, Wide<T>(x[i * step]));
+  for (std::int64_t i = 0; i < length; ++i) row.sum += std::exp(Wide<T>(x[i * step]) - row.largest);
+  return row;
+}

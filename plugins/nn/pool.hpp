@@ -1,10 +1,11 @@
-// What the pooling operators share: the inference of their windows, and their CPU kernel.
+// What the pooling operators share: the inference of their windows.
 #pragma once
-#include <optional>
 #include <tenon/operator.hpp>
 
-#include "pooling_kernel.hpp"
 #include "window.hpp"
+
+/// What becomes of a window. inside: the average of its elements inside of data.
+enum class Pooling { max, average, inside };
 
 /// The window of a pooling. Without a stride of its own it moves by its own size.
 inline Window pooling_window(const tenon::Ints& kernel, const tenon::Ints& stride, const tenon::Ints& pad) {
@@ -50,36 +51,3 @@ inline void infer_global_pooling(tenon::Infer& io) {
   for (int axis = 2; axis < data.rank(); ++axis) data.set(axis, 1);
   io.set_output(0, data);
 }
-
-/// The CPU kernel of a pooling operator that has algorithm() and window(data). It keeps oneDNN's primitives for the last shape.
-template <class Pooling>
-struct PoolingCpu : Pooling {
-  void forward(const tenon::Call& call) {
-    const auto data = call.input<float>(0);
-    const auto output = call.output<float>(0);
-    kernel_for(data.shape(), output.shape()).forward(call, data.data(), output.data());
-  }
-
-  void backward(const tenon::Call& call) {
-    if (call.write(0) == tenon::Write::none) return;
-    const auto dy = call.output_grad<float>(0);
-    const auto dx = call.input_grad<float>(0);
-    auto& kernel = kernel_for(dx.shape(), dy.shape());
-    if (this->algorithm() == dnnl::algorithm::pooling_max)
-      kernel.backward_max(call, call.input<float>(0).data(), dy.data(), dx.data());
-    else
-      kernel.backward_average(call, dy.data(), dx.data());
-  }
-
- private:
-  PoolingKernel& kernel_for(const tenon::Shape& data, const tenon::Shape& output) {
-    if (!kernel_ || data != shape_) {
-      kernel_.emplace(this->algorithm(), this->window(data), data, output);
-      shape_ = data;
-    }
-    return *kernel_;
-  }
-
-  std::optional<PoolingKernel> kernel_;
-  tenon::Shape shape_;
-};

@@ -9,7 +9,7 @@ using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// Puts `value` into `to`, or adds it there.
 template <class T>
-void store(tenon::Write write, T& to, Wide<T> value) {
+TENON_FN void store(tenon::Write write, T& to, Wide<T> value) {
   if (write == tenon::Write::add)
     to = T(Wide<T>(to) + value);
   else if (write != tenon::Write::none)

@@ -1,0 +1,28 @@
+// A hidden output that only backward reads, random numbers, and a difference between training and not.
+#pragma once
+#include <tenon/operator.hpp>
+
+struct Dropout : tenon::Operator {
+  float p = 0.5f;
+
+  static constexpr void describe(auto& op) {
+    op.doc("in training, sets each element to 0 with probability p and scales the others by 1/(1-p); else the identity");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.output("output", "same shape as data");
+    op.output("mask", "0 or 1/(1-p) for each element").hidden();
+    op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
+    op.inplace("data", "output");
+    op.backward_inplace("output", "data");
+    op.backward_reads("mask");
+    op.uses_random();
+  }
+
+  void infer(tenon::Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_output(1, io.input(0).shape);
+  }
+
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+};

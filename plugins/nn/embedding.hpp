@@ -1,0 +1,48 @@
+// Rows of a table, looked up by number.
+#pragma once
+#include <tenon/operator.hpp>
+
+struct Embedding : tenon::Operator {
+  std::int64_t input_dim = 0, output_dim = 0;
+  bool sparse_grad = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("output[i, :] = weight[indices[i], :]");
+    op.version(2);
+    op.input("indices", "row numbers, each from 0 to input_dim - 1; any shape").types(tenon::integral);
+    op.input("weight", "[input_dim, output_dim]");
+    op.output("output", "[shape of indices ..., output_dim]");
+    op.param("input_dim", &Embedding::input_dim, "rows of weight").required().at_least(1);
+    op.param("output_dim", &Embedding::output_dim, "columns of weight").required().at_least(1);
+    op.param("sparse_grad", &Embedding::sparse_grad,
+             "give weight's gradient as row_sparse: the rows that indices name, in time and memory of the batch alone. False, because "
+             "optimizers then change only these rows (see their lazy_update), and what has no kernel for such a gradient makes it dense");
+    op.added(2, "sparse_grad");
+    op.backward_reads("indices");
+    op.accumulates();
+  }
+
+  void infer(tenon::Infer& io) const {
+    io.set_input("weight", {input_dim, output_dim});
+    const auto indices = io.input("indices").shape;
+    if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), io.input("weight").dtype);  // the dtype of indices else
+    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, as output has one more");
+    auto output = tenon::Shape::of_rank(indices.rank() + 1);
+    for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);
+    output.set(-1, output_dim);
+    io.set_output(0, output, io.input("weight").dtype);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    if (!sparse_grad || !io.backward()) return;
+    for (int i = 0; i < io.inputs(); ++i)
+      if (io.input(i) != tenon::Storage::dense) return;
+    if (io.output_grad(0) != tenon::Storage::dense) return;
+    io.set_output(1, tenon::Storage::row_sparse);
+    io.sparse_kernel();
+  }
+
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+  void backward_sparse(const tenon::Call& call) const;
+};
