@@ -1,8 +1,9 @@
 #include "device/add_elements.hpp"
 
-#include <cstring>
 #include <tenon/visit.hpp>
 #include <type_traits>
+
+#include "device/tensor_device.hpp"
 
 namespace tenon {
 namespace {
@@ -22,6 +23,12 @@ T sum_of(T left, T right) {
 }  // namespace
 
 void add_elements(const Tensor& from, const Tensor& to) {
+  if (from.device() != "cpu") return add_elements(from.to("cpu"), to);
+  if (to.device() != "cpu") {
+    const Tensor sum = to.to("cpu");
+    add_elements(from, sum);
+    return copy_elements(sum, to);
+  }
   visit(to.dtype(), [&]<class T>() {
     const auto added = from.values<T>();
     auto sums = to.values<T>();
@@ -30,7 +37,7 @@ void add_elements(const Tensor& from, const Tensor& to) {
 }
 
 void copy_elements(const Tensor& from, const Tensor& to) {
-  if (to.bytes() > 0) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
+  copy_bytes(from.abi().dense, to.abi().dense, static_cast<std::uint64_t>(to.bytes()));
 }
 
 }  // namespace tenon

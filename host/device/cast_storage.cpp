@@ -180,6 +180,8 @@ Tensor cast_storage(const Tensor& tensor, Storage storage, DType index_dtype) {
   if (storage == Storage::csr && tensor.shape().rank() != 2) refuse(tensor, "cannot become csr, which needs two dimensions");
   if (storage == Storage::csr && tensor.shape()[0] == INT64_MAX) refuse(tensor, "has more rows than csr can count");
   if (storage == Storage::row_sparse && tensor.shape().rank() < 1) refuse(tensor, "cannot become row_sparse, which needs rows");
+  const bool as_wanted = tensor.storage() == storage && (storage == Storage::dense || tensor.index_dtype() == index_dtype);
+  if (tensor.device() != "cpu" && !as_wanted) return cast_storage(tensor.to("cpu"), storage, index_dtype).to(tensor.device());
   if (tensor.storage() == storage) return storage == Storage::dense ? tensor : with_indices(tensor, index_dtype);
   const Tensor from = tensor.storage() == Storage::dense ? tensor.make_contiguous() : with_indices(tensor, i64);
   const Tensor result = cast(from, storage);

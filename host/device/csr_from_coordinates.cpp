@@ -46,7 +46,7 @@ Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t lim
     throw Failure(FailureKind::usage, join(what, "s are int32 or int64, not ", places.dtype()));
   Tensor wide = Tensor::empty(i64, places.shape());
   auto* to = wide.data<Index>();
-  const Tensor from = places.make_contiguous();
+  const Tensor from = places.to("cpu").make_contiguous();
   visit<Types{i32, i64}>(places.dtype(), [&]<class T>() {
     for (const T place : from.values<T>()) *to++ = place;
   });
@@ -86,6 +86,7 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
   if (shape.rank() != 2 || !shape.known()) throw Failure(FailureKind::usage, join("csr needs two known dimensions, not ", shape));
   if (values.shape().rank() != 1) throw Failure(FailureKind::usage, join("values need to be a list, not ", values.shape()));
   if (shape[0] == INT64_MAX) throw Failure(FailureKind::usage, join("a matrix ", shape, " has more rows than can be counted"));
+  if (values.device() != "cpu") return csr_from_coordinates(values.to("cpu"), rows, columns, shape).to(values.device());
   const Tensor from = values.make_contiguous();
   const Tensor row_places = checked_places(rows, from.size(), shape[0], "row");
   const Tensor column_places = checked_places(columns, from.size(), shape[1], "column");

@@ -6,6 +6,7 @@
 #include <tenon/failure.hpp>
 
 #include "device/sparse_rules.hpp"
+#include "device/tensor_device.hpp"
 
 namespace tenon {
 namespace {
@@ -47,11 +48,11 @@ std::int64_t row_start_bytes(const tenon_tensor& csr) {
 }
 
 // The first memory is as large as it must be; what turns out too small gets a quarter more than that.
-void* grow(Tensor& memory, std::int64_t bytes) {
+void* grow(Tensor& memory, const Device& device, std::int64_t bytes) {
   if (!memory || memory.bytes() < bytes) {
     const auto wanted = memory ? bytes + bytes / 4 : bytes;
     memory = Tensor();  // both at once would be more than is needed
-    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)});
+    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)}, device.name());
   }
   return memory.data();
 }
@@ -72,9 +73,10 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
   const auto starts = csr ? row_start_bytes(tensor) : 0;
   auto& parts = parts_of(tensor);
-  tensor.dense.data = grow(parts.values, values);
-  tensor.indices = grow(parts.indices, indices);
-  tensor.row_starts = csr ? grow(parts.row_starts, starts) : nullptr;
+  const Device& device = device_of(tensor.dense);
+  tensor.dense.data = grow(parts.values, device, values);
+  tensor.indices = grow(parts.indices, device, indices);
+  tensor.row_starts = csr ? grow(parts.row_starts, device, starts) : nullptr;
   tensor.index_dtype = TENON_I64;
   tensor.stored = stored;
 }
@@ -98,6 +100,7 @@ std::int64_t SparseMemory::bytes() const {
 }
 
 std::string sparse_fault(const tenon_tensor& tensor) {
+  if (tensor.dense.device_type != TENON_CPU) return {};
   SparseParts parts;
   parts.type.dtype = tensor.dtype;
   parts.type.storage = tensor.storage;

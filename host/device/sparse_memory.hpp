@@ -10,16 +10,17 @@
 
 namespace tenon {
 
-/// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. Threads: allocate() from any, for
-/// different tensors; the rest from one at a time.
+/// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. It lies where the tensor says that it
+/// lies; of a GPU, any stream may use it. Threads: allocate() from any, for different tensors; the rest from one at a time.
 class SparseMemory {
  public:
   /// Memory for `stored` values (csr) or rows (row_sparse), with int64 indices; the tensor then points to it. Throws Failure where its
-  /// shape cannot hold so many, their bytes cannot be counted or memory runs out.
+  /// shape cannot hold so many, their bytes cannot be counted or memory runs out. What it gave the tensor before may be gone then.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
 
-  /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. Throws Failure where a rule of its storage
-  /// is broken (see Tensor::csr and Tensor::row_sparse).
+  /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. The kernels that write it are done. Throws
+  /// Failure where a rule of its storage is broken (see Tensor::csr and Tensor::row_sparse); for that a GPU's indices are copied to the
+  /// CPU, which costs 8 bytes over the bus for each value or row.
   Tensor release(tenon_tensor& tensor);
 
   std::int64_t bytes() const;  ///< that are held
@@ -34,7 +35,8 @@ class SparseMemory {
   std::mutex mutex_;  // guards the map, not what is in it
 };
 
-/// One sentence about the first rule of its storage that a csr or row_sparse tensor with int64 indices breaks; empty where none is.
+/// One sentence about the first rule of its storage that a csr or row_sparse tensor with int64 indices breaks; empty where none is. Of a
+/// GPU's tensor nothing is looked at: its kernel may not have written it yet. Such tensors are checked when they are released.
 std::string sparse_fault(const tenon_tensor& tensor);
 
 }  // namespace tenon

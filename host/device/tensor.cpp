@@ -2,13 +2,16 @@
 #include <cstring>
 #include <tenon/failure.hpp>
 
+#include "device/devices.hpp"
 #include "device/element_count.hpp"
 #include "device/strided_copy.hpp"
+#include "device/tensor_device.hpp"
 #include "device/tensor_impl.hpp"
 
 namespace tenon {
 
-Tensor Tensor::empty(DType dtype, const Shape& shape) {
+Tensor Tensor::empty(DType dtype, const Shape& shape, std::string_view device) {
+  if (Device& found = find_device(device); !found.is_cpu()) return empty_on(found, dtype, shape);
   auto impl = std::make_shared<Impl>(dtype, shape, nullptr);
   impl->memory = allocate(impl->bytes());
   impl->abi.dense.data = impl->memory.get();
@@ -32,6 +35,11 @@ Tensor Tensor::copy_of(const void* values, std::size_t count, DType dtype, const
 
 Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
                       std::shared_ptr<const void> owner) {
+  return borrow_on(cpu_device(), data, dtype, shape, strides, std::move(owner));
+}
+
+Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
+                         std::shared_ptr<const void> owner) {
   if (!strides.empty() && shape.has_rank() && strides.size() != static_cast<std::size_t>(shape.rank())) {
     throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", shape.rank(), " strides, not ", strides.size()));
   }
@@ -43,6 +51,8 @@ Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<con
     throw Failure(FailureKind::usage, join("elements of ", dtype, " must lie at addresses that are multiples of ", size_of(dtype)));
   }
   impl->abi.dense.data = data;
+  impl->abi.dense.device_type = device.type();
+  impl->abi.dense.device_id = device.id();
   impl->owner = std::move(owner);
   return Tensor(std::move(impl));
 }
@@ -104,12 +114,13 @@ Tensor Tensor::clone() const {
     const Parts& from = impl_->parts;
     return sparse(storage(), {from.values.clone(), from.indices.clone(), from.row_starts ? from.row_starts.clone() : Tensor()}, shape());
   }
-  Tensor result = empty(dtype(), shape());
-  if (contiguous()) {
-    if (impl_->size != 0) std::memcpy(result.data(), data(), impl_->bytes());
-  } else {
+  Device& here = device_of(*this);
+  if (!contiguous() && !here.is_cpu()) return strided_on_cpu().clone().to(device());
+  Tensor result = empty(dtype(), shape(), device());
+  if (contiguous())
+    copy_bytes(impl_->abi.dense, result.impl_->abi.dense, impl_->bytes());
+  else
     copy_to_contiguous(impl_->abi.dense, result.impl_->data());
-  }
   return result;
 }
 
@@ -137,11 +148,13 @@ Tensor Tensor::reshape(const Shape& wanted) const {
     throw Failure(FailureKind::usage, join("a tensor of shape ", shape(), ", ", size(), " elements, cannot be reshaped to ", wanted));
   }
   // An owned block is kept alive through its tensor, a borrowed one through its owner.
-  return borrow(data(), dtype(), filled, {}, impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
+  return borrow_on(device_of(*this), data(), dtype(), filled, {},
+                   impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
 }
 
 bool same_bits(const Tensor& left, const Tensor& right) {
   if (!left || !right) return !left && !right;
+  if (left.device() != "cpu" || right.device() != "cpu") return same_bits(left.to("cpu"), right.to("cpu"));
   if (left.storage() != right.storage() || left.dtype() != right.dtype() || left.shape() != right.shape()) return false;
   if (left.storage() == Storage::csr && !same_bits(left.row_starts(), right.row_starts())) return false;
   if (left.storage() == Storage::csr && !same_bits(left.columns(), right.columns())) return false;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <tenon/failure.hpp>
 
+#include "device/devices.hpp"
 #include "device/tensor_impl.hpp"
 
 namespace tenon {
@@ -29,8 +30,21 @@ std::optional<DType> dtype_from(DLDataType type) {
   return std::nullopt;
 }
 
-Failure refusal(const std::string& reason) {
-  return {FailureKind::usage, "cannot take this DLPack tensor: " + reason};
+Failure refusal(const std::string& reason, const std::string& hint = {}) {
+  return {FailureKind::usage, "cannot take this DLPack tensor: " + reason, hint};
+}
+
+Device& device_from(DLDevice device) {
+  // Memory that CUDA pinned can be read by the CPU like any other.
+  if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost) return cpu_device();
+  if (device.device_type != kDLCUDA)
+    throw refusal(join("it lies on a device of DLPack's number ", static_cast<int>(device.device_type),
+                       ", and only the CPU's and CUDA's can be used"));
+  try {
+    return find_device(join("cuda:", device.device_id));
+  } catch (const Failure& failure) {
+    throw refusal(failure.what(), failure.hint());
+  }
 }
 
 }  // namespace
@@ -42,7 +56,7 @@ DLManagedTensor* Tensor::to_dlpack() const {
   given->tensor = *this;
   DLTensor& dense = given->managed.dl_tensor;
   dense.data = tensor.abi.dense.data;
-  dense.device = {kDLCPU, 0};
+  dense.device = {static_cast<DLDeviceType>(tensor.abi.dense.device_type), tensor.abi.dense.device_id};
   dense.ndim = tensor.abi.dense.ndim;
   dense.dtype = {tensor.abi.dense.type_code, tensor.abi.dense.type_bits, tensor.abi.dense.type_lanes};
   dense.shape = const_cast<std::int64_t*>(tensor.dims);
@@ -55,10 +69,7 @@ DLManagedTensor* Tensor::to_dlpack() const {
 Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   if (managed == nullptr) throw refusal("it is a null pointer");
   const DLTensor& dense = managed->dl_tensor;
-  // Memory that CUDA pinned or manages can be read by the CPU like any other.
-  if (dense.device.device_type != kDLCPU && dense.device.device_type != kDLCUDAHost) {
-    throw refusal(join("it lies on a device of DLPack's number ", static_cast<int>(dense.device.device_type), ", not in the CPU's memory"));
-  }
+  Device& device = device_from(dense.device);
   const std::optional<DType> dtype = dtype_from(dense.dtype);
   if (!dtype) {
     throw refusal(join("no dtype of Tenon has type code ", static_cast<int>(dense.dtype.code), ", ", static_cast<int>(dense.dtype.bits),
@@ -73,7 +84,7 @@ Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   auto taken = std::make_shared<Taken>();
   const auto rank = dense.strides != nullptr ? static_cast<std::size_t>(dense.ndim) : 0;
   std::byte* const data = dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
-  Tensor result = borrow(data, *dtype, Shape(dense.shape, dense.ndim), {dense.strides, rank}, taken);
+  Tensor result = borrow_on(device, data, *dtype, Shape(dense.shape, dense.ndim), {dense.strides, rank}, taken);
   taken->managed = managed;
   return result;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/sparse_rules.hpp"
+#include "device/tensor_device.hpp"
 #include "device/tensor_impl.hpp"
 
 namespace tenon {
@@ -34,7 +35,9 @@ void check_kinds(Storage storage, const Tensor& values, const Tensor& indices, c
   require(indices.shape().rank() == 1, "its ", name, " have the shape ", indices.shape(), ", and a list is needed");
   const Shape wanted = values_shape(storage, shape, indices.size());
   require(values.shape() == wanted, "its values have the shape ", values.shape(), ", where ", indices.size(), " ", name, " need ", wanted);
+  require(indices.device() == values.device(), "its values lie on ", values.device(), ", but its ", name, " on ", indices.device());
   if (storage != Storage::csr) return;
+  require(row_starts.device() == values.device(), "its values lie on ", values.device(), ", but its row starts on ", row_starts.device());
   require(row_starts.shape().rank() == 1, "its row starts have the shape ", row_starts.shape(), ", and a list is needed");
   require(row_starts.dtype() == indices.dtype(), "its columns are ", indices.dtype(), ", but its row starts ", row_starts.dtype());
 }
@@ -47,9 +50,10 @@ void check_indices(Storage storage, const Tensor& values, const Tensor& indices,
   parts.type.storage = static_cast<std::uint8_t>(storage);
   parts.stored = static_cast<std::uint64_t>(indices.size());
   parts.index_dtype = static_cast<std::uint8_t>(indices.dtype());
-  parts.values = bytes_of(values);
-  parts.indices = bytes_of(indices);
-  if (row_starts) parts.row_starts = bytes_of(row_starts);
+  const Tensor checked = indices.to("cpu"), checked_starts = row_starts ? row_starts.to("cpu") : Tensor();
+  parts.values = bytes_of(values);  // their number alone is looked at
+  parts.indices = bytes_of(checked);
+  if (row_starts) parts.row_starts = bytes_of(checked_starts);
   if (const auto fault = sparse_fault(parts); !fault.empty()) refuse(storage, values.dtype(), shape, fault);
 }
 
@@ -62,6 +66,8 @@ Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
   impl->abi.index_dtype = static_cast<std::uint8_t>(parts.indices.dtype());
   impl->abi.stored = parts.indices.size();
   impl->abi.dense.data = parts.values.data();
+  impl->abi.dense.device_type = parts.values.abi().dense.device_type;
+  impl->abi.dense.device_id = parts.values.abi().dense.device_id;
   impl->abi.indices = parts.indices.data();
   impl->abi.row_starts = parts.row_starts ? parts.row_starts.data() : nullptr;
   impl->parts = std::move(parts);
@@ -91,7 +97,7 @@ Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owne
   const auto refuse_struct = [](const auto&... reason) { throw Failure(FailureKind::usage, join("a tensor at the boundary ", reason...)); };
   const tenon_dense& dense = from.dense;
   if (from.size < sizeof from) refuse_struct("has ", from.size, " bytes, where ", sizeof from, " are needed");
-  if (dense.device_type != TENON_CPU) refuse_struct("lies on a device of number ", dense.device_type, ", not in the CPU's memory");
+  Device& device = device_of(dense);
   if (dense.ndim < 0 || dense.ndim > TENON_MAX_RANK) refuse_struct("has ", dense.ndim, " dimensions, and at most 8 are possible");
   if (dense.ndim > 0 && dense.shape == nullptr) refuse_struct("has no shape");
   if (from.dtype >= TENON_DTYPE_COUNT) refuse_struct("has dtype ", static_cast<int>(from.dtype), ", which is none");
@@ -103,16 +109,16 @@ Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owne
   const Shape shape(dense.shape, dense.ndim);
   auto* const data = dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
   const auto rank = dense.strides != nullptr ? static_cast<std::size_t>(dense.ndim) : 0;
-  if (storage == Storage::dense) return borrow(data, dtype, shape, {dense.strides, rank}, std::move(owner));
+  if (storage == Storage::dense) return borrow_on(device, data, dtype, shape, {dense.strides, rank}, std::move(owner));
 
   if (dense.strides != nullptr) refuse_struct("is ", storage, " and has strides");
   if (from.index_dtype != TENON_I32 && from.index_dtype != TENON_I64)
     refuse_struct("has indices of dtype ", static_cast<int>(from.index_dtype), ", and only int32 and int64 can be");
   if (from.stored < 0) refuse_struct("has ", from.stored, " stored entries");
   const auto array = [&](const void* at, std::int64_t count) {
-    return borrow(const_cast<void*>(at), static_cast<DType>(from.index_dtype), {count}, {}, owner);
+    return borrow_on(device, const_cast<void*>(at), static_cast<DType>(from.index_dtype), {count}, {}, owner);
   };
-  const Tensor values = borrow(data, dtype, values_shape(storage, shape, from.stored), {}, owner);
+  const Tensor values = borrow_on(device, data, dtype, values_shape(storage, shape, from.stored), {}, owner);
   const Tensor indices = array(from.indices, from.stored);
   if (storage == Storage::row_sparse) return row_sparse(values, indices, shape);
   if (shape.rank() != 2 || shape[0] == INT64_MAX) refuse(storage, dtype, shape, "csr needs two dimensions, and rows that can be counted");

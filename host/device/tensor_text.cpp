@@ -44,8 +44,8 @@ class Places {
   std::int64_t row_size_, row_ = 0;
 };
 
-static std::string sparse_text(const Tensor& tensor, std::int64_t limit) {
-  std::string text = join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), ", ", tensor.stored(), " stored");
+static std::string sparse_text(const Tensor& tensor, const std::string& where, std::int64_t limit) {
+  std::string text = join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), ", ", tensor.stored(), " stored", where);
   const Tensor values = tensor.stored_values();
   const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, values.size());
   Places places(tensor);
@@ -61,8 +61,13 @@ static std::string sparse_text(const Tensor& tensor, std::int64_t limit) {
 
 std::string Tensor::to_string(std::int64_t limit) const {
   if (impl_ == nullptr) return "empty";
-  if (impl_->sparse()) return sparse_text(*this, limit);
-  std::string text = join(dtype(), " ", shape());
+  const std::string where = device() == "cpu" ? "" : " on " + device();
+  const Tensor here = to("cpu");
+  return here.impl_->sparse() ? sparse_text(here, where, limit) : here.dense_text(where, limit);
+}
+
+std::string Tensor::dense_text(const std::string& where, std::int64_t limit) const {
+  std::string text = join(dtype(), " ", shape(), where);
   const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, impl_->size);
   for (std::int64_t i = 0; i < shown; ++i) {
     std::int64_t offset = 0, rest = i;

@@ -9,7 +9,7 @@ namespace {
 
 std::uint32_t place(DataLayout& data, std::uint32_t segment, const Tensor& array) {
   Placement place;
-  place.array = array.make_contiguous();
+  place.array = array.to("cpu").make_contiguous();
   place.segment = segment;
   place.offset = layout::align(data.size, layout::tensor_alignment);
   place.size = static_cast<std::uint64_t>(place.array.bytes());

@@ -50,7 +50,7 @@ static void append_elements(std::string& to, const char* key, const Tensor& tens
     to += "[]";
     return;
   }
-  const auto whole = tensor.make_contiguous();
+  const auto whole = tensor.to("cpu").make_contiguous();
   visit(whole.dtype(), [&]<class T>() {
     const T* next = whole.data<T>();
     append_axis(to, whole.shape(), 0, next);

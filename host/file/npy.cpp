@@ -78,7 +78,7 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
                   join("a .npy file holds a dense array, and what is to go to ", path.string(), " is ", tensor.storage()),
                   "csr goes to .npz files");
   }
-  const Tensor elements = tensor.make_contiguous();
+  const Tensor elements = tensor.to("cpu").make_contiguous();
   AtomicFile file(path);
   file.write(npy_header(elements.dtype(), elements.shape()));
   file.write({static_cast<const std::byte*>(elements.data()), static_cast<std::size_t>(elements.bytes())});

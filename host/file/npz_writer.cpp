@@ -40,7 +40,7 @@ class NpzWriter {
     if (name.empty() || name.find('\0') != std::string::npos) {
       throw Failure(FailureKind::usage, "an array in " + path_.string() + " needs a name without zero bytes");
     }
-    add(name, members_.emplace_back(npy_header(tensor.dtype(), tensor.shape()), tensor.make_contiguous()));
+    add(name, members_.emplace_back(npy_header(tensor.dtype(), tensor.shape()), tensor.to("cpu").make_contiguous()));
   }
 
   void add_text(const std::string& name, const std::string& text) {

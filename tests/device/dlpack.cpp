@@ -151,7 +151,8 @@ TEST_CASE("foreign tensors that are refused stay the giver's") {
     void (*change)(DLTensor&);
     const char* reason;
   } cases[] = {
-      {[](DLTensor& t) { t.device.device_type = kDLCUDA; }, "it lies on a device of DLPack's number 2, not in the CPU's memory"},
+      {[](DLTensor& t) { t.device.device_type = kDLOpenCL; },
+       "it lies on a device of DLPack's number 4, and only the CPU's and CUDA's can be used"},
       {[](DLTensor& t) {
          t.dtype = {kDLInt, 16, 1};
        },

@@ -233,3 +233,13 @@ TEST_CASE("mistakes are said in one sentence") {
     CHECK(failure.message == test.message);
   }
 }
+
+TEST_CASE("a tensor knows where it lies, and does not go where nothing is") {
+  const Tensor tensor = Tensor::from({1.f, 2.f}, {2});
+  CHECK(tensor.device() == "cpu");
+  CHECK(tensor.to("cpu").data() == tensor.data());
+  CHECK(Tensor::empty(f32, {2}, "cpu").device() == "cpu");
+  CHECK(failure_of([&] { tensor.to("abacus"); }).message.starts_with("there is no device 'abacus': this machine has cpu"));
+  CHECK(failure_of([] { Tensor::empty(f32, {2}, "abacus"); }).kind == 2);
+  CHECK(failure_of([] { Tensor().to("cpu"); }).kind == 2);
+}
