@@ -63,10 +63,15 @@ class Matmul {
   }
 
   void multiply_all(bool transpose, std::int64_t total, std::int64_t inner, const T* right, Layout from, T* out, Layout to) const {
-    if (transpose && by_blocks(from, to)) {
+    if (transpose && by_strips(from, to)) {
       for (std::int64_t i = 0; i < count_; ++i)
         multiply_transposed<T>(call_, matrix_, right + i * inner * columns_, from.row, columns_, out + i * total * columns_, total,
                                nullptr);
+      return;
+    }
+    if (!transpose && whole_rows(from, to)) {
+      for (std::int64_t i = 0; i < count_; ++i)
+        multiply_csr<T>(call_, matrix_, right + i * inner * columns_, from.row, columns_, out + i * total * columns_);
       return;
     }
     const auto rows = rows_of(call_, matrix_, transpose);
@@ -82,8 +87,8 @@ class Matmul {
       return multiply_all(transpose, transpose ? matrix_.columns : matrix_.rows, transpose ? matrix_.rows : matrix_.columns, right, from,
                           out.values, to);
     }
-    if (transpose && by_blocks(from, to)) {
-      const auto used = columns_used(matrix_);
+    if (transpose && by_strips(from, to)) {
+      const auto used = columns_used(call_, matrix_);
       const auto out = call_.allocate_row_sparse<T>(output, static_cast<std::int64_t>(used.ids.size()));
       std::copy(used.ids.begin(), used.ids.end(), out.row_ids);
       return multiply_transposed<T>(call_, matrix_, right, from.row, columns_, out.values, static_cast<std::int64_t>(used.ids.size()),
@@ -95,11 +100,10 @@ class Matmul {
     multiply<T>(call_, compact(rows), from.at(right), columns_, to.at(out.values));
   }
 
-  /// Whether rows lie whole in memory on both sides, and there are enough values that time and memory may follow the matrix's columns, too.
-  bool by_blocks(Layout from, Layout to) const {
-    const bool whole = columns_ == 1 || (from.column == 1 && to.column == 1);
-    return whole && to.row == columns_ && !mostly_empty(matrix_);
-  }
+  /// Whether rows lie whole in memory on both sides.
+  bool whole_rows(Layout from, Layout to) const { return (columns_ == 1 || (from.column == 1 && to.column == 1)) && to.row == columns_; }
+  /// And there are enough values that time and memory may follow the matrix's columns, too.
+  bool by_strips(Layout from, Layout to) const { return whole_rows(from, to) && !mostly_empty(matrix_) && fits_strips(matrix_); }
 
   const tenon::Call& call_;
   tenon::Csr<const T> matrix_;

@@ -43,18 +43,64 @@ void multiply_rows(const tenon::Call& call, const Rows<T>& left, const T* right,
   });
 }
 
+/// out [rows, columns] = matrix * right, whose rows lie whole in memory. Each part of the rows stores about as much.
+template <class T>
+void multiply_csr(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row, std::int64_t columns,
+                  T* out) {
+  const RowSums<T> sums{matrix.row_starts, matrix.columns_of, matrix.values, right, right_row, columns, out, columns, nullptr};
+  const auto run = best_sum_rows<T>();
+  const double work = static_cast<double>(matrix.nnz + matrix.rows) * static_cast<double>(columns);
+  const auto parts = static_cast<std::int64_t>(std::clamp(work / 500'000, 1.0, 64.0));
+  // a row counts as one value more: rows that store nothing are written, too
+  const auto first_row = [&](std::int64_t part) {
+    const auto wanted = (matrix.nnz + matrix.rows) / parts * part;
+    std::int64_t low = 0, high = matrix.rows;
+    while (low < high) {
+      const auto middle = low + (high - low) / 2;
+      matrix.row_starts[middle] + middle < wanted ? low = middle + 1 : high = middle;
+    }
+    return part == parts ? matrix.rows : low;
+  };
+  call.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) { run(sums, first_row(begin), first_row(end)); });
+}
+
 /// Columns that are packed side by side where they do not lie so in memory.
 inline constexpr std::int64_t panel = 16;
 
-/// Columns [first, first + width) of the product, by way of panels of both dense sides.
+/// Columns [first, first + width) of right, side by side.
 template <class T>
-void multiply_panel(const Rows<T>& left, Dense<const T> right, Dense<T> out, std::int64_t first, std::int64_t width) {
-  std::vector<T> from(static_cast<std::size_t>(left.inner * panel)), to(static_cast<std::size_t>(left.count() * panel));
+std::vector<T> packed(const Rows<T>& left, Dense<const T> right, std::int64_t first, std::int64_t width) {
+  std::vector<T> from(static_cast<std::size_t>(left.inner * panel));
   for (std::int64_t j = 0; j < width; ++j)
     for (std::int64_t i = 0; i < left.inner; ++i)
       from[static_cast<std::size_t>(i * panel + j)] = right.data[i * right.row + (first + j) * right.column];
-  best_sum_rows<T>()({left.starts.data(), left.columns_of, left.values, from.data(), panel, width, to.data(), panel, nullptr}, 0,
-                     left.count());
+  return from;
+}
+
+/// The same columns of the product, read from where they lie: for few values of many columns, which packing would read in vain.
+template <class T>
+void sum_unpacked(const Rows<T>& left, Dense<const T> right, std::int64_t first, std::int64_t width, T* to) {
+  for (std::int64_t i = 0; i < left.count(); ++i)
+    for (std::int64_t j = 0; j < width; ++j) {
+      const T* const column = right.data + (first + j) * right.column;
+      T sum = 0;
+      for (auto e = left.starts[static_cast<std::size_t>(i)]; e < left.starts[static_cast<std::size_t>(i) + 1]; ++e)
+        sum += left.values[e] * column[left.columns_of[e] * right.row];
+      to[i * panel + j] = sum;
+    }
+}
+
+/// Columns [first, first + width) of the product, by way of panels of both dense sides, none much larger than what is stored.
+template <class T>
+void multiply_panel(const Rows<T>& left, Dense<const T> right, Dense<T> out, std::int64_t first, std::int64_t width) {
+  std::vector<T> to(static_cast<std::size_t>(left.count() * panel));
+  if (left.inner / 4 > left.stored()) {
+    sum_unpacked(left, right, first, width, to.data());
+  } else {
+    const auto from = packed(left, right, first, width);
+    best_sum_rows<T>()({left.starts.data(), left.columns_of, left.values, from.data(), panel, width, to.data(), panel, nullptr}, 0,
+                       left.count());
+  }
   for (std::int64_t j = 0; j < width; ++j) {
     T* const column = out.data + (first + j) * out.column;
     std::int64_t row = 0;

@@ -1,6 +1,7 @@
 // A csr matrix or its transpose as a list of the rows that store something.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <tenon/operator.hpp>
@@ -134,9 +135,14 @@ struct ColumnsUsed {
   std::vector<std::int64_t> ids, places;
 };
 template <class T>
-ColumnsUsed columns_used(const tenon::Csr<const T>& matrix) {
+ColumnsUsed columns_used(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
   ColumnsUsed used{{}, std::vector<std::int64_t>(static_cast<std::size_t>(matrix.columns), 0)};
-  for (std::int64_t e = 0; e < matrix.nnz; ++e) used.places[static_cast<std::size_t>(matrix.columns_of[e])] = 1;
+  call.parallel_for(matrix.nnz, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    for (auto e = begin; e < end; ++e) {  // any thread may be the one that marks a column
+      const std::atomic_ref mark(used.places[static_cast<std::size_t>(matrix.columns_of[e])]);
+      if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
+    }
+  });
   for (std::int64_t column = 0; column < matrix.columns; ++column) {
     auto& place = used.places[static_cast<std::size_t>(column)];
     if (place == 0) continue;

@@ -1,170 +1,133 @@
-// The transpose of a csr matrix times a dense one, in blocks that stay in cache and without a transposed copy.
+// The transpose of a csr matrix times a dense one, on the host's threads. Strips of the matrix are transposed, each by one thread and a few
+// at a time, so that they are read again from cache; then blocks of the result take up what all of these strips store for them.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <tenon/operator.hpp>
+#include <utility>
 #include <vector>
 
 #include "row_sums.hpp"
 
 namespace sparse {
 
-/// A csr matrix cut into blocks of columns, so many that each thread has some and their part of the result stays in cache; the table of
-/// cuts is no larger than the matrix.
+/// The rows of a csr matrix cut into strips of about as many values each, which are taken some at a time.
 template <class T>
-class ColumnBlocks {
+class Strips {
  public:
-  ColumnBlocks(const tenon::Call& call, const tenon::Csr<const T>& matrix, std::int64_t result_columns) : matrix_(matrix) {
-    constexpr std::int64_t cached_bytes = 512 << 10, narrowest = 64;
-    const auto cached = cached_bytes / (std::max<std::int64_t>(result_columns, 1) * static_cast<std::int64_t>(sizeof(T)));
-    const auto shared = call.threads() > 1 ? matrix.columns / (2 * call.threads()) + 1 : matrix.columns;
-    const auto most = std::max<std::int64_t>(matrix.nnz / std::max<std::int64_t>(matrix.rows, 1), 1);
-    width_ = std::max({std::min(cached, shared), narrowest, (matrix.columns + most - 1) / most});
-    count_ = (matrix.columns + width_ - 1) / width_;
-    cuts_.resize(static_cast<std::size_t>(matrix.rows * (count_ + 1)));
-    call.parallel_for(matrix.rows, 1 + (1 << 16) / (count_ + 1), [&](std::int64_t begin, std::int64_t end) {
-      for (auto row = begin; row < end; ++row) cut(row);
-    });
+  /// No strip is much smaller than the list of columns that it needs.
+  Strips(const tenon::Csr<const T>& matrix, std::int64_t at_a_time) : matrix_(matrix) {
+    constexpr std::int64_t cached_values = 48 << 10, smallest = 4 << 10;
+    const auto rounds = matrix.nnz / (std::max(cached_values, matrix.columns) * at_a_time) + 1;
+    count_ = std::min(rounds * at_a_time, std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
+    in_a_round_ = std::min(at_a_time, count_);
+    for (std::int64_t strip = 0; strip < count_; ++strip)
+      first_rows_.push_back(std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows, matrix.nnz / count_ * strip) -
+                            matrix.row_starts);
+    first_rows_.push_back(matrix.rows);
   }
 
   std::int64_t count() const { return count_; }
-  std::int64_t first(std::int64_t block) const { return block * width_; }
-  std::int64_t last(std::int64_t block) const { return std::min(first(block + 1), matrix_.columns); }
-  std::int64_t begin(std::int64_t row, std::int64_t block) const { return cuts_[static_cast<std::size_t>(row * (count_ + 1) + block)]; }
-  const tenon::Csr<const T>& matrix() const { return matrix_; }
-
- private:
-  void cut(std::int64_t row) {
-    auto* const cuts = cuts_.data() + row * (count_ + 1);
-    auto e = matrix_.row_starts[row];
-    const auto end = matrix_.row_starts[row + 1];
-    for (std::int64_t block = 0; block < count_; ++block) {
-      const auto first_column = first(block);
-      while (e < end && matrix_.columns_of[e] < first_column) ++e;
-      cuts[block] = e;
-    }
-    cuts[count_] = end;
+  std::int64_t in_a_round() const { return in_a_round_; }
+  std::int64_t first_row(std::int64_t strip) const { return first_rows_[static_cast<std::size_t>(std::min(strip, count_))]; }
+  std::int64_t first_value(std::int64_t strip) const { return matrix_.row_starts[first_row(strip)]; }
+  std::int64_t most_values_in_a_round() const {
+    std::int64_t most = 0;
+    for (std::int64_t strip = 0; strip < count_; strip += in_a_round_)
+      most = std::max(most, first_value(strip + in_a_round_) - first_value(strip));
+    return most;
   }
 
+ private:
   const tenon::Csr<const T>& matrix_;
-  std::int64_t width_ = 1, count_ = 0;
-  std::vector<std::int64_t> cuts_;
+  std::int64_t count_, in_a_round_;
+  std::vector<std::int64_t> first_rows_;
 };
 
-/// One block of columns for some rows at a time, transposed in a few kilobytes.
+/// A strip, transposed: column c stores values[e] in row rows[e], for e from starts[c] to before starts[c + 1], in the order of the rows.
 template <class T>
-class BlockPanel {
- public:
-  BlockPanel(const ColumnBlocks<T>& blocks, std::int64_t block)
-      : blocks_(blocks),
-        matrix_(blocks.matrix()),
-        block_(block),
-        first_(blocks.first(block)),
-        width_(blocks.last(block) - first_),
-        next_(static_cast<std::size_t>(width_)),
-        rows_(capacity),
-        values_(capacity) {}
+struct TransposedStrip {
+  std::int32_t *starts, *rows;
+  T* values;
 
-  /// Takes rows from `row` on until there is enough to do; the row after the last.
-  std::int64_t take(std::int64_t row) {
-    const auto from = row;
-    std::int64_t terms = 0;
-    std::fill(next_.begin(), next_.end(), 0);
-    for (; row < matrix_.rows; ++row) {
-      const auto piece = piece_of(row);
-      if (terms > 0 && terms + piece.count > capacity) break;
-      count(piece);
-      terms += piece.count;
-    }
-    reserve(terms);
-    list_columns();
-    for (auto r = from; r < row; ++r) place(piece_of(r), r);
-    return row;
+  void take(const tenon::Csr<const T>& matrix, std::int64_t first, std::int64_t last) const {
+    std::fill_n(starts, matrix.columns + 1, 0);
+    auto* const next = starts + 1;  // counts, then where each column begins, and at last where it ends: there the next one begins
+    for (auto e = matrix.row_starts[first]; e < matrix.row_starts[last]; ++e) ++next[matrix.columns_of[e]];
+    std::int32_t place = 0;
+    for (std::int64_t column = 0; column < matrix.columns; ++column) place += std::exchange(next[column], place);
+    for (auto row = first; row < last; ++row)
+      for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e) {
+        const auto at = next[matrix.columns_of[e]]++;
+        rows[at] = static_cast<std::int32_t>(row);
+        values[at] = matrix.values[e];
+      }
   }
+};
 
-  /// Adds the rows taken to their sums, which begin at `out`, one for each of `places` (for each column where there are none).
-  void add(SumRows<T> run, const T* right, std::int64_t right_row, std::int64_t columns, T* out, const std::int64_t* places) {
-    for (auto& id : ids_) id = places ? places[id] : id;
-    run({starts_.data(), rows_.data(), values_.data(), right, right_row, columns, out, columns, ids_.data(), true}, 0,
-        static_cast<std::int64_t>(ids_.size()));
+/// Memory for a round of transposed strips, in one piece. The threads that transpose are the first to touch it.
+template <class T>
+class StripMemory {
+ public:
+  StripMemory(const Strips<T>& strips, std::int64_t columns)
+      : strips_(strips),
+        starts_of_one_(columns + 1),
+        starts_(aligned(strips.in_a_round() * starts_of_one_ * sizeof_index)),
+        rows_(aligned(strips.most_values_in_a_round() * sizeof_index)),
+        memory_(std::make_unique_for_overwrite<std::byte[]>(
+            static_cast<std::size_t>(starts_ + rows_ + strips.most_values_in_a_round() * static_cast<std::int64_t>(sizeof(T))))) {}
+
+  /// For strip number `strip` of the round that begins with strip `first`.
+  TransposedStrip<T> at(std::int64_t first, std::int64_t strip) const {
+    const auto value = strips_.first_value(strip) - strips_.first_value(first);
+    return {reinterpret_cast<std::int32_t*>(memory_.get()) + (strip - first) * starts_of_one_,
+            reinterpret_cast<std::int32_t*>(memory_.get() + starts_) + value,
+            reinterpret_cast<T*>(memory_.get() + starts_ + rows_) + value};
   }
 
  private:
-  static constexpr std::int64_t capacity = 16384;
+  static constexpr std::int64_t sizeof_index = sizeof(std::int32_t);
+  static std::int64_t aligned(std::int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
-  /// What a row stores in the block.
-  struct Piece {
-    const std::int64_t* columns_of;
-    const T* values;
-    std::int64_t count;
-  };
-  Piece piece_of(std::int64_t row) const {
-    const auto begin = blocks_.begin(row, block_);
-    return {matrix_.columns_of + begin, matrix_.values + begin, blocks_.begin(row, block_ + 1) - begin};
-  }
-
-  void count(Piece piece) {
-    const auto first = first_;
-    auto* const counts = next_.data();
-    for (std::int64_t e = 0; e < piece.count; ++e) ++counts[piece.columns_of[e] - first];
-  }
-  void place(Piece piece, std::int64_t row) {
-    const auto first = first_;
-    auto* const next = next_.data();
-    auto* const rows = rows_.data();
-    T* const values = values_.data();
-    for (std::int64_t e = 0; e < piece.count; ++e) {
-      const auto at = next[piece.columns_of[e] - first]++;
-      rows[at] = row;
-      values[at] = piece.values[e];
-    }
-  }
-
-  void reserve(std::int64_t terms) {  // one long row may pass the capacity
-    if (terms <= static_cast<std::int64_t>(rows_.size())) return;
-    rows_.resize(static_cast<std::size_t>(terms));
-    values_.resize(static_cast<std::size_t>(terms));
-  }
-
-  /// Counts become the places where the columns begin.
-  void list_columns() {
-    ids_.clear();
-    starts_.assign(1, 0);
-    for (std::int64_t column = 0; column < width_; ++column) {
-      auto& next = next_[static_cast<std::size_t>(column)];
-      if (next == 0) continue;
-      ids_.push_back(first_ + column);
-      starts_.push_back(starts_.back() + next);
-      next = static_cast<std::int32_t>(starts_[starts_.size() - 2]);
-    }
-  }
-
-  const ColumnBlocks<T>& blocks_;
-  const tenon::Csr<const T>& matrix_;
-  std::int64_t block_, first_, width_;
-  std::vector<std::int32_t> next_;  // a panel has few terms
-  std::vector<std::int64_t> ids_, starts_, rows_;
-  std::vector<T> values_;
+  const Strips<T>& strips_;
+  std::int64_t starts_of_one_;
+  std::int64_t starts_, rows_;  // bytes
+  std::unique_ptr<std::byte[]> memory_;
 };
+
+/// Whether the numbers of rows and of a strip's values fit the indices above.
+template <class T>
+bool fits_strips(const tenon::Csr<const T>& matrix) {
+  constexpr std::int64_t most = 1 << 30;
+  return matrix.rows <= most && matrix.columns <= most;
+}
 
 /// out = matrix^T * right, whose rows are right_row elements apart. Row `places[i]` of out belongs to column i of the matrix, row i where
-/// there are no places; out has out_rows rows. Each element is summed in the order of the matrix's rows, whatever the blocks.
+/// there are no places; out has out_rows rows. Each element is summed in the order of the matrix's rows, whatever the strips and blocks.
 template <class T>
 void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row,
                          std::int64_t columns, T* out, std::int64_t out_rows, const std::int64_t* places) {
-  call.parallel_for(out_rows, 1 + (1 << 16) / std::max<std::int64_t>(columns, 1),
-                    [&](std::int64_t begin, std::int64_t end) { std::fill(out + begin * columns, out + end * columns, T(0)); });
-  const ColumnBlocks<T> blocks(call, matrix, columns);
-  const auto run = best_sum_rows<T>();
-  call.parallel_for(blocks.count(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto block = begin; block < end; ++block) {
-      BlockPanel<T> panel(blocks, block);
-      for (std::int64_t row = 0; row < matrix.rows;) {
-        row = panel.take(row);
-        panel.add(run, right, right_row, columns, out, places);
+  if (places) std::fill_n(out, out_rows * columns, T(0));
+  const Strips<T> strips(matrix, 2 * call.threads());
+  const StripMemory<T> memory(strips, matrix.columns);
+  const auto sum = best_sum_rows<T, std::int32_t>();
+  const auto cached = (128 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
+  const auto block = std::max<std::int64_t>(std::min(cached, matrix.columns / (8 * call.threads())), 16);
+  for (std::int64_t first = 0; first < strips.count(); first += strips.in_a_round()) {
+    const auto last = std::min(first + strips.in_a_round(), strips.count());
+    call.parallel_for(last - first, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto strip = first + begin; strip < first + end; ++strip)
+        memory.at(first, strip).take(matrix, strips.first_row(strip), strips.first_row(strip + 1));
+    });
+    call.parallel_for(matrix.columns, block, [&](std::int64_t begin, std::int64_t end) {
+      for (auto strip = first; strip < last; ++strip) {
+        const auto of = memory.at(first, strip);
+        sum({of.starts, of.rows, of.values, right, right_row, columns, out, columns, places, places || strip > 0}, begin, end);
       }
-    }
-  });
+    });
+  }
 }
 
 }  // namespace sparse

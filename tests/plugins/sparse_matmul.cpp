@@ -178,12 +178,35 @@ TEST_CASE("matmul of csr with vectors and batches is that of the dense matrix") 
   }
 }
 
-TEST_CASE("matmul by a transposed csr matrix of mostly empty columns, and of many values") {
-  for (const auto& [shape, density] : {std::pair<Shape, double>{{50, 20'000}, 0.001}, {{700, 400}, 0.4}}) {
-    const auto left = sparse_of({"", shape, density}, tenon::f32, Storage::csr);
-    const auto right = dense_of({"", {shape[0], 17}, 1}, tenon::f32, 2);
-    const auto product = strict_host(4).call("matmul", {left, right}, {{"transpose_a", true}});
-    CHECK(numbers(product) == multiply(matrix(left, true), matrix(right)).values);
-    CHECK(same_bits(strict_host(1).call("matmul", {left, right}, {{"transpose_a", true}}), product));
+TEST_CASE("matmul by a csr matrix of mostly empty columns, of many values, and of long rows, and by its transpose") {
+  const struct {
+    Pattern pattern;
+    bool transposed;
+  } cases[] = {{{"mostly empty", {50, 20'000}, 0.001}, true},
+               {{"many values", {700, 400}, 0.4}, true},
+               {{"many values", {700, 400}, 0.4}, false},
+               {{"every other row", {702, 400}, 0.8, true}, false},
+               {{"long rows", {2, 70'000}, 0.6}, true}};
+  for (const auto& test : cases) {
+    const auto& pattern = test.pattern;
+    const auto left = sparse_of(pattern, tenon::f32, Storage::csr);
+    const auto a = matrix(left, test.transposed);
+    const auto right = dense_of({"", {a.columns, 17}, 1}, tenon::f32, 2);
+    const auto expected = multiply(a, matrix(right)).values;
+    for (const bool row_sparse : {false, true}) {
+      CAPTURE(pattern.name);
+      CAPTURE(row_sparse);
+      const Attributes attributes{{"transpose_a", test.transposed}, {"row_sparse_product", row_sparse}};
+      const auto product = strict_host(4).call("matmul", {left, right}, attributes);
+      CHECK(expanded(product) == expected);
+      CHECK(same_bits(strict_host(1).call("matmul", {left, right}, attributes), product));
+    }
   }
+}
+
+TEST_CASE("matmul of few csr values by a transposed matrix of many columns reads these alone") {
+  const auto left = sparse_of({"", {30, 5'000}, 0.005}, tenon::f64, Storage::csr);
+  const auto right = dense_of({"", {19, 5'000}, 1}, tenon::f64, 2);
+  const auto expected = multiply(matrix(left), matrix(right, true)).values;
+  CHECK(numbers(strict_host().call("matmul", {left, right}, {{"transpose_b", true}})) == expected);
 }
