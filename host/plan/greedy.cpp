@@ -8,16 +8,16 @@ std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64
   placed_.clear();
   bytes_ = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto& block = blocks_[order[i]];
+    const auto& buffer = buffers_[order[i]];
     offsets_[order[i]] = 0;
-    if (block.bytes == 0) continue;
+    if (buffer.bytes == 0) continue;
     taken_.clear();
-    placed_.find(block.first, block.last, [&](std::uint32_t id) { taken_.push_back({offsets_[id], offsets_[id] + blocks_[id].bytes}); });
+    placed_.find(buffer.first, buffer.last, [&](std::uint32_t id) { taken_.push_back({offsets_[id], offsets_[id] + buffers_[id].bytes}); });
     work -= static_cast<std::int64_t>(taken_.size()) + 1;
-    const auto offset = best_gap(block.bytes);
-    if (offset + block.bytes > limit || work < 0) return i;
+    const auto offset = best_gap(buffer.bytes);
+    if (offset + buffer.bytes > limit || work < 0) return i;
     offsets_[order[i]] = offset;
-    bytes_ = std::max(bytes_, offset + block.bytes);
+    bytes_ = std::max(bytes_, offset + buffer.bytes);
     placed_.insert(order[i]);
   }
   return order.size();

@@ -1,21 +1,21 @@
-// Placement of one block after the other, each where it fits best among those that are placed and alive with it.
+// Placement of one buffer after the other, each where it fits best among those that are placed and alive with it.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "plan/alive_blocks.hpp"
+#include "plan/alive_buffers.hpp"
 #include "plan/placement.hpp"
 
 namespace tenon {
 
-/// Sizes of blocks must be multiples of memory_alignment.
+/// Sizes of buffers must be multiples of buffer_alignment.
 class GreedyPlacer {
  public:
-  explicit GreedyPlacer(std::span<const Block> blocks) : blocks_(blocks), placed_(blocks), offsets_(blocks.size()) {}
+  explicit GreedyPlacer(std::span<const Buffer> buffers) : buffers_(buffers), placed_(buffers), offsets_(buffers.size()) {}
 
-  /// Places the blocks in this order, each into the smallest gap that is free all its life, and the lowest one of these. Stops at one that
-  /// does not fit below `limit`, or once it has looked at `work` pairs of blocks, and gives its place in the order; order.size(): all fit.
+  /// Places the buffers in this order, each into the smallest gap that is free all its life, and the lowest one of these. Stops at one that
+  /// does not fit below `limit`, or once it has looked at `work` pairs of buffers, and gives its place in the order; order.size(): all fit.
   std::size_t place(std::span<const std::uint32_t> order, std::int64_t limit, std::int64_t& work);
 
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
@@ -27,10 +27,10 @@ class GreedyPlacer {
   };
   std::int64_t best_gap(std::int64_t bytes);
 
-  std::span<const Block> blocks_;
-  AliveBlocks placed_;
+  std::span<const Buffer> buffers_;
+  AliveBuffers placed_;
   std::vector<std::int64_t> offsets_;
-  std::vector<Stretch> taken_;  // of the blocks that are alive with the one at hand
+  std::vector<Stretch> taken_;  // of the buffers that are alive with the one at hand
   std::int64_t bytes_ = 0;
 };
 

@@ -33,10 +33,10 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
 }
 
 // Shapes and kernels may ask for anything.
-void require_sum(const std::vector<Block>& blocks) {
+void require_sum(const std::vector<Buffer>& buffers) {
   std::int64_t sum = 0;
-  for (const auto& block : blocks)
-    if (block.bytes < 0 || __builtin_add_overflow(sum, block.bytes, &sum) || sum > INT64_MAX / 2)
+  for (const auto& buffer : buffers)
+    if (buffer.bytes < 0 || __builtin_add_overflow(sum, buffer.bytes, &sum) || sum > INT64_MAX / 2)
       throw Failure(FailureKind::failed, "the values and workspaces of the graph need more than memory can hold");
 }
 
@@ -56,10 +56,10 @@ class MemoryPlanner {
     fold(graph);
     find_last_uses(model);
     if (training) find_updates(model, binding);
-    find_blocks(graph);
+    find_buffers(graph);
     add_workspaces(graph, kernels);
-    require_sum(plan_.blocks);
-    plan_.placement = place(plan_.blocks);
+    require_sum(plan_.buffers);
+    plan_.placement = place(plan_.buffers);
     return std::move(plan_);
   }
 
@@ -69,7 +69,7 @@ class MemoryPlanner {
   void fold(const Lowered& graph);
   void find_last_uses(const GraphModel& model);
   void find_updates(const GraphModel& model, const Binding& binding);
-  void find_blocks(const Lowered& graph);
+  void find_buffers(const Lowered& graph);
   std::uint8_t place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   bool is_sparse(ValueId value) const { return plan_.types[value].storage != TENON_DENSE; }
   std::uint32_t inside_readers(const GraphModel& model, ValueId value) const;
@@ -177,8 +177,8 @@ void MemoryPlanner::find_updates(const GraphModel& model, const Binding& binding
   }
 }
 
-void MemoryPlanner::find_blocks(const Lowered& graph) {
-  plan_.block_of.assign(graph.model.values.size(), none);
+void MemoryPlanner::find_buffers(const Lowered& graph) {
+  plan_.buffer_of.assign(graph.model.values.size(), none);
   for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
     const auto& node = graph.model.nodes[plan_.order[step]];
     for (std::uint32_t i = 0; i < node.output_count; ++i) plan_.writes.push_back(place_output(graph, step, i));
@@ -196,7 +196,7 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
   if (is_sparse(value)) return TENON_WRITE_TO;
   if (plan_.updated.contains(value)) return TENON_WRITE_IN_PLACE;
   if (adds_[value]) {
-    plan_.block_of[value] = plan_.block_of[root];
+    plan_.buffer_of[value] = plan_.buffer_of[root];
     return TENON_WRITE_ADD;
   }
   if (given_out_[root]) {
@@ -205,8 +205,8 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     return TENON_WRITE_TO;
   }
   if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;
-  plan_.block_of[value] = plan_.block_of[root] = static_cast<std::uint32_t>(plan_.blocks.size());
-  plan_.blocks.push_back({byte_count(plan_.types[value]), step, last_use_[root]});
+  plan_.buffer_of[value] = plan_.buffer_of[root] = static_cast<std::uint32_t>(plan_.buffers.size());
+  plan_.buffers.push_back({byte_count(plan_.types[value]), step, last_use_[root]});
   return TENON_WRITE_TO;
 }
 
@@ -226,15 +226,16 @@ bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& inf
     const auto i = static_cast<std::uint32_t>(input);
     if (static_cast<std::uint32_t>(wanted) != output || i >= node.input_count || edges[i] == none) continue;
     const auto source = plan_.root[edges[i]];
-    if (plan_.block_of[source] == none || last_use_[source] != step || std::count(edges, edges + node.input_count, edges[i]) != 1) continue;
+    if (plan_.buffer_of[source] == none || last_use_[source] != step || std::count(edges, edges + node.input_count, edges[i]) != 1)
+      continue;
     const auto &from = plan_.types[source], &to = plan_.types[value];
     if (from.dtype != to.dtype || byte_count(from) != byte_count(to)) continue;
     if (info.elementwise && !same_dims(from, to)) continue;
-    auto& block = plan_.blocks[plan_.block_of[source]];
-    const auto* earlier = plan_.block_of.data() + node.first_output;
-    if (std::count(earlier, earlier + output, plan_.block_of[source]) != 0) continue;  // another output has taken it
-    plan_.block_of[value] = plan_.block_of[plan_.root[value]] = plan_.block_of[source];
-    block.last = last_use_[plan_.root[value]];
+    auto& buffer = plan_.buffers[plan_.buffer_of[source]];
+    const auto* earlier = plan_.buffer_of.data() + node.first_output;
+    if (std::count(earlier, earlier + output, plan_.buffer_of[source]) != 0) continue;  // another output has taken it
+    plan_.buffer_of[value] = plan_.buffer_of[plan_.root[value]] = plan_.buffer_of[source];
+    buffer.last = last_use_[plan_.root[value]];
     return true;
   }
   return false;
@@ -243,7 +244,7 @@ bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& inf
 void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels) {
   const auto& model = graph.model;
   OperatorTypes types;
-  plan_.workspace_block.assign(plan_.order.size(), none);
+  plan_.workspace_buffer.assign(plan_.order.size(), none);
   plan_.workspace_bytes.assign(plan_.order.size(), 0);
   for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
     const auto id = plan_.order[step];
@@ -256,16 +257,16 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     plan_.workspace_bytes[step] =
         at_node(model, id, [&] { return workspace_bytes(*graph.binding.nodes[id].op->info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;
-    plan_.workspace_block[step] = static_cast<std::uint32_t>(plan_.blocks.size());
-    plan_.blocks.push_back({static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
+    plan_.workspace_buffer[step] = static_cast<std::uint32_t>(plan_.buffers.size());
+    plan_.buffers.push_back({static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
   }
 }
 
 }  // namespace
 
 std::int64_t MemoryPlan::offset_of(ValueId value) const {
-  const auto block = block_of[root[value]];
-  return block == none ? -1 : placement.offsets[block];
+  const auto buffer = buffer_of[root[value]];
+  return buffer == none ? -1 : placement.offsets[buffer];
 }
 
 MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/lowering.hpp"
 #include "plan/placement.hpp"
-#include "plan/storage.hpp"
 #include "plan/sums.hpp"
 
 namespace tenon {
@@ -28,10 +28,10 @@ struct MemoryPlan {
   std::unordered_map<ValueId, ValueId> updated;      // value -> variable whose memory it is written to
   std::vector<std::pair<ValueId, ValueId>> copies;   // (variable, value) to copy after a run: updates that are not made in place
   std::unordered_map<ValueId, GivenOut> given_out_writes;
-  std::vector<std::uint32_t> block_of;         // of each value; none: not in the arena
-  std::vector<std::uint32_t> workspace_block;  // of each step; none: it needs no scratch
+  std::vector<std::uint32_t> buffer_of;         // of each value; none: not in the arena
+  std::vector<std::uint32_t> workspace_buffer;  // of each step; none: it needs no scratch
   std::vector<std::uint64_t> workspace_bytes;
-  std::vector<Block> blocks;
+  std::vector<Buffer> buffers;
   std::vector<std::uint8_t> writes;
   MemoryPlacement placement;
 
@@ -40,7 +40,7 @@ struct MemoryPlan {
 };
 
 /// `types` are those of all values of the lowered graph, inferred to the end, storages too; what is not known of values that no step
-/// touches is of no matter. Sparse values have no block: their kernels allocate them when they run.
+/// touches is of no matter. Sparse values have no buffer: their kernels allocate them when they run.
 MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types);
 
 }  // namespace tenon

@@ -20,7 +20,7 @@ class Uses {
     for (ValueId value = 0; value < first_.size(); ++value)
       if (first_[value] != none && plan_.offset_of(value) >= 0) add(value);
     for (std::uint32_t step = 0; step < plan_.order.size(); ++step)
-      if (plan_.workspace_block[step] != none) add_workspace(step);
+      if (plan_.workspace_buffer[step] != none) add_workspace(step);
     std::stable_sort(uses_.begin(), uses_.end(), [](const MemoryUse& left, const MemoryUse& right) {
       return left.first != right.first ? left.first < right.first : left.offset < right.offset;
     });
@@ -70,7 +70,7 @@ void Uses::find_sums() {
 ValueId Uses::taken_over(const NodeRecord& node, ValueId value) const {
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto input = model_.edges[node.first_edge + i];
-    if (input != none && plan_.offset_of(input) >= 0 && plan_.block_of[plan_.root[input]] == plan_.block_of[plan_.root[value]])
+    if (input != none && plan_.offset_of(input) >= 0 && plan_.buffer_of[plan_.root[input]] == plan_.buffer_of[plan_.root[value]])
       return input;
   }
   return none;
@@ -91,7 +91,7 @@ void Uses::add_workspace(std::uint32_t step) {
   MemoryUse use;
   use.name = model_.strings[model_.nodes[plan_.order[step]].name];
   use.bytes = static_cast<std::int64_t>(plan_.workspace_bytes[step]);
-  use.offset = plan_.placement.offsets[plan_.workspace_block[step]];
+  use.offset = plan_.placement.offsets[plan_.workspace_buffer[step]];
   use.first = use.last = step;
   use.workspace = true;
   uses_.push_back(std::move(use));

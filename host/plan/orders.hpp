@@ -1,4 +1,4 @@
-// Orders in which blocks are placed.
+// Orders in which buffers are placed.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,11 +9,11 @@
 namespace tenon {
 
 /// By first or last step.
-std::vector<std::uint32_t> order_by(std::uint32_t Block::*step, std::span<const Block> blocks);
+std::vector<std::uint32_t> order_by(std::uint32_t Buffer::*step, std::span<const Buffer> buffers);
 
-/// Those of Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020: the largest block first; and those alive
+/// Those of Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020: the largest buffer first; and those alive
 /// at the step with the most bytes alive first, the largest of them before the others.
-std::vector<std::uint32_t> order_by_size(std::span<const Block> blocks);
-std::vector<std::uint32_t> order_by_breadth(std::span<const Block> blocks);
+std::vector<std::uint32_t> order_by_size(std::span<const Buffer> buffers);
+std::vector<std::uint32_t> order_by_breadth(std::span<const Buffer> buffers);
 
 }  // namespace tenon

@@ -59,7 +59,7 @@ Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, co
       memory_(plan_memory(graph_, kernels, context.training, std::move(types))),
       call_context_{*context.threads, sparse_memory_} {
   for (const auto id : memory_.order) require_tensors(graph_.model, id);
-  arena_ = Tensor::empty(DType::u8, {std::max<std::int64_t>(memory_.placement.bytes, memory_alignment)});
+  arena_ = Tensor::empty(DType::u8, {std::max<std::int64_t>(memory_.placement.bytes, buffer_alignment)});
   make_tensors();
   make_calls(kernels, context);
 }

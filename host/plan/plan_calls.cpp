@@ -31,8 +31,8 @@ void Plan::make_tensors() {
     auto& tensor = tensors_[value] = tensor_of(memory_.types[value], memory_.types[value].storage);
     const auto updated = memory_.updated.find(value);
     const auto stored = model.values[updated == memory_.updated.end() ? value : updated->second].tensor;
-    if (const auto block = memory_.block_of[memory_.root[value]]; block != none && model.values[value].role == Role::output)
-      tensor.dense.data = arena + memory_.placement.offsets[block];
+    if (const auto buffer = memory_.buffer_of[memory_.root[value]]; buffer != none && model.values[value].role == Role::output)
+      tensor.dense.data = arena + memory_.placement.offsets[buffer];
     else if (stored != none)
       set_tensor(value, model.tensors[stored].abi());
   }
@@ -71,8 +71,8 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
     backward ? connect_backward(model, node, call) : connect_forward(model, node, call);
     call.writes = writes;
     writes += node.output_count;
-    if (memory_.workspace_block[step] != none) {
-      call.workspace = static_cast<std::byte*>(arena_.data()) + memory_.placement.offsets[memory_.workspace_block[step]];
+    if (memory_.workspace_buffer[step] != none) {
+      call.workspace = static_cast<std::byte*>(arena_.data()) + memory_.placement.offsets[memory_.workspace_buffer[step]];
       call.workspace_size = memory_.workspace_bytes[step];
     }
     if (graph_.binding.nodes[id].op->info->random) random_calls_.push_back(&call);

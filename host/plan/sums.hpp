@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/storage.hpp"
+#include "plan/lowering.hpp"
 
 namespace tenon {
 

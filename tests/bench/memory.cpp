@@ -4,7 +4,7 @@
 
 #include <tenon/host.hpp>
 
-#include "../plan/blocks.hpp"
+#include "../plan/buffers.hpp"
 #include "../plan/plan_of.hpp"
 #include "../plan/random_graph.hpp"
 #include "../temporary_folder.hpp"
@@ -51,13 +51,13 @@ void network(benchmark::State& state, Layers (*make)(Host&), bool backward) {
 template <class Place>
 void random_graphs(benchmark::State& state, Place place) {
   constexpr std::uint32_t count = 200;
-  std::vector<std::vector<Block>> graphs;
-  for (std::uint32_t n = 0; n < count; ++n) graphs.push_back(Planned(random_graph(host(), n)).plan().blocks);
+  std::vector<std::vector<Buffer>> graphs;
+  for (std::uint32_t n = 0; n < count; ++n) graphs.push_back(Planned(random_graph(host(), n)).plan().buffers);
   double sum = 0, worst = 0;
   for (auto _ : state) {
     sum = worst = 0;
-    for (const auto& blocks : graphs) {
-      const auto ratio = place(blocks).ratio();
+    for (const auto& buffers : graphs) {
+      const auto ratio = place(buffers).ratio();
       sum += ratio;
       worst = std::max(worst, ratio);
     }
@@ -66,10 +66,10 @@ void random_graphs(benchmark::State& state, Place place) {
   state.counters["worst"] = worst;
 }
 
-void blocks_100000(benchmark::State& state) {
-  const auto blocks = random_blocks(1, 100000, 100000, static_cast<std::uint32_t>(state.range(0)), 1 << 20);
+void buffers_100000(benchmark::State& state) {
+  const auto buffers = random_buffers(1, 100000, 100000, static_cast<std::uint32_t>(state.range(0)), 1 << 20);
   MemoryPlacement placement;
-  for (auto _ : state) placement = place(blocks);
+  for (auto _ : state) placement = place(buffers);
   report(state, placement);
 }
 
@@ -88,16 +88,16 @@ const bool registered = [] {
 }  // namespace
 
 BENCHMARK_CAPTURE(random_graphs, place, place)->Name("200 random graphs")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(random_graphs, by_size, [](const auto& blocks) { return place_by(Strategy::by_size, blocks); })
+BENCHMARK_CAPTURE(random_graphs, by_size, [](const auto& buffers) { return place_by(Strategy::by_size, buffers); })
     -> Name("200 random graphs, by size alone") -> Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(random_graphs, by_breadth, [](const auto& blocks) { return place_by(Strategy::by_breadth, blocks); })
+BENCHMARK_CAPTURE(random_graphs, by_breadth, [](const auto& buffers) { return place_by(Strategy::by_breadth, buffers); })
     -> Name("200 random graphs, by breadth alone") -> Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(random_graphs, execution_order, [](const auto& blocks) { return place_by(Strategy::execution_order, blocks); })
+BENCHMARK_CAPTURE(random_graphs, execution_order, [](const auto& buffers) { return place_by(Strategy::execution_order, buffers); })
     -> Name("200 random graphs, in execution order alone") -> Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(values_100000, forward, false)->Name("100,000 values")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(values_100000, backward, true)->Name("50,000 values and their gradients")->Unit(benchmark::kMillisecond);
-BENCHMARK(blocks_100000)
-    ->Name("100,000 blocks of any size, which live so many steps")
+BENCHMARK(buffers_100000)
+    ->Name("100,000 buffers of any size, which live so many steps")
     ->RangeMultiplier(10)
     ->Range(10, 100000)
     ->Unit(benchmark::kMillisecond);

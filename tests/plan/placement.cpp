@@ -5,35 +5,35 @@
 #include <chrono>
 #include <numeric>
 
-#include "blocks.hpp"
+#include "buffers.hpp"
 
 namespace {
 
-using tenon::Block;
+using tenon::Buffer;
 using tenon::Strategy;
-using Blocks = std::vector<Block>;
+using Buffers = std::vector<Buffer>;
 
 constexpr Strategy strategies[] = {Strategy::execution_order, Strategy::by_size, Strategy::by_breadth};
 
-// The smallest arena there is: in some order, each block as low as it goes gives it.
-std::int64_t smallest_arena(const Blocks& blocks) {
-  std::vector<std::size_t> order(blocks.size());
+// The smallest arena there is: in some order, each buffer as low as it goes gives it.
+std::int64_t smallest_arena(const Buffers& buffers) {
+  std::vector<std::size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0U);
   auto best = INT64_MAX;
   do {
-    std::vector<std::int64_t> offsets(blocks.size(), -1);
+    std::vector<std::int64_t> offsets(buffers.size(), -1);
     std::int64_t top = 0;
     for (const auto i : order) {
       std::int64_t offset = 0;
-      for (std::size_t j = 0; j < blocks.size();) {
-        const bool together = offsets[j] >= 0 && blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
-        const auto end = offsets[j] + rounded_bytes(blocks[j]);
-        const bool overlap = together && offset < end && offsets[j] < offset + rounded_bytes(blocks[i]);
+      for (std::size_t j = 0; j < buffers.size();) {
+        const bool together = offsets[j] >= 0 && buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
+        const auto end = offsets[j] + rounded_bytes(buffers[j]);
+        const bool overlap = together && offset < end && offsets[j] < offset + rounded_bytes(buffers[i]);
         if (overlap) offset = end;
         j = overlap ? 0 : j + 1;
       }
       offsets[i] = offset;
-      top = std::max(top, offset + rounded_bytes(blocks[i]));
+      top = std::max(top, offset + rounded_bytes(buffers[i]));
     }
     best = std::min(best, top);
   } while (std::next_permutation(order.begin(), order.end()));
@@ -45,7 +45,7 @@ std::int64_t smallest_arena(const Blocks& blocks) {
 TEST_CASE("placement: small cases") {
   struct Case {
     const char* what;
-    Blocks blocks;
+    Buffers buffers;
     std::int64_t bytes, lower_bound;
     Strategy strategy;
   };
@@ -68,56 +68,56 @@ TEST_CASE("placement: small cases") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.what);
-    const auto placement = tenon::place(c.blocks);
-    CHECK(fault_of(c.blocks, placement) == "");
+    const auto placement = tenon::place(c.buffers);
+    CHECK(fault_of(c.buffers, placement) == "");
     CHECK(placement.bytes == c.bytes);
     CHECK(placement.lower_bound == c.lower_bound);
     CHECK(tenon::name_of(placement.strategy) == tenon::name_of(c.strategy));
   }
 }
 
-TEST_CASE("placement: random blocks never overlap, by any strategy; the best is no worse than each; the same comes out again") {
+TEST_CASE("placement: random buffers never overlap, by any strategy; the best is no worse than each; the same comes out again") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
-    const auto blocks = random_blocks(seed, 20 + seed * 2, 40, 1 + seed % 20, seed % 3 == 0 ? 200 : 5000);
-    const auto best = tenon::place(blocks);
-    CHECK(fault_of(blocks, best) == "");
+    const auto buffers = random_buffers(seed, 20 + seed * 2, 40, 1 + seed % 20, seed % 3 == 0 ? 200 : 5000);
+    const auto best = tenon::place(buffers);
+    CHECK(fault_of(buffers, best) == "");
     for (const auto strategy : strategies) {
-      const auto placement = tenon::place_by(strategy, blocks);
+      const auto placement = tenon::place_by(strategy, buffers);
       CAPTURE(tenon::name_of(strategy));
-      CHECK(fault_of(blocks, placement) == "");
+      CHECK(fault_of(buffers, placement) == "");
       CHECK(placement.bytes >= best.bytes);
       CHECK((placement.strategy == strategy));
     }
-    CHECK(tenon::place(blocks).offsets == best.offsets);
+    CHECK(tenon::place(buffers).offsets == best.offsets);
   }
 }
 
-TEST_CASE("placement: as small as the best of all orders for a few blocks") {
+TEST_CASE("placement: as small as the best of all orders for a few buffers") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
-    const auto blocks = random_blocks(seed, 3 + seed % 4, 6, 4, 64 * 6);
-    CHECK(tenon::place(blocks).bytes == smallest_arena(blocks));
+    const auto buffers = random_buffers(seed, 3 + seed % 4, 6, 4, 64 * 6);
+    CHECK(tenon::place(buffers).bytes == smallest_arena(buffers));
   }
 }
 
-TEST_CASE("placement: strategies differ, and each is the best one for some blocks") {
+TEST_CASE("placement: strategies differ, and each is the best one for some buffers") {
   std::vector<int> wins(4);
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
-    const auto blocks = random_blocks(seed, 12, 12, 6, 64 * 8);
-    ++wins[static_cast<std::size_t>(tenon::place(blocks).strategy)];
+    const auto buffers = random_buffers(seed, 12, 12, 6, 64 * 8);
+    ++wins[static_cast<std::size_t>(tenon::place(buffers).strategy)];
   }
   for (const auto count : wins) CHECK(count > 0);
 }
 
-TEST_CASE("placement: 100,000 blocks, whether few or half of them live at once") {
+TEST_CASE("placement: 100,000 buffers, whether few or half of them live at once") {
   for (const std::uint32_t longest : {10U, 1000U, 50000U}) {
     CAPTURE(longest);
-    const auto blocks = random_blocks(3, 100000, 100000, longest, 1 << 20);
+    const auto buffers = random_buffers(3, 100000, 100000, longest, 1 << 20);
     const auto begin = std::chrono::steady_clock::now();
-    const auto placement = tenon::place(blocks);
+    const auto placement = tenon::place(buffers);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    CHECK(placement.bytes <= tenon::place_by(Strategy::execution_order, blocks).bytes);
+    CHECK(placement.bytes <= tenon::place_by(Strategy::execution_order, buffers).bytes);
     CHECK(seconds.count() < 20);  // a second is the goal of bench_memory; this is for sanitizers on a busy machine
   }
 }

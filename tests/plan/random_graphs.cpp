@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tenon/session.hpp>
 
-#include "blocks.hpp"
+#include "buffers.hpp"
 #include "plan/memory_use.hpp"
 #include "plan_of.hpp"
 #include "random_graph_host.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("plans of random graphs: nothing alive is overwritten") {
     const auto plan = plan_of(graph);
     const auto uses = tenon::memory_uses(graph.model(), plan);
     CHECK(clash_of(uses) == "");
-    CHECK(fault_of(plan.blocks, plan.placement) == "");
+    CHECK(fault_of(plan.buffers, plan.placement) == "");
     for (const auto& use : uses) CHECK(use.offset + use.bytes <= plan.placement.bytes);
   }
 }

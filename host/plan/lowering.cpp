@@ -1,4 +1,4 @@
-#include "plan/storage.hpp"
+#include "plan/lowering.hpp"
 
 #include <fmt/format.h>
 
