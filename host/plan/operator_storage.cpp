@@ -15,7 +15,7 @@ bool any_sparse(std::span<const std::uint8_t> storages) {
 }  // namespace
 
 StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
-                             std::span<const tenon_type> types, std::size_t outputs) {
+                             std::span<const tenon_type> types, std::size_t outputs, std::int32_t device) {
   StorageChoice choice{false, std::vector<std::uint8_t>(outputs, TENON_DENSE)};
   const auto& table = *kernel.table();
   const auto function = backward ? table.backward_sparse : table.forward_sparse;
@@ -31,7 +31,7 @@ StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, b
   io.inputs = inputs.data();
   io.outputs = choice.outputs.data();
   io.input_types = types.data();
-  io.device_type = TENON_CPU;
+  io.device_type = device;
   io.dispatch = backward ? TENON_BACKWARD : TENON_FORWARD;
   if (table.infer_storage(kernel.get(), &io) != 0) throw Failure(FailureKind::plugin, buffer.reason());
   choice.sparse = io.sparse_kernel != 0;

@@ -19,7 +19,7 @@ struct StorageChoice {
 /// Asks the kernel's infer_storage(). `inputs` and `types` are those of forward; of backward, the output gradients' and then the inputs'.
 /// Throws Failure (plugin) with the operator's reason, and for an answer that is none.
 StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
-                             std::span<const tenon_type> types, std::size_t outputs);
+                             std::span<const tenon_type> types, std::size_t outputs, std::int32_t device = TENON_CPU);
 
 /// Throws Failure (plugin) where a tensor of this type cannot have that storage: csr is for two dimensions, row_sparse for at least one.
 void require_fits(const tenon_type& type, std::uint8_t storage, std::size_t output);

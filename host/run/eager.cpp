@@ -1,9 +1,11 @@
 // Eager calls: one operator, now.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <tenon/cast_storage.hpp>
 
+#include "device/tensor_device.hpp"
 #include "graph/initialize.hpp"
 #include "run/host_impl.hpp"
 #include "run/operator_call.hpp"
@@ -14,7 +16,8 @@ namespace {
 // Tensors of the caller and new ones around one OperatorCall.
 class EagerCall {
  public:
-  EagerCall(Host::Impl& host, const LoadedOperator& op, const Attributes& attributes) : host_(host), op_(op), call_(op, attributes) {}
+  EagerCall(Host::Impl& host, const LoadedOperator& op, const Attributes& attributes, Device& device)
+      : host_(host), op_(op), call_(op, attributes, device) {}
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::uint64_t step) {
     take_inputs(inputs);
@@ -23,7 +26,9 @@ class EagerCall {
     choose_storage();
     for (std::size_t i = 0; i < types_.outputs.size(); ++i) {
       const auto& type = types_.outputs[i];
-      outputs_.push_back(choice_.outputs[i] == TENON_DENSE ? Tensor::empty(static_cast<DType>(type.dtype), shape_of(type)) : Tensor());
+      outputs_.push_back(choice_.outputs[i] == TENON_DENSE
+                             ? Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), call_.device().name())
+                             : Tensor());
     }
     invoke(step);
     return visible_outputs();
@@ -91,7 +96,7 @@ class EagerCall {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (states_[i]) continue;
       if (!is_known(types_.states[i])) throw Failure(FailureKind::failed, fmt::format("state '{}' is not known", op_.info->states[i].name));
-      states_[i] = first_state(op_.info->states[i], types_.states[i]);
+      states_[i] = first_state(op_.info->states[i], types_.states[i]).to(call_.device().name());
     }
   }
 
@@ -110,8 +115,10 @@ class EagerCall {
       if (choice_.outputs[i] != TENON_DENSE) outputs_[i] = take(memory, outputs[i], i);
   }
 
-  static tenon_tensor planned(tenon_type& type, std::uint8_t storage) {
+  tenon_tensor planned(tenon_type& type, std::uint8_t storage) const {
     auto tensor = tensor_of(type, storage);
+    tensor.dense.device_type = call_.device().type();
+    tensor.dense.device_id = call_.device().id();
     tensor.stored = -1;
     return tensor;
   }
@@ -148,12 +155,32 @@ class EagerCall {
   std::vector<Tensor> inputs_, outputs_, states_;
 };
 
+std::string name_of_given(const OperatorInfo& info, std::size_t i) {
+  if (i < info.inputs.size() || info.variadic()) return "input '" + info.inputs[declared_input(info, i)].name + "'";
+  const auto state = i - info.inputs.size();
+  return state < info.states.size() ? "state '" + info.states[state].name + "'" : fmt::format("input {}", i);
+}
+
+// Where the call runs: on the device of all that it is given; on the CPU where it is given nothing.
+Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given) {
+  const auto first = std::find_if(given.begin(), given.end(), [](const Tensor& tensor) { return static_cast<bool>(tensor); });
+  if (first == given.end()) return cpu_device();
+  const auto other = std::find_if(first, given.end(), [&](const Tensor& tensor) { return tensor && tensor.device() != first->device(); });
+  if (other == given.end()) return device_of(*first);
+  const auto name = [&](auto at) { return name_of_given(info, static_cast<std::size_t>(at - given.begin())); };
+  const auto& gpu = first->device() == "cpu" ? other->device() : first->device();
+  throw Failure(
+      FailureKind::usage,
+      fmt::format("{} lies on {}, but {} on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
+      fmt::format(".to(\"{}\") brings {} there", gpu, gpu == first->device() ? name(other) : name(first)));
+}
+
 }  // namespace
 
 std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
   const auto& loaded = impl_->plugins().load(op);
   try {
-    return EagerCall(*impl_, loaded, attributes).run(inputs, impl_->eager_calls.fetch_add(1));
+    return EagerCall(*impl_, loaded, attributes, common_device(*loaded.info, inputs)).run(inputs, impl_->eager_calls.fetch_add(1));
   } catch (const Failure& failure) {
     throw Failure(failure.kind(), fmt::format("[{}] {}", loaded.info->name, failure.what()), failure.hint());
   }

@@ -1,37 +1,44 @@
-// One operator with its parameters, called outside any graph: in memory that the caller chose.
+// One operator with its parameters, called outside any graph: in memory that the caller chose, on the device where that lies.
 #pragma once
 #include <tenon/failure.hpp>
 #include <vector>
 
 #include "device/call_context.hpp"
+#include "device/devices.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "plan/operator_storage.hpp"
 
 namespace tenon {
 
-/// Null stands for an optional input that is left out. An entry in writes (enum tenon_write) for each output.
+/// All on the call's device. Null stands for an optional input that is left out. An entry in writes (enum tenon_write) for each output, of
+/// backward for each input gradient. Gradients are backward's alone, where outputs are what forward wrote.
 struct CallTensors {
   std::vector<const tenon_tensor*> inputs;
   std::vector<tenon_tensor*> outputs, states;
   std::vector<std::uint8_t> writes;
+  std::vector<const tenon_tensor*> output_grads{};
+  std::vector<tenon_tensor*> input_grads{};
 };
 
 struct CallSetting {
   Threads& threads;
   std::uint64_t seed = 0, step = 0;
-  SparseMemory* sparse = nullptr;  ///< runs forward_sparse, with memory from there
+  SparseMemory* sparse = nullptr;  ///< runs the sparse function, with memory from there
+  bool training = false;
 };
 
 /// Threads: one at a time per object; different objects at once.
 class OperatorCall {
  public:
-  /// Throws Failure for parameters that are refused and for an operator without a kernel for the CPU. `op` must outlive this.
-  OperatorCall(const LoadedOperator& op, const Attributes& attributes);
+  /// Throws Failure for parameters that are refused and for an operator without a kernel for the device. `op` must outlive this.
+  OperatorCall(const LoadedOperator& op, const Attributes& attributes, Device& device = cpu_device());
   OperatorCall(const OperatorCall&) = delete;
   OperatorCall& operator=(const OperatorCall&) = delete;
 
   const OperatorInfo& info() const { return *op_.info; }
+  Device& device() const { return device_; }
+  const tenon_operator& table() const { return *kernel().table(); }  ///< of the kernel
   std::uint32_t outputs() const { return node_.output_count; }
   std::uint32_t count_of(const OutputInfo& output) const { return tenon::count_of(model_, node_, output); }
   const std::vector<tenon_attribute>& attributes() const { return attributes_; }
@@ -40,12 +47,18 @@ class OperatorCall {
   void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
   /// Of inputs with these storages and types. Throws Failure (plugin).
   StorageChoice storage(std::span<const std::uint8_t> inputs, std::span<const tenon_type> types) const {
-    return choose_storage(info(), kernel(), false, inputs, types, outputs());
+    return choose_storage(info(), kernel(), false, inputs, types, outputs(), device_.type());
   }
+  /// Done when they return, on the device's tensor_stream() where it is a GPU. Throw Failure (failed) with the kernel's reason, or the
+  /// fault that it found on the GPU, and the inputs' types; backward needs a kernel that has it.
   void forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
+  void backward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
 
  private:
+  void run(int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
+
   const LoadedOperator& op_;
+  Device& device_;
   GraphModel model_;
   NodeRecord node_;
   std::vector<tenon_attribute> attributes_;

@@ -35,7 +35,9 @@ class Host {
   void add_plugins(const std::filesystem::path& folder_or_file);
   const Catalog& catalog();
 
-  /// Runs an operator now, on tensors of any storage. Absent optional inputs are empty tensors. Throws Failure.
+  /// Runs an operator now, on tensors of any storage, where they lie: all on one device, where the results are, too, and where the operator
+  /// has a kernel. Absent optional inputs are empty tensors. What a sparse tensor's indices are checked for, and what no kernel can do on a
+  /// GPU (other storages, strided inputs to contiguous ones), goes through the CPU. Throws Failure.
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
   /// All outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});

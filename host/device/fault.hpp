@@ -1,0 +1,12 @@
+// What CUDA kernels report of elements that they cannot use.
+#pragma once
+#include <tenon/abi.h>
+
+#include <string>
+
+namespace tenon {
+
+/// `an index is 7, but must be from 0 to 3`; empty where nothing was found.
+std::string fault_text(const tenon_fault& fault);
+
+}  // namespace tenon
