@@ -53,11 +53,11 @@ device::Job job_of(tenon_tensor* out, Write write, const std::vector<const tenon
 }
 
 template <class Class>
-void run_forward(const Class& f, DType stored, const device::Job& job, std::int64_t threads) {
+void run_forward(const Class& f, DType stored, const device::Job& job) {
   tenon::visit<tenon::detail::description_of<Class>.types>(stored, [&]<class Stored>() {
     using Function = device::ForwardAt<Class, device::Computed<Stored>>;
-    const auto map = device::device_map(job, stored);
-    for (std::int64_t thread = 0; thread < threads; ++thread) device::map_points<Function, Stored>(f, map, thread, threads);
+    const device::MapBody<Function, Stored, Class> body(f, job);
+    for (auto i = body.pieces(); i-- > 0;) body(i);
   });
 }
 
@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE("device threads compute what the CPU's kernels do, whatever s
               right(dtype, right_dims, some_values(count(right_dims), 2), layout);
           Tensor wanted(out_dtype, out_dims, some_values(count(out_dims), 3)), found = wanted;
           REQUIRE(instance.forward({&left, &right}, wanted, write) == "");
-          run_forward(Class{}, dtype, job_of(found.raw(), write, {left.raw(), right.raw()}), 7);
+          run_forward(Class{}, dtype, job_of(found.raw(), write, {left.raw(), right.raw()}));
           CAPTURE(static_cast<int>(dtype));
           CAPTURE(static_cast<int>(layout));
           CHECK(found.values() == wanted.values());
@@ -122,8 +122,9 @@ TEST_CASE("device threads take 16 bytes at once where everything lies side by si
           Tensor wanted = found.source;
           REQUIRE(instance.forward({&left.source, &right.source}, wanted, write) == "");
           const auto job = job_of(&found.raw, write, {&left.raw, &right.raw});
-          CHECK(device::device_map(job, dtype).packed == (n != 1));  // one element has no axis
-          run_forward(Product{}, dtype, job, 3);
+          const auto width = 16 / static_cast<std::int64_t>(tenon::size_of(dtype));
+          CHECK(device::device_map(job, dtype).packs == (n == 1 ? 0 : n / width));  // one element has no axis
+          run_forward(Product{}, dtype, job);
           CHECK(found.values() == wanted.values());
         }
       }
@@ -133,7 +134,7 @@ TEST_CASE("device threads take 16 bytes at once where everything lies side by si
   auto moved = whole.raw;
   moved.dense.byte_offset = 4;
   moved.dense.shape = whole.raw.dense.shape;
-  CHECK(!device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw}), DType::f32).packed);
+  CHECK(device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw}), DType::f32).packs == 0);
 }
 
 TEST_CASE_TEMPLATE("device threads sum the gradients of what was broadcast", Class, Product, Combine) {

@@ -31,7 +31,7 @@
 #include "elementwise/completed.hpp"
 #include "elementwise/functions.hpp"
 #include "operator.hpp"
-#if defined(__CUDACC__)
+#if defined(TENON_CUDA_SOURCE)
 #include "elementwise/cuda.hpp"
 #endif
 

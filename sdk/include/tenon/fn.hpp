@@ -1,5 +1,10 @@
-// TENON_FN marks a function that runs on the host and, in sources compiled by nvcc, on CUDA devices too.
+// TENON_FN marks a function that runs on the host and, in sources compiled for CUDA, on its devices too.
 #pragma once
+
+/// Sources that get CUDA kernels: those that nvcc compiles, and those that any compiler compiles for the GPUs that Tenon's tests simulate.
+#if defined(__CUDACC__) || defined(TENON_SIMULATED_CUDA)
+#define TENON_CUDA_SOURCE 1
+#endif
 
 #if defined(__CUDACC__)
 #define TENON_FN __host__ __device__

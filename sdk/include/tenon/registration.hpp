@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "abi.h"
+#include "fn.hpp"
 #include "manifest.hpp"
 #include "plugin_info.hpp"
 #include "table.hpp"
@@ -14,7 +15,8 @@ namespace tenon {
 struct cpu {};
 struct cuda {};
 
-/// The class of the CUDA kernel that comes with an operator's class where nvcc compiles it; void: none. elementwise.hpp gives its own.
+/// The class of the CUDA kernel that comes with an operator's class in sources compiled for CUDA; void: none. elementwise.hpp gives its
+/// own.
 template <class Class>
 struct cuda_kernel {
   using type = void;
@@ -40,7 +42,7 @@ inline const tenon_operator* kernel_table<void>() {
 // In CUDA sources an operator's class may bring its CUDA kernel along. Whether it does is known only to templates, but a symbol is exported
 // or not whatever they say. So the function is inline, which the compiler leaves out unless something names it, and the operator's own
 // function names it where there is a kernel.
-#if defined(__CUDACC__)
+#if defined(TENON_CUDA_SOURCE)
 #define TENON_DECLARE_CUDA(name, Class)                                                                                \
   __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##name(const tenon_host*) __asm__( \
       TENON_KERNEL_SYMBOL_PREFIX "cuda__" #name);                                                                      \

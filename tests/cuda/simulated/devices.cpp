@@ -1,61 +1,58 @@
-#include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <utility>
+#include <string_view>
 
-#include "../kernels.hpp"
-#include "device.hpp"
+#include "state.hpp"
+#include "stream.hpp"
+
+using namespace simulated;
 
 namespace {
 
-std::atomic<cudaError_t> lost = cudaSuccess;
-thread_local cudaError_t last = cudaSuccess;
 thread_local int current = 0;
+
+// CUDA_VISIBLE_DEVICES: "", "0", "1", "0,1" ... ; the first that is no device ends the list.
+int visible_devices() {
+  const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (text == nullptr) return most_devices;
+  int count = 0;
+  for (std::string_view rest = text; !rest.empty() && count < most_devices; ++count) {
+    const auto end = rest.find(',');
+    const auto word = rest.substr(0, end);
+    if (word != "0" && word != "1") break;
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return count;
+}
+
+bool is_device(int device) {
+  return device >= 0 && device < device_count();
+}
 
 }  // namespace
 
-cudaError_t result_of(cudaError_t error) {
-  const cudaError_t found = lost;
-  if (found != cudaSuccess) error = found;
-  if (error != cudaSuccess) last = error;
-  return error;
-}
-
-void lose_device(cudaError_t error) {
-  lost = error;
-}
-
-int current_device() {
+int simulated::current_device() {
   return current;
 }
 
-// Names and meanings are the real ones of those errors that the tests meet.
-const char* cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-    case cudaErrorInvalidValue:
-      return "cudaErrorInvalidValue";
-    case cudaErrorIllegalAddress:
-      return "cudaErrorIllegalAddress";
-    default:
-      return "cudaError";
-  }
-}
-
-const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorInvalidValue ? "invalid argument" : "simulated";
-}
-
-cudaError_t cudaGetLastError() {
-  return std::exchange(last, cudaSuccess);
+int simulated::device_count() {
+  static const int count = visible_devices();
+  return count;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
-  return result_of();
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = device_count;
-  return result_of();
+  *count = device_count();
+  return result_of(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -64,32 +61,29 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= device_count) return result_of(cudaErrorInvalidDevice);
+  if (!is_device(device)) return result_of(cudaErrorInvalidDevice);
   current = device;
   return result_of();
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (!is_device(device)) return result_of(cudaErrorInvalidDevice);
   *properties = {};
   std::strcpy(properties->name, "simulated GPU");
   properties->major = 9;
   properties->multiProcessorCount = 1;
+  properties->totalGlobalMem = device_bytes;
   return result_of();
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int* linked, int, int) {
-  *linked = 1;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (!is_device(device)) return result_of(cudaErrorInvalidDevice);
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : attribute == cudaDevAttrComputeCapabilityMinor ? 0 : 1;
   return result_of();
 }
 
-void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream) {
-  const auto on = static_cast<cudaStream_t>(stream);
-  if (on->device != current) return static_cast<void>(result_of(cudaErrorInvalidResourceHandle));
-  on->add([=] {
-    for (std::int64_t i = 0; i < n; ++i) data[i] += 1;
-  });
-}
-
-void launch_wild_write(void* stream) {
-  static_cast<cudaStream_t>(stream)->add([] { lose_device(cudaErrorIllegalAddress); });
+cudaError_t cudaDeviceCanAccessPeer(int* linked, int device, int peer) {
+  if (!is_device(device) || !is_device(peer)) return result_of(cudaErrorInvalidDevice);
+  *linked = device != peer;
+  return result_of();
 }

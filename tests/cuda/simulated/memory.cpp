@@ -1,25 +1,16 @@
+#include "memory.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <list>
 #include <map>
 #include <set>
 
-#include "device.hpp"
+#include "pool.hpp"
+#include "stream.hpp"
 
-struct CUmemPoolHandle_st {
-  struct Idle {
-    std::byte* data;
-    std::uint64_t bytes;
-    cudaStream_t stream;
-    std::shared_ptr<std::atomic<bool>> passed = std::make_shared<std::atomic<bool>>(false);  // what the stream had to do before
-  };
-  int device = 0;
-  std::uint64_t reserved = 0, used = 0;
-  std::list<Idle> idle;
-  std::set<int> open_to;
-};
+using namespace simulated;
 
 namespace {
 
@@ -27,46 +18,99 @@ struct Allocation {
   std::uint64_t bytes;
   cudaMemPool_t pool;  // null: pinned memory of the CPU
 };
-
-std::mutex mutex;  // of all below
-std::map<std::byte*, Allocation> allocations;
-std::map<int, cudaMemPool_t> pools;
+struct Table {
+  std::mutex mutex;
+  std::map<std::byte*, Allocation> allocations;
+  std::map<int, std::set<cudaMemPool_t>> pools;  // of each device
+};
+Table& table() {
+  static auto& only = *new Table;  // never destroyed: others may still free memory when the process ends
+  return only;
+}
 
 // That which the bytes lie in, whole; null where there is none.
 const Allocation* allocation_of(const void* data, std::uint64_t bytes) {
   const auto begin = static_cast<std::byte*>(const_cast<void*>(data));
-  auto after = allocations.upper_bound(begin);
-  if (after == allocations.begin()) return nullptr;
+  auto after = table().allocations.upper_bound(begin);
+  if (after == table().allocations.begin()) return nullptr;
   const auto& [start, found] = *--after;
   const auto offset = static_cast<std::uint64_t>(begin - start);
   return offset <= found.bytes && bytes <= found.bytes - offset ? &found : nullptr;
 }
 
-bool on_device(const void* data, std::uint64_t bytes, int device) {
-  const auto* found = allocation_of(data, bytes);
-  return found != nullptr && found->pool != nullptr && found->pool->device == device;
+std::uint64_t reserved_on(int device) {
+  std::uint64_t sum = 0;
+  for (const auto pool : table().pools[device]) sum += pool->reserved;
+  return sum;
 }
 
-bool is_pinned(const void* data, std::uint64_t bytes) {
-  const auto* found = allocation_of(data, bytes);
-  return found != nullptr && found->pool == nullptr;
+// One that was freed before, as far as the stream may have it; else null.
+std::byte* idle_block(CUmemPoolHandle_st& pool, std::uint64_t bytes, cudaStream_t stream) {
+  const auto fits = [&](const auto& idle) { return idle.bytes == bytes && (idle.stream == stream || *idle.passed); };
+  const auto found = std::find_if(pool.idle.begin(), pool.idle.end(), fits);
+  if (found == pool.idle.end()) return nullptr;
+  std::byte* memory = found->data;
+  pool.idle.erase(found);
+  return memory;
 }
 
-void copy_later(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream) {
-  stream->add([=] { std::memcpy(to, from, bytes); });
+std::byte* new_block(CUmemPoolHandle_st& pool, std::uint64_t bytes) {
+  if (bytes > device_bytes - std::min(device_bytes, reserved_on(pool.device))) return nullptr;
+  std::byte* memory = arena_of(pool.device).take(bytes);
+  if (memory != nullptr) pool.reserved += bytes;
+  return memory;
+}
+
+bool captures(cudaStream_t stream) {
+  const std::lock_guard lock(captures_mutex());
+  if (stream->capture) stream->capture->broken = true;
+  return stream->capture != nullptr;
 }
 
 }  // namespace
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 1;
-  return result_of();
+bool simulated::on_device(const void* memory, std::uint64_t bytes, int device) {
+  const std::lock_guard lock(table().mutex);
+  const auto* found = allocation_of(memory, bytes);
+  return found != nullptr && found->pool != nullptr && found->pool->device == device;
+}
+
+bool simulated::is_pinned(const void* memory, std::uint64_t bytes) {
+  const std::lock_guard lock(table().mutex);
+  const auto* found = allocation_of(memory, bytes);
+  return found != nullptr && found->pool == nullptr;
+}
+
+bool simulated::open_to(int owner, int other) {
+  const std::lock_guard lock(table().mutex);
+  const auto& pools = table().pools[owner];
+  return std::all_of(pools.begin(), pools.end(), [&](cudaMemPool_t pool) { return pool->open_to.contains(other); });
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  const std::lock_guard lock(mutex);
-  *pool = pools[properties->location.id] = new CUmemPoolHandle_st;
+  if (state() != cudaSuccess) return result_of();
+  const std::lock_guard lock(table().mutex);
+  *pool = new CUmemPoolHandle_st;
   (*pool)->device = properties->location.id;
+  table().pools[(*pool)->device].insert(*pool);
+  return result_of();
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {
+  if (state() != cudaSuccess) return result_of();
+  const std::lock_guard lock(table().mutex);
+  std::erase_if(pool->idle, [&](const auto& idle) {
+    if (!*idle.passed) return false;
+    pool->reserved -= idle.bytes;
+    arena_of(pool->device).give(idle.data, idle.bytes);
+    return true;
+  });
+  return result_of();
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
+  const std::lock_guard lock(table().mutex);
+  for (std::size_t i = 0; i < count; ++i) pool->open_to.insert(access[i].location.id);
   return result_of();
 }
 
@@ -76,62 +120,55 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, vo
 }
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(table().mutex);
   *static_cast<std::uint64_t*>(value) = attribute == cudaMemPoolAttrReservedMemCurrent ? pool->reserved : pool->used;
   return result_of();
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {
-  const std::lock_guard lock(mutex);
-  std::erase_if(pool->idle, [&](const auto& idle) {
-    if (!*idle.passed) return false;
-    pool->reserved -= idle.bytes;
-    std::free(idle.data);
-    return true;
-  });
-  return result_of();
-}
-
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t) {
-  const std::lock_guard lock(mutex);
-  pool->open_to.insert(access->location.id);
-  return result_of();
-}
-
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  const std::lock_guard lock(mutex);
-  const auto pool = pools.find(current_device());
+  const std::lock_guard lock(table().mutex);
   *total = device_bytes;
-  *free = device_bytes - (pool == pools.end() ? 0 : pool->second->reserved);
+  *free = device_bytes - reserved_on(current_device());
   return result_of();
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  const std::lock_guard lock(mutex);
-  const auto fits = [&](const auto& idle) { return idle.bytes == bytes && (idle.stream == stream || *idle.passed); };
-  const auto found = std::find_if(pool->idle.begin(), pool->idle.end(), fits);
-  if (found != pool->idle.end()) {
-    *memory = found->data;
-    pool->idle.erase(found);
-  } else {
-    if (bytes > device_bytes - pool->reserved) return result_of(cudaErrorMemoryAllocation);
-    *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-    pool->reserved += bytes;
+  if (state() != cudaSuccess) return result_of();
+  if (captures(stream)) return result_of(cudaErrorStreamCaptureUnsupported);
+  ++counters().allocations;
+  std::byte* found = nullptr;
+  {
+    const std::lock_guard lock(table().mutex);
+    found = idle_block(*pool, bytes, stream);
+    if (found == nullptr) found = new_block(*pool, bytes);
+    if (found == nullptr) return result_of(cudaErrorMemoryAllocation);
+    pool->used += bytes;
+    table().allocations[found] = {bytes, pool};
   }
-  pool->used += bytes;
-  allocations[static_cast<std::byte*>(*memory)] = {bytes, pool};
+  stream->add(touching(pool->device, [=] {
+    allow(found, bytes);
+    fill_undefined(found, bytes);
+  }));
+  *memory = found;
   return result_of();
 }
 
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
-  const std::lock_guard lock(mutex);
-  const auto found = allocations.find(static_cast<std::byte*>(memory));
-  if (found == allocations.end()) return result_of(cudaErrorInvalidValue);
-  const auto [bytes, pool] = found->second;
-  pool->used -= bytes;
-  pool->idle.push_back({found->first, bytes, stream});
-  stream->add([passed = pool->idle.back().passed] { *passed = true; });
-  allocations.erase(found);
+  if (state() != cudaSuccess) return result_of();
+  if (captures(stream)) return result_of(cudaErrorStreamCaptureUnsupported);
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().allocations.find(static_cast<std::byte*>(memory));
+  if (found == table().allocations.end() || found->second.pool == nullptr) return result_of(cudaErrorInvalidValue);
+  const auto [data, allocation] = *found;
+  allocation.pool->used -= allocation.bytes;
+  const auto passed = std::make_shared<std::atomic<bool>>(false);
+  allocation.pool->idle.push_back({data, allocation.bytes, stream, passed});
+  stream->add(touching(allocation.pool->device, [passed, data = data, bytes = allocation.bytes] {
+    fill_undefined(data, bytes);
+    forbid(data, bytes);
+    *passed = true;
+  }));
+  table().allocations.erase(found);
   return result_of();
 }
 
@@ -144,42 +181,33 @@ cudaError_t cudaFree(void*) {
 }
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  if (state() != cudaSuccess) return result_of();
+  if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
   cudaDeviceSynchronize();  // CUDA may wait, too
-  const std::lock_guard lock(mutex);
+  ++counters().allocations;
   *memory = std::malloc(bytes);
-  allocations[static_cast<std::byte*>(*memory)] = {bytes, nullptr};
+  if (*memory == nullptr) return result_of(cudaErrorMemoryAllocation);
+  fill_undefined(static_cast<std::byte*>(*memory), bytes);
+  const std::lock_guard lock(table().mutex);
+  table().allocations[static_cast<std::byte*>(*memory)] = {bytes, nullptr};
   return result_of();
 }
 
 cudaError_t cudaFreeHost(void* memory) {
-  const std::lock_guard lock(mutex);
-  if (allocations.erase(static_cast<std::byte*>(memory)) == 0) return result_of(cudaErrorInvalidValue);
+  if (state() == cudaErrorInitializationError) return result_of();
+  cudaDeviceSynchronize();
+  const std::lock_guard lock(table().mutex);
+  if (table().allocations.erase(static_cast<std::byte*>(memory)) == 0) return result_of(cudaErrorInvalidValue);
   std::free(memory);
   return result_of();
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
-  const std::lock_guard lock(mutex);
+  if (state() != cudaSuccess) return result_of();
+  const std::lock_guard lock(table().mutex);
   const auto* found = allocation_of(data, 1);
   *attributes = {};
   attributes->type = found == nullptr ? cudaMemoryTypeUnregistered : found->pool == nullptr ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
-  return result_of();
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  const std::lock_guard lock(mutex);
-  const bool to_fits = kind == cudaMemcpyDeviceToHost ? is_pinned(to, bytes) : on_device(to, bytes, stream->device);
-  const bool from_fits = kind == cudaMemcpyHostToDevice ? is_pinned(from, bytes) : on_device(from, bytes, stream->device);
-  if (!to_fits || !from_fits) return result_of(cudaErrorInvalidValue);
-  copy_later(to, from, bytes, stream);
-  return result_of();
-}
-
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream) {
-  const std::lock_guard lock(mutex);
-  if (!on_device(to, bytes, to_device) || !on_device(from, bytes, from_device)) return result_of(cudaErrorInvalidValue);
-  const bool open = pools[to_device]->open_to.contains(from_device) && pools[from_device]->open_to.contains(to_device);
-  if (!open) return result_of(cudaErrorPeerAccessNotEnabled);
-  copy_later(to, from, bytes, stream);
+  if (found != nullptr && found->pool != nullptr) attributes->device = found->pool->device;
   return result_of();
 }

@@ -1,9 +1,26 @@
+#include <atomic>
 #include <chrono>
 #include <set>
 
-#include "device.hpp"
+#include "stream.hpp"
 
-CUstream_st::CUstream_st() : thread_([this] { run(); }) {}
+using namespace simulated;
+
+namespace {
+
+std::set<cudaStream_t>& streams() {
+  static auto& all = *new std::set<cudaStream_t>;
+  return all;
+}
+
+std::uint64_t next_seed() {
+  static std::atomic<std::uint64_t> count = 0;
+  return ++count * 0x9E3779B97F4A7C15;
+}
+
+}  // namespace
+
+CUstream_st::CUstream_st() : random_(next_seed()), thread_([this] { run(); }) {}
 
 CUstream_st::~CUstream_st() {
   {
@@ -14,7 +31,14 @@ CUstream_st::~CUstream_st() {
   thread_.join();
 }
 
-void CUstream_st::add(std::function<void()> work) {
+void CUstream_st::add(Work work) {
+  {
+    const std::lock_guard lock(captures_mutex());
+    if (capture) {
+      ++capture->streams[this].added;
+      return capture->work.push_back(std::move(work));
+    }
+  }
   const std::lock_guard lock(mutex_);
   work_.push_back(std::move(work));
   changed_.notify_all();
@@ -25,93 +49,90 @@ void CUstream_st::finish() {
   changed_.wait(lock, [this] { return work_.empty() && !busy_; });
 }
 
+bool CUstream_st::idle() {
+  const std::lock_guard lock(mutex_);
+  return work_.empty() && !busy_;
+}
+
+// Always after a pause, so that whoever does not wait for the stream is too early; now and then within a row of work, so that streams which
+// do not wait for each other pass each other.
+void CUstream_st::be_late(bool begins) {
+  random_ = random_ * 6364136223846793005 + 1442695040888963407;
+  if (begins || random_ >> 60 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100 + (random_ >> 32) % 300));
+}
+
 void CUstream_st::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
+    const bool begins = work_.empty();
     changed_.wait(lock, [this] { return !work_.empty() || ending_; });
     if (work_.empty()) return;
     const auto work = std::move(work_.front());
     work_.pop_front();
     busy_ = true;
     lock.unlock();
-    std::this_thread::sleep_for(std::chrono::microseconds(300));
-    if (result_of() == cudaSuccess) work();
+    be_late(begins);
+    if (state() == cudaSuccess) work();
     lock.lock();
     busy_ = false;
     changed_.notify_all();
   }
 }
 
-static std::mutex streams_mutex;
-static std::set<cudaStream_t> streams;
-
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  const std::lock_guard lock(streams_mutex);
-  *stream = *streams.insert(new CUstream_st).first;
+  if (state() != cudaSuccess) return result_of();
+  *stream = new CUstream_st;
+  const std::lock_guard lock(captures_mutex());
+  streams().insert(*stream);
   return result_of();
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const std::lock_guard lock(streams_mutex);
-  streams.erase(stream);
+  if (state() == cudaErrorInitializationError) return result_of();  // its thread is the parent's
+  {
+    const std::lock_guard lock(captures_mutex());
+    if (streams().erase(stream) == 0) return result_of(cudaErrorInvalidResourceHandle);
+  }
   delete stream;
   return result_of();
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  const std::lock_guard lock(streams_mutex);
-  for (const auto stream : streams)
+  if (state() != cudaSuccess) return result_of();
+  if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
+  ++counters().synchronizations;
+  std::set<cudaStream_t> all;
+  {
+    const std::lock_guard lock(captures_mutex());
+    all = streams();
+  }
+  for (const auto stream : all)
     if (stream->device == current_device()) stream->finish();
   return result_of();
 }
 
+static cudaError_t may_wait(cudaStream_t stream) {
+  if (state() != cudaSuccess) return state();
+  const std::lock_guard lock(captures_mutex());
+  if (!stream->capture) return cudaSuccess;
+  stream->capture->broken = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (const auto result = may_wait(stream); result != cudaSuccess) return result_of(result);
+  ++counters().synchronizations;
   stream->finish();
   return result_of();
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  const std::lock_guard lock(event->marks->mutex);
-  stream->add([marks = event->marks, goal = event->marks->recorded] {
-    std::unique_lock lock(marks->mutex);
-    marks->changed.wait(lock, [&] { return marks->reached >= goal; });
-  });
-  return result_of();
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (const auto result = may_wait(stream); result != cudaSuccess) return result_of(result);
+  return result_of(stream->idle() ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  if (state() != cudaSuccess) return result_of();
   stream->add([=] { function(data); });
-  return result_of();
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st;
-  return result_of();
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return result_of();
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (event->device != stream->device) return result_of(cudaErrorInvalidResourceHandle);
-  const std::lock_guard lock(event->marks->mutex);
-  stream->add([marks = event->marks, goal = ++event->marks->recorded] {
-    const std::lock_guard lock(marks->mutex);
-    marks->reached = goal;
-    marks->changed.notify_all();
-  });
-  return result_of();
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  const std::lock_guard lock(event->marks->mutex);
-  return result_of(event->marks->reached == event->marks->recorded ? cudaSuccess : cudaErrorNotReady);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  std::unique_lock lock(event->marks->mutex);
-  event->marks->changed.wait(lock, [&, goal = event->marks->recorded] { return event->marks->reached >= goal; });
   return result_of();
 }

@@ -1,12 +1,10 @@
-// CUDA kernels of elementwise operators, from the same source as the CPU's. Only nvcc reads this.
+// CUDA kernels of elementwise operators, from the same source as the CPU's. Only sources compiled for CUDA read this.
 #pragma once
 
-#include <cuda_runtime.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include "../gpu/launch.hpp"
 #include "../registration.hpp"
 #include "completed.hpp"
 #include "device_map.hpp"
@@ -15,60 +13,30 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::elementwise {
 
-inline constexpr int block_threads = 256;
-
+/// The body of a kernel for few results of many terms: a block for each. The order of the additions is fixed, so the bits are.
 template <class Function, class Stored, class Class>
-__global__ void map_kernel(const __grid_constant__ Class f, const __grid_constant__ DeviceMap map) {
-  map_points<Function, Stored>(f, map, blockIdx.x * std::int64_t{block_threads} + threadIdx.x, gridDim.x * std::int64_t{block_threads});
-}
+struct BlockSumBody {
+  Class f;
+  DeviceSum sum;
 
-/// A thread for each result: many results of few terms.
-template <class Function, class Stored, class Class>
-__global__ void sum_kernel(const __grid_constant__ Class f, const __grid_constant__ DeviceSum sum) {
-  for (auto i = blockIdx.x * std::int64_t{block_threads} + threadIdx.x; i < sum.results.space.count;
-       i += gridDim.x * std::int64_t{block_threads})
-    store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1));
-}
-
-/// A block for each result: few results of many terms. The order of the additions is fixed, so the bits are.
-template <class Function, class Stored, class Class>
-__global__ void sum_by_blocks_kernel(const __grid_constant__ Class f, const __grid_constant__ DeviceSum sum) {
-  __shared__ double totals[block_threads];
-  for (std::int64_t i = blockIdx.x; i < sum.results.space.count; i += gridDim.x) {
-    totals[threadIdx.x] = sum_terms<Function, Stored>(f, sum, i, threadIdx.x, block_threads);
-    for (int half = block_threads / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (static_cast<int>(threadIdx.x) < half) totals[threadIdx.x] += totals[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) store_sum<Function, Stored>(sum, i, totals[0]);
-    __syncthreads();
+  TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const {
+    const double total = block.sum(sum_terms<Function, Stored>(f, sum, i, block.thread(), gpu::block_threads));
+    if (block.thread() == 0) store_sum<Function, Stored>(sum, i, total);
   }
-}
-
-/// Blocks enough to fill any device; each thread takes several points where there are more.
-inline unsigned blocks_for(std::int64_t threads) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((threads + block_threads - 1) / block_threads, 1, 1 << 14));
-}
-
-[[gnu::cold]] inline void require_success(cudaError_t code) {
-  if (code != cudaSuccess) fail(ErrorKind::failed, {"CUDA: ", cudaGetErrorName(code), ", ", cudaGetErrorString(code)});
-}
+};
 
 template <class Class>
 void launch_settings_fit() {
   static_assert(std::is_trivially_copyable_v<Class>, "an elementwise class must be trivially copyable to run on CUDA");
-  static_assert(sizeof(Class) + sizeof(DeviceSum) <= 4096,
+  static_assert(sizeof(Class) + sizeof(DeviceSum) <= gpu::launch_bytes,
                 "the parameters of an elementwise class must fit a launch on CUDA: 2 KiB at most");
 }
 
 template <class Function, class Stored, class Class>
 void launch_map(const Call& call, const Class& f, const Job& job) {
   launch_settings_fit<Class>();
-  const DeviceMap map = device_map(job, dtype_of<Stored>);
-  if (map.space.count == 0) return;
-  const std::int64_t width = map.packed ? pack_bytes / static_cast<std::int64_t>(sizeof(Stored)) : 1;
-  map_kernel<Function, Stored><<<blocks_for(map.space.count / width), block_threads, 0, static_cast<cudaStream_t>(call.stream())>>>(f, map);
-  require_success(cudaGetLastError());
+  const MapBody<Function, Stored, Class> body(f, job);
+  gpu::for_each(call, body.pieces(), body);
 }
 
 template <class Function, class Stored, class Class>
@@ -76,14 +44,10 @@ void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_de
   launch_settings_fit<Class>();
   const DeviceSum sum = device_sum(job, wide);
   const std::int64_t results = sum.results.space.count;
-  if (results == 0) return;
-  const auto stream = static_cast<cudaStream_t>(call.stream());
   if (sum.terms.count <= 64 || results >= 1 << 14)
-    sum_kernel<Function, Stored><<<blocks_for(results), block_threads, 0, stream>>>(f, sum);
+    gpu::for_each(call, results, SumBody<Function, Stored, Class>{f, sum});
   else
-    sum_by_blocks_kernel<Function, Stored>
-        <<<static_cast<unsigned>(std::min<std::int64_t>(results, 1 << 14)), block_threads, 0, stream>>>(f, sum);
-  require_success(cudaGetLastError());
+    gpu::for_each_block(call, results, BlockSumBody<Function, Stored, Class>{f, sum});
 }
 
 /// Class with its forward on CUDA. Nothing in it waits for the device.
@@ -127,8 +91,7 @@ struct CudaSparse : CudaForward<Class> {
     const tenon_tensor& in = *raw.inputs[0];
     tenon_tensor& out = allocate_like(raw, in);
     const auto copy = [&](const void* from, const void* to, std::int64_t n) {
-      require_success(cudaMemcpyAsync(const_cast<void*>(to), from, static_cast<std::size_t>(n) * sizeof(std::int64_t),
-                                      cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(call.stream())));
+      gpu::copy(call, const_cast<void*>(to), from, static_cast<std::size_t>(n) * sizeof(std::int64_t));
     };
     copy(in.indices, out.indices, in.stored);
     if (in.storage == TENON_CSR) copy(in.row_starts, out.row_starts, in.dense.shape[0] + 1);
@@ -182,8 +145,7 @@ struct CudaBackward : Forward {
   static void zero(const Call& call, tenon_tensor& dx, Write write) {
     if (write == Write::add) return;
     const auto bytes = static_cast<std::size_t>(element_count(dx.dense)) * size_of(static_cast<DType>(dx.dtype));
-    require_success(cudaMemsetAsync(static_cast<unsigned char*>(dx.dense.data) + dx.dense.byte_offset, 0, bytes,
-                                    static_cast<cudaStream_t>(call.stream())));
+    gpu::clear(call, static_cast<unsigned char*>(dx.dense.data) + dx.dense.byte_offset, bytes);
   }
 };
 

@@ -1,5 +1,4 @@
-// What each thread of a CUDA kernel does: the function, or its derivative, at the points that are the thread's. Plain functions, so that
-// tests without a GPU run them, thread by thread.
+// What each thread of a CUDA kernel does: the function, or its derivative, at the points that are the thread's.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +99,7 @@ struct DeviceMap {
   DeviceOperand sources[max_sources];
   DeviceOperand out;
   bool add = false;
-  bool packed = false;  ///< 16 bytes of everything can be taken at once
+  std::int64_t packs = 0;  ///< of 16 bytes of everything, that can be taken at once; the points after them are taken one by one
 };
 
 inline constexpr std::int64_t pack_bytes = 16;
@@ -119,13 +118,14 @@ inline DeviceMap device_map(const Job& job, DType stored) {
   map.space = join_axes(wide, all, map.source_count + 1, [](int) { return true; });
   map.add = job.write == Write::add;
   const auto size = static_cast<std::int64_t>(size_of(stored));
-  map.packed = map.space.rank == 1;
+  bool packed = map.space.rank == 1;
   for (int i = 0; i <= map.source_count; ++i) {
     const bool repeated = all[i]->strides[0] == 0 && all[i] != &map.out;
     const bool fits =
         all[i]->dtype == stored && all[i]->strides[0] == size && reinterpret_cast<std::uintptr_t>(all[i]->data) % pack_bytes == 0;
-    map.packed = map.packed && (repeated || fits);
+    packed = packed && (repeated || fits);
   }
+  if (packed) map.packs = map.space.count / (pack_bytes / size);
   return map;
 }
 
@@ -137,38 +137,54 @@ TENON_FN void map_point(const Class& f, const DeviceMap& map, std::int64_t i) {
   store<Stored>(map.out, offset_of(map.space, map.out.strides, i), Function::at(f, x), map.add);
 }
 
-/// Thread `thread` of `threads` takes every threads-th point, or pack of points.
+/// Packs are for functions whose result is of the dtype that they read.
 template <class Function, class Stored, class Class>
-TENON_FN void map_points(const Class& f, const DeviceMap& map, std::int64_t thread, std::int64_t threads) {
+inline constexpr bool packable =
+    std::is_convertible_v<decltype(Function::at(std::declval<const Class&>(), static_cast<const typename Function::Number*>(nullptr))),
+                          typename Function::Number>;
+
+template <class Function, class Stored, class Class>
+TENON_FN void map_pack(const Class& f, const DeviceMap& map, std::int64_t pack) {
   using T = typename Function::Number;
   constexpr auto width = pack_bytes / static_cast<std::int64_t>(sizeof(Stored));
-  std::int64_t done = 0;
-  if constexpr (width > 1 && std::is_convertible_v<decltype(Function::at(f, static_cast<const T*>(nullptr))), T>) {
-    if (map.packed && map.out.dtype == dtype_of<Stored>) {
-      const std::int64_t packs = map.space.count / width;
-      for (std::int64_t pack = thread; pack < packs; pack += threads) {
-        T x[width][max_sources];
-        for (int k = 0; k < map.source_count; ++k) {
-          const bool repeated = map.sources[k].strides[0] == 0;
-          alignas(pack_bytes) Stored in[width];
-          if (!repeated) __builtin_memcpy(in, __builtin_assume_aligned(map.sources[k].data + pack * pack_bytes, pack_bytes), pack_bytes);
-          const T same = repeated ? load<T, Stored>(map.sources[k], 0) : T(0);
-          for (std::int64_t j = 0; j < width; ++j) x[j][k] = repeated ? same : number_as<T>(in[j]);
-        }
-        alignas(pack_bytes) Stored out[width];
-        auto* to = __builtin_assume_aligned(map.out.data + pack * pack_bytes, pack_bytes);
-        if (map.add) __builtin_memcpy(out, to, pack_bytes);
-        for (std::int64_t j = 0; j < width; ++j) {
-          const auto value = static_cast<T>(Function::at(f, x[j]));
-          out[j] = static_cast<Stored>(map.add ? static_cast<T>(static_cast<T>(out[j]) + value) : value);
-        }
-        __builtin_memcpy(to, out, pack_bytes);
-      }
-      done = packs * width;
-    }
+  T x[width][max_sources];
+  for (int k = 0; k < map.source_count; ++k) {
+    const bool repeated = map.sources[k].strides[0] == 0;
+    alignas(pack_bytes) Stored in[width];
+    if (!repeated) __builtin_memcpy(in, __builtin_assume_aligned(map.sources[k].data + pack * pack_bytes, pack_bytes), pack_bytes);
+    const T same = repeated ? load<T, Stored>(map.sources[k], 0) : T(0);
+    for (std::int64_t j = 0; j < width; ++j) x[j][k] = repeated ? same : number_as<T>(in[j]);
   }
-  for (std::int64_t i = done + thread; i < map.space.count; i += threads) map_point<Function, Stored>(f, map, i);
+  alignas(pack_bytes) Stored out[width];
+  auto* to = __builtin_assume_aligned(map.out.data + pack * pack_bytes, pack_bytes);
+  if (map.add) __builtin_memcpy(out, to, pack_bytes);
+  for (std::int64_t j = 0; j < width; ++j) {
+    const auto value = static_cast<T>(Function::at(f, x[j]));
+    out[j] = static_cast<Stored>(map.add ? static_cast<T>(static_cast<T>(out[j]) + value) : value);
+  }
+  __builtin_memcpy(to, out, pack_bytes);
 }
+
+/// The body of a kernel: a pack, or a point, for each i in [0, pieces()).
+template <class Function, class Stored, class Class>
+struct MapBody {
+  Class f;
+  DeviceMap map;
+
+  MapBody(const Class& f, const Job& job) : f(f), map(device_map(job, dtype_of<Stored>)) {
+    if (!packable<Function, Stored, Class>) map.packs = 0;
+  }
+  std::int64_t pieces() const { return map.packs + map.space.count - map.packs * width; }
+  TENON_FN void operator()(std::int64_t i) const {
+    if constexpr (packable<Function, Stored, Class>) {
+      if (i < map.packs) return map_pack<Function, Stored>(f, map, i);
+    }
+    map_point<Function, Stored>(f, map, i + map.packs * (width - 1));
+  }
+
+ private:
+  static constexpr auto width = pack_bytes / static_cast<std::int64_t>(sizeof(Stored));
+};
 
 }  // namespace tenon::elementwise
 #pragma GCC visibility pop

@@ -62,5 +62,14 @@ TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
   store<Stored>(map.out, offset_of(map.space, map.out.strides, i), static_cast<typename Function::Number>(total), map.add);
 }
 
+/// The body of a kernel for many results of few terms: a thread for each result.
+template <class Function, class Stored, class Class>
+struct SumBody {
+  Class f;
+  DeviceSum sum;
+
+  TENON_FN void operator()(std::int64_t i) const { store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1)); }
+};
+
 }  // namespace tenon::elementwise
 #pragma GCC visibility pop

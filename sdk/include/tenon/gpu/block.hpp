@@ -6,6 +6,7 @@
 
 #include "runtime.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon::gpu {
 
 inline constexpr int block_threads = 256;
@@ -98,3 +99,4 @@ class Block {
 };
 
 }  // namespace tenon::gpu
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include "../call.hpp"
 #include "runtime.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon::gpu {
 
 /// Goes to the device with a body. Work that is on a stream cannot throw: a body leaves out what it cannot do, and the host reports the
@@ -39,3 +40,4 @@ class Fault {
 };
 
 }  // namespace tenon::gpu
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "block.hpp"
 #include "runtime.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon::gpu {
 
 /// Most bytes that a launch can carry.
@@ -68,7 +69,7 @@ void for_each(const Call& call, std::int64_t count, const Body& body) {
   detail::run_each<<<detail::blocks_for((count + block_threads - 1) / block_threads), block_threads, 0, stream_of(call)>>>(body, count);
   require(cudaGetLastError());
 #else
-  simulate_each(call, count, body);
+  require(simulate_each(stream_of(call), count, body));
 #endif
 }
 
@@ -83,7 +84,7 @@ void for_each_block(const Call& call, std::int64_t count, const Body& body) {
   detail::run_each_block<<<detail::blocks_for(count), block_threads, 0, stream_of(call)>>>(body, count);
   require(cudaGetLastError());
 #else
-  simulate_each_block(call, count, body);
+  require(simulate_each_block<Block>(stream_of(call), count, body));
 #endif
 }
 
@@ -98,3 +99,4 @@ inline void copy(const Call& call, void* to, const void* from, std::size_t bytes
 }
 
 }  // namespace tenon::gpu
+#pragma GCC visibility pop

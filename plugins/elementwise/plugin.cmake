@@ -1,0 +1,2 @@
+# Every operator here brings its CUDA kernel along.
+set(PLUGIN_CUDA ON)

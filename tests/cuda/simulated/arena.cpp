@@ -1,0 +1,116 @@
+#include "arena.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "state.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace simulated {
+namespace {
+
+constexpr std::uint64_t space = std::uint64_t{8} << 30;  // more than the device has, so that gaps between blocks never matter
+constexpr std::uint64_t grain = 256;
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t most_filled = 64u << 20;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// With room after it that belongs to nobody.
+std::uint64_t whole(std::uint64_t bytes) {
+  return round_up(bytes, grain) + grain;
+}
+
+void protect(std::byte* memory, int rights) {
+  if (mprotect(memory, space, rights) == 0) return;
+  std::perror("simulated GPU: mprotect");
+  std::abort();
+}
+
+}  // namespace
+
+Arena::Arena() {
+  void* found = mmap(nullptr, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) {
+    std::perror("simulated GPU: mmap");
+    std::abort();
+  }
+  begin_ = static_cast<std::byte*>(found);
+  free_[0] = space;
+}
+
+std::byte* Arena::take(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto size = whole(bytes);
+  const auto found = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= size; });
+  if (found == free_.end()) return nullptr;
+  const auto [offset, room] = *found;
+  free_.erase(found);
+  if (room > size) free_[offset + size] = room - size;
+  std::byte* memory = begin_ + offset;
+  allow(memory, bytes);
+  forbid(memory + bytes, size - bytes);
+  return memory;
+}
+
+void Arena::give(std::byte* memory, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto offset = static_cast<std::uint64_t>(memory - begin_), size = whole(bytes);
+  const auto first = round_up(offset, page), last = (offset + size) / page * page;
+  if (first < last) madvise(begin_ + first, last - first, MADV_DONTNEED);
+  const auto after = free_.find(offset + size);
+  if (after != free_.end()) {
+    size += after->second;
+    free_.erase(after);
+  }
+  const auto next = free_.lower_bound(offset);
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == offset) {
+      before->second += size;
+      return;
+    }
+  }
+  free_[offset] = size;
+}
+
+void Arena::open() {
+  const std::lock_guard lock(mutex_);
+  if (users_++ == 0) protect(begin_, PROT_READ | PROT_WRITE);
+}
+
+void Arena::shut() {
+  const std::lock_guard lock(mutex_);
+  if (--users_ == 0) protect(begin_, PROT_NONE);
+}
+
+Arena& arena_of(int device) {
+  static auto* const arenas = new Arena[most_devices];
+  return arenas[device];
+}
+
+void fill_undefined(std::byte* memory, std::uint64_t bytes) {
+  std::memset(memory, 255, std::min(bytes, most_filled));
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+void forbid(std::byte* memory, std::uint64_t bytes) {
+  __asan_poison_memory_region(memory, std::min(bytes, most_filled));
+}
+void allow(std::byte* memory, std::uint64_t bytes) {
+  __asan_unpoison_memory_region(memory, bytes);
+}
+#else
+void forbid(std::byte*, std::uint64_t) {}
+void allow(std::byte*, std::uint64_t) {}
+#endif
+
+}  // namespace simulated

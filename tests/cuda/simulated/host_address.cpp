@@ -1,0 +1,75 @@
+#include "host_address.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "memory.hpp"
+#include "state.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace simulated {
+namespace {
+
+struct Stack {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+
+Stack stack_of_this_thread() {
+  Stack stack;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return stack;
+  void* begin = nullptr;
+  pthread_attr_getstack(&attributes, &begin, &stack.bytes);
+  pthread_attr_destroy(&attributes);
+  stack.begin = reinterpret_cast<std::uintptr_t>(begin);
+  return stack;
+}
+
+bool in_heap([[maybe_unused]] const void* address) {
+#if defined(__SANITIZE_ADDRESS__)
+  char name[1];
+  void* region = nullptr;
+  std::size_t bytes = 0;
+  return __asan_locate_address(const_cast<void*>(address), name, sizeof name, &region, &bytes) == std::string_view("heap");
+#else
+  return false;
+#endif
+}
+
+// Null where it is none, as far as can be told.
+const char* kind_of(std::uintptr_t word) {
+  static thread_local const Stack stack = stack_of_this_thread();
+  constexpr std::uintptr_t least = 1 << 16, most = std::uintptr_t{1} << 47;
+  if (word < least || word >= most) return nullptr;
+  if (word - stack.begin < stack.bytes) return "stack";
+  const void* address = reinterpret_cast<const void*>(word);
+  for (int device = 0; device < most_devices; ++device)
+    if (on_device(address, 0, device)) return nullptr;
+  if (is_pinned(address, 0)) return nullptr;
+  Dl_info found;
+  if (dladdr(address, &found) != 0) return "code or static data";
+  return in_heap(address) ? "heap" : nullptr;
+}
+
+}  // namespace
+
+std::string host_address_in(const void* body, std::size_t bytes) {
+  for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= bytes; at += sizeof(std::uintptr_t)) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const std::byte*>(body) + at, sizeof word);
+    const char* kind = kind_of(word);
+    if (kind == nullptr) continue;
+    return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(bytes) + " is an address of the CPU's " + kind +
+           ", which a GPU cannot follow";
+  }
+  return {};
+}
+
+}  // namespace simulated

@@ -1,0 +1,48 @@
+// How bodies of kernels come onto simulated streams; sdk/include/tenon/gpu/runtime.hpp includes this where nvcc is not the compiler.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda_runtime_api.h"
+
+/// What is launched: `bytes` bytes of a body, copied at the launch. Elements: run(body, count) is called once. Blocks: run(body, i) is
+/// called for each i in [0, count) by each of 256 fibers.
+struct SimulatedLaunch {
+  const void* body;
+  std::size_t bytes;
+  std::int64_t count;
+  void (*run)(const void* body, std::int64_t number);
+};
+cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch);
+cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch);
+int simulated_thread_of_block();
+void simulated_sync_of_block();
+
+namespace tenon::gpu {
+
+/// First the odd indices from the end, then the even ones from the start: bodies that rely on an order find another one.
+template <class Body>
+cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& body) {
+  const auto run = [](const void* memory, std::int64_t number) {
+    const Body& copied = *static_cast<const Body*>(memory);
+    for (std::int64_t i = number / 2 * 2 - 1; i > 0; i -= 2) copied(i);
+    for (std::int64_t i = 0; i < number; i += 2) copied(i);
+  };
+  return simulated_launch(stream, {&body, sizeof body, count, run});
+}
+
+/// Block is gpu::Block, which is declared after this.
+template <class Block, class Body>
+cudaError_t simulate_each_block(cudaStream_t stream, std::int64_t count, const Body& body) {
+  const auto run = [](const void* memory, std::int64_t i) { (*static_cast<const Body*>(memory))(Block(), i); };
+  return simulated_launch_blocks(stream, {&body, sizeof body, count, run});
+}
+
+inline int simulated_thread() {
+  return simulated_thread_of_block();
+}
+inline void simulated_sync() {
+  simulated_sync_of_block();
+}
+
+}  // namespace tenon::gpu

@@ -1,0 +1,80 @@
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "cuda_simulated.h"
+#include "cuda_simulated_launch.h"
+#include "host_address.hpp"
+#include "stream.hpp"
+#include "threads_of_block.hpp"
+
+using namespace simulated;
+
+namespace {
+
+struct alignas(64) Piece {
+  std::byte bytes[64];
+};
+
+// The bytes of a body, as CUDA copies them at the launch.
+class Copied {
+ public:
+  explicit Copied(const SimulatedLaunch& launch) : pieces_(std::make_shared<std::vector<Piece>>(launch.bytes / sizeof(Piece) + 1)) {
+    std::memcpy(pieces_->data(), launch.body, launch.bytes);
+  }
+  const void* body() const { return pieces_->data(); }
+
+ private:
+  std::shared_ptr<std::vector<Piece>> pieces_;
+};
+
+// Success, or why such a launch is refused.
+cudaError_t judge(cudaStream_t stream, const SimulatedLaunch& launch) {
+  if (state() != cudaSuccess) return state();
+  if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
+  const auto found = host_address_in(launch.body, launch.bytes);
+  if (found.empty()) return cudaSuccess;
+  simulated_lose_device(cudaErrorIllegalAddress, found);
+  return cudaErrorIllegalAddress;
+}
+
+ThreadsOfBlock& threads_of_block() {
+  static thread_local std::unique_ptr<ThreadsOfBlock> own;
+  if (!own) own = std::make_unique<ThreadsOfBlock>();
+  return *own;
+}
+
+void run_blocks(const void* body, std::int64_t count, ThreadsOfBlock::Run run) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto fault = threads_of_block().run(run, body, i);
+    if (!fault.empty()) return simulated_lose_device(cudaErrorLaunchFailure, fault);
+  }
+}
+
+}  // namespace
+
+cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch) {
+  if (const auto result = judge(stream, launch); result != cudaSuccess) return result_of(result);
+  stream->add(touching(stream->device, [copied = Copied(launch), count = launch.count, run = launch.run] {
+    ++counters().launches;
+    run(copied.body(), count);
+  }));
+  return result_of();
+}
+
+cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch) {
+  if (const auto result = judge(stream, launch); result != cudaSuccess) return result_of(result);
+  stream->add(touching(stream->device, [copied = Copied(launch), count = launch.count, run = launch.run] {
+    ++counters().launches;
+    run_blocks(copied.body(), count, run);
+  }));
+  return result_of();
+}
+
+int simulated_thread_of_block() {
+  return ThreadsOfBlock::thread();
+}
+
+void simulated_sync_of_block() {
+  ThreadsOfBlock::sync();
+}

@@ -1,0 +1,99 @@
+// Streams, events and captures of simulated GPUs.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "arena.hpp"
+#include "state.hpp"
+
+namespace simulated {
+
+using Work = std::function<void()>;
+
+/// A capture under way: the work that its streams got, in the order of the calls, which is one that the graph allows.
+struct Capture {
+  struct Progress {
+    std::uint64_t added = 0, joined = 0;  // joined: as much of it as another stream of the capture waited for
+  };
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode{};
+  std::thread::id thread;
+  std::vector<Work> work;
+  std::map<cudaStream_t, Progress> streams;
+  bool broken = false, ended = false;
+};
+
+/// Guards all captures, the streams' and events' part in them, and the set of streams.
+std::mutex& captures_mutex();
+
+/// Whether CUDA would refuse a call that is no work on a stream, such as an allocation: while this thread captures, or another does for
+/// all. Breaks those captures.
+bool refused_by_capture();
+
+/// Work that touches memory of a device.
+template <class Function>
+Work touching(int device, Function function) {
+  return [device, function] {
+    const Opened opened(device);
+    function();
+  };
+}
+
+}  // namespace simulated
+
+/// Its work is done by a thread of its own, in order.
+struct CUstream_st {
+  CUstream_st();
+  ~CUstream_st();
+
+  /// Work that is done later; while the stream captures, it becomes part of the graph.
+  void add(simulated::Work work);
+  void finish();
+  bool idle();
+
+  const int device = simulated::current_device();
+  std::shared_ptr<simulated::Capture> capture;
+
+ private:
+  void run();
+  void be_late(bool begins);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<simulated::Work> work_;
+  bool busy_ = false, ending_ = false;
+  std::uint64_t random_;
+  std::thread thread_;
+};
+
+namespace simulated {
+
+/// How often an event was recorded, and how much of that is reached. Work on streams keeps it when the event is gone.
+struct Marks {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t recorded = 0, reached = 0;
+};
+
+}  // namespace simulated
+
+struct CUevent_st {
+  const int device = simulated::current_device();
+  const std::shared_ptr<simulated::Marks> marks = std::make_shared<simulated::Marks>();
+  std::shared_ptr<simulated::Capture> capture;  // that it was last recorded in
+  cudaStream_t stream = nullptr;
+  std::uint64_t added = 0;  // of the stream's work in it
+};
+
+struct CUgraph_st {
+  std::vector<simulated::Work> work;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<const std::vector<simulated::Work>> work;
+};
