@@ -1,15 +1,3 @@
-#include "adaptive_moments.hpp"
+#include "adamw.hpp"
 
-struct AdamW : AdaptiveMoments {
-  double weight_decay = 0.01;
-
-  static constexpr void describe(auto& op) {
-    op.doc("Adam whose weight decay stays out of the gradients' moments (Loshchilov and Hutter, 2019)");
-    describe_moments(op);
-    op.param("weight_decay", &AdamW::weight_decay, "share of the weight that a step takes off, times the learning rate").at_least(0);
-  }
-
-  void forward(const tenon::Call& call) const { run(call, 0, weight_decay); }
-  void forward_sparse(const tenon::Call& call) const { forward(call); }
-};
 TENON_OPERATOR(adamw, AdamW)

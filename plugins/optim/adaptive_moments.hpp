@@ -4,6 +4,29 @@
 
 #include "optimizer.hpp"
 
+template <class W>
+struct MomentsRule {
+  W *m, *v;
+  W keep1, keep2, take1, take2, above_zero, decay;
+  double beta1, beta2, taken;
+  W scale = 0, unbias = 0, kept = 0;
+
+  /// Before the step of this number, which counts from 1.
+  TENON_FN void begin(double learning_rate, double step) {
+    const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
+    scale = static_cast<W>(learning_rate / correction1);
+    unbias = static_cast<W>(1 / std::sqrt(correction2));
+    kept = static_cast<W>(1 - learning_rate * taken);
+  }
+  TENON_FN W operator()(std::int64_t i, W weight, W grad) const {
+    const W slope = grad + decay * weight;
+    const W mean = keep1 * m[i] + take1 * slope, square = keep2 * v[i] + take2 * slope * slope;
+    m[i] = mean;
+    v[i] = square;
+    return kept * weight - scale * mean / (std::sqrt(square) * unbias + above_zero);
+  }
+};
+
 struct AdaptiveMoments : Optimizer {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
@@ -24,23 +47,24 @@ struct AdaptiveMoments : Optimizer {
   }
 
   /// added: share of the weight that is added to its gradient; taken: share that is taken off the weight, times the learning rate.
-  void run(const tenon::Call& call, double added, double taken) const {
-    const auto step = static_cast<double>(++call.state<std::int64_t>("steps")[0]);
-    const double rate = learning_rate(call), correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
-    visit(call, [&]<class T>() {
-      using W = Wide<T>;
-      W *const m = moment<T>(call, "m"), *const v = moment<T>(call, "v");
-      const W keep1 = static_cast<W>(beta1), keep2 = static_cast<W>(beta2), take1 = static_cast<W>(1 - beta1),
-              take2 = static_cast<W>(1 - beta2), scale = static_cast<W>(rate / correction1),
-              unbias = static_cast<W>(1 / std::sqrt(correction2)), above_zero = static_cast<W>(epsilon), decay = static_cast<W>(added),
-              kept = static_cast<W>(1 - rate * taken);
-      for_each_weight<T>(call, [=](std::int64_t i, W weight, W grad) {
-        const W slope = grad + decay * weight;
-        const W mean = keep1 * m[i] + take1 * slope, square = keep2 * v[i] + take2 * slope * slope;
-        m[i] = mean;
-        v[i] = square;
-        return kept * weight - scale * mean / (std::sqrt(square) * unbias + above_zero);
-      });
-    });
+  template <class T>
+  MomentsRule<Wide<T>> moments_rule(const tenon::Call& call, double added, double taken) const {
+    using W = Wide<T>;
+    return {moment<T>(call, "m"),
+            moment<T>(call, "v"),
+            static_cast<W>(beta1),
+            static_cast<W>(beta2),
+            static_cast<W>(1 - beta1),
+            static_cast<W>(1 - beta2),
+            static_cast<W>(epsilon),
+            static_cast<W>(added),
+            beta1,
+            beta2,
+            taken};
+  }
+
+  template <class Op>
+  static void count_step(const tenon::Call& call, const Op& op) {
+    step(call, op, static_cast<double>(++call.state<std::int64_t>("steps")[0]));
   }
 };

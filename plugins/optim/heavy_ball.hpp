@@ -2,6 +2,19 @@
 #pragma once
 #include "optimizer.hpp"
 
+template <class W, bool nesterov>
+struct BallRule {
+  W* velocity;
+  W decay, keep, rate = 0;
+
+  TENON_FN void begin(double learning_rate) { rate = static_cast<W>(learning_rate); }
+  TENON_FN W operator()(std::int64_t i, W weight, W grad) const {
+    const W slope = grad + decay * weight, speed = keep * velocity[i] + slope;
+    velocity[i] = speed;
+    return weight - rate * (nesterov ? slope + keep * speed : speed);
+  }
+};
+
 struct HeavyBall : Optimizer {
   double momentum = 0.9, weight_decay = 0;
 
@@ -15,17 +28,9 @@ struct HeavyBall : Optimizer {
     op.param("weight_decay", &HeavyBall::weight_decay, "share of the weight that is added to its gradient").at_least(0);
   }
 
-  template <bool nesterov>
-  void run(const tenon::Call& call) const {
-    visit(call, [&]<class T>() {
-      using W = Wide<T>;
-      const W rate = static_cast<W>(learning_rate(call)), decay = static_cast<W>(weight_decay), keep = static_cast<W>(momentum);
-      W* const velocity = moment<T>(call, "momentum");
-      for_each_weight<T>(call, [=](std::int64_t i, W weight, W grad) {
-        const W slope = grad + decay * weight, speed = keep * velocity[i] + slope;
-        velocity[i] = speed;
-        return weight - rate * (nesterov ? slope + keep * speed : speed);
-      });
-    });
+  template <class T, bool nesterov>
+  BallRule<Wide<T>, nesterov> ball_rule(const tenon::Call& call) const {
+    using W = Wide<T>;
+    return {moment<T>(call, "momentum"), static_cast<W>(weight_decay), static_cast<W>(momentum)};
   }
 };

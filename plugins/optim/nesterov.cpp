@@ -1,14 +1,3 @@
-#include "heavy_ball.hpp"
+#include "nesterov.hpp"
 
-struct Nesterov : HeavyBall {
-  static constexpr void describe(auto& op) {
-    op.doc(
-        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * velocity) (Nesterov, 1983; in this form "
-        "Sutskever, Martens, Dahl and Hinton, 2013)");
-    describe_ball(op);
-  }
-
-  void forward(const tenon::Call& call) const { run<true>(call); }
-  void forward_sparse(const tenon::Call& call) const { forward(call); }
-};
 TENON_OPERATOR(nesterov, Nesterov)

@@ -60,6 +60,17 @@ struct Optimizer : tenon::Operator {
     return call.state<Wide<T>>(name).data();
   }
 
+  /// One step on the CPU. op.rule<T>(call) gives the rule, with the numbers that hold for every element; its begin(learning_rate,
+  /// more ...) adds those of this step.
+  template <class Op, class... More>
+  static void step(const tenon::Call& call, const Op& op, More... more) {
+    visit(call, [&]<class T>() {
+      auto rule = op.template rule<T>(call);
+      rule.begin(learning_rate(call), more...);
+      op.template for_each_weight<T>(call, rule);
+    });
+  }
+
   /// rule(i, weight, grad) gives element i of the updated weight, and may change element i of the moments. Where the gradient is
   /// row_sparse, it is asked for the elements of stored rows alone, or for all of them, with gradients of 0.
   template <class T, class Rule>

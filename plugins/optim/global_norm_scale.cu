@@ -1,0 +1,42 @@
+#include "global_norm_scale.hpp"
+#include "sum_on_device.hpp"
+
+namespace {
+
+template <class T>
+struct Square {
+  const T* data;
+
+  TENON_FN double operator()(std::int64_t i) const {
+    const auto value = static_cast<double>(data[i]);
+    return value * value;
+  }
+};
+
+struct PutScale {
+  double max_norm;
+  float* scale;
+
+  TENON_FN void operator()(double squares) const { *scale = GlobalNormScale::scale_of(max_norm, squares); }
+};
+
+}  // namespace
+
+struct GlobalNormScaleCuda : GlobalNormScale {
+  static constexpr bool capturable = true;
+
+  std::size_t workspace(const tenon::Infer& io) const { return static_cast<std::size_t>(io.inputs() * sum_parts) * sizeof(double); }
+
+  void forward(const tenon::Call& call) const {
+    const auto count = call.inputs() * sum_parts;
+    double* const parts = call.workspace<double>(static_cast<std::size_t>(count));
+    for (int i = 0; i < call.inputs(); ++i)
+      tenon::visit<tenon::floating>(call.input_type(i).dtype, [&]<class T>() {
+        const auto [data, size] = stored<T>(call, i);
+        sum_by_parts(call, size, Square<T>{data}, parts + i * sum_parts);
+      });
+    put_sum(call, parts, count, PutScale{max_norm, call.output<float>(0).data()});
+  }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
+};
+TENON_KERNEL(global_norm_scale, cuda, GlobalNormScaleCuda)

@@ -1,0 +1,55 @@
+// Gradient clipping by the norm of all gradients together (Pascanu, Mikolov and Bengio, 2013).
+#pragma once
+#include <cmath>
+#include <tenon/operator.hpp>
+#include <utility>
+
+#include "block_sum.hpp"
+
+struct GlobalNormScale : tenon::Operator {
+  double max_norm = 1;
+
+  static constexpr void describe(auto& op) {
+    op.doc("what all gradients must be multiplied by so that their common norm is at most max_norm");
+    op.input("grads", "gradients of any shapes, dtypes and storages").variadic().types(tenon::floating);
+    op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), with the root of the sum of all squares as norm");
+    op.param("max_norm", &GlobalNormScale::max_norm, "largest norm that stays as it is").required().greater_than(0);
+  }
+
+  void infer(tenon::Infer& io) const { io.set_output(0, tenon::Shape::scalar(), tenon::f32); }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    for (int i = 0; i < io.inputs(); ++i)
+      if (io.input(i) != tenon::Storage::dense) return io.sparse_kernel();
+  }
+
+  void forward(const tenon::Call& call) const {
+    double squares = 0;
+    for (int i = 0; i < call.inputs(); ++i)
+      tenon::visit<tenon::floating>(call.input_type(i).dtype, [&]<class T>() {
+        const auto [data, size] = stored<T>(call, i);
+        squares += block_sum(call, size, [data = data](std::int64_t at) {
+          const auto value = static_cast<double>(data[at]);
+          return value * value;
+        });
+      });
+    call.output<float>(0)[0] = scale_of(max_norm, squares);
+  }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
+
+  /// Of gradients whose squares add up to this.
+  TENON_FN static float scale_of(double max_norm, double squares) {
+    const double scale = max_norm / (std::sqrt(squares) + 1e-6);
+    return static_cast<float>(scale > 1 ? 1 : scale);  // nan stays nan
+  }
+
+ protected:
+  /// Elements that are not stored add nothing to the norm.
+  template <class T>
+  static std::pair<const T*, std::int64_t> stored(const tenon::Call& call, int i) {
+    if (call.storage(i) == tenon::Storage::csr) return {call.csr<T>(i).values, call.csr<T>(i).nnz};
+    if (call.storage(i) == tenon::Storage::dense) return {call.input<T>(i).data(), call.input<T>(i).size()};
+    const auto rows = call.row_sparse<T>(i);
+    return {rows.values, rows.rows * rows.row_size};
+  }
+};

@@ -1,0 +1,86 @@
+// A number for all elements.
+#pragma once
+#include <algorithm>
+#include <tenon/elementwise/convert.hpp>
+#include <tenon/operator.hpp>
+#include <type_traits>
+
+#include "block_sum.hpp"
+
+/// mul would need the factor in data's dtype, and lose most of its digits in 16 bits.
+struct ScaleBy : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data times one float32 number, computed in float32 or wider");
+    op.input("data", "any shape and storage");
+    op.input("factor", "0-d").types({tenon::f32});
+    op.output("output", "same shape, dtype and storage as data; what is not stored stays so, whatever the factor");
+    op.inplace("data", "output");
+    op.backward_inplace("output", "data");
+    op.backward_reads("data", "factor");
+  }
+
+  void infer(tenon::Infer& io) const {
+    io.set_input("factor", tenon::Shape::scalar());
+    io.set_input("data", io.output(0).shape);
+    io.set_output(0, io.input("data").shape);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) == tenon::Storage::dense || io.input(1) != tenon::Storage::dense) return;
+    io.set_output(0, io.input(0));
+    io.sparse_kernel();
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto data = call.input<T>("data");
+      scale(call, data.data(), data.size(), call.output<T>(0).data());
+    });
+  }
+
+  void forward_sparse(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      if (call.storage(0) == tenon::Storage::csr) return scale_csr<T>(call);
+      const auto data = call.row_sparse<T>(0);
+      const auto out = call.allocate_row_sparse<T>(0, data.rows);
+      std::copy_n(data.row_ids, data.rows, out.row_ids);
+      scale(call, data.values, data.rows * data.row_size, out.values);
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto dy = call.output_grad<T>(0);
+      if (call.write(1) != tenon::Write::none) {  // first: the other one may overwrite dy
+        const auto multiply = [from = call.input<T>("data").data(), slope = dy.data()](std::int64_t i) {
+          return static_cast<double>(from[i]) * static_cast<double>(slope[i]);
+        };
+        call.input_grad<float>("factor")[0] = static_cast<float>(block_sum(call, dy.size(), multiply));
+      }
+      if (call.write(0) != tenon::Write::none) scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());
+    });
+  }
+
+ protected:
+  template <class T>
+  using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+ private:
+  template <class T>
+  static void scale_csr(const tenon::Call& call) {
+    const auto data = call.csr<T>(0);
+    const auto out = call.allocate_csr<T>(0, data.nnz);
+    std::copy_n(data.columns_of, data.nnz, out.columns_of);
+    std::copy_n(data.row_starts, data.rows + 1, out.row_starts);
+    scale(call, data.values, data.nnz, out.values);
+  }
+
+  template <class T>
+  static void scale(const tenon::Call& call, const T* from, std::int64_t size, T* to) {
+    const auto factor = static_cast<Wide<T>>(call.input<float>("factor")[0]);
+    call.parallel_for(size, 16384, [=](std::int64_t begin, std::int64_t end) {
+      tenon::elementwise::for_each(
+          end - begin, [=](std::int64_t offset) { to[begin + offset] = static_cast<T>(Wide<T>(from[begin + offset]) * factor); });
+    });
+  }
+};

@@ -1,0 +1,99 @@
+// The steps of optimizers on a CUDA device, with the rules that the CPU's kernels have.
+#pragma once
+#include <tenon/gpu/fault.hpp>
+#include <tenon/gpu/launch.hpp>
+
+#include "optimizer.hpp"
+
+/// The learning rate lies on the device: each element begins the rule for itself.
+template <class Rule>
+struct AtRate {
+  Rule rule;
+  const float* learning_rate;
+
+  template <class W>
+  TENON_FN W operator()(std::int64_t i, W weight, W grad) const {
+    Rule begun = rule;
+    begun.begin(static_cast<double>(*learning_rate));
+    return begun(i, weight, grad);
+  }
+};
+
+/// A rule that was begun on the device before.
+template <class Rule>
+struct Begun {
+  const Rule* rule;
+
+  template <class W>
+  TENON_FN W operator()(std::int64_t i, W weight, W grad) const {
+    return (*rule)(i, weight, grad);
+  }
+};
+
+template <class T, class Rule>
+struct DenseStep {
+  const T *from, *grad;
+  T* to;
+  Rule rule;
+
+  TENON_FN void operator()(std::int64_t i) const { to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[i]))); }
+};
+
+/// Of the elements of stored rows alone.
+template <class T, class Rule>
+struct StoredRowsStep {
+  const T* from;
+  tenon::RowSparse<const T> grad;
+  T* to;
+  Rule rule;
+  tenon::gpu::Fault fault;
+
+  TENON_DEVICE void operator()(std::int64_t at) const {
+    const auto place = at / grad.row_size, row = grad.row_ids[place];
+    if (!fault.fits(row, grad.total_rows)) return;
+    const auto i = row * grad.row_size + at - place * grad.row_size;
+    to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad.values[at])));
+  }
+};
+
+/// Of all elements; the gradient is 0 in rows that are not stored.
+template <class T, class Rule>
+struct AllRowsStep {
+  const T* from;
+  tenon::RowSparse<const T> grad;
+  T* to;
+  Rule rule;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto row = i / grad.row_size, place = first_not_below(row);
+    const bool stored = place < grad.rows && grad.row_ids[place] == row;
+    const auto slope = stored ? Wide<T>(grad.values[place * grad.row_size + i - row * grad.row_size]) : Wide<T>(0);
+    to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), slope));
+  }
+
+ private:
+  TENON_FN std::int64_t first_not_below(std::int64_t row) const {
+    std::int64_t low = 0, high = grad.rows;
+    while (low < high) {
+      const auto middle = low + (high - low) / 2;
+      if (grad.row_ids[middle] < row)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+};
+
+template <class T, class Rule>
+void step_on_device(const tenon::Call& call, bool lazy, const Rule& rule) {
+  const auto weight = call.input<T>("weight");
+  const T* const from = weight.data();
+  T* const to = call.output<T>(0).data();
+  if (call.storage(1) != tenon::Storage::row_sparse)
+    return tenon::gpu::for_each(call, weight.size(), DenseStep<T, Rule>{from, call.input<T>("grad").data(), to, rule});
+  const auto grad = call.row_sparse<T>(1);
+  if (!lazy) return tenon::gpu::for_each(call, weight.size(), AllRowsStep<T, Rule>{from, grad, to, rule});
+  if (to != from) tenon::gpu::copy(call, to, from, static_cast<std::size_t>(weight.size()) * sizeof(T));
+  tenon::gpu::for_each(call, grad.rows * grad.row_size, StoredRowsStep<T, Rule>{from, grad, to, rule, tenon::gpu::Fault(call)});
+}
