@@ -1,12 +1,3 @@
-#include "extremum.hpp"
+#include "max.hpp"
 
-struct Max : Extremum<Larger> {
-  static constexpr void describe(auto& op) {
-    op.doc("the largest element of x over the given axes; nan where there is one");
-    op.types(tenon::any_type);
-    op.input("x", "values to choose from, at least one for each result");
-    op.output("y", "x without the reduced axes");
-    describe_axes(op);
-  }
-};
 TENON_OPERATOR(max, Max)

@@ -20,28 +20,28 @@ using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Plain<T>>;
 template <class A>
 struct Plus {
   using Acc = A;
-  static Acc identity() { return 0; }
-  static Acc merge(Acc l, Acc r) { return l + r; }
+  TENON_FN static Acc identity() { return 0; }
+  TENON_FN static Acc merge(Acc l, Acc r) { return l + r; }
 };
+
+// Variables, which device code may use where it may not call the functions.
+template <class A>
+inline constexpr A lowest = std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
+template <class A>
+inline constexpr A highest = std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity() : std::numeric_limits<A>::max();
 
 /// The larger one; nan where either is nan.
 template <class A>
 struct Larger {
   using Acc = A;
-  static Acc identity() {
-    using Limits = std::numeric_limits<A>;
-    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-  }
-  static Acc merge(Acc l, Acc r) { return ((r > l) | (r != r)) ? r : l; }
+  TENON_FN static Acc identity() { return lowest<A>; }
+  TENON_FN static Acc merge(Acc l, Acc r) { return ((r > l) | (r != r)) ? r : l; }
 };
 
 /// The smaller one; nan where either is nan.
 template <class A>
 struct Smaller {
   using Acc = A;
-  static Acc identity() {
-    using Limits = std::numeric_limits<A>;
-    return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  }
-  static Acc merge(Acc l, Acc r) { return ((r < l) | (r != r)) ? r : l; }
+  TENON_FN static Acc identity() { return highest<A>; }
+  TENON_FN static Acc merge(Acc l, Acc r) { return ((r < l) | (r != r)) ? r : l; }
 };

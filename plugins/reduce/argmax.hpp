@@ -1,0 +1,78 @@
+#pragma once
+#include "axes.hpp"
+#include "reduction.hpp"
+#include "rules.hpp"
+#include "strips.hpp"
+
+struct Argmax : Reduction {
+  static constexpr void describe(auto& op) {
+    op.doc("the index of the largest element of x along one axis, or in row-major order over all; the first where several are equal");
+    op.types(tenon::any_type);
+    op.input("x", "values to choose from, at least one for each result; nan counts as the largest");
+    op.output("y", "int64 indices; x without the reduced axes");
+    describe_axes(op);
+  }
+
+  void infer(tenon::Infer& io) const {
+    if (axis.size() > 1) io.param_error("axis", "names ", axis.size(), " axes, but an index is along one axis or over all (empty)");
+    infer_reduction(io, tenon::i64);
+    require_elements(io);
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto type = call.input_type(0);
+    if (type.shape.size() == 0) return;
+    const Strips strips(type.shape, reduced(type.shape.rank()));
+    const auto grain = std::max<std::int64_t>(1, (1 << 14) * strips.units() / type.shape.size());
+    tenon::visit(type.dtype, [&]<class T>() {
+      const T* x = call.input<T>(0).data();
+      std::int64_t* y = call.output<std::int64_t>(0).data();
+      call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {
+        for (auto u = begin; u < end; ++u) {
+          const auto unit = strips.unit(u);
+          strips.inner_reduced() ? one(strips, x + unit.x, y + unit.y) : side_by_side(strips, unit.width, x + unit.x, y + unit.y);
+        }
+      });
+    });
+  }
+
+  /// nan is better than any number.
+  template <class T>
+  TENON_FN static bool better(T candidate, T best) {
+    return (candidate > best) | ((candidate != candidate) & (best == best));
+  }
+
+ private:
+  template <class T>
+  static void one(const Strips& strips, const T* x, std::int64_t* y) {
+    using Rule = Larger<Plain<T>>;
+    Plain<T> best = x[0];
+    std::int64_t index = 0;
+    for (std::int64_t s = 0; s < strips.steps(); ++s) {
+      // first whether the strip holds anything better, which is vector code, and only then where
+      const auto step = strips.step(s);
+      const auto largest = fold_strip<Rule>(x + step.x, step.length);
+      if (!better(largest, best)) continue;
+      best = largest;
+      for (index = step.x; better(best, static_cast<Plain<T>>(x[index]));) ++index;
+    }
+    *y = index;
+  }
+
+  template <class T>
+  static void side_by_side(const Strips& strips, std::int64_t width, const T* x, std::int64_t* y) {
+    Plain<T> best[Strips::tile];
+    std::int64_t index[Strips::tile] = {};
+    for (std::int64_t r = 0; r < width; ++r) best[r] = x[r];
+    for (std::int64_t s = 1; s < strips.steps(); ++s) {
+      const T* row = x + strips.step(s).x;
+      for (std::int64_t r = 0; r < width; ++r) {
+        const Plain<T> value = row[r];
+        if (!better(value, best[r])) continue;
+        best[r] = value;
+        index[r] = s;
+      }
+    }
+    std::copy_n(index, width, y);
+  }
+};

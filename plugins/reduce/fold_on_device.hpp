@@ -1,0 +1,140 @@
+// Reductions on a CUDA device. Rule says how two results become one, as in reduction.hpp; source(offset, term, result) reads a term, and
+// sink(result, folded) takes what came of all of them. The order depends on the shape alone, so the bits do.
+#pragma once
+#include <algorithm>
+#include <tenon/gpu/launch.hpp>
+
+#include "rules.hpp"
+#include "walk.hpp"
+
+/// Where results begin in x, and where the terms of each lie from there. A result is folded by one thread, or by a block where its terms
+/// lie side by side; where results are few, each is cut into parts that are merged afterwards.
+struct FoldSpace {
+  Walk kept, terms;
+  bool by_block = false;
+  std::int64_t parts = 1;
+
+  FoldSpace(const tenon::Shape& x, unsigned reduced) {
+    std::int64_t strides[tenon::max_rank], stride = 1;
+    const bool empty = x.size() == 0;  // the other sizes may be too large to multiply
+    for (int a = x.rank() - 1; a >= 0; --a) {
+      strides[a] = stride;
+      if (!empty) stride *= x[a];
+    }
+    bool none_kept = false;
+    for (int a = 0; a < x.rank(); ++a) none_kept |= !(reduced >> a & 1) && x[a] == 0;
+    if (none_kept) {
+      kept.count = 0;
+      return;
+    }
+    for (int a = 0; a < x.rank(); ++a) {
+      if (!(reduced >> a & 1))
+        kept.push(x[a], strides[a]);
+      else if (!empty)
+        terms.push(x[a], strides[a]);
+    }
+    if (empty) terms.count = 0;
+    if (empty) return;
+    by_block = terms.rank > 0 && terms.stride[terms.rank - 1] == 1 && terms.count >= 128;
+    parts = by_block ? parts_of(1 << 10, terms.count >> 12) : parts_of(1 << 16, terms.count >> 6);
+  }
+
+  /// Bytes of scratch that fold() needs.
+  std::size_t workspace() const { return parts == 1 ? 0 : static_cast<std::size_t>(kept.count * parts) * 16; }
+
+ private:
+  std::int64_t parts_of(std::int64_t enough, std::int64_t most) const {
+    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(kept.count, 1), 1, std::clamp<std::int64_t>(most, 1, 4096));
+  }
+};
+
+/// Folding the terms of one part of a result.
+template <class Rule, class Source, class Sink>
+struct FoldPart {
+  using Acc = typename Rule::Acc;
+  static_assert(sizeof(Acc) <= 16);
+  FoldSpace space;
+  Source source;
+  Sink sink;
+  Acc* scratch;  ///< [results, parts], where there are several parts
+
+  /// Every step-th term from the part's term `first` on.
+  TENON_FN Acc fold(std::int64_t result, std::int64_t part, std::int64_t first, std::int64_t step) const {
+    const auto at = space.kept.offset(result), length = (space.terms.count + space.parts - 1) / space.parts;
+    const auto begin = part * length, end = begin + length < space.terms.count ? begin + length : space.terms.count;
+    Acc folded = Rule::identity();
+    for (auto term = begin + first; term < end; term += step)
+      folded = Rule::merge(folded, source(at + space.terms.offset(term), term, result));
+    return folded;
+  }
+  TENON_FN void put(std::int64_t result, std::int64_t part, Acc folded) const {
+    if (space.parts == 1)
+      sink(result, folded);
+    else
+      scratch[result * space.parts + part] = folded;
+  }
+};
+
+/// Threads beside each other have results beside each other, which lie so in x, too.
+template <class Rule, class Source, class Sink>
+struct FoldByThread : FoldPart<Rule, Source, Sink> {
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto part = i / this->space.kept.count, result = i - part * this->space.kept.count;
+    this->put(result, part, this->fold(result, part, 0, 1));
+  }
+};
+
+template <class Rule>
+struct MergeOf {
+  TENON_DEVICE auto operator()(typename Rule::Acc left, typename Rule::Acc right) const { return Rule::merge(left, right); }
+};
+
+template <class Rule, class Source, class Sink>
+struct FoldByBlock : FoldPart<Rule, Source, Sink> {
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
+    const auto result = i / this->space.parts, part = i - result * this->space.parts;
+    const auto folded = block.reduce(this->fold(result, part, block.thread(), tenon::gpu::block_threads), MergeOf<Rule>());
+    if (block.thread() == 0) this->put(result, part, folded);
+  }
+};
+
+template <class Rule, class Sink>
+struct MergeParts {
+  const typename Rule::Acc* scratch;
+  std::int64_t parts;
+  Sink sink;
+
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t result) const {
+    auto folded = Rule::identity();
+    for (std::int64_t part = block.thread(); part < parts; part += tenon::gpu::block_threads)
+      folded = Rule::merge(folded, scratch[result * parts + part]);
+    folded = block.reduce(folded, MergeOf<Rule>());
+    if (block.thread() == 0) sink(result, folded);
+  }
+};
+
+/// scratch: space.workspace() bytes.
+template <class Rule, class Source, class Sink>
+void fold(const tenon::Call& call, const FoldSpace& space, const Source& source, const Sink& sink, void* scratch) {
+  using Acc = typename Rule::Acc;
+  const FoldPart<Rule, Source, Sink> part{space, source, sink, static_cast<Acc*>(scratch)};
+  if (space.by_block)
+    tenon::gpu::for_each_block(call, space.kept.count * space.parts, FoldByBlock<Rule, Source, Sink>{part});
+  else
+    tenon::gpu::for_each(call, space.kept.count * space.parts, FoldByThread<Rule, Source, Sink>{part});
+  if (space.parts > 1)
+    tenon::gpu::for_each_block(call, space.kept.count, MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
+}
+
+/// Scratch of the call for fold().
+inline void* fold_scratch(const tenon::Call& call, const FoldSpace& space) {
+  return space.workspace() > 0 ? call.workspace<std::byte>(space.workspace()) : nullptr;
+}
+
+/// Elements of x as they are added or compared.
+template <class T, class Acc>
+struct Elements {
+  const T* x;
+
+  TENON_FN Acc operator()(std::int64_t at, std::int64_t, std::int64_t) const { return static_cast<Acc>(static_cast<Plain<T>>(x[at])); }
+};
