@@ -36,6 +36,8 @@ class BoxCopy {
     choose_inner();
   }
 
+  static void clear(const tenon::Call&, std::byte* memory, std::size_t bytes) { std::memset(memory, 0, bytes); }
+
   void operator()(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     if (empty_) return;
     switch (element_size_) {

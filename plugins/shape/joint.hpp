@@ -16,12 +16,14 @@ class Part {
     offset_ = start * in_whole_[axis] * static_cast<std::int64_t>(element_size_);
   }
 
+  template <class Copy = BoxCopy>
   void put(const tenon::Call& call, const std::byte* part, std::byte* whole) const {
-    BoxCopy(part_, in_part_, in_whole_, element_size_)(call, part, whole + offset_);
+    Copy(part_, in_part_, in_whole_, element_size_)(call, part, whole + offset_);
   }
 
+  template <class Copy = BoxCopy>
   void take(const tenon::Call& call, const std::byte* whole, std::byte* part) const {
-    BoxCopy(part_, in_whole_, in_part_, element_size_)(call, whole + offset_, part);
+    Copy(part_, in_whole_, in_part_, element_size_)(call, whole + offset_, part);
   }
 
  private:

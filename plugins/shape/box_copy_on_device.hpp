@@ -1,0 +1,127 @@
+// BoxCopy's counterpart on a CUDA device, for elements of any type.
+#pragma once
+#include <cstdlib>
+#include <tenon/gpu/launch.hpp>
+
+#include "box_copy.hpp"
+
+/// What is moved at once: one element, or several that lie side by side on both sides.
+template <int bytes>
+struct Unit;
+template <>
+struct Unit<1> {
+  std::uint8_t bits;
+};
+template <>
+struct Unit<2> {
+  std::uint16_t bits;
+};
+template <>
+struct Unit<4> {
+  std::uint32_t bits;
+};
+template <>
+struct Unit<8> {
+  std::uint64_t bits;
+};
+template <>
+struct alignas(16) Unit<16> {
+  std::uint64_t low, high;
+};
+
+/// Where the elements of a box lie on both sides, in bytes; the outermost axis first.
+struct BoxWalk {
+  struct Axis {
+    std::int64_t size, from, to;
+  };
+  Axis axes[tenon::max_rank] = {};
+  int rank = 0;
+};
+
+template <int bytes>
+struct MoveUnit {
+  BoxWalk walk;
+  const std::byte* from;
+  std::byte* to;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    std::int64_t source = 0, target = 0;
+    for (int a = walk.rank - 1; a >= 0; --a) {
+      const auto& axis = walk.axes[a];
+      const auto outer = a > 0 ? i / axis.size : 0, at = i - outer * axis.size;
+      source += at * axis.from;
+      target += at * axis.to;
+      i = outer;
+    }
+    *reinterpret_cast<Unit<bytes>*>(to + target) = *reinterpret_cast<const Unit<bytes>*>(from + source);
+  }
+};
+
+/// Used as BoxCopy is. Threads beside each other write beside each other.
+class BoxCopyOnDevice {
+ public:
+  BoxCopyOnDevice(const tenon::Shape& extent, const Strides& from, const Strides& to, std::size_t element_size)
+      : element_size_(static_cast<std::int64_t>(element_size)), count_(extent.size()) {
+    if (count_ == 0) return;
+    BoxWalk::Axis axes[tenon::max_rank];
+    int rank = 0;
+    for (int a = 0; a < extent.rank(); ++a)
+      if (extent[a] != 1) axes[rank++] = {extent[a], from[a] * element_size_, to[a] * element_size_};
+    std::stable_sort(axes, axes + rank, [](const auto& l, const auto& r) { return std::abs(l.to) > std::abs(r.to); });
+    for (int a = 0; a < rank; ++a) push(axes[a]);
+  }
+
+  static void clear(const tenon::Call& call, std::byte* memory, std::size_t bytes) { tenon::gpu::clear(call, memory, bytes); }
+
+  void operator()(const tenon::Call& call, const std::byte* from, std::byte* to) const {
+    if (count_ == 0) return;
+    if (walk_.rank == 0 || (walk_.rank == 1 && contiguous()))
+      return tenon::gpu::copy(call, to, from, static_cast<std::size_t>(count_ * element_size_));
+    switch (unit(from, to)) {
+      case 1:
+        return move<1>(call, from, to);
+      case 2:
+        return move<2>(call, from, to);
+      case 4:
+        return move<4>(call, from, to);
+      case 8:
+        return move<8>(call, from, to);
+      default:
+        return move<16>(call, from, to);
+    }
+  }
+
+ private:
+  void push(const BoxWalk::Axis& inner) {
+    auto& outer = walk_.axes[walk_.rank > 0 ? walk_.rank - 1 : 0];
+    if (walk_.rank > 0 && outer.from == inner.from * inner.size && outer.to == inner.to * inner.size)
+      outer = {outer.size * inner.size, inner.from, inner.to};
+    else
+      walk_.axes[walk_.rank++] = inner;
+  }
+
+  const BoxWalk::Axis& inner() const { return walk_.axes[walk_.rank - 1]; }
+  bool contiguous() const { return inner().from == element_size_ && inner().to == element_size_; }
+
+  /// Bytes that can be moved at once: they divide runs, strides and addresses.
+  std::int64_t unit(const std::byte* from, const std::byte* to) const {
+    if (!contiguous()) return element_size_;
+    auto all = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
+    all |= static_cast<std::uintptr_t>(inner().size * element_size_);
+    for (int a = 0; a + 1 < walk_.rank; ++a)
+      all |= static_cast<std::uintptr_t>(walk_.axes[a].from) | static_cast<std::uintptr_t>(walk_.axes[a].to);
+    std::int64_t unit = 16;
+    while (unit > element_size_ && all % static_cast<std::uintptr_t>(unit) != 0) unit /= 2;
+    return unit;
+  }
+
+  template <int bytes>
+  void move(const tenon::Call& call, const std::byte* from, std::byte* to) const {
+    MoveUnit<bytes> body{walk_, from, to};
+    if (const auto times = bytes / element_size_; times > 1) body.walk.axes[walk_.rank - 1] = {inner().size / times, bytes, bytes};
+    tenon::gpu::for_each(call, count_ * element_size_ / bytes, body);
+  }
+
+  BoxWalk walk_;
+  std::int64_t element_size_, count_;
+};

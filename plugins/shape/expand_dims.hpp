@@ -1,0 +1,33 @@
+#pragma once
+#include "dims.hpp"
+#include "relabel.hpp"
+
+struct ExpandDims : Relabel {
+  tenon::Ints axis;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x with new axes of size 1");
+    op.input("x", "any shape");
+    op.output("y", "the same elements");
+    op.param("axis", &ExpandDims::axis, "where the new axes stand in y, negative ones counted from the end").required();
+    describe_relabel(op);
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto x = io.input(0).shape, y = io.output(0).shape;
+    const auto added = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
+    const int rank = x.has_rank() ? x.rank() + added : y.has_rank() ? y.rank() : -1;
+    if (rank < 0) return io.set_output(0, tenon::Shape());
+    if (rank > tenon::max_rank) io.param_error("axis", "adds ", axis.size(), " dimensions to x, ", x, ", but tensors have at most 8");
+    const auto is_new = axes_of(io, axis, rank);
+    io.require(rank >= added, "y is ", y, " and cannot hold ", added, " new axes");
+    auto whole = tenon::Shape::of_rank(rank), rest = tenon::Shape::of_rank(rank - added);
+    for (int a = 0, from = 0; a < rank; ++a) {
+      const bool fresh = is_new >> a & 1;
+      whole.set(a, fresh ? 1 : x.has_rank() ? x[from] : tenon::unknown);
+      if (!fresh) rest.set(from++, y.has_rank() && y.rank() == rank ? y[a] : tenon::unknown);
+    }
+    io.set_output(0, whole);
+    io.set_input(0, rest);
+  }
+};

@@ -1,0 +1,125 @@
+#include <tenon/gpu/launch.hpp>
+
+#include "pad.hpp"
+
+namespace {
+
+/// One axis, and the places in y that an element of x came to.
+struct PaddedAxis {
+  std::int64_t before, size, after;
+
+  TENON_FN std::int64_t padded() const { return before + size + after; }
+};
+
+/// Places in ascending order: low, high, low + period, high + period ... `count` of them.
+struct Places {
+  std::int64_t low, high, period, count;
+
+  TENON_FN std::int64_t operator[](std::int64_t i) const { return (i % 2 == 0 ? low : high) + i / 2 * period; }
+};
+
+TENON_FN Places range(std::int64_t first, std::int64_t last) {
+  return {first, first + 1, 2, last - first + 1};
+}
+
+TENON_FN Places places_of(PadMode mode, const PaddedAxis& axis, std::int64_t at) {
+  const auto own = axis.before + at, end = axis.padded();
+  if (mode == PadMode::constant) return range(own, own);
+  if (mode == PadMode::edge || axis.size == 1) return range(at == 0 ? 0 : own, at == axis.size - 1 ? end - 1 : own);
+  const auto period = 2 * (axis.size - 1), one = own % period, other = (axis.before + period - at) % period;
+  if (one == other) return {one, one + period, 2 * period, (end - 1 - one) / period + 1};
+  const auto low = one < other ? one : other, high = one < other ? other : one;
+  const auto lows = low < end ? (end - 1 - low) / period + 1 : 0, highs = high < end ? (end - 1 - high) / period + 1 : 0;
+  return {low, high, period, lows + highs};
+}
+
+struct Padding {
+  PadMode mode;
+  int rank;
+  PaddedAxis axes[tenon::max_rank];
+};
+
+template <class T>
+struct PadForward {
+  Padding padding;
+  const T* x;
+  T* y;
+  T fill;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    std::int64_t rest = i, source = 0, stride = 1;
+    for (int a = padding.rank - 1; a >= 0; --a) {
+      const auto& axis = padding.axes[a];
+      const auto outer = rest / axis.padded(), at = pad_source(padding.mode, rest - outer * axis.padded() - axis.before, axis.size);
+      if (at < 0) return void(y[i] = fill);
+      source += at * stride;
+      stride *= axis.size;
+      rest = outer;
+    }
+    y[i] = x[source];
+  }
+};
+
+/// Each element of dx is the sum of all elements of dy that came from it, added up in their order.
+template <class T, class Sum>
+struct PadBackward {
+  Padding padding;
+  const T* dy;
+  T* dx;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    Places places[tenon::max_rank];
+    std::int64_t rest = i, terms = 1;
+    for (int a = padding.rank - 1; a >= 0; --a) {
+      const auto outer = rest / padding.axes[a].size;
+      places[a] = places_of(padding.mode, padding.axes[a], rest - outer * padding.axes[a].size);
+      terms *= places[a].count;
+      rest = outer;
+    }
+    Sum sum = 0;
+    for (std::int64_t term = 0; term < terms; ++term) {
+      std::int64_t number = term, offset = 0, stride = 1;
+      for (int a = padding.rank - 1; a >= 0; --a) {
+        const auto outer = number / places[a].count;
+        offset += places[a][number - outer * places[a].count] * stride;
+        stride *= padding.axes[a].padded();
+        number = outer;
+      }
+      sum += static_cast<Sum>(dy[offset]);
+    }
+    dx[i] = static_cast<T>(sum);
+  }
+};
+
+}  // namespace
+
+struct PadCuda : Pad {
+  static constexpr bool capturable = true;
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      const auto y = call.output<T>(0);
+      tenon::gpu::for_each(call, y.size(), PadForward<T>{padding(x.shape()), x.data(), y.data(), static_cast<T>(value)});
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      const auto dx = call.input_grad<T>(0);
+      tenon::gpu::for_each(call, dx.size(), PadBackward<T, Sum>{padding(dx.shape()), call.output_grad<T>(0).data(), dx.data()});
+    });
+  }
+
+ private:
+  Padding padding(const tenon::Shape& x) const {
+    Padding padding{mode, x.rank(), {}};
+    for (int a = 0; a < x.rank(); ++a) {
+      const auto i = static_cast<std::size_t>(a);
+      padding.axes[a] = {before[i], x[a], after[i]};
+    }
+    return padding;
+  }
+};
+TENON_KERNEL(pad, cuda, PadCuda)

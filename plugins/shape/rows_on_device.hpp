@@ -1,0 +1,110 @@
+// Rows of tensors picked on a CUDA device, by lists of numbers and out of sparse tensors.
+#pragma once
+#include <tenon/gpu/fault.hpp>
+#include <tenon/gpu/number.hpp>
+#include <tenon/gpu/scan.hpp>
+
+#include "bytes.hpp"
+#include "sparse_rows.hpp"
+
+/// A list's numbers as int64; -1 where one points nowhere, which becomes a fault.
+template <class Number>
+struct CheckNumber {
+  const Number* numbers;
+  std::int64_t rows;
+  std::int64_t* checked;
+  tenon::gpu::Fault fault;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto number = static_cast<std::int64_t>(numbers[i]);
+    checked[i] = fault.fits(number, rows) ? number : -1;
+  }
+};
+
+/// Input 1 as numbers from 0 to rows - 1, or -1; `checked` has room for them.
+inline void check_numbers(const tenon::Call& call, std::int64_t rows, std::int64_t* checked) {
+  tenon::visit<tenon::integral>(call.input_type(1).dtype, [&]<class T>() {
+    const auto numbers = call.input<T>(1);
+    tenon::gpu::for_each(call, numbers.size(), CheckNumber<T>{numbers.data(), rows, checked, tenon::gpu::Fault(call)});
+  });
+}
+
+/// A csr result's row i is row source(i), or empty where that is -1.
+template <class Source>
+struct CountOfRow {
+  Source source;
+  const std::int64_t* row_starts;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const {
+    const auto row = source(i);
+    return row < 0 ? 0 : row_starts[row + 1] - row_starts[row];
+  }
+};
+
+template <class T, class Source>
+struct CopyCsrRow {
+  tenon::Csr<const T> from;
+  tenon::CsrOut<T> out;
+  Source source;
+
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
+    const auto row = source(i);
+    if (row < 0) return;
+    const auto first = from.row_starts[row], count = from.row_starts[row + 1] - first, to = out.row_starts[i];
+    for (std::int64_t e = block.thread(); e < count; e += tenon::gpu::block_threads) {
+      out.values[to + e] = from.values[first + e];
+      out.columns_of[to + e] = from.columns_of[first + e];
+    }
+  }
+};
+
+/// Numbers of scratch that picking `items` rows needs.
+inline std::int64_t pick_scratch(std::int64_t items) {
+  return items + 1 + tenon::gpu::scan_scratch(items);
+}
+
+/// As pick_rows() of sparse_rows.hpp. Waits for the number of values.
+template <class T, class Source>
+void pick_rows_on_device(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, const Source& source,
+                         std::int64_t* scratch) {
+  tenon::gpu::scan(call, rows, CountOfRow<Source>{source, from.row_starts}, scratch, scratch + rows + 1);
+  const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, scratch + rows));
+  tenon::gpu::copy(call, out.row_starts, scratch, static_cast<std::size_t>(rows + 1) * sizeof(std::int64_t));
+  tenon::gpu::for_each_block(call, rows, CopyCsrRow<T, Source>{from, out, source});
+}
+
+template <class Select>
+struct IsPicked {
+  Select select;
+
+  TENON_DEVICE std::int64_t operator()(std::int64_t item) const { return select(item).id >= 0; }
+};
+
+template <class T, class Select>
+struct CopyPicked {
+  tenon::RowSparse<const T> from;
+  tenon::RowSparseOut<T> out;
+  Select select;
+  const std::int64_t* before;  ///< how many are picked before each item
+  std::int64_t items;
+  bool reversed;
+
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t item) const {
+    const auto picked = select(item);
+    if (picked.id < 0) return;
+    const auto row = reversed ? before[items] - 1 - before[item] : before[item];
+    if (block.thread() == 0) out.row_ids[row] = picked.id;
+    for (std::int64_t j = block.thread(); j < from.row_size; j += tenon::gpu::block_threads)
+      out.values[row * from.row_size + j] = from.values[picked.place * from.row_size + j];
+  }
+};
+
+/// A row_sparse result of the rows that select(item) gives for the items; those with an id of -1 are none. Ids ascend, or where `reversed`
+/// descend. Waits for the number of rows.
+template <class T, class Select>
+void put_rows_on_device(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, const Select& select,
+                        bool reversed, std::int64_t* scratch) {
+  tenon::gpu::scan(call, items, IsPicked<Select>{select}, scratch, scratch + items + 1);
+  const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, scratch + items));
+  tenon::gpu::for_each_block(call, items, CopyPicked<T, Select>{from, out, select, scratch, items, reversed});
+}

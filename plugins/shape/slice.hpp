@@ -1,0 +1,185 @@
+#pragma once
+#include "box_copy.hpp"
+#include "bytes.hpp"
+#include "dims.hpp"
+#include "sparse_rows.hpp"
+
+struct Slice : tenon::Operator {
+  tenon::Ints begin, end, step, axes;
+
+  /// Indices along one axis.
+  struct Range {
+    std::int64_t first, step, count;
+  };
+
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "every step-th element of x from begin to before end along each of the axes, as x[begin:end:step] in Python. "
+        "Rows of a csr or row_sparse x, and nothing else, are sliced in that storage");
+    op.types(tenon::any_type);
+    op.input("x", "any shape");
+    op.output("y", "the chosen elements");
+    op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, and those beyond an end mean that end")
+        .required();
+    op.param("end", &Slice::end, "index after the last along each axis, counted in the same way").required();
+    op.param("step", &Slice::step, "distance of the elements chosen, not 0; negative = backwards; empty = 1 for all");
+    op.param("axes", &Slice::axes, "the axes meant; empty = the first ones, as many as begin has");
+    op.backward_reads();
+  }
+
+  void configure() {
+    const auto same = [&](const char* name, std::size_t size) {
+      if (size != begin.size())
+        throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(), " entries, but ", name, " has ", size);
+    };
+    same("end", end.size());
+    if (step.size() != 0) same("step", step.size());
+    if (axes.size() != 0) same("axes", axes.size());
+    for (const auto distance : step)
+      if (distance == 0) throw tenon::Error(tenon::ErrorKind::parameter, "step has a 0, with which no slice comes to an end");
+  }
+
+  void infer(tenon::Infer& io) const {
+    auto x = io.input(0).shape;
+    const auto y = io.output(0).shape;
+    if (!x.has_rank() && y.has_rank()) x = tenon::Shape::of_rank(y.rank());
+    if (!x.has_rank()) return io.set_output(0, tenon::Shape());
+    check(io, x.rank());
+    auto sliced = x, whole = x;
+    unsigned cut = 0;
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      const int a = axis(i, x.rank());
+      sliced.set(a, x[a] == tenon::unknown ? tenon::unknown : along(i, x[a]).count);
+      cut |= 1u << a;
+    }
+    io.set_output(0, sliced);
+    for (int a = 0; y.has_rank() && a < x.rank(); ++a)
+      if (!(cut >> a & 1) && whole[a] == tenon::unknown) whole.set(a, y[a]);
+    io.set_input(0, whole);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    const auto storage = io.backward() ? io.output_grad(0) : io.input(0);
+    if (storage == tenon::Storage::dense || !cuts_rows(storage)) return;
+    io.set_output(0, storage);
+    io.sparse_kernel();
+  }
+
+  void forward_sparse(const tenon::Call& call) const {
+    const auto rows = along(0, call.input_type(0).shape[0]);
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+      if (call.storage(0) == tenon::Storage::csr)
+        pick_rows(call, call.csr<T>(0), rows.count, [&](std::int64_t i) { return rows.first + i * rows.step; });
+      else
+        put_rows(call, call.row_sparse<T>(0), sliced(call.row_sparse<T>(0), rows));
+    });
+  }
+
+  void backward_sparse(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    const auto x = call.input_type(0);
+    const auto rows = along(0, x.shape[0]);
+    tenon::visit<tenon::floating>(x.dtype, [&]<class T>() {
+      if (call.output_grad_storage(0) == tenon::Storage::csr)
+        pick_rows(call, call.csr_output_grad<T>(0), x.shape[0], [&](std::int64_t row) { return index_in(rows, row); });
+      else
+        put_rows(call, call.row_sparse_output_grad<T>(0), put_back(call.row_sparse_output_grad<T>(0), rows));
+    });
+  }
+
+  void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
+  void backward(const tenon::Call& call) const { paste<BoxCopy>(call); }
+
+  /// Which row of y row `row` of x became; -1: none.
+  TENON_FN static std::int64_t index_in(const Range& rows, std::int64_t row) {
+    if (rows.count <= 1) return rows.count == 1 && row == rows.first ? 0 : -1;  // the step may be the lowest number there is
+    const auto distance = rows.step > 0 ? row - rows.first : rows.first - row, step = rows.step > 0 ? rows.step : -rows.step;
+    const auto index = distance / step;
+    return distance >= 0 && distance % step == 0 && index < rows.count ? index : -1;
+  }
+
+ protected:
+  template <class Copy>
+  void cut(const tenon::Call& call) const {
+    const auto x = call.input_type(0), y = call.output_type(0);
+    if (y.shape.size() == 0) return;
+    const auto place = place_in(x.shape);
+    const auto size = tenon::size_of(x.dtype);
+    const std::byte* first = bytes::input(call, 0) + place.offset * static_cast<std::int64_t>(size);
+    Copy(y.shape, place.strides, row_major(y.shape), size)(call, first, bytes::output(call, 0));
+  }
+
+  template <class Copy>
+  void paste(const tenon::Call& call) const {
+    const auto x = call.input_type(0), y = call.output_type(0);
+    const auto size = tenon::size_of(x.dtype);
+    std::byte* dx = bytes::input_grad(call, 0);
+    if (x.shape.size() == 0) return;
+    Copy::clear(call, dx, static_cast<std::size_t>(x.shape.size()) * size);
+    if (y.shape.size() == 0) return;
+    const auto place = place_in(x.shape);
+    const Copy copy(y.shape, row_major(y.shape), place.strides, size);
+    copy(call, bytes::output_grad(call, 0), dx + place.offset * static_cast<std::int64_t>(size));
+  }
+
+  /// Python's rules: indices from the end first, then what is beyond an end is moved to it.
+  Range along(std::size_t i, std::int64_t size) const {
+    const auto by = step.size() == 0 ? 1 : step[i];
+    const auto lowest = by > 0 ? 0 : -1, highest = by > 0 ? 0 : 1;
+    const auto bounded = [&](std::int64_t index) {
+      return std::clamp<std::int64_t>(index < 0 ? index + size : index, lowest, size - highest);
+    };
+    const auto from = bounded(begin[i]), to = bounded(end[i]);
+    const auto distance = by > 0 ? to - from : from - to;
+    if (distance <= 0) return {0, 1, 0};
+    // by may be the lowest number there is, whose opposite does not exist
+    const auto stride = by > 0 ? static_cast<std::uint64_t>(by) : 0 - static_cast<std::uint64_t>(by);
+    return {from, by, static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1)};
+  }
+
+ private:
+  struct Place {
+    std::int64_t offset;
+    Strides strides;
+  };
+
+  bool cuts_rows(tenon::Storage storage) const {
+    return begin.size() == 1 && (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
+  }
+
+  template <class T>
+  static std::vector<PickedRow> sliced(const tenon::RowSparse<const T>& x, const Range& rows) {
+    std::vector<PickedRow> picked;
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      if (const auto index = index_in(rows, x.row_ids[i]); index >= 0) picked.push_back({index, i});
+    if (rows.step < 0) std::reverse(picked.begin(), picked.end());
+    return picked;
+  }
+
+  template <class T>
+  static std::vector<PickedRow> put_back(const tenon::RowSparse<const T>& dy, const Range& rows) {
+    std::vector<PickedRow> picked;
+    for (std::int64_t i = 0; i < dy.rows; ++i) picked.push_back({rows.first + dy.row_ids[i] * rows.step, i});
+    if (rows.step < 0) std::reverse(picked.begin(), picked.end());
+    return picked;
+  }
+
+  int axis(std::size_t i, int rank) const { return axes.size() == 0 ? static_cast<int>(i) : axis_of(axes[i], rank); }
+
+  void check(const tenon::Infer& io, int rank) const {
+    if (begin.size() > static_cast<std::size_t>(rank))
+      io.param_error("begin", "has ", begin.size(), " entries, but x has ", rank, " dimensions");
+    axes_of(io, axes, rank, "axes");
+  }
+
+  Place place_in(const tenon::Shape& x) const {
+    Place place{0, row_major(x)};
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      const int a = axis(i, x.rank());
+      const auto range = along(i, x[a]);
+      place.offset += range.first * place.strides[a];
+      place.strides[a] *= range.count > 1 ? range.step : 1;
+    }
+    return place;
+  }
+};

@@ -1,0 +1,103 @@
+#pragma once
+#include "bytes.hpp"
+#include "joint.hpp"
+
+struct Split : tenon::Operator {
+  std::int64_t sections = 1;
+  std::int64_t axis = 0;
+  tenon::Ints sizes;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x cut along an axis into parts, equal ones unless their sizes are given");
+    op.types(tenon::any_type);
+    op.input("x", "at least one dimension");
+    op.output("part", "one of the parts, in order").count(&Split::sections);
+    op.param("sections", &Split::sections, "number of parts").required().at_least(1);
+    op.param("axis", &Split::axis, "where to cut, negative ones counted from the end");
+    op.param("sizes", &Split::sizes, "size of each part along the axis; empty = all equal");
+    op.backward_reads();
+  }
+
+  void configure() {
+    if (sizes.size() != 0 && static_cast<std::int64_t>(sizes.size()) != sections)
+      throw tenon::Error(tenon::ErrorKind::parameter, "sizes names ", sizes.size(), " parts, but sections is ", sections);
+    std::int64_t sum = 0;
+    for (const auto size : sizes)
+      if (size < 0 || __builtin_add_overflow(sum, size, &sum))
+        throw tenon::Error(tenon::ErrorKind::parameter, "sizes has ", size,
+                           ", but parts have 0 elements or more, and a sum that 64 bits can hold");
+  }
+
+  void infer(tenon::Infer& io) const {
+    auto x = io.input(0).shape;
+    for (int i = 0; i < io.outputs() && !x.has_rank(); ++i)
+      if (const auto part = io.output(i).shape; part.has_rank()) x = tenon::Shape::of_rank(part.rank());
+    if (!x.has_rank()) return;
+
+    const int along = axis_of(io, axis, x.rank());
+    for (int i = 0; i < io.outputs(); ++i) learn(io, x, io.output(i).shape, along, i);
+    if (sizes.size() != 0) x.set(along, sum_of_sizes(io, x, along));
+    io.set_input(0, x);
+    io.require(sizes.size() != 0 || x[along] == tenon::unknown || x[along] % sections == 0, "x is ", x, ", whose axis ", axis,
+               " does not divide into ", sections, " equal parts");
+    for (int i = 0; i < io.outputs(); ++i) io.set_output(i, with_size(x, along, size(x[along], i)));
+  }
+
+  void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
+  void backward(const tenon::Call& call) const { join<BoxCopy>(call); }
+
+ protected:
+  template <class Copy>
+  void cut(const tenon::Call& call) const {
+    each(call, [&](int i, const Part& part) {
+      if (call.write(i) != tenon::Write::none) part.take<Copy>(call, bytes::input(call, 0), bytes::output(call, i));
+    });
+  }
+
+  template <class Copy>
+  void join(const tenon::Call& call) const {
+    std::byte* dx = bytes::input_grad(call, 0);
+    for (int i = 0; i < call.outputs(); ++i)
+      if (!call.has_output_grad(i)) Copy::clear(call, dx, call.input_bytes(0));
+    each(call, [&](int i, const Part& part) {
+      if (call.has_output_grad(i)) part.put<Copy>(call, bytes::output_grad(call, i), dx);
+    });
+  }
+
+ private:
+  std::int64_t size(std::int64_t whole, int i) const {
+    if (sizes.size() != 0) return sizes[static_cast<std::size_t>(i)];
+    return whole == tenon::unknown ? tenon::unknown : whole / sections;
+  }
+
+  std::int64_t sum_of_sizes(const tenon::Infer& io, const tenon::Shape& x, int along) const {
+    std::int64_t sum = 0;
+    for (const auto size : sizes) sum += size;
+    io.require(x[along] == tenon::unknown || x[along] == sum, "x is ", x, ", but sizes adds up to ", sum, " along axis ", axis);
+    return sum;
+  }
+
+  /// What a part tells about x.
+  void learn(const tenon::Infer& io, tenon::Shape& x, const tenon::Shape& part, int along, int i) const {
+    if (!part.has_rank()) return;
+    io.require(part.rank() == x.rank(), "part ", i, " is ", part, ", but x has ", x.rank(), " dimensions");
+    for (int a = 0; a < x.rank(); ++a) {
+      if (x[a] != tenon::unknown || part[a] == tenon::unknown) continue;
+      std::int64_t size = part[a];
+      if (a == along && (sizes.size() != 0 || __builtin_mul_overflow(size, sections, &size))) continue;
+      x.set(a, size);
+    }
+  }
+
+  template <class Body>
+  void each(const tenon::Call& call, Body body) const {
+    const auto x = call.input_type(0);
+    const int along = axis_of(axis, x.shape.rank());
+    std::int64_t start = 0;
+    for (int i = 0; i < call.outputs(); ++i) {
+      const auto shape = with_size(x.shape, along, size(x.shape[along], i));
+      body(i, Part(x.shape, shape, along, start, x.dtype));
+      start += shape[along];
+    }
+  }
+};

@@ -1,0 +1,51 @@
+#pragma once
+#include "dims.hpp"
+#include "relabel.hpp"
+
+struct Squeeze : Relabel {
+  tenon::Ints axis;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x without axes of size 1");
+    op.input("x", "any shape");
+    op.output("y", "the same elements");
+    op.param("axis", &Squeeze::axis, "axes to remove, negative ones counted from the end; empty = all of size 1");
+    describe_relabel(op);
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto y = io.output(0).shape;
+    auto x = io.input(0).shape;
+    const auto removed = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
+    if (!x.has_rank() && y.has_rank() && removed > 0) {
+      if (y.rank() + removed > tenon::max_rank)
+        io.param_error("axis", "names ", axis.size(), " axes to remove, but y is ", y, " and x has at most 8");
+      x = tenon::Shape::of_rank(y.rank() + removed);
+    }
+    if (!x.has_rank()) return io.set_output(0, tenon::Shape());
+
+    const auto gone = removed > 0 ? axes_of(io, axis, x.rank()) : ones(x);
+    if (removed == 0 && std::count(x.begin(), x.end(), tenon::unknown) > 0) return io.set_output(0, tenon::Shape());
+    auto rest = tenon::Shape::of_rank(x.rank() - std::popcount(gone));
+    const bool comparable = y.has_rank() && y.rank() == rest.rank();
+    for (int a = 0, to = 0; a < x.rank(); ++a) {
+      if (gone >> a & 1) {
+        io.require(x[a] == 1 || x[a] == tenon::unknown, "x is ", x, " and axis ", a, " has not the size 1");
+        x.set(a, 1);
+      } else {
+        rest.set(to, x[a]);
+        if (x[a] == tenon::unknown && comparable) x.set(a, y[to]);
+        ++to;
+      }
+    }
+    io.set_output(0, rest);
+    io.set_input(0, x);
+  }
+
+ private:
+  static unsigned ones(const tenon::Shape& x) {
+    unsigned mask = 0;
+    for (int a = 0; a < x.rank(); ++a) mask |= x[a] == 1 ? 1u << a : 0;
+    return mask;
+  }
+};

@@ -1,0 +1,142 @@
+// Rows by their numbers. The gradient adds where a number repeats, in the order of the list.
+#pragma once
+#include <algorithm>
+#include <numeric>
+
+#include "row_numbers.hpp"
+#include "sparse_rows.hpp"
+
+struct TakeRows : tenon::Operator {
+  bool sparse_grad = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("output[i] = data[numbers[i]]; of a csr or row_sparse data the output has the same storage");
+    op.types(tenon::any_type);
+    op.input("data", "[rows, ...]");
+    op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);
+    op.output("output", "[n, ...]");
+    op.param("sparse_grad", &TakeRows::sparse_grad,
+             "give data's gradient as row_sparse: the rows taken, in time and memory of these alone. False: dense");
+    op.backward_reads("numbers");
+  }
+
+  void infer(tenon::Infer& io) const {
+    check_rows_and_numbers(io);
+    auto output = io.input(0).shape;
+    if (!output.has_rank()) return io.set_output(0, tenon::Shape(), io.input(0).dtype);
+    output.set(0, io.input(1).shape[0]);
+    io.set_output(0, output, io.input(0).dtype);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    const auto data = io.input(0);
+    if (io.input(1) != tenon::Storage::dense) return;
+    if (io.backward()) {
+      if (!sparse_grad || io.output_grad(0) != tenon::Storage::dense) return;
+      io.set_output(0, tenon::Storage::row_sparse);
+      io.sparse_kernel();
+    } else if (data != tenon::Storage::dense) {
+      io.set_output(0, data);
+      io.sparse_kernel();
+    }
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto type = call.input_type(0);
+    const auto numbers = read_row_numbers(call, type.shape[0]);
+    const auto size = row_size(type.shape);
+    tenon::visit(type.dtype, [&]<class T>() {
+      const T* const data = call.input<T>(0).data();
+      T* const output = call.output<T>(0).data();
+      call.parallel_for(static_cast<std::int64_t>(numbers.size()), grain(size), [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) std::copy_n(data + numbers[static_cast<std::size_t>(i)] * size, size, output + i * size);
+      });
+    });
+  }
+
+  void forward_sparse(const tenon::Call& call) const {
+    const auto type = call.input_type(0);
+    const auto numbers = read_row_numbers(call, type.shape[0]);
+    tenon::visit(type.dtype, [&]<class T>() {
+      if (call.storage(0) == tenon::Storage::csr)
+        pick_rows(call, call.csr<T>(0), static_cast<std::int64_t>(numbers.size()),
+                  [&](auto i) { return numbers[static_cast<std::size_t>(i)]; });
+      else
+        take_stored<T>(call, numbers);
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    const auto type = call.input_type(0);
+    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+      const auto dx = call.input_grad<T>(0);
+      std::fill(dx.data(), dx.data() + dx.size(), T(0));
+      const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
+      add_uses(call, uses, row_size(type.shape), [&](std::size_t i) { return dx.data() + uses.rows[i] * row_size(type.shape); });
+    });
+  }
+
+  void backward_sparse(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    const auto type = call.input_type(0);
+    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+      const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
+      const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(uses.rows.size()));
+      std::copy(uses.rows.begin(), uses.rows.end(), out.row_ids);
+      add_uses(call, uses, row_size(type.shape),
+               [&](std::size_t i) { return out.values + static_cast<std::int64_t>(i) * row_size(type.shape); });
+    });
+  }
+
+ private:
+  /// Each row that is taken, ascending; row i was taken at places[starts[i]] ... places[starts[i + 1] - 1] of the list.
+  struct Uses {
+    std::vector<std::int64_t> rows, starts, places;
+  };
+
+  static std::int64_t grain(std::int64_t size) { return 1 + (1 << 15) / (size + 1); }
+
+  static Uses uses_of(const std::vector<std::int64_t>& numbers) {
+    Uses uses{{}, {0}, std::vector<std::int64_t>(numbers.size())};
+    std::iota(uses.places.begin(), uses.places.end(), 0);
+    const auto number = [&](std::int64_t place) { return numbers[static_cast<std::size_t>(place)]; };
+    std::stable_sort(uses.places.begin(), uses.places.end(), [&](auto l, auto r) { return number(l) < number(r); });
+    for (std::size_t i = 0; i < uses.places.size(); ++i) {
+      if (const auto row = number(uses.places[i]); uses.rows.empty() || uses.rows.back() != row) {
+        uses.rows.push_back(row);
+        uses.starts.push_back(0);
+      }
+      uses.starts.back() = static_cast<std::int64_t>(i) + 1;
+    }
+    return uses;
+  }
+
+  /// to(i), where row i of the uses goes, gets the sum of the gradients of its places.
+  template <class To>
+  static void add_uses(const tenon::Call& call, const Uses& uses, std::int64_t size, To to) {
+    using T = std::remove_pointer_t<decltype(to(0))>;
+    using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
+    const T* const dy = call.output_grad<T>(0).data();
+    call.parallel_for(static_cast<std::int64_t>(uses.rows.size()), grain(size), [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Sum> sum(static_cast<std::size_t>(size));
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        std::fill(sum.begin(), sum.end(), Sum(0));
+        for (auto use = uses.starts[i]; use < uses.starts[i + 1]; ++use) {
+          const T* const from = dy + uses.places[static_cast<std::size_t>(use)] * size;
+          for (std::int64_t j = 0; j < size; ++j) sum[static_cast<std::size_t>(j)] += static_cast<Sum>(from[j]);
+        }
+        for (std::int64_t j = 0; j < size; ++j) to(i)[j] = static_cast<T>(sum[static_cast<std::size_t>(j)]);
+      }
+    });
+  }
+
+  template <class T>
+  static void take_stored(const tenon::Call& call, const std::vector<std::int64_t>& numbers) {
+    const auto data = call.row_sparse<T>(0);
+    std::vector<PickedRow> picked;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (const auto place = place_of(data, numbers[i]); place >= 0) picked.push_back({static_cast<std::int64_t>(i), place});
+    put_rows(call, data, picked);
+  }
+};
