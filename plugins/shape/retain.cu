@@ -1,46 +1,60 @@
 #include <tenon/gpu/scratch.hpp>
+#include <tenon/gpu/sort.hpp>
 
 #include "retain.hpp"
 #include "rows_on_device.hpp"
 
 namespace {
 
-/// Threads that meet at a row write the same.
-struct ListRow {
+/// The list in order.
+struct Listed {
   const std::int64_t* numbers;
-  std::uint8_t* listed;
+  std::int64_t count;
 
-  TENON_FN void operator()(std::int64_t i) const {
-    if (numbers[i] >= 0) listed[numbers[i]] = 1;
+  TENON_FN bool has(std::int64_t row) const {
+    std::int64_t low = 0, high = count;
+    while (low < high) {
+      const auto middle = low + (high - low) / 2;
+      if (numbers[middle] < row)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low < count && numbers[low] == row;
   }
 };
 
 template <class T>
 struct KeepListed {
   const T* data;
-  const std::uint8_t* listed;
+  Listed listed;
   std::int64_t row_size;
   T* output;
 
-  TENON_FN void operator()(std::int64_t i) const { output[i] = listed[i / row_size] ? data[i] : T(0); }
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+    const bool keep = listed.has(row);
+    for (auto i = row * row_size + block.thread(); i < (row + 1) * row_size; i += tenon::gpu::block_threads)
+      output[i] = keep ? data[i] : T(0);
+  }
 };
 
 struct ListedRow {
-  const std::uint8_t* listed;
+  Listed listed;
 
-  TENON_FN std::int64_t operator()(std::int64_t row) const { return listed[row] ? row : -1; }
+  TENON_FN std::int64_t operator()(std::int64_t row) const { return listed.has(row) ? row : -1; }
 };
 
 struct ListedStored {
-  const std::uint8_t* listed;
+  Listed listed;
   const std::int64_t* row_ids;
-  std::int64_t rows;
-  tenon::gpu::Fault fault;
 
-  TENON_DEVICE PickedRow operator()(std::int64_t place) const {
-    const auto row = row_ids[place];
-    return {fault.fits(row, rows) && listed[row] ? row : -1, place};
-  }
+  TENON_FN PickedRow operator()(std::int64_t place) const { return {listed.has(row_ids[place]) ? row_ids[place] : -1, place}; }
+};
+
+struct NumberOfList {
+  const std::int64_t* numbers;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i]; }
 };
 
 }  // namespace
@@ -50,22 +64,22 @@ struct RetainCuda : Retain {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    const auto data = io.input(0).shape, numbers = io.input(1).shape;
-    return data.known() && numbers.known() ? scratch_bytes(data, numbers) : 0;
+    const auto numbers = io.input(1).shape;
+    return numbers.known() ? static_cast<std::size_t>(scratch(numbers[0])) * sizeof(std::int64_t) : 0;
   }
 
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    const auto* const listed = list(call);
+    const auto listed = list(call);
     tenon::visit(type.dtype, [&]<class T>() {
       const auto data = call.input<T>(0);
-      tenon::gpu::for_each(call, data.size(), KeepListed<T>{data.data(), listed, row_size(type.shape), call.output<T>(0).data()});
+      tenon::gpu::for_each_block(call, type.shape[0], KeepListed<T>{data.data(), listed, row_size(type.shape), call.output<T>(0).data()});
     });
   }
 
   void forward_sparse(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    const auto* const listed = list(call);
+    const auto listed = list(call);
     tenon::visit(type.dtype, [&]<class T>() {
       if (call.storage(0) == tenon::Storage::csr) {
         const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(type.shape[0]));
@@ -73,26 +87,18 @@ struct RetainCuda : Retain {
       }
       const auto data = call.row_sparse<T>(0);
       const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(data.rows));
-      put_rows_on_device(call, data, data.rows, ListedStored{listed, data.row_ids, data.total_rows, tenon::gpu::Fault(call)}, false,
-                         scratch.data());
+      put_rows_on_device(call, data, data.rows, ListedStored{listed, data.row_ids}, false, scratch.data());
     });
   }
 
  private:
-  static std::size_t scratch_bytes(const tenon::Shape& data, const tenon::Shape& numbers) {
-    return static_cast<std::size_t>(numbers[0]) * sizeof(std::int64_t) + static_cast<std::size_t>(data[0]);
-  }
+  static std::int64_t scratch(std::int64_t numbers) { return numbers + tenon::gpu::sort_scratch(numbers); }
 
-  /// For each row of data, whether it is listed.
-  static const std::uint8_t* list(const tenon::Call& call) {
-    const auto rows = call.input_type(0).shape[0], count = call.input_type(1).shape[0];
-    auto* const scratch = call.workspace<std::byte>(scratch_bytes(call.input_type(0).shape, call.input_type(1).shape));
-    auto* const numbers = reinterpret_cast<std::int64_t*>(scratch);
-    auto* const listed = reinterpret_cast<std::uint8_t*>(numbers + count);
-    check_numbers(call, rows, numbers);
-    tenon::gpu::clear(call, listed, static_cast<std::size_t>(rows));
-    tenon::gpu::for_each(call, count, ListRow{numbers, listed});
-    return listed;
+  static Listed list(const tenon::Call& call) {
+    const auto count = call.input_type(1).shape[0];
+    auto* const numbers = call.workspace<std::int64_t>(static_cast<std::size_t>(scratch(count)));
+    check_numbers(call, call.input_type(0).shape[0], numbers);
+    return {tenon::gpu::sort(call, count, NumberOfList{numbers}, numbers + count).keys, count};
   }
 };
 TENON_KERNEL(retain, cuda, RetainCuda)

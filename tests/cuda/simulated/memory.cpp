@@ -153,6 +153,17 @@ cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPoo
   return result_of();
 }
 
+cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t stream) {
+  static std::map<int, CUmemPoolHandle_st> pools;  // a device's own, which nobody else copies from
+  cudaMemPool_t pool = nullptr;
+  {
+    const std::lock_guard lock(table().mutex);
+    pool = &pools[stream->device];
+    pool->device = stream->device;
+  }
+  return cudaMallocFromPoolAsync(memory, bytes, pool, stream);
+}
+
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   if (state() != cudaSuccess) return result_of();
   if (captures(stream)) return result_of(cudaErrorStreamCaptureUnsupported);
