@@ -1,0 +1,59 @@
+// Sums of the columns of a matrix on a CUDA device, in an order that the sizes alone decide.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tenon/gpu/launch.hpp>
+
+/// A thread adds up rows of one column, so that neighbouring threads read neighbouring elements; the rows are cut into parts where the
+/// columns alone would not fill a device.
+struct ColumnSums {
+  std::int64_t rows, columns, parts;
+
+  static ColumnSums of(std::int64_t rows, std::int64_t columns) {
+    const auto filling = (1 << 16) / std::max<std::int64_t>(columns, 1), worthwhile = (rows + 31) / 32;
+    return {rows, columns, std::max<std::int64_t>(std::min(filling, worthwhile), 1)};
+  }
+
+  /// Of scratch for the parts.
+  std::size_t bytes() const { return parts > 1 ? static_cast<std::size_t>(columns * parts) * sizeof(double) : 0; }
+};
+
+template <class Term, class Put>
+struct ColumnPart {
+  ColumnSums sums;
+  Term term;
+  Put put;
+  double* partial;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto part = i / sums.columns, column = i % sums.columns, length = (sums.rows + sums.parts - 1) / sums.parts;
+    const auto end = (part + 1) * length < sums.rows ? (part + 1) * length : sums.rows;
+    double total = 0;
+    for (auto row = part * length; row < end; ++row) total += static_cast<double>(term(row, column));
+    if (sums.parts == 1)
+      put(column, total);
+    else
+      partial[i] = total;
+  }
+};
+
+template <class Put>
+struct ColumnOfParts {
+  ColumnSums sums;
+  Put put;
+  const double* partial;
+
+  TENON_DEVICE void operator()(std::int64_t column) const {
+    double total = 0;
+    for (std::int64_t part = 0; part < sums.parts; ++part) total += partial[part * sums.columns + column];
+    put(column, total);
+  }
+};
+
+/// put(column, the sum over the rows of term(row, column)) for each column. `scratch` has sums.bytes().
+template <class Term, class Put>
+void sum_columns(const tenon::Call& call, const ColumnSums& sums, const Term& term, const Put& put, double* scratch) {
+  tenon::gpu::for_each(call, sums.columns * sums.parts, ColumnPart<Term, Put>{sums, term, put, scratch});
+  if (sums.parts > 1) tenon::gpu::for_each(call, sums.columns, ColumnOfParts<Put>{sums, put, scratch});
+}

@@ -1,0 +1,92 @@
+// Convolution on a CUDA device by plain loops: a thread for each element, a block for each sum over a batch.
+#pragma once
+#include "block_sums.hpp"
+#include "sliding.hpp"
+#include "store_sum.hpp"
+
+namespace convolution {
+
+/// data is [batch, channels, elements], output [batch, filters, places], weight [filters, group_channels, taps].
+struct Sizes {
+  Sliding way;
+  std::int64_t batch, channels, filters, groups;
+
+  static Sizes of(const Window& window, const tenon::Shape& data, const tenon::Shape& output, std::int64_t groups) {
+    return {Sliding::of(window, data, output), data[0], data[1], output[1], groups};
+  }
+  TENON_FN std::int64_t elements() const { return Sliding::count(way.size); }
+  TENON_FN std::int64_t places() const { return Sliding::count(way.places); }
+  TENON_FN std::int64_t taps() const { return Sliding::count(way.kernel); }
+  TENON_FN std::int64_t group_channels() const { return channels / groups; }
+  TENON_FN std::int64_t group_filters() const { return filters / groups; }
+
+  BlockSums weight_sums() const { return BlockSums::of(filters * group_channels() * taps(), batch * places()); }
+  BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
+};
+
+struct OutputElement {
+  Sizes sizes;
+  const float *data, *weight, *bias;  // bias: null where there is none
+  float* output;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto places = sizes.places(), elements = sizes.elements(), taps = sizes.taps(), depth = sizes.group_channels();
+    const auto filter = i / places % sizes.filters, sample = i / places / sizes.filters;
+    const auto place = Sliding::point(sizes.way.places, i % places);
+    const float* const from = data + (sample * sizes.channels + filter / sizes.group_filters() * depth) * elements;
+    float sum = bias ? bias[filter] : 0;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const auto at = sizes.way.element(place, Sliding::point(sizes.way.kernel, tap));
+      if (at < 0) continue;
+      for (std::int64_t c = 0; c < depth; ++c) sum += from[c * elements + at] * weight[(filter * depth + c) * taps + tap];
+    }
+    output[i] = sum;
+  }
+};
+
+struct DataGradient {
+  Sizes sizes;
+  const float *dy, *weight;
+  float* dx;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto places = sizes.places(), elements = sizes.elements(), taps = sizes.taps(), depth = sizes.group_channels();
+    const auto channel = i / elements % sizes.channels, sample = i / elements / sizes.channels;
+    const auto element = Sliding::point(sizes.way.size, i % elements);
+    const auto group = channel / depth, first = group * sizes.group_filters();
+    float sum = 0;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const auto at = sizes.way.place(element, Sliding::point(sizes.way.kernel, tap));
+      if (at < 0) continue;
+      for (auto filter = first; filter < first + sizes.group_filters(); ++filter)
+        sum += dy[(sample * sizes.filters + filter) * places + at] * weight[(filter * depth + channel % depth) * taps + tap];
+    }
+    dx[i] = sum;
+  }
+};
+
+/// For the gradient of weight number `w`: that of the t-th place of the batch.
+struct WeightTerm {
+  Sizes sizes;
+  const float *data, *dy;
+
+  TENON_DEVICE double operator()(std::int64_t w, std::int64_t t) const {
+    const auto places = sizes.places(), taps = sizes.taps(), depth = sizes.group_channels();
+    const auto filter = w / taps / depth, channel = filter / sizes.group_filters() * depth + w / taps % depth, sample = t / places;
+    const auto at = sizes.way.element(Sliding::point(sizes.way.places, t % places), Sliding::point(sizes.way.kernel, w % taps));
+    if (at < 0) return 0;
+    return data[(sample * sizes.channels + channel) * sizes.elements() + at] * dy[(sample * sizes.filters + filter) * places + t % places];
+  }
+};
+
+struct BiasTerm {
+  Sizes sizes;
+  const float* dy;
+
+  TENON_DEVICE double operator()(std::int64_t filter, std::int64_t t) const {
+    const auto places = sizes.places();
+    return dy[(t / places * sizes.filters + filter) * places + t % places];
+  }
+};
+
+}  // namespace convolution

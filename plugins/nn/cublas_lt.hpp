@@ -1,0 +1,73 @@
+// cuBLASLt as a plugin may use it: handles that stay, descriptions that go away by themselves, failures as tenon::Error.
+#pragma once
+#include <cublasLt.h>
+
+#include <memory>
+#include <tenon/gpu/launch.hpp>
+#include <type_traits>
+#include <vector>
+
+namespace cublas_lt {
+
+[[gnu::cold]] inline void refuse(cublasStatus_t status) {
+  throw tenon::Error("cuBLASLt: ", cublasLtGetStatusName(status), ", ", cublasLtGetStatusString(status));
+}
+inline void require(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) refuse(status);
+}
+
+/// Of the current device and this thread. Made when it is first asked for and never destroyed: at the end of a thread, or of the program,
+/// CUDA may be gone already.
+inline cublasLtHandle_t handle() {
+  static thread_local std::vector<cublasLtHandle_t> handles;
+  int device = 0;
+  tenon::gpu::require(cudaGetDevice(&device));
+  const auto place = static_cast<std::size_t>(device);
+  if (place >= handles.size()) handles.resize(place + 1);
+  if (!handles[place]) require(cublasLtCreate(&handles[place]));
+  return handles[place];
+}
+
+template <auto destroy>
+struct Destroy {
+  template <class Handle>
+  void operator()(Handle* handle) const {
+    destroy(handle);
+  }
+};
+template <class Handle, auto destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<destroy>>;
+
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+/// Column by column, as cuBLAS sees matrices.
+inline Layout layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t step) {
+  cublasLtMatrixLayout_t made = nullptr;
+  require(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), step));
+  return Layout(made);
+}
+
+inline Operation operation(cublasComputeType_t compute, cudaDataType_t scale) {
+  cublasLtMatmulDesc_t made = nullptr;
+  require(cublasLtMatmulDescCreate(&made, compute, scale));
+  return Operation(made);
+}
+
+inline Preference preference() {
+  cublasLtMatmulPreference_t made = nullptr;
+  require(cublasLtMatmulPreferenceCreate(&made));
+  return Preference(made);
+}
+
+template <class T>
+void set(const Operation& operation, cublasLtMatmulDescAttributes_t attribute, const T& value) {
+  require(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value));
+}
+template <class T>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+  require(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value));
+}
+
+}  // namespace cublas_lt
