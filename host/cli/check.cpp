@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/json_text.hpp"
 #include "run/host_impl.hpp"
+#include "run/plugin_folders.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -54,7 +55,8 @@ struct Checked {
     }
     const auto& file = plugins.catalog().files().front();
     if (!file.usable()) throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), file.reason), next_step(file));
-    choose(arguments.get("op"));
+    device = device_of(context);
+    choose(file, arguments.get("op"));
   }
 
   static PluginOptions options_of(Context& context) {
@@ -63,20 +65,37 @@ struct Checked {
     return options;
   }
 
-  void choose(const std::string& wanted) {
-    const auto& own = plugins.catalog().files().front().operators;
+  // The name alone: CUDA does not live through the forks that are to come.
+  static std::string device_of(Context& context) {
+    const auto device = context.global().get("device");
+    return device == "cpu" || device.empty() ? "" : device.starts_with("cuda") ? device : context.device();
+  }
+
+  // With a device, kernels for operators of other plugins are checked, too.
+  void choose(const PluginFile& file, const std::string& wanted) {
+    auto own = file.operators;
+    const auto kernels = file.kernels;  // what is scanned moves the files
+    for (const auto& kernel : kernels)
+      if (!device.empty() && device.starts_with(kernel.device) && std::find(own.begin(), own.end(), kernel.op) == own.end())
+        own.push_back(kernel.op);
+    const auto is_missing = [&](const std::string& name) { return plugins.catalog().find(name) == nullptr; };
+    if (std::any_of(own.begin(), own.end(), is_missing))
+      for (const auto& folder : default_plugin_folders()) plugins.scan(folder);
     if (wanted.empty())
       names = own;
     else if (std::find(own.begin(), own.end(), wanted) != own.end())
       names = {wanted};
     else
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
-    if (names.empty()) throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins");
+    if (names.empty())
+      throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins",
+                    device.empty() ? "--device cuda holds CUDA kernels against the CPU's" : "");
   }
 
   PluginSet plugins;
   fs::path path;
   std::vector<fs::path> paths;
+  std::string device;  // empty: the CPU
   std::vector<std::string> names;
 };
 
@@ -126,8 +145,9 @@ int run(Context& context, const Arguments& arguments) {
   const ScratchFolder folder;
   Results results(context.json(), arguments.has("only-failed"));
   for (const auto& name : checked.names) {
-    const Subject subject{checked.plugins.load(name), checked.paths, folder.path(), context.trust_writable(), seed};
-    for (const auto& check : checks()) results.add(name, check.name, run_in_child(check, subject, timeout_ms));
+    const Subject subject{checked.plugins.load(name), checked.paths, folder.path(), context.trust_writable(), seed, checked.device};
+    for (const auto& check : checked.device.empty() ? checks() : device_checks())
+      results.add(name, check.name, run_in_child(check, subject, timeout_ms));
   }
   results.finish(seed);
   return results.all_fine() ? 0 : static_cast<int>(FailureKind::failed);
@@ -136,6 +156,11 @@ int run(Context& context, const Arguments& arguments) {
 std::string details() {
   std::string text = "Each check runs in a process of its own, with inputs that it finds by trying:";
   for (const auto& check : checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
+  text +=
+      "\nWith --device cuda its kernels there are held against the CPU's instead, those in PLUGIN for operators of other plugins, too "
+      "(which\n"
+      "--plugins names):";
+  for (const auto& check : device_checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
   return text + "\nThe exit code is 1 where a check failed or crashed.";
 }
 

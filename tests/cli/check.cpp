@@ -71,7 +71,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
 TEST_CASE("the bundled plugins keep what they promise") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {
-    if (file.path().extension() != ".so") continue;
+    if (file.path().extension() != ".so" || file.path().stem().string().ends_with("_cuda")) continue;
     const auto result = run_tenon({"check", file.path().string(), "--only-failed"});
     CAPTURE(result.out);
     CAPTURE(result.err);

@@ -33,6 +33,7 @@ struct Subject {
   std::filesystem::path folder;                ///< where a check may write; emptied by nobody but its owner
   bool trust_writable = false;
   std::uint64_t seed = 0;  ///< of every number that a check makes up
+  std::string device{};    ///< whose kernels are held against the CPU's
 };
 
 struct Check {
@@ -40,6 +41,7 @@ struct Check {
   Outcome (*run)(const Subject& subject);  ///< in a process of its own; what it throws is a failure
 };
 const std::vector<Check>& checks();
+const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
 
 Outcome check_manifest(const Subject& subject);
 Outcome check_inference(const Subject& subject);

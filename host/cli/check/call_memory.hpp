@@ -1,0 +1,63 @@
+// The tensors of one call of a kernel, forward or backward.
+#pragma once
+#include <tenon/tensor.hpp>
+#include <vector>
+
+#include "run/operator_call.hpp"
+
+namespace tenon::cli {
+
+using Tensors = std::vector<Tensor>;
+
+/// An empty tensor is not there. In backward, outputs are what forward wrote, and an input gradient that nobody wants is empty.
+struct CallMemory {
+  Tensors inputs, outputs, states, output_grads, input_grads;
+  std::vector<std::uint8_t> writes;  ///< enum tenon_write of each output, of backward for each input gradient
+
+  /// Every tensor of it, each through change(tensor, whether it is only read); two that are one stay one.
+  template <class Change>
+  CallMemory with(Change&& change) const;
+};
+
+/// The memory as it crosses the boundary; in backward without the elements that the operator does not read.
+class PassedMemory {
+ public:
+  PassedMemory(const OperatorCall& call, const CallMemory& memory, bool backward);
+  PassedMemory(const PassedMemory&) = delete;
+  PassedMemory& operator=(const PassedMemory&) = delete;
+  const CallTensors& tensors() const { return tensors_; }
+
+ private:
+  tenon_tensor* pass(const Tensor& tensor, bool read = true);
+
+  std::vector<tenon_tensor> raw_;  // never grows past what is reserved: it is pointed into
+  CallTensors tensors_;
+};
+
+/// Runs the call in the memory. Throws Failure where the kernel refuses.
+void run_call(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward, const CallSetting& setting);
+
+template <class Change>
+CallMemory CallMemory::with(Change&& change) const {
+  CallMemory result;
+  result.writes = writes;
+  std::vector<std::pair<const void*, Tensor>> done;
+  const auto changed = [&](const Tensor& tensor, bool read_only) {
+    if (!tensor) return Tensor();
+    for (const auto& [data, copy] : done)
+      if (tensor.size() > 0 && data == tensor.data()) return copy;
+    return done.emplace_back(tensor.data(), change(tensor, read_only)).second;
+  };
+  const auto group = [&](const Tensors& from, Tensors& to, bool read_only) {
+    for (const auto& tensor : from) to.push_back(changed(tensor, read_only));
+  };
+  const bool backward = !output_grads.empty();
+  group(inputs, result.inputs, true);
+  group(outputs, result.outputs, backward);
+  group(states, result.states, false);
+  group(output_grads, result.output_grads, true);
+  group(input_grads, result.input_grads, false);
+  return result;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,191 @@
+// What `tenon check --device D` does: kernels of a device against the CPU's.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/check/check.hpp"
+#include "cli/check/same_call.hpp"
+#include "plugin/device_kernel.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::size_t most_of_first_dtype = 12, most_of_others = 3, most_large = 2;  // samples of a kind
+
+struct Result {
+  std::size_t calls = 0;
+  std::string fault;
+};
+
+bool wants_training(const OperatorInfo& info) {
+  return info.random || !info.states.empty() ||
+         std::any_of(info.outputs.begin(), info.outputs.end(), [](const auto& o) { return o.hidden; });
+}
+
+bool same_bytes(const Tensor& left, const Tensor& right) {
+  return left && right && left.dtype() == right.dtype() && left.shape() == right.shape();
+}
+
+/// All ways to make one sample's call.
+class Ways {
+ public:
+  Ways(const SameCall& call, const Sample& sample, Result& result) : call_(call), sample_(sample), result_(result) {}
+
+  void forward() {
+    for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
+      const auto memory = call_.forward_memory(numbers);
+      look(memory, false, Lie::aligned, false, words_for(numbers));
+      if (numbers == Numbers::positive) try_lies(memory, false);
+      if (wants_training(info())) look(memory, false, Lie::aligned, true, "in training");
+      if (info().accumulates) look(adding(memory), false, Lie::aligned, false, "with write mode add");
+      for (const auto& [in, out] : info().inplace) {
+        auto shared = memory;
+        auto& input = shared.inputs[static_cast<std::size_t>(in)];
+        auto& output = shared.outputs[static_cast<std::size_t>(out)];
+        if (!same_bytes(input, output)) continue;
+        output = input;
+        shared.writes[static_cast<std::size_t>(out)] = TENON_WRITE_IN_PLACE;
+        look(shared, false, Lie::aligned, false, "in place");
+      }
+    }
+  }
+
+  void backward() {
+    const auto count = sample_.types.inputs.size();
+    for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
+      const auto all = call_.backward_memory(numbers, std::vector<bool>(count, true), true);
+      look(all, true, Lie::aligned, true, words_for(numbers));
+      if (numbers == Numbers::positive) try_lies(all, true);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!all.input_grads[i]) continue;
+        std::vector<bool> one(count, false);
+        one[i] = true;
+        look(call_.backward_memory(numbers, one, true), true, Lie::aligned, true, "with one gradient wanted");
+      }
+      if (info().accumulates) look(adding(all), true, Lie::aligned, true, "with write mode add");
+      for (const auto& [out, in] : info().backward_inplace) {
+        auto shared = all;
+        auto& gradient = shared.input_grads[static_cast<std::size_t>(in)];
+        const auto& given = shared.output_grads[static_cast<std::size_t>(out)];
+        if (!same_bytes(gradient, given)) continue;
+        gradient = given;
+        shared.writes[static_cast<std::size_t>(in)] = TENON_WRITE_IN_PLACE;
+        look(shared, true, Lie::aligned, true, "in place");
+      }
+    }
+  }
+
+ private:
+  const OperatorInfo& info() const { return call_.here().info(); }
+
+  static const char* words_for(Numbers numbers) { return numbers == Numbers::positive ? "" : "with numbers of both signs"; }
+
+  void try_lies(const CallMemory& memory, bool backward) {
+    look(memory, backward, Lie::unaligned, backward, "with inputs that are not aligned");
+    if (info().strides) look(memory, backward, Lie::strided, backward, "with strided inputs");
+  }
+
+  static CallMemory adding(CallMemory memory) {
+    for (auto& write : memory.writes)
+      if (write == TENON_WRITE_TO) write = TENON_WRITE_ADD;
+    return memory;
+  }
+
+  void look(const CallMemory& memory, bool backward, Lie lie, bool training, const char* words) {
+    if (!result_.fault.empty()) return;
+    ++result_.calls;
+    std::string fault;
+    try {
+      fault = call_.compare(memory, backward, lie, training);
+    } catch (const Failure& failure) {
+      fault = fmt::format("{} refuses what the CPU does: {}", call_.there().device().name(), failure.what());
+    }
+    if (fault.empty()) return;
+    result_.fault = fmt::format("{}{}{}, with {}", fault, *words == 0 ? "" : ", ", words, describe_sample(info(), sample_));
+  }
+
+  const SameCall& call_;
+  const Sample& sample_;
+  Result& result_;
+};
+
+/// Calls look(sample) for samples of all kinds in every dtype that the operator has.
+template <class Look>
+void each_dtype(const LoadedOperator& op, Result& result, Look&& look) {
+  bool first = true;
+  for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::boolean, DType::u8, DType::i8, DType::i32, DType::i64}) {
+    if (!allows(op.info->types, dtype)) continue;
+    for (const auto kind : {SampleKind::ordinary, SampleKind::odd, SampleKind::empty, SampleKind::scalar, SampleKind::large}) {
+      if (kind == SampleKind::large && !first) continue;
+      const auto samples = find_samples(op, dtype, kind);
+      const auto most = kind == SampleKind::large ? most_large : first ? most_of_first_dtype : most_of_others;
+      for (std::size_t i = 0; i < std::min(most, samples.found.size()) && result.fault.empty(); ++i) look(samples.found[i]);
+    }
+    first = false;
+  }
+}
+
+Outcome outcome_of(const Result& result) {
+  if (!result.fault.empty()) return failed(result.fault);
+  if (result.calls == 0) return skipped("no inputs were found that it accepts");
+  return passed(fmt::format("{} calls", result.calls));
+}
+
+/// Why there is nothing to compare; empty where there is.
+std::string nothing_to_compare(const LoadedOperator& op, const Device& device) {
+  if (kernel_on(op, device) == nullptr) return no_kernel_on(op, device).what();
+  if (kernel_on(op, cpu_device()) == nullptr) return no_kernel_on(op, cpu_device()).what();
+  return {};
+}
+
+/// The device is looked for here, in the child: CUDA does not live through a fork.
+template <class Body>
+Outcome with_device(const Subject& subject, Body&& body) {
+  Device* device = nullptr;
+  try {
+    device = &find_device(subject.device);
+  } catch (const Failure& failure) {
+    return skipped(failure.what());
+  }
+  if (!subject.op.kernel_trouble.empty() && kernel_on(subject.op, *device) == nullptr) return failed(subject.op.kernel_trouble);
+  const auto nothing = nothing_to_compare(subject.op, *device);
+  return nothing.empty() ? body(*device) : skipped(nothing);
+}
+
+Outcome check_forward(const Subject& subject) {
+  return with_device(subject, [&](Device& device) {
+    Result result;
+    each_dtype(subject.op, result, [&](const Sample& sample) {
+      const SameCall call(subject.op, sample, device, subject.seed);
+      Ways(call, sample, result).forward();
+    });
+    return outcome_of(result);
+  });
+}
+
+Outcome check_backward(const Subject& subject) {
+  return with_device(subject, [&](Device& device) {
+    const bool here = subject.op.cpu->backward != nullptr, there = subject.op.cuda->backward != nullptr;
+    if (!here) return skipped(there ? "the CPU has no backward kernel to compare with" : "it has no backward kernel");
+    if (!there) return Outcome{Verdict::warning, "its kernel has no backward, which the CPU's has: training goes over the CPU"};
+    Result result;
+    each_dtype(subject.op, result, [&](const Sample& sample) {
+      const SameCall call(subject.op, sample, device, subject.seed);
+      if (sample.types.outputs.empty() || !floating.has(static_cast<DType>(sample.types.outputs[0].dtype))) return;
+      Ways(call, sample, result).backward();
+    });
+    return outcome_of(result);
+  });
+}
+
+}  // namespace
+
+const std::vector<Check>& device_checks() {
+  static const std::vector<Check> all = {
+      {"forward", "the device's kernel gives what the CPU's gives: every dtype, write mode and way that tensors lie", check_forward},
+      {"backward", "and so do its gradients", check_backward},
+  };
+  return all;
+}
+
+}  // namespace tenon::cli

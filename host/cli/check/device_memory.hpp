@@ -1,0 +1,42 @@
+// Tensors of a check on a device, between bytes that nobody may write.
+#pragma once
+#include <map>
+#include <string>
+#include <tenon/tensor.hpp>
+
+namespace tenon::cli {
+
+enum class Lie : std::uint8_t {
+  aligned,    ///< contiguous, as the host's own tensors are
+  unaligned,  ///< contiguous, one element further on
+  strided     ///< the first axis runs fastest, and every second place is empty
+};
+
+/// All of one call, so that one copy brings them there and one back.
+class DeviceMemory {
+ public:
+  /// `bytes`: of all tensors that will be added, together.
+  DeviceMemory(std::int64_t bytes, std::size_t tensors, const std::string& device);
+
+  /// A tensor there for a contiguous one of the CPU, whose elements it has after upload().
+  Tensor add(const Tensor& elements, Lie lie);
+  void upload();
+  void download();
+
+  /// As they were when they were downloaded. `there` is what add() gave.
+  Tensor elements(const Tensor& there) const;
+  /// A sentence about a byte beside the tensors that was written; empty where none was.
+  std::string stray_write() const;
+
+ private:
+  struct Part {
+    std::int64_t begin, end;
+    Lie lie;
+  };
+  std::map<const void*, Part> parts_;  // by where it is on the device
+  std::int64_t used_ = 0;
+  Tensor before_, after_;  // all bytes, on the CPU
+  Tensor bytes_;           // on the device
+};
+
+}  // namespace tenon::cli

@@ -1,0 +1,153 @@
+#include "cli/check/same_call.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+#include <tenon/visit.hpp>
+
+#include "cli/check/trial.hpp"
+#include "graph/initialize.hpp"
+
+namespace tenon::cli {
+namespace {
+
+bool is_floating(const tenon_type& type) {
+  return type.present && floating.has(static_cast<DType>(type.dtype));
+}
+
+// Whole numbers and quarters from -4 to 4.
+void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  visit(tensor.dtype(), [&]<class T>() {
+    for (auto& value : tensor.values<T>()) {
+      const auto quarters = static_cast<int>(generator() % 33) - 16;
+      if constexpr (std::is_same_v<T, bool> || std::is_unsigned_v<T>)
+        value = static_cast<T>(quarters > 0 ? quarters / 4 : 0);
+      else if constexpr (std::is_integral_v<T>)
+        value = static_cast<T>(quarters / 4);
+      else
+        value = static_cast<T>(static_cast<float>(quarters) / 4);
+    }
+  });
+}
+
+Tensor numbers_of(const tenon_type& type, Numbers numbers, std::uint64_t seed, int indices = 0) {
+  auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+  if (numbers == Numbers::positive || indices > 0)
+    fill_with_numbers(tensor, seed, indices);
+  else
+    fill_with_both_signs(tensor, seed);
+  return tensor;
+}
+
+double tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 1e-9;
+    case DType::f32:
+      return 1e-4;
+    case DType::f16:
+    case DType::bf16:
+      return 2e-2;
+    default:
+      return 0;
+  }
+}
+
+bool near(double here, double there, double tolerance) {
+  if (std::isnan(here) || std::isnan(there)) return std::isnan(here) && std::isnan(there);
+  if (here == there) return true;
+  return std::isfinite(here) && std::abs(here - there) <= tolerance * (1 + std::abs(here));
+}
+
+}  // namespace
+
+std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device) {
+  const auto left = doubles_of(here), right = doubles_of(there);
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (!near(left[i], right[i], tolerance(here.dtype())))
+      return fmt::format("element {} of {} is {} on {}, but {} on cpu", i, name, right[i], device, left[i]);
+  return {};
+}
+
+CallMemory SameCall::forward_memory(Numbers numbers) const {
+  CallMemory memory;
+  const auto& info = here_.info();
+  for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) {
+    const auto& type = sample_.types.inputs[i];
+    memory.inputs.push_back(type.present ? numbers_of(type, numbers, seed_ + i, indices_of(info, sample_.types, i)) : Tensor());
+  }
+  for (std::size_t i = 0; i < sample_.types.outputs.size(); ++i)
+    memory.outputs.push_back(numbers_of(sample_.types.outputs[i], Numbers::positive, seed_ + 100 + i));
+  for (std::size_t i = 0; i < sample_.types.states.size(); ++i)
+    memory.states.push_back(first_state(info.states[i], sample_.types.states[i]));
+  memory.writes.assign(memory.outputs.size(), TENON_WRITE_TO);
+  return memory;
+}
+
+CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const {
+  auto memory = forward_memory(numbers);
+  Threads threads(1);
+  run_call(here_, sample_.types, memory, false, {threads, seed_, 0, nullptr, training});
+  std::size_t next = 0;
+  for (const auto& declared : here_.info().outputs)
+    for (auto left = here_.count_of(declared); left > 0; --left, ++next) {
+      const auto& type = sample_.types.outputs[next];
+      const bool given = !declared.hidden && floating.has(static_cast<DType>(type.dtype));
+      memory.output_grads.push_back(given ? numbers_of(type, numbers, seed_ + 200 + next) : Tensor());
+    }
+  memory.writes.clear();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto& type = sample_.types.inputs[i];
+    const bool made = wanted[i] && is_floating(type);
+    memory.input_grads.push_back(made ? numbers_of(type, Numbers::positive, seed_ + 300 + i) : Tensor());
+    memory.writes.push_back(made ? TENON_WRITE_TO : TENON_WRITE_NONE);
+  }
+  return memory;
+}
+
+std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, bool training) const {
+  Threads threads(1);
+  const CallSetting setting{threads, seed_, 0, nullptr, training};
+  const auto here = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
+  try {
+    run_call(here_, sample_.types, here, backward, setting);
+  } catch (const Failure&) {
+    return {};
+  }
+  const auto& device = there_.device().name();
+  std::int64_t bytes = 0;
+  std::size_t count = 0;
+  memory.with([&](const Tensor& tensor, bool) {
+    bytes += tensor.bytes();
+    ++count;
+    return tensor;
+  });
+  DeviceMemory far(bytes, count, device);
+  const auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? lie : Lie::aligned); });
+  far.upload();
+  run_call(there_, sample_.types, there, backward, setting);
+  far.download();
+  if (auto fault = far.stray_write(); !fault.empty()) return fault;
+  const auto compare_group = [&](const char* name, const Tensors& left, const Tensors& right) {
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (!left[i]) continue;
+      if (auto fault = difference(fmt::format("{} {}", name, i), left[i], far.elements(right[i]), device); !fault.empty()) return fault;
+    }
+    return std::string();
+  };
+  const struct {
+    const char* name;
+    Tensors CallMemory::*group;
+  } groups[] = {{"output", &CallMemory::outputs},
+                {"gradient", &CallMemory::input_grads},
+                {"state", &CallMemory::states},
+                {"input", &CallMemory::inputs},
+                {"output gradient", &CallMemory::output_grads}};
+  for (const auto& [name, group] : groups)
+    if (auto fault = compare_group(name, here.*group, there.*group); !fault.empty()) return fault;
+  return {};
+}
+
+}  // namespace tenon::cli

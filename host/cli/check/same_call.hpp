@@ -1,0 +1,38 @@
+// The same call on the CPU and on a device.
+#pragma once
+#include <string>
+
+#include "cli/check/call_memory.hpp"
+#include "cli/check/device_memory.hpp"
+#include "cli/check/sample.hpp"
+
+namespace tenon::cli {
+
+enum class Numbers : std::uint8_t { positive, both_signs };
+
+class SameCall {
+ public:
+  /// Throws Failure where either has no kernel or refuses the parameters.
+  SameCall(const LoadedOperator& op, const Sample& sample, Device& device, std::uint64_t seed)
+      : sample_(sample), here_(op, sample.attributes), there_(op, sample.attributes, device), seed_(seed) {}
+  const OperatorCall& here() const { return here_; }
+  const OperatorCall& there() const { return there_; }
+
+  /// Tensors of the CPU with numbers in them: what is written, too, holds some. Writes are `to`.
+  CallMemory forward_memory(Numbers numbers) const;
+  /// And of the gradients, after a forward on the CPU; `wanted` says of which inputs. Throws Failure where that refuses.
+  CallMemory backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const;
+
+  /// What differs, or what the device's kernel refuses; empty where nothing does, or where the CPU's refuses, too.
+  std::string compare(const CallMemory& memory, bool backward, Lie lie, bool training) const;
+
+ private:
+  const Sample& sample_;
+  OperatorCall here_, there_;
+  std::uint64_t seed_;
+};
+
+/// A sentence about the first element in which a tensor of the device is not near enough to the CPU's; empty where all are.
+std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device);
+
+}  // namespace tenon::cli

@@ -1,0 +1,70 @@
+// tenon check --device cuda. Where there is neither a GPU nor a simulated one, all that is left to see is that it says so.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "cli/run_program.hpp"
+
+namespace {
+
+const std::string wrong_kernels = TENON_TEST_FAULTS "/cuda/wrong_kernels.so";
+
+// In a process of its own: this one forks, and must not start CUDA before.
+bool has_cuda() {
+  static const bool found = run_tenon({"doctor"}).out.find("cuda:0") != std::string::npos;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
+  if (!has_cuda() || !std::filesystem::exists(wrong_kernels)) {
+    MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
+    return;
+  }
+  const struct {
+    const char *op, *check, *words;
+  } cases[] = {
+      {"ignores_strides", "forward", "with strided inputs"},
+      {"ignores_add", "forward", "with write mode add"},
+      {"needs_alignment", "forward", "with inputs that are not aligned"},
+      {"stops_early", "forward", "of output 0 is"},
+      {"writes_behind", "forward", "behind a tensor is written"},
+      {"wrong_in_double", "forward", "x float64"},
+      {"wrong_gradient_there", "backward", "of gradient 0 is"},
+  };
+  CHECK(run_tenon({"check", wrong_kernels, "--device", "cuda", "--op", "twice"}).code == 0);
+  for (const auto& test : cases) {
+    CAPTURE(test.op);
+    const auto result = run_tenon({"check", wrong_kernels, "--device", "cuda", "--op", test.op, "--only-failed"});
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == 1);
+    CHECK(result.out.find(std::string("FAILED   ") + test.check) != std::string::npos);
+    CHECK(result.out.find(test.words) != std::string::npos);
+  }
+}
+
+TEST_CASE("kernels in a file of their own are checked with the operators they are for") {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {
+    const auto path = file.path().string();
+    if (!path.ends_with("_cuda.so")) continue;
+    const auto result = run_tenon({"check", path, "--device", "cuda", "--only-failed"});
+    CAPTURE(path);
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    ++count;
+  }
+  if (count == 0) MESSAGE("skipped: there are no CUDA kernels in this build");
+}
+
+TEST_CASE("without the device its checks are skipped, and the reason is said") {
+  const auto missing = run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "sum", "--device", "cuda:77"});
+  CHECK(missing.code == 0);
+  CHECK(missing.out.find("SKIPPED  forward      there is no device 'cuda:77': ") != std::string::npos);
+  const auto typed_wrong = run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--device", "abacus"});
+  CHECK(typed_wrong.code == 2);
+  CHECK(typed_wrong.err.find("there is no device 'abacus'") != std::string::npos);
+}

@@ -1,0 +1,95 @@
+// CUDA kernels for twice x that are wrong, each in its own way, beside CPU kernels that are right; and one that is right, too.
+#include <tenon/gpu/launch.hpp>
+#include <tenon/operator.hpp>
+
+struct Twice : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("twice x");
+    op.types({tenon::f32, tenon::f64});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.inplace("x", "y");
+    op.accumulates();
+    op.takes_strides();
+  }
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { put(call.write(0), call.input<T>(0), call.output<T>(0)); });
+  }
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype,
+                                  [&]<class T>() { put(call.write(0), call.output_grad<T>(0), call.input_grad<T>(0)); });
+  }
+
+ private:
+  template <class T>
+  static void put(tenon::Write write, tenon::View<const T> from, tenon::View<T> to) {
+    for (std::int64_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(from[i] + from[i] + (write == tenon::Write::add ? to[i] : T(0)));
+  }
+};
+
+enum class Fault { none, ignores_strides, ignores_add, needs_alignment, stops_early, writes_behind, wrong_in_double, wrong_gradient };
+
+template <class T>
+struct TwiceBody {
+  const T* from;
+  T* to;
+  bool add;
+  T factor;
+  int rank;
+  std::int64_t dims[tenon::max_rank], strides[tenon::max_rank];
+
+  TENON_FN void operator()(std::int64_t i) const {
+    std::int64_t place = 0, rest = i;
+    for (int axis = rank; axis-- > 0; rest /= dims[axis]) place += rest % dims[axis] * strides[axis];
+    to[i] = factor * from[rank == 0 ? i : place] + (add ? to[i] : T(0));
+  }
+};
+
+template <Fault fault>
+struct TwiceCuda : Twice {
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      launch<T>(call, call.input<T>(0), call.output<T>(0), fault == Fault::wrong_in_double && sizeof(T) == 8 ? T(2.001) : T(2));
+    });
+  }
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      launch<T>(call, call.output_grad<T>(0), call.input_grad<T>(0), fault == Fault::wrong_gradient ? T(1) : T(2));
+    });
+  }
+
+ private:
+  template <class T>
+  static void launch(const tenon::Call& call, tenon::View<const T> from, tenon::View<T> to, T factor) {
+    TwiceBody<T> body{from.data(), to.data(), call.write(0) == tenon::Write::add && fault != Fault::ignores_add, factor, 0, {}, {}};
+    if (fault == Fault::needs_alignment) body.from -= reinterpret_cast<std::uintptr_t>(body.from) % 64 / sizeof(T);
+    if (!from.contiguous() && fault != Fault::ignores_strides) {
+      body.rank = from.rank();
+      for (int axis = 0; axis < from.rank(); ++axis) {
+        body.dims[axis] = from.dim(axis);
+        body.strides[axis] = from.stride(axis);
+      }
+    }
+    auto count = to.size();
+    if (fault == Fault::stops_early) count = count / 256 * 256 + (count < 256 ? count : 0);  // one block too few
+    if (fault == Fault::writes_behind && count > 0) ++count;
+    tenon::gpu::for_each(call, count, body);
+  }
+};
+
+TENON_OPERATOR(twice, Twice)
+TENON_OPERATOR(ignores_strides, Twice)
+TENON_OPERATOR(ignores_add, Twice)
+TENON_OPERATOR(needs_alignment, Twice)
+TENON_OPERATOR(stops_early, Twice)
+TENON_OPERATOR(writes_behind, Twice)
+TENON_OPERATOR(wrong_in_double, Twice)
+TENON_OPERATOR(wrong_gradient_there, Twice)
+TENON_KERNEL(twice, cuda, TwiceCuda<Fault::none>)
+TENON_KERNEL(ignores_strides, cuda, TwiceCuda<Fault::ignores_strides>)
+TENON_KERNEL(ignores_add, cuda, TwiceCuda<Fault::ignores_add>)
+TENON_KERNEL(needs_alignment, cuda, TwiceCuda<Fault::needs_alignment>)
+TENON_KERNEL(stops_early, cuda, TwiceCuda<Fault::stops_early>)
+TENON_KERNEL(writes_behind, cuda, TwiceCuda<Fault::writes_behind>)
+TENON_KERNEL(wrong_in_double, cuda, TwiceCuda<Fault::wrong_in_double>)
+TENON_KERNEL(wrong_gradient_there, cuda, TwiceCuda<Fault::wrong_gradient>)
