@@ -99,8 +99,15 @@ Json to_json(const Plan& plan, std::size_t step) {
   static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum tenon_write
   const auto& model = plan.model();
   const auto& node = model.nodes[plan.node_of(step)];
-  Json json{
-      {"node", model.strings[node.name]}, {"op", work_label(model, node)}, {"device", "cpu"}, {"sparse_kernel", plan.runs_sparse(step)}};
+  Json json{{"node", model.strings[node.name]},
+            {"op", work_label(model, node)},
+            {"device", plan.device_of(step).name()},
+            {"sparse_kernel", plan.runs_sparse(step)}};
+  if (const auto* from = plan.copied_from(step); from != nullptr) {
+    const auto& type = plan.types()[node.first_output];
+    json["from"] = from->name();
+    json["bytes"] = type.storage == TENON_DENSE ? Json(byte_count(type)) : Json();
+  }
   json["outputs"] = Json::array();
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
@@ -117,14 +124,11 @@ Json to_json(const Plan& plan, std::size_t step) {
   return json;
 }
 
-Json to_json(const MemoryUse& use) {
-  return {{"name", use.name},
-          {"workspace", use.workspace},
-          {"bytes", use.bytes},
-          {"offset", use.offset},
-          {"first", use.first},
-          {"last", use.last},
-          {"in_place_of", use.in_place_of.empty() ? Json() : Json(use.in_place_of)}};
+Json to_json(const MemoryUse& use, const MemoryPlan& plan) {
+  return {{"name", use.name},           {"device", plan.arenas[use.arena].device->name()},
+          {"workspace", use.workspace}, {"bytes", use.bytes},
+          {"offset", use.offset},       {"first", use.first},
+          {"last", use.last},           {"in_place_of", use.in_place_of.empty() ? Json() : Json(use.in_place_of)}};
 }
 
 }  // namespace
@@ -159,13 +163,16 @@ std::string json_text(const Catalog& catalog) {
 }
 
 std::string json_text(const Plan& plan) {
-  Json json{{"steps", Json::array()}, {"memory", Json::array()}};
+  Json json{{"steps", Json::array()}, {"memory", Json::array()}, {"devices", Json::array()}};
   for (std::size_t step = 0; step < plan.steps().size(); ++step) json["steps"].push_back(to_json(plan, step));
-  for (const auto& use : memory_uses(plan.model(), plan.memory())) json["memory"].push_back(to_json(use));
-  json["bytes"] = plan.placement().bytes;
-  json["lower_bound"] = plan.placement().lower_bound;
-  json["ratio"] = plan.placement().ratio();
-  json["strategy"] = name_of(plan.placement().strategy);
+  for (const auto& use : memory_uses(plan.model(), plan.memory())) json["memory"].push_back(to_json(use, plan.memory()));
+  for (const auto& [device, placement] : plan.memory().arenas)
+    json["devices"].push_back({{"device", device->name()},
+                               {"bytes", placement.bytes},
+                               {"lower_bound", placement.lower_bound},
+                               {"ratio", placement.ratio()},
+                               {"strategy", name_of(placement.strategy)}});
+  json["bytes"] = plan.memory().bytes();
   return print(json);
 }
 

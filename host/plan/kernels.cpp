@@ -2,37 +2,83 @@
 
 #include <fmt/format.h>
 
+#include "device/devices.hpp"
 #include "graph/parameters.hpp"
 
 namespace tenon {
+namespace {
 
-void require_kernel(const LoadedOperator& op) {
-  if (op.cpu == nullptr)
-    throw Failure(FailureKind::plugin, op.kernel_trouble.empty() ? "there is no kernel for cpu in any plugin" : op.kernel_trouble);
-  if (op.cpu->forward == nullptr) throw Failure(FailureKind::plugin, "its kernel for cpu has no forward function");
+const char* type_name(std::int32_t device_type) {
+  return device_type == TENON_CPU ? "cpu" : "cuda";
 }
 
-Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, const std::string& device)
-    : cast_(cast), to_dense_(*cast.cpu, {}) {
+// Why a node of this operator cannot run there; empty where it can.
+std::string objection(const LoadedOperator& op, std::int32_t device_type, bool backward) {
+  const auto* kernel = op.kernel(device_type);
+  const auto* device = type_name(device_type);
+  if (kernel == nullptr)
+    return op.kernel_trouble.empty() ? fmt::format("there is no kernel for {} in any plugin", device) : op.kernel_trouble;
+  if (kernel->forward == nullptr) return fmt::format("its kernel for {} has no forward function", device);
+  if (backward && kernel->backward == nullptr) return fmt::format("its kernel for {} has no backward function", device);
+  return {};
+}
+
+// What could be done instead.
+std::string advice(const LoadedOperator& op, const Device& refused, bool backward) {
+  const auto other = refused.is_cpu() ? TENON_CUDA : TENON_CPU;
+  if (!objection(op, other, backward).empty()) return {};
+  return refused.is_cpu() ? "it has one for cuda: --device cuda, or \"device\" in the graph, puts it there"
+                          : "it has one for cpu: without a \"device\" of its own it runs there";
+}
+
+std::vector<bool> with_backward(const GraphModel& model) {
+  std::vector<bool> found(model.nodes.size());
+  for (const auto& node : model.nodes)
+    if (node.pass == Pass::backward) found[node.origin] = true;
+  return found;
+}
+
+}  // namespace
+
+Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device)
+    : device_(device), cast_(cast), to_dense_(*cast.cpu, {}) {
+  const auto backward = with_backward(model);
   std::vector<tenon_attribute> attributes;
   nodes_.reserve(model.nodes.size());
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
+    auto& placed = nodes_.emplace_back();
+    if (node.pass == Pass::backward) continue;
     at_node(model, id, [&] {
-      const std::string wanted = node.device == 0 ? device : std::string(model.strings[node.device]);
-      if (!wanted.empty() && wanted != "cpu")
-        throw Failure(FailureKind::failed, fmt::format("is placed on device '{}' but this host has only cpu", wanted));
-      require_kernel(*binding.nodes[id].op);
-      if (node.pass == Pass::backward) {
-        if (binding.nodes[id].op->cpu->backward == nullptr)
-          throw Failure(FailureKind::plugin, "its kernel for cpu has no backward function");
-        nodes_.emplace_back();
-        return;
-      }
+      const auto& op = *binding.nodes[id].op;
+      placed = place(model, id, op, backward[id]);
       fill_attributes(model, node, attributes);
-      nodes_.emplace_back(*binding.nodes[id].op->cpu, attributes);
+      placed.kernel = Instance(*op.kernel(placed.device->type()), attributes);
     });
   }
+}
+
+// Without its object. What computes again does it where its origin did: with the same bits.
+Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const {
+  const auto& node = model.nodes[id];
+  if (node.pass == Pass::again) return {nodes_[node.origin].device, {}, {}};
+  Device& wanted = node.device == 0 ? device_ : find_device(model.strings[node.device]);
+  const auto why = objection(op, wanted.type(), backward);
+  if (why.empty()) return {&wanted, {}, {}};
+  if (node.device != 0 && !wanted.is_cpu())
+    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", wanted.name(), why), advice(op, wanted, backward));
+  if (wanted.is_cpu() || !objection(op, TENON_CPU, backward).empty()) throw Failure(FailureKind::plugin, why, advice(op, wanted, backward));
+  return {&cpu_device(), {}, why};
+}
+
+Device& Kernels::device_of(const GraphModel& model, NodeId id) const {
+  const auto own = owner(model, id);
+  return own < nodes_.size() ? *nodes_[own].device : cpu_device();
+}
+
+std::string Kernels::why_on_cpu(const GraphModel& model, NodeId id) const {
+  const auto own = owner(model, id);
+  return own < nodes_.size() ? nodes_[own].why_on_cpu : "";
 }
 
 }  // namespace tenon

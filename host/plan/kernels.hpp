@@ -1,31 +1,50 @@
-// The kernel objects of a session: one for each node.
+// The kernel objects of a session, one for each node, and the devices they run on.
 #pragma once
 #include <string>
 #include <vector>
 
+#include "device/device.hpp"
 #include "graph/binding.hpp"
 
 namespace tenon {
 
 /// Made once for a session; its plans use them one after the other.
-struct Kernels {
-  /// `cast` is the operator cast_storage.
-  Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, const std::string& device);
-  /// The one a node runs with: a backward node has its origin's, and those that a plan put in make tensors dense.
+class Kernels {
+ public:
+  /// A node runs on the device that it names, where its operator must have a kernel; one that names none on `device`, or where the operator
+  /// has no kernel for that, on the CPU. Backward nodes and those that compute again run where their origins do. `cast` is the operator
+  /// cast_storage. Throws Failure that names the node: (plugin) where there is no kernel for it, (usage) where there is no such device.
+  Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device);
+
+  /// The object a node runs with: a backward node has its origin's, and those that a plan put in make tensors dense.
   const Instance& of(const GraphModel& model, NodeId id) const {
-    const auto& node = model.nodes[id];
-    const auto own = node.pass == Pass::backward ? node.origin : id;
-    return own < nodes_.size() ? nodes_[own] : to_dense_;
+    const auto own = owner(model, id);
+    return own < nodes_.size() ? nodes_[own].kernel : to_dense_;
   }
+  /// The CPU for those that a plan put in.
+  Device& device_of(const GraphModel& model, NodeId id) const;
+  /// Why a node runs on the CPU where another device was asked for; empty where it does as was asked.
+  std::string why_on_cpu(const GraphModel& model, NodeId id) const;
+
   const LoadedOperator& cast() const { return cast_; }
+  Device& device() const { return device_; }  ///< of the nodes that name none
 
  private:
-  std::vector<Instance> nodes_;
+  struct Node {
+    Device* device = nullptr;
+    Instance kernel;
+    std::string why_on_cpu;
+  };
+  static NodeId owner(const GraphModel& model, NodeId id) {
+    const auto& node = model.nodes[id];
+    return node.pass == Pass::backward ? node.origin : id;
+  }
+  Node place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const;
+
+  std::vector<Node> nodes_;
+  Device& device_;
   const LoadedOperator& cast_;
   Instance to_dense_;  // cast_storage with its defaults
 };
-
-/// Throws Failure (plugin) where the operator cannot run on the CPU.
-void require_kernel(const LoadedOperator& op);
 
 }  // namespace tenon

@@ -3,47 +3,83 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "device/devices.hpp"
+#include "device/tensor_device.hpp"
 #include "plan/operator_storage.hpp"
 
 namespace tenon {
 namespace {
 
+// An operator of the host's own that no graph names: the plan runs it itself.
+const LoadedOperator& copy_operator() {
+  static const auto info = [] {
+    OperatorInfo copy;
+    copy.name = "copy";
+    copy.doc = "the same elements on another device";
+    copy.inputs.emplace_back().name = "data";
+    copy.outputs.emplace_back().name = "output";
+    return copy;
+  }();
+  static const auto op = [] {
+    LoadedOperator loaded;
+    loaded.info = &info;
+    return loaded;
+  }();
+  return op;
+}
+
 class Lowering {
  public:
-  Lowering(const GraphModel& model, const Binding& binding, const Kernels& kernels, std::vector<tenon_type>& types)
-      : model_(model), kernels_(kernels), types_(types), lowered_{model, binding, {}, {}, {}, nullptr, nullptr} {}
+  Lowering(const GraphModel& model, const Binding& binding, const Kernels& kernels, const LoweringRequest& request,
+           std::vector<tenon_type>& types)
+      : model_(model), kernels_(kernels), request_(request), types_(types), lowered_{model, binding, {}, {}, {}, {}, {}, {}, {}, {}, {}} {}
 
-  Lowered run(bool training) {
-    lowered_.order.reserve(model_.nodes.size());
-    lowered_.sparse.assign(model_.nodes.size(), false);
-    for (NodeId id = 0; id < model_.nodes.size(); ++id) {
+  Lowered run() {
+    const auto count = model_.nodes.size();
+    lowered_.order.reserve(count);
+    lowered_.sparse.assign(count, false);
+    lowered_.copy_of.assign(count, none);
+    lowered_.devices.assign(count, nullptr);
+    place_values();
+    for (NodeId id = 0; id < count; ++id) {
       at_node(model_, id, [&] { lower(id); });
       lowered_.order.push_back(id);
     }
-    if (training) make_updates_dense();
-    if (!own_) return std::move(lowered_);
-    lowered_.sparse.resize(own_->nodes.size(), true);
-    return Lowered{
-        *own_,           *own_binding_,          std::move(lowered_.order), std::move(lowered_.sparse), std::move(lowered_.conversions),
-        std::move(own_), std::move(own_binding_)};
+    if (request_.training) lower_updates();
+    if (!request_.keep_on_device) fetch_outputs();
+    return finished();
   }
 
  private:
+  // Those of nodes follow in lower().
+  void place_values() {
+    lowered_.places.assign(model_.values.size(), &cpu_device());
+    for (ValueId id = 0; id < model_.values.size(); ++id)
+      if (const auto& value = model_.values[id]; value.role != Role::output && value.tensor != none)
+        lowered_.places[id] = &device_of(model_.tensors[value.tensor]);
+    for (const auto& [id, device] : request_.inputs) lowered_.places[id] = device;
+  }
+
   void lower(NodeId id) {
     const auto& node = model_.nodes[id];
-    check_states(forward_of(model_, node));
+    auto& device = kernels_.device_of(model_, id);
+    lowered_.devices[id] = &device;
+    check_states(forward_of(model_, node), device);
     gather(node);
     const auto choice = choose_storage(*lowered_.binding.nodes[id].op->info, kernels_.of(model_, id), node.pass == Pass::backward,
-                                       storages_, read_types_, node.output_count);
+                                       storages_, read_types_, node.output_count, device.type());
     lowered_.sparse[id] = choice.sparse;
-    for (std::uint32_t i = 0; i < node.output_count; ++i) set_storage(node.first_output + i, choice.outputs[i]);
-    if (choice.sparse) return;
+    for (std::uint32_t i = 0; i < node.output_count; ++i) {
+      set_storage(node.first_output + i, choice.outputs[i]);
+      lowered_.places[node.first_output + i] = &device;
+    }
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge) {
       const auto value = model_.edges[edge];
-      if (value == none || types_[value].storage == TENON_DENSE) continue;
-      const auto dense = dense_of(value);  // may make the graph that is written to
-      own_->edges[edge] = dense;
+      if (value == none) continue;
+      const auto read = on_device(choice.sparse ? value : dense_of(value), device);
+      if (read != value) own_->edges[edge] = read;
     }
   }
 
@@ -62,12 +98,17 @@ class Lowering {
     for (std::uint32_t i = 0; i < forward.input_count; ++i) add(forward.first_edge + i);
   }
 
-  void check_states(const NodeRecord& forward) const {
+  void check_states(const NodeRecord& forward, const Device& device) const {
     for (std::uint32_t i = 0; i < forward.state_count; ++i) {
       const auto value = model_.edges[forward.first_edge + forward.input_count + i];
+      const auto refuse = [&](const std::string& what) {
+        throw Failure(FailureKind::failed, fmt::format("its state '{}' {}", value_label(model_, value), what));
+      };
       if (const auto storage = types_[value].storage; storage != TENON_DENSE)
-        throw Failure(FailureKind::failed, fmt::format("its state '{}' is {}, and states are dense", value_label(model_, value),
-                                                       name_of(static_cast<Storage>(storage))));
+        refuse(fmt::format("is {}, and states are dense", name_of(static_cast<Storage>(storage))));
+      if (const auto* place = lowered_.places[value]; model_.values[value].tensor != none && place != &device)
+        refuse(
+            fmt::format("lies on {}, but it runs on {}: a node that shares its state must share its device", place->name(), device.name()));
     }
   }
 
@@ -78,44 +119,72 @@ class Lowering {
     type.storage = storage;
   }
 
-  // One conversion serves all who need it.
+  // One conversion serves all who need it. It is made on the CPU, which alone has a kernel for it.
   ValueId dense_of(ValueId value) {
-    if (dense_.empty()) dense_.assign(model_.values.size(), none);
-    if (dense_[value] != none) return dense_[value];
+    if (types_[value].storage == TENON_DENSE) return value;
+    if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
+    const auto dense = add_node(kernels_.cast(), on_device(value, cpu_device()), "dense", cpu_device());
+    own_->values[dense].type.storage = types_[dense].storage = TENON_DENSE;
+    lowered_.sparse.back() = true;
+    lowered_.conversions.push_back({value, dense, types_[value].storage, byte_count(types_[value])});
+    return dense_[value] = dense;
+  }
+
+  // One copy a device serves all who need it there.
+  ValueId on_device(ValueId value, Device& device) {
+    if (lowered_.places[value] == &device) return value;
+    const auto [found, added] = copies_.try_emplace({value, &device});
+    if (!added) return found->second;
+    const auto copy = add_node(copy_operator(), value, device.name(), device);
+    lowered_.copy_of.back() = static_cast<std::uint32_t>(lowered_.copies.size());
+    lowered_.copies.push_back({own_->values[copy].producer, value, copy});
+    return found->second = copy;
+  }
+
+  // It reads one value and gives one of the same type. What is added comes before the node at hand.
+  ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix, Device& device) {
     own();
     const auto id = static_cast<NodeId>(own_->nodes.size());
     NodeRecord node;
-    node.name = own_->strings.intern(value_label(model_, value) + ".dense");
-    node.op = cast_use();
+    node.name = own_->strings.intern(value_label(*own_, value) + "." + suffix);
+    node.op = use_of(op);
     node.first_edge = static_cast<std::uint32_t>(own_->edges.size());
     node.input_count = 1;
     node.first_output = static_cast<ValueId>(own_->values.size());
     node.output_count = 1;
     own_->edges.push_back(value);
     own_->nodes.push_back(node);
-    own_binding_->nodes.push_back({&kernels_.cast(), {}});
+    own_binding_->nodes.push_back({&op, {}});
     auto& record = own_->values.emplace_back();
     record.producer = id;
     record.type = types_[value];
-    record.type.storage = TENON_DENSE;
     types_.push_back(record.type);
     lowered_.order.push_back(id);
-    lowered_.conversions.push_back({value, node.first_output, types_[value].storage, byte_count(types_[value])});
-    return dense_[value] = node.first_output;
+    lowered_.sparse.push_back(false);
+    lowered_.copy_of.push_back(none);
+    lowered_.devices.push_back(&device);
+    lowered_.places.push_back(&device);
+    return node.first_output;
   }
 
-  // What a variable becomes at the end of a run is written over it.
-  void make_updates_dense() {
+  // What a variable becomes at the end of a run is written over it, where it lies.
+  void lower_updates() {
     for (std::size_t i = 0; i < model_.updates.size(); ++i) {
       const auto [variable, value] = model_.updates[i];
       if (types_[variable].storage != TENON_DENSE)
         throw Failure(FailureKind::failed,
                       fmt::format("variable '{}' is {} and is updated, but only dense ones can be", value_label(model_, variable),
                                   name_of(static_cast<Storage>(types_[variable].storage))));
-      if (types_[value].storage != TENON_DENSE) {
-        const auto dense = dense_of(value);
-        own_->updates[i].second = dense;
-      }
+      if (const auto taken = on_device(dense_of(value), *lowered_.places[variable]); taken != value) own_->updates[i].second = taken;
+    }
+  }
+
+  // Behind all nodes, so that nobody waits for a device in the middle of a run. What is no node's output the session copies.
+  void fetch_outputs() {
+    for (std::size_t i = 0; i < model_.outputs.size(); ++i) {
+      const auto value = model_.outputs[i].second;
+      if (model_.values[value].role != Role::output) continue;
+      if (const auto fetched = on_device(value, cpu_device()); fetched != value) own_->outputs[i].second = fetched;
     }
   }
 
@@ -127,33 +196,50 @@ class Lowering {
     for (const auto& node : lowered_.binding.nodes) own_binding_->nodes.push_back({node.op, {}});
   }
 
-  std::uint32_t cast_use() {
-    if (cast_ == none) {
-      cast_ = static_cast<std::uint32_t>(own_->operators.size());
-      const auto& info = *kernels_.cast().info;
-      own_->operators.push_back({info.name, info.version, std::make_shared<OperatorInfo>(info), none});
-      own_binding_->operators.push_back(&kernels_.cast());
+  std::uint32_t use_of(const LoadedOperator& op) {
+    const auto [found, added] = uses_.try_emplace(&op, static_cast<std::uint32_t>(own_->operators.size()));
+    if (added) {
+      own_->operators.push_back({op.info->name, op.info->version, std::make_shared<OperatorInfo>(*op.info), none});
+      own_binding_->operators.push_back(&op);
     }
-    return cast_;
+    return found->second;
+  }
+
+  Lowered finished() {
+    if (!own_) return std::move(lowered_);
+    auto& done = lowered_;
+    return Lowered{*own_,
+                   *own_binding_,
+                   std::move(done.order),
+                   std::move(done.sparse),
+                   std::move(done.devices),
+                   std::move(done.places),
+                   std::move(done.conversions),
+                   std::move(done.copies),
+                   std::move(done.copy_of),
+                   std::move(own_),
+                   std::move(own_binding_)};
   }
 
   const GraphModel& model_;
   const Kernels& kernels_;
+  const LoweringRequest& request_;
   std::vector<tenon_type>& types_;
   Lowered lowered_;
   std::unique_ptr<GraphModel> own_;
   std::unique_ptr<Binding> own_binding_;
-  std::vector<ValueId> dense_;          // of each value: its dense form, none where there is none yet
-  std::vector<std::uint8_t> storages_;  // of what a node reads
+  std::map<ValueId, ValueId> dense_;                       // sparse values and their dense form
+  std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and where else they are wanted
+  std::map<const LoadedOperator*, std::uint32_t> uses_;    // of what was added, into the graph's operators
+  std::vector<std::uint8_t> storages_;                     // of what a node reads
   std::vector<tenon_type> read_types_;
-  std::uint32_t cast_ = none;
 };
 
 }  // namespace
 
-Lowered lower_storage(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
-                      std::vector<tenon_type>& types) {
-  return Lowering(model, binding, kernels, types).run(training);
+Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const LoweringRequest& request,
+              std::vector<tenon_type>& types) {
+  return Lowering(model, binding, kernels, request, types).run();
 }
 
 }  // namespace tenon

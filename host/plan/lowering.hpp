@@ -1,5 +1,6 @@
-// Storage inference over a graph: which nodes run sparse kernels, and where tensors are made dense first.
+// The graph as it runs: which nodes run sparse kernels, where tensors are made dense, and where they are copied to another device.
 #pragma once
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -16,16 +17,28 @@ struct Conversion {
   std::int64_t bytes;    // what it becomes
 };
 
-/// The graph as it runs. Where conversions are needed it is a copy of the one given, with cast_storage nodes behind all others, so that the
-/// numbers of nodes and values stay what they were.
+/// A value that is copied because it is wanted on another device than the one it lies on.
+struct DeviceCopy {
+  NodeId node;  // that copies it
+  ValueId value, copy;
+};
+
+/// Where conversions or copies are needed it is a copy of the graph given, with their nodes behind all others, so that the numbers of nodes
+/// and values stay what they were. All that a node reads and writes lies where it runs.
 struct Lowered {
   const GraphModel& model;
   const Binding& binding;
-  std::vector<NodeId> order;  // every node after what it reads
-  std::vector<bool> sparse;   // of each node: it runs forward_sparse or backward_sparse
+  std::vector<NodeId> order;     // every node after what it reads
+  std::vector<bool> sparse;      // of each node: it runs forward_sparse or backward_sparse
+  std::vector<Device*> devices;  // of each node; of one that copies, where it copies to
+  std::vector<Device*> places;   // of each value
   std::vector<Conversion> conversions;
+  std::vector<DeviceCopy> copies;
+  std::vector<std::uint32_t> copy_of;  // of each node: which of the copies it makes; none: it is a node of the graph, or converts
   std::unique_ptr<GraphModel> own_model;
   std::unique_ptr<Binding> own_binding;  // without objects: those are the Kernels'
+
+  bool copies_at(NodeId id) const { return copy_of[id] != none; }
 };
 
 /// enum tenon_dispatch
@@ -33,10 +46,16 @@ inline std::int32_t dispatch_of(bool backward, bool sparse) {
   return sparse ? backward ? TENON_BACKWARD_SPARSE : TENON_FORWARD_SPARSE : backward ? TENON_BACKWARD : TENON_FORWARD;
 }
 
+struct LoweringRequest {
+  bool training = false;                // updates are made
+  bool keep_on_device = false;          // outputs stay where they are made; else they come to the CPU
+  std::map<ValueId, Device*> inputs{};  // where they lie; those not named lie on the CPU
+};
+
 /// `types` are those of all values, inferred to the end; their storages are read for inputs, variables, states and constants, and set for
-/// all others. Updates are made in training alone. Throws Failure for what no storage can do: a state that is sparse, csr of other than two
-/// dimensions, a sparse variable that is updated.
-Lowered lower_storage(const GraphModel& model, const Binding& binding, const Kernels& kernels, bool training,
-                      std::vector<tenon_type>& types);
+/// all others. Variables and constants are read where they lie. Throws Failure for what cannot be done: a state that is sparse or on
+/// another device than its node, csr of other than two dimensions, a sparse variable that is updated.
+Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const LoweringRequest& request,
+              std::vector<tenon_type>& types);
 
 }  // namespace tenon

@@ -41,7 +41,7 @@ class Drawing {
       : plan_(plan),
         uses_(uses),
         steps_(static_cast<double>(std::max<std::size_t>(plan.order.size(), 1))),
-        bytes_(static_cast<double>(std::max<std::int64_t>(plan.placement.bytes, 1))) {}
+        bytes_(static_cast<double>(std::max<std::int64_t>(plan.bytes(), 1))) {}
 
   std::string run() {
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"Helvetica\" "
@@ -66,6 +66,7 @@ class Drawing {
   void add_boxes();
   void add_box(const MemoryUse& use, std::uint32_t end);
   void add_bound();
+  std::int64_t base_of(std::uint32_t arena) const;
 
   const MemoryPlan& plan_;
   const std::vector<MemoryUse>& uses_;
@@ -97,7 +98,7 @@ void Drawing::add_boxes() {
 void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
   static constexpr const char* fills[] = {"#cfe8cf", "#d7ecff", "#fde7c8", "#ffd9d9", "#e6dcf5", "#f4f0b8"};
   if (use.bytes == 0) return;
-  const auto bottom_edge = static_cast<double>(use.offset), top_edge = bottom_edge + static_cast<double>(use.bytes);
+  const auto bottom_edge = static_cast<double>(base_of(use.arena) + use.offset), top_edge = bottom_edge + static_cast<double>(use.bytes);
   const double box_width = x(end) - x(use.first), box_height = y(bottom_edge) - y(top_edge);
   const auto name = escaped(use.name);
   add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" stroke=\"#555555\" stroke-width=\"0.5\">",
@@ -109,10 +110,22 @@ void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
         y((bottom_edge + top_edge) / 2) + 4, name);
 }
 
+// Devices lie one above the other.
+std::int64_t Drawing::base_of(std::uint32_t arena) const {
+  std::int64_t base = 0;
+  for (std::uint32_t below = 0; below < arena; ++below) base += plan_.arenas[below].placement.bytes;
+  return base;
+}
+
 void Drawing::add_bound() {
-  const auto bound = y(static_cast<double>(plan_.placement.lower_bound));
-  add("<line x1=\"{0}\" y1=\"{2:.2f}\" x2=\"{1}\" y2=\"{2:.2f}\" stroke=\"#b03030\" stroke-dasharray=\"6 4\">", left, left + width, bound);
-  add("<title>lower bound: {} bytes</title></line>\n", plan_.placement.lower_bound);
+  for (std::uint32_t arena = 0; arena < plan_.arenas.size(); ++arena) {
+    const auto& [device, placement] = plan_.arenas[arena];
+    const auto where = plan_.arenas.size() == 1 ? "" : " of " + device->name();
+    const auto bound = y(static_cast<double>(base_of(arena) + placement.lower_bound));
+    add("<line x1=\"{0}\" y1=\"{2:.2f}\" x2=\"{1}\" y2=\"{2:.2f}\" stroke=\"#b03030\" stroke-dasharray=\"6 4\">", left, left + width,
+        bound);
+    add("<title>lower bound{}: {} bytes</title></line>\n", where, placement.lower_bound);
+  }
 }
 
 }  // namespace

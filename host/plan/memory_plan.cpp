@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "device/devices.hpp"
 #include "graph/inference.hpp"
 
 namespace tenon {
@@ -53,13 +55,14 @@ class MemoryPlanner {
       require_known(model, binding, id, plan_.types, plan_.readers);
       if (model.nodes[id].pass == Pass::backward) require_known(model, binding, model.nodes[id].origin, plan_.types, plan_.readers);
     }
+    plan_.arenas.push_back({&cpu_device(), {}});
     fold(graph);
     find_last_uses(model);
     if (training) find_updates(model, binding);
     find_buffers(graph);
     add_workspaces(graph, kernels);
     require_sum(plan_.buffers);
-    plan_.placement = place(plan_.buffers);
+    place_by_device();
     return std::move(plan_);
   }
 
@@ -75,6 +78,8 @@ class MemoryPlanner {
   std::uint32_t inside_readers(const GraphModel& model, ValueId value) const;
   bool reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node, std::uint32_t output);
   void add_workspaces(const Lowered& graph, const Kernels& kernels);
+  std::uint32_t add_buffer(Device& device, const Buffer& buffer);
+  void place_by_device();
 
   MemoryPlan plan_;
   std::vector<bool> given_out_;
@@ -205,8 +210,8 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     return TENON_WRITE_TO;
   }
   if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;
-  plan_.buffer_of[value] = plan_.buffer_of[root] = static_cast<std::uint32_t>(plan_.buffers.size());
-  plan_.buffers.push_back({byte_count(plan_.types[value]), step, last_use_[root]});
+  plan_.buffer_of[value] = plan_.buffer_of[root] =
+      add_buffer(*graph.places[value], {byte_count(plan_.types[value]), step, last_use_[root]});
   return TENON_WRITE_TO;
 }
 
@@ -251,14 +256,37 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     const auto& node = model.nodes[id];
     const bool backward = node.pass == Pass::backward;
     const auto& kernel = kernels.of(model, id);
-    if (kernel.table()->workspace == nullptr) continue;
+    if (graph.copies_at(id) || kernel.table()->workspace == nullptr) continue;
     gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
     const auto dispatch = dispatch_of(backward, graph.sparse[id]);
     plan_.workspace_bytes[step] =
         at_node(model, id, [&] { return workspace_bytes(*graph.binding.nodes[id].op->info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;
-    plan_.workspace_buffer[step] = static_cast<std::uint32_t>(plan_.buffers.size());
-    plan_.buffers.push_back({static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
+    plan_.workspace_buffer[step] = add_buffer(*graph.devices[id], {static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
+  }
+}
+
+std::uint32_t MemoryPlanner::add_buffer(Device& device, const Buffer& buffer) {
+  auto& arenas = plan_.arenas;
+  auto arena = std::find_if(arenas.begin(), arenas.end(), [&](const PlannedArena& each) { return each.device == &device; });
+  if (arena == arenas.end()) arena = arenas.insert(arena, {&device, {}});
+  plan_.arena_of.push_back(static_cast<std::uint32_t>(arena - arenas.begin()));
+  plan_.buffers.push_back(buffer);
+  return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
+}
+
+void MemoryPlanner::place_by_device() {
+  plan_.offsets.resize(plan_.buffers.size());
+  for (std::uint32_t arena = 0; arena < plan_.arenas.size(); ++arena) {
+    std::vector<Buffer> buffers;
+    std::vector<std::uint32_t> ids;
+    for (std::uint32_t id = 0; id < plan_.buffers.size(); ++id) {
+      if (plan_.arena_of[id] != arena) continue;
+      buffers.push_back(plan_.buffers[id]);
+      ids.push_back(id);
+    }
+    auto& placement = plan_.arenas[arena].placement = place(buffers);
+    for (std::size_t i = 0; i < ids.size(); ++i) plan_.offsets[ids[i]] = placement.offsets[i];
   }
 }
 
@@ -266,7 +294,17 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
 
 std::int64_t MemoryPlan::offset_of(ValueId value) const {
   const auto buffer = buffer_of[root[value]];
-  return buffer == none ? -1 : placement.offsets[buffer];
+  return buffer == none ? -1 : offsets[buffer];
+}
+
+std::int64_t MemoryPlan::bytes() const {
+  return std::accumulate(arenas.begin(), arenas.end(), std::int64_t{0},
+                         [](std::int64_t sum, const PlannedArena& arena) { return sum + arena.placement.bytes; });
+}
+
+std::int64_t MemoryPlan::lower_bound() const {
+  return std::accumulate(arenas.begin(), arenas.end(), std::int64_t{0},
+                         [](std::int64_t sum, const PlannedArena& arena) { return sum + arena.placement.lower_bound; });
 }
 
 MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types) {

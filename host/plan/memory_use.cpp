@@ -80,6 +80,7 @@ void Uses::add(ValueId value) {
   MemoryUse use;
   use.name = value_label(model_, value);
   if (over_[value] != none) use.in_place_of = value_label(model_, over_[value]);
+  use.arena = plan_.arena_of[plan_.buffer_of[plan_.root[value]]];
   use.bytes = byte_count(plan_.types[value]);
   use.offset = plan_.offset_of(value);
   use.first = first_[value];
@@ -91,7 +92,8 @@ void Uses::add_workspace(std::uint32_t step) {
   MemoryUse use;
   use.name = model_.strings[model_.nodes[plan_.order[step]].name];
   use.bytes = static_cast<std::int64_t>(plan_.workspace_bytes[step]);
-  use.offset = plan_.placement.offsets[plan_.workspace_buffer[step]];
+  use.arena = plan_.arena_of[plan_.workspace_buffer[step]];
+  use.offset = plan_.offsets[plan_.workspace_buffer[step]];
   use.first = use.last = step;
   use.workspace = true;
   uses_.push_back(std::move(use));
@@ -105,19 +107,25 @@ std::vector<MemoryUse> memory_uses(const GraphModel& model, const MemoryPlan& pl
 
 std::string describe(const MemoryPlan& plan, const std::vector<MemoryUse>& uses) {
   std::size_t width = 24;
+  const bool several = plan.arenas.size() > 1;
   const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };
+  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<8}", name) : std::string(); };
   for (const auto& use : uses) width = std::max(width, name_of_use(use).size());
-  auto text = fmt::format("{:<{}} {:>12} {:>12} {:>13}  in place of\n", "value", width, "bytes", "offset", "steps");
+  auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width, device("device"), "bytes", "offset", "steps");
   for (const auto& use : uses)
-    fmt::format_to(std::back_inserter(text), "{:<{}} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width, use.bytes, use.offset,
-                   fmt::format("{}..{}", use.first, use.last), use.in_place_of.empty() ? "-" : use.in_place_of);
+    fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,
+                   device(plan.arenas[use.arena].device->name()), use.bytes, use.offset, fmt::format("{}..{}", use.first, use.last),
+                   use.in_place_of.empty() ? "-" : use.in_place_of);
   return text + describe(plan) + '\n';
 }
 
 std::string describe(const MemoryPlan& plan) {
-  const auto& placement = plan.placement;
-  return fmt::format("{} steps, {} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}", plan.order.size(), placement.bytes,
-                     placement.lower_bound, placement.ratio(), name_of(placement.strategy));
+  std::string text;
+  for (const auto& [device, placement] : plan.arenas)
+    fmt::format_to(std::back_inserter(text), "{}{} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}",
+                   plan.arenas.size() == 1 ? fmt::format("{} steps, ", plan.order.size()) : fmt::format("\n{}: ", device->name()),
+                   placement.bytes, placement.lower_bound, placement.ratio(), name_of(placement.strategy));
+  return plan.arenas.size() == 1 ? text : fmt::format("{} steps", plan.order.size()) + text;
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/devices.hpp"
 #include "graph/inference.hpp"
 
 namespace tenon {
@@ -54,14 +55,22 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
   return types;
 }
 
-Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, std::vector<tenon_type> types)
-    : graph_(lower_storage(model, binding, kernels, context.training, types)),
-      memory_(plan_memory(graph_, kernels, context.training, std::move(types))),
+Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, PlanInputs inputs)
+    : graph_(lower(model, binding, kernels, {context.training, context.keep_on_device, std::move(inputs.devices)}, inputs.types)),
+      memory_(plan_memory(graph_, kernels, context.training, std::move(inputs.types))),
+      error_(*context.error),
       call_context_{*context.threads, sparse_memory_} {
   for (const auto id : memory_.order) require_tensors(graph_.model, id);
-  arena_ = Tensor::empty(DType::u8, {std::max<std::int64_t>(memory_.placement.bytes, buffer_alignment)});
+  make_arenas(*context.streams);
   make_tensors();
+  make_copies(*context.streams);
   make_calls(kernels, context);
+  connect_gpus(*context.streams);
+}
+
+void Plan::make_arenas(Streams& streams) {
+  for (const auto& [device, placement] : memory_.arenas)
+    arenas_.emplace_back(streams.of(*device), static_cast<std::uint64_t>(placement.bytes), "the plan");
 }
 
 void Plan::set_data(ValueId value, void* data) {
@@ -89,6 +98,31 @@ void Plan::set_add(ValueId output, bool add) {
 
 void Plan::set_step(std::uint64_t step) {
   for (auto* call : random_calls_) call->step = step;
+}
+
+const Device* Plan::copied_from(std::size_t step) const {
+  const auto id = node_of(step);
+  return graph_.copies_at(id) ? graph_.places[graph_.copies[graph_.copy_of[id]].value] : nullptr;
+}
+
+Failure Plan::failure_at(std::size_t step, const std::string& reason, const std::string& hint) const {
+  const auto& model = graph_.model;
+  const auto id = node_of(step);
+  OperatorTypes types;
+  auto known = memory_.types;
+  gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
+  const auto& info = *model.operators[model.nodes[id].op].info;
+  return {FailureKind::failed, fmt::format("{}: {} {}", node_label(model, id), reason, describe_inputs(info, types.inputs)), hint};
+}
+
+// What goes wrong on a GPU is found out by whoever waits for it next.
+Failure Plan::failure_of(const Step& failed) const {
+  const auto step = static_cast<std::size_t>(failed.call - calls_.data());
+  auto reason = error_.reason();
+  if (const auto* from = copied_from(step); from != nullptr)
+    if (const auto nodes = nodes_before(step, from->is_cpu() ? device_of(step) : *from); !nodes.empty())
+      reason += fmt::format("; before it {} was to do {}", from->is_cpu() ? device_of(step).name() : from->name(), nodes);
+  return failure_at(step, reason);
 }
 
 }  // namespace tenon

@@ -1,15 +1,22 @@
-// A bound graph with concrete shapes, ready to run: a flat list of steps and one arena.
+// A bound graph with concrete shapes, ready to run: a flat list of steps and an arena for each device.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <string>
+#include <tenon/failure.hpp>
 #include <tenon/tensor.hpp>
 #include <vector>
 
+#include "device/block.hpp"
 #include "device/call_context.hpp"
 #include "graph/binding.hpp"
+#include "plan/copy_step.hpp"
+#include "plan/faults.hpp"
 #include "plan/kernels.hpp"
 #include "plan/memory_plan.hpp"
+#include "plan/streams.hpp"
 
 namespace tenon {
 
@@ -24,9 +31,17 @@ struct Step {
 struct PlanContext {
   const tenon_host* host = nullptr;
   Threads* threads = nullptr;
-  tenon_error* error = nullptr;
+  Streams* streams = nullptr;
+  ErrorBuffer* error = nullptr;
   bool training = false;
+  bool keep_on_device = false;
   std::uint64_t seed = 0;
+};
+
+/// What is given to one plan.
+struct PlanInputs {
+  std::vector<tenon_type> types;       ///< of all values, as infer_with() finds them
+  std::map<ValueId, Device*> devices;  ///< of inputs, where that is not the CPU
 };
 
 /// The declared types of the inputs, storages too, with these shapes in their places.
@@ -36,21 +51,38 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
 /// constants. Throws Failure for inputs that do not fit.
 std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const std::map<ValueId, tenon_type>& inputs);
 
-/// Everything points into the plan itself, so it does not move.
+/// Everything points into the plan itself, so it does not move. Threads: one at a time.
+///
+/// A run: set_data() and the like, start(), each of the steps that it gives, finish(). Steps on a GPU only put work on its stream; finish()
+/// waits for it, once. A run that fails ends with abandon() instead.
 class Plan {
  public:
-  Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, std::vector<tenon_type> types);
+  Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, PlanInputs inputs);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Step>& steps() const { return steps_; }  ///< one for each node that runs
+  /// What to call in this run: the steps, or fewer that do the same.
+  const std::vector<Step>& start();
+  /// Writes what variables become over them, waits for the GPUs and lets the CPU have the outputs. Throws Failure that names the node whose
+  /// kernel reported a fault, or the nodes among which the GPU failed.
+  void finish();
+  void abandon() noexcept;  ///< waits for what the GPUs were asked to do, so that memory may be given back
+  /// Waits until the device is done with this step. Throws Failure.
+  void wait_for(std::size_t step);
+  /// Of a step that start() gave and that did not return 0.
+  Failure failure_of(const Step& step) const;
   const GraphModel& model() const { return graph_.model; }  ///< the graph as it runs, conversions too
   const std::vector<Conversion>& conversions() const { return graph_.conversions; }
+  const std::vector<DeviceCopy>& copies() const { return graph_.copies; }
+  Device& device_of(std::size_t step) const { return *graph_.devices[node_of(step)]; }
+  Device& place_of(ValueId value) const { return *graph_.places[value]; }
+  /// Of a step that copies: the device it copies from; else null.
+  const Device* copied_from(std::size_t step) const;
   bool runs_sparse(std::size_t step) const { return graph_.sparse[memory_.order[step]]; }
   const MemoryPlan& memory() const { return memory_; }
   NodeId node_of(std::size_t step) const { return memory_.order[step]; }
   const std::vector<tenon_type>& types() const { return memory_.types; }
-  const MemoryPlacement& placement() const { return memory_.placement; }
   /// enum tenon_write; none: nobody wants this gradient, and the step does not compute it.
   std::uint8_t write(std::size_t step, std::uint32_t output) const { return steps_[step].call->writes[output]; }
   std::int64_t offset_of(ValueId value) const { return memory_.offset_of(value); }
@@ -78,17 +110,41 @@ class Plan {
   };
   static std::int32_t run_sparse(void* step, const tenon_call* call);
 
+  // A step on one of several GPUs.
+  struct OtherGpuStep {
+    Device* device;
+    Step step;
+  };
+  static std::int32_t run_on_gpu(void* step, const tenon_call* call);
+
+  struct Gpu {
+    Stream stream;
+    Faults faults;
+  };
+
+  void make_arenas(Streams& streams);
+  std::byte* memory_at(std::uint32_t buffer) const { return arenas_[memory_.arena_of[buffer]].data() + memory_.offsets[buffer]; }
   void make_tensors();
+  void make_copies(Streams& streams);
+  void put_off_outputs();
   void make_calls(Kernels& kernels, const PlanContext& context);
   Step make_step(NodeId id, const Instance& kernel, tenon_call& call);
+  void connect_gpus(Streams& streams);
+  void connect_gpu(const Stream& stream, bool several);
+  bool runs_kernel(std::size_t step, const Device& device) const;
+  void update_variables();
+  void report_fault(Gpu& gpu) const;
+  Failure failure_at(std::size_t step, const std::string& reason, const std::string& hint = {}) const;
+  std::string nodes_before(std::size_t step, const Device& device) const;
   void connect_forward(const GraphModel& model, const NodeRecord& node, tenon_call& call);
   void connect_backward(const GraphModel& model, const NodeRecord& node, tenon_call& call);
 
   Lowered graph_;
   MemoryPlan memory_;
+  ErrorBuffer& error_;
   SparseMemory sparse_memory_;
   CallContext call_context_;
-  Tensor arena_;
+  std::vector<Block> arenas_;  // as memory_.arenas
   std::vector<tenon_tensor> tensors_;
   std::vector<tenon_tensor> unread_;  // what backward steps may ask the types of alone
   std::vector<tenon_tensor*> pointers_;
@@ -96,6 +152,11 @@ class Plan {
   std::vector<tenon_call> calls_;
   std::vector<tenon_call*> random_calls_;
   std::vector<SparseStep> sparse_steps_;
+  std::deque<CopyStep> copies_;  // as graph_.copies
+  std::vector<CopyStep*> put_off_;
+  std::optional<PinnedBlock> pinned_;
+  std::vector<Gpu> gpus_;
+  std::deque<OtherGpuStep> other_gpu_steps_;
   std::vector<Step> steps_;
 };
 

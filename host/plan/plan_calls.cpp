@@ -25,17 +25,24 @@ std::int32_t refuse(tenon_error& error, std::uint32_t output, const char* what) 
 void Plan::make_tensors() {
   const auto& model = graph_.model;
   tensors_.resize(model.values.size());
-  auto* arena = static_cast<std::byte*>(arena_.data());
   for (ValueId value = 0; value < tensors_.size(); ++value) {
     if (!is_known(memory_.types[value])) continue;
     auto& tensor = tensors_[value] = tensor_of(memory_.types[value], memory_.types[value].storage);
+    tensor.dense.device_type = graph_.places[value]->type();
+    tensor.dense.device_id = graph_.places[value]->id();
     const auto updated = memory_.updated.find(value);
     const auto stored = model.values[updated == memory_.updated.end() ? value : updated->second].tensor;
     if (const auto buffer = memory_.buffer_of[memory_.root[value]]; buffer != none && model.values[value].role == Role::output)
-      tensor.dense.data = arena + memory_.placement.offsets[buffer];
+      tensor.dense.data = memory_at(buffer);
     else if (stored != none)
       set_tensor(value, model.tensors[stored].abi());
   }
+}
+
+void Plan::make_copies(Streams& streams) {
+  for (const auto& [node, value, copy] : graph_.copies)
+    copies_.emplace_back(tensors_[value], tensors_[copy], streams.of(*graph_.places[value]), streams.of(*graph_.places[copy]),
+                         sparse_memory_);
 }
 
 void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
@@ -62,7 +69,7 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
     call.size = sizeof call;
     call.host = context.host;
     call.context = &call_context_;
-    call.error = context.error;
+    call.error = &error_.error;
     call.threads = context.threads->count();
     call.flags = context.training ? TENON_CALL_TRAINING : 0;
     call.seed = context.seed;
@@ -72,7 +79,7 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
     call.writes = writes;
     writes += node.output_count;
     if (memory_.workspace_buffer[step] != none) {
-      call.workspace = static_cast<std::byte*>(arena_.data()) + memory_.placement.offsets[memory_.workspace_buffer[step]];
+      call.workspace = memory_at(memory_.workspace_buffer[step]);
       call.workspace_size = memory_.workspace_bytes[step];
     }
     if (graph_.binding.nodes[id].op->info->random) random_calls_.push_back(&call);
@@ -81,6 +88,7 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
 }
 
 Step Plan::make_step(NodeId id, const Instance& kernel, tenon_call& call) {
+  if (graph_.copies_at(id)) return {CopyStep::run, &copies_[graph_.copy_of[id]], &call};
   const auto& node = graph_.model.nodes[id];
   const auto& table = *kernel.table();
   const bool backward = node.pass == Pass::backward;

@@ -20,6 +20,9 @@ struct LoadedOperator {
   const tenon_operator* cpu = nullptr;    ///< forward ... on the CPU: table itself, or a TENON_KERNEL's; null where there is none
   const tenon_operator* cuda = nullptr;
   std::string kernel_trouble;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
+
+  /// For that type of device (enum tenon_device); null where there is none.
+  const tenon_operator* kernel(std::int32_t device_type) const { return device_type == TENON_CPU ? cpu : cuda; }
 };
 
 struct PluginOptions {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/devices.hpp"
 #include "plan/memory_plan.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
@@ -46,10 +47,10 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto gradients = add_gradient(builder, request);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
-  const Kernels kernels(impl.model, impl.binding, impl.host->impl().plugins().load("cast_storage"), "");
+  const Kernels kernels(impl.model, impl.binding, impl.host->impl().plugins().load("cast_storage"), cpu_device());
   auto types = infer_with(impl.model, impl.binding, inputs);
-  const auto lowered = lower_storage(impl.model, impl.binding, kernels, true, types);
-  return plan_memory(lowered, kernels, true, std::move(types)).placement.bytes;
+  const auto lowered = lower(impl.model, impl.binding, kernels, {.training = true}, types);
+  return plan_memory(lowered, kernels, true, std::move(types)).bytes();
 }
 
 }  // namespace

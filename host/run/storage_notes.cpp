@@ -11,6 +11,10 @@ void StorageNotes::made_dense(const std::string& key, const std::string& what) {
   if (strict_)
     throw Failure(FailureKind::failed, what,
                   "give it dense tensors, put cast_storage before it where that is meant, or do without strict storage");
+  tell(key, what);
+}
+
+void StorageNotes::tell(const std::string& key, const std::string& what) {
   {
     const std::scoped_lock lock(mutex_);
     if (!told_.insert(key).second) return;

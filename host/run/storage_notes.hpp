@@ -1,4 +1,4 @@
-// What is said when a sparse tensor is made dense because a kernel is wanting.
+// What is said when a kernel is wanting: sparse tensors are made dense, nodes run on the CPU.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -14,8 +14,12 @@ class StorageNotes {
 
   /// `key`: the operator and what was made dense; each is told of once. Throws Failure where it is not allowed at all.
   void made_dense(const std::string& key, const std::string& what);
+  /// The same for a node that cannot run where it should; this is always allowed.
+  void left_on_cpu(const std::string& key, const std::string& what) { tell(key, what); }
 
  private:
+  void tell(const std::string& key, const std::string& what);
+
   bool strict_;
   std::function<void(const std::string&)> warn_;
   std::mutex mutex_;

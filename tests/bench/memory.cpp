@@ -39,7 +39,7 @@ void report(benchmark::State& state, const MemoryPlacement& placement) {
 
 void plan_again_and_again(benchmark::State& state, const Planned& planned) {
   MemoryPlacement placement;
-  for (auto _ : state) placement = planned.plan().placement;
+  for (auto _ : state) placement = planned.plan().arenas[0].placement;
   report(state, placement);
 }
 

@@ -47,8 +47,8 @@ TEST_CASE("lifetimes: with and without backward_reads") {
     CAPTURE(tenon::describe(plan, uses));
     CHECK(life_of(uses, "n0") == c.n0);
     CHECK(life_of(uses, "n2") == c.n2);
-    CHECK(plan.placement.lower_bound == 64 * c.bound);
-    CHECK(plan.placement.bytes == 64 * c.bound);
+    CHECK(plan.lower_bound() == 64 * c.bound);
+    CHECK(plan.bytes() == 64 * c.bound);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <tenon/graph.hpp>
 #include <vector>
 
+#include "device/devices.hpp"
 #include "plan/memory_plan.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
@@ -16,12 +17,12 @@ class Planned {
   explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
       : graph_(std::move(graph)), training_(training) {
     graph_.bind();
-    kernels_.emplace(graph_.model(), binding(), graph_.impl().host->impl().plugins().load("cast_storage"), "");
+    kernels_.emplace(graph_.model(), binding(), graph_.impl().host->impl().plugins().load("cast_storage"), tenon::cpu_device());
     types_ = tenon::infer_with(graph_.model(), binding(), tenon::input_types(graph_.model(), shapes));
   }
   tenon::MemoryPlan plan() const {
     auto types = types_;
-    const auto lowered = tenon::lower_storage(graph_.model(), binding(), *kernels_, training_, types);
+    const auto lowered = tenon::lower(graph_.model(), binding(), *kernels_, {.training = training_}, types);
     return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
   }
 

@@ -40,8 +40,8 @@ TEST_CASE("plans of random graphs: nothing alive is overwritten") {
     const auto plan = plan_of(graph);
     const auto uses = tenon::memory_uses(graph.model(), plan);
     CHECK(clash_of(uses) == "");
-    CHECK(fault_of(plan.buffers, plan.placement) == "");
-    for (const auto& use : uses) CHECK(use.offset + use.bytes <= plan.placement.bytes);
+    CHECK(fault_of(plan.buffers, plan.arenas[0].placement) == "");
+    for (const auto& use : uses) CHECK(use.offset + use.bytes <= plan.arenas[0].placement.bytes);
   }
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("plans of random graphs: the same bits come out as where nothing share
     auto apart = graph.clone();
     const auto& model = graph.model();
     for (const auto& node : model.nodes) apart.output("of " + std::string(model.strings[node.name]), apart.find(model.strings[node.name]));
-    CHECK(plan_of(apart).placement.bytes < plan_of(graph).placement.bytes);  // workspaces alone
+    CHECK(plan_of(apart).bytes() < plan_of(graph).bytes());  // workspaces alone
     const auto expected = tenon::Session(apart).run(inputs);
     for (const auto& output : tenon::Session(graph).run(inputs)) {
       CAPTURE(output.first);
@@ -71,7 +71,7 @@ TEST_CASE("plans of 200 random graphs: 1.02 of the largest live set in the mean,
   RandomGraphHost host;
   double sum = 0, worst = 0;
   for (std::uint32_t n = 0; n < 200; ++n) {
-    const auto ratio = plan_of(random_graph(host, n)).placement.ratio();
+    const auto ratio = plan_of(random_graph(host, n)).arenas[0].placement.ratio();
     sum += ratio;
     worst = std::max(worst, ratio);
   }

@@ -15,8 +15,11 @@ class Plan;
 struct SessionOptions {
   std::uint64_t seed = 0;  ///< of random operators; the same seed gives the same numbers on any number of threads
   bool training = false;
-  std::string device;           ///< empty: cpu
-  std::filesystem::path trace;  ///< writes Chrome's trace format where given
+  /// Where nodes run that name no device of their own: `cpu`, `cuda`, `cuda:1`; empty: cpu. Where an operator has no kernel for it, its
+  /// nodes run on the CPU, and HostOptions::warn is told of it and of the copies it takes.
+  std::string device;
+  std::filesystem::path trace;  ///< writes Chrome's trace format where given; each step is then waited for
+  bool keep_on_device = false;  ///< outputs stay on the device that made them; else they come to the CPU
 };
 
 using NamedTensors = std::map<std::string, Tensor>;
@@ -28,7 +31,8 @@ struct Destination {
 };
 using Destinations = std::map<std::string, Destination>;
 
-/// Binds a graph once, plans it for each combination of input shapes and storages (and keeps the plans), and runs it.
+/// Binds a graph once, plans it for each combination of input shapes, storages and devices (and keeps the plans), and runs it. Inputs may
+/// lie on any device. Variables, states and constants that a GPU reads are moved there when the session is made, in a copy of the graph.
 /// Threads: one at a time per session. Two sessions of one graph may run at once.
 class Session {
  public:

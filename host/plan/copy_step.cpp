@@ -1,0 +1,74 @@
+#include "plan/copy_step.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <tenon/dtype.hpp>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+std::int64_t elements(const tenon_dense& dense, int first_axis) {
+  std::int64_t count = 1;
+  for (int axis = first_axis; axis < dense.ndim; ++axis) count *= dense.shape[axis];
+  return count;
+}
+
+}  // namespace
+
+std::int32_t CopyStep::run(void* self, const tenon_call* call) {
+  try {
+    static_cast<CopyStep*>(self)->copy_all();
+    return 0;
+  } catch (const std::exception& failure) {
+    call->error->kind = TENON_ERROR_FAILED;
+    std::snprintf(call->error->text, call->error->capacity, "%s", failure.what());
+    return 1;
+  }
+}
+
+// Between GPUs each stream waits for the other: for what is copied to be made, and for the copy before its memory is used again.
+void CopyStep::copy_all() {
+  if (made_) {
+    made_->record(from_stream_);
+    to_stream_.wait(*made_);
+  }
+  if (to_.storage == TENON_DENSE)
+    copy_dense(pinned_ != nullptr ? static_cast<void*>(pinned_) : to_.dense.data, from_.dense.data, bytes());
+  else
+    copy_sparse();
+  if (copied_) {
+    copied_->record(to_stream_);
+    from_stream_.wait(*copied_);
+  }
+}
+
+void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const {
+  auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is read and written
+  copy({to_stream_.device(), static_cast<std::byte*>(to)}, {from_stream_.device(), source}, static_cast<std::uint64_t>(bytes), stream());
+}
+
+// What a GPU's kernel stored is looked at when it arrives on the CPU, before anybody follows its indices.
+void CopyStep::copy_sparse() {
+  constexpr std::int64_t index = sizeof(std::int64_t);
+  sparse_.allocate(to_, from_.stored);
+  const bool csr = to_.storage == TENON_CSR;
+  const auto element = static_cast<std::int64_t>(size_of(static_cast<DType>(to_.dtype)));
+  copy_dense(to_.dense.data, from_.dense.data, from_.stored * (csr ? 1 : elements(to_.dense, 1)) * element);
+  copy_dense(const_cast<void*>(to_.indices), from_.indices, from_.stored * index);
+  if (csr) copy_dense(const_cast<void*>(to_.row_starts), from_.row_starts, (to_.dense.shape[0] + 1) * index);
+  if (!to_stream_.device().is_cpu()) return;
+  if (const auto fault = sparse_fault(to_); !fault.empty())
+    throw Failure(FailureKind::failed, join("what was copied breaks a rule of sparse tensors: ", fault));
+}
+
+void CopyStep::deliver() const {
+  if (bytes() > 0) std::memcpy(to_.dense.data, pinned_, static_cast<std::size_t>(bytes()));
+}
+
+std::int64_t CopyStep::bytes() const {
+  return elements(to_.dense, 0) * static_cast<std::int64_t>(size_of(static_cast<DType>(to_.dtype)));
+}
+
+}  // namespace tenon

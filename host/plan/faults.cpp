@@ -1,0 +1,28 @@
+#include "plan/faults.hpp"
+
+#include <cstring>
+
+#include "device/copy.hpp"
+#include "device/devices.hpp"
+
+namespace tenon {
+
+Faults::Faults(const Stream& stream, std::vector<std::uint32_t> steps)
+    : steps_(std::move(steps)),
+      words_(stream, bytes(), "the faults of a plan's kernels"),
+      found_(stream.device(), bytes(), "the faults of a plan's kernels") {
+  clear();
+}
+
+void Faults::fetch() {
+  copy({cpu_device(), found_.data()}, words_.place(), bytes(), words_.stream());
+}
+
+// Nothing reads the pinned words while the stream has nothing to do, which is when this is called.
+void Faults::clear() {
+  std::memset(found_.data(), 0, bytes());
+  copy(words_.place(), {cpu_device(), found_.data()}, bytes(), words_.stream());
+  words_.stream().synchronize();
+}
+
+}  // namespace tenon

@@ -1,0 +1,75 @@
+// What a session says of its plans: what a kernel that is wanting costs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "run/session_impl.hpp"
+
+namespace tenon {
+namespace {
+
+bool reads(const GraphModel& model, NodeId id, ValueId value) {
+  const auto* edges = model.edges.data() + model.nodes[id].first_edge;
+  return std::find(edges, edges + model.nodes[id].input_count, value) != edges + model.nodes[id].input_count;
+}
+
+NodeId first_reader(const Plan& plan, ValueId value) {
+  const auto& order = plan.memory().order;
+  const auto found = std::find_if(order.begin(), order.end(), [&](NodeId id) { return reads(plan.model(), id, value); });
+  return found == order.end() ? none : *found;
+}
+
+// `'x' (16 bytes) from cuda:0, 'y' (16 bytes) to cuda:0`: what is copied for the sake of one node.
+std::string copies_for(const Plan& plan, NodeId id) {
+  const auto& model = plan.model();
+  std::string text;
+  for (const auto& [node, value, copy] : plan.copies()) {
+    if (plan.memory().readers[copy] == 0) continue;
+    const bool in = reads(model, id, copy), out = model.values[value].producer == id;
+    if (!in && !out) continue;
+    const auto& type = plan.types()[value];
+    const auto size = type.storage == TENON_DENSE ? fmt::format("{} bytes", byte_count(type)) : "as much as is stored";
+    text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value), size, in ? "from" : "to",
+                        in ? plan.place_of(value).name() : plan.place_of(copy).name());
+  }
+  return text;
+}
+
+}  // namespace
+
+// Only what the plan does: of the nodes that asked for a conversion, the first that runs is named.
+void Session::Impl::tell_conversions(const Plan& plan) {
+  const auto& model = plan.model();
+  for (const auto& conversion : plan.conversions()) {
+    if (plan.memory().readers[conversion.dense] == 0) continue;
+    const auto storage = name_of(static_cast<Storage>(conversion.storage));
+    const auto what =
+        fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
+    auto& notes = graph.host().impl().storage_notes;
+    if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
+      const auto work = work_label(model, model.nodes[reader]);
+      notes.made_dense(fmt::format("{} {}", work, storage),
+                       fmt::format("{}: {} {} has no kernel for these storages", node_label(model, reader), what, work));
+    } else {
+      notes.made_dense(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));
+    }
+  }
+}
+
+// The first node of each operator that runs on the CPU for want of a kernel, and what that costs.
+void Session::Impl::tell_fallbacks(const Plan& plan) {
+  const auto& model = graph.model();
+  for (const auto id : plan.memory().order) {
+    if (id >= model.nodes.size()) continue;  // the plan's own
+    const auto why = kernels->why_on_cpu(model, id);
+    if (why.empty()) continue;
+    const auto work = work_label(model, model.nodes[id]);
+    const auto copies = copies_for(plan, id);
+    graph.host().impl().storage_notes.left_on_cpu(
+        fmt::format("{} on {}", work, kernels->device().name()),
+        fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
+                    copies.empty() ? "" : "; copied for it: ", copies));
+  }
+}
+
+}  // namespace tenon

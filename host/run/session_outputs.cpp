@@ -1,0 +1,87 @@
+// The part of a session that says where outputs go.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/add_elements.hpp"
+#include "device/tensor_device.hpp"
+#include "run/session_impl.hpp"
+
+namespace tenon {
+
+// Outputs are made anew for each run, and belong to the caller, unless he says where they go.
+NamedTensors Session::Impl::bind_outputs(Plan& plan, const NamedTensors& inputs, const Destinations& destinations) {
+  const auto& model = plan.model();
+  check_destinations(plan, destinations);
+  NamedTensors outputs;
+  std::map<ValueId, Tensor> made;
+  std::map<ValueId, int> names;
+  for (const auto& [name, value] : model.outputs) ++names[value];
+  for (const auto& [name, value] : model.outputs) {
+    auto& tensor = made[value];
+    const auto& record = model.values[value];
+    const auto wanted = destinations.find(std::string(model.strings[name]));
+    if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // made by the run
+    if (!tensor && record.role == Role::output) {
+      // what a kernel added to something else is not the value that a second name gives out
+      const bool adds = plan.can_add(value) && names[value] == 1;
+      const auto& place = plan.place_of(value);
+      const bool direct =
+          wanted != destinations.end() && (wanted->second.write == Write::to || adds) && &device_of(wanted->second.tensor) == &place;
+      const auto& type = plan.types()[value];
+      tensor = direct ? wanted->second.tensor : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
+      plan.set_data(value, tensor.data());
+      if (plan.can_add(value)) plan.set_add(value, direct && wanted->second.write == Write::add);
+    } else if (!tensor) {
+      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : model.tensors.at(record.tensor).clone();
+      if (!options.keep_on_device) tensor = tensor.to("cpu");
+    }
+    outputs.emplace(model.strings[name], tensor);
+  }
+  return outputs;
+}
+
+void Session::Impl::take_sparse_outputs(Plan& plan, NamedTensors& outputs) {
+  const auto& model = plan.model();
+  std::map<ValueId, Tensor> taken;
+  for (const auto& [name, value] : model.outputs) {
+    if (model.values[value].role != Role::output || plan.types()[value].storage == TENON_DENSE) continue;
+    auto& tensor = taken[value];
+    if (!tensor) tensor = plan.take_sparse(value);
+    outputs.emplace(model.strings[name], tensor);
+  }
+}
+
+void Session::Impl::check_destinations(const Plan& plan, const Destinations& destinations) const {
+  const auto& model = plan.model();
+  for (const auto& [name, destination] : destinations) {
+    const auto found = std::find_if(model.outputs.begin(), model.outputs.end(),
+                                    [&, &wanted = name](const auto& output) { return model.strings[output.first] == wanted; });
+    const auto refuse = [&, &wanted = name](const std::string& what) {
+      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
+    };
+    if (found == model.outputs.end()) refuse("is of no use: the graph has no such output");
+    if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
+    const auto& type = plan.types()[found->second];
+    if (type.storage != TENON_DENSE)
+      refuse(
+          fmt::format("is of no use: the output is {}, and is taken from what run() gives", name_of(static_cast<Storage>(type.storage))));
+    const auto& tensor = destination.tensor;
+    if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
+    if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
+    if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
+      refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
+  }
+}
+
+// What no kernel could write where it is wanted: a second name of one value, an input given out, a sum that kernels cannot make.
+void deliver(const Destinations& destinations, NamedTensors& outputs) {
+  for (const auto& [name, destination] : destinations) {
+    auto& made = outputs.at(name);
+    if (made.data() == destination.tensor.data()) continue;
+    destination.write == Write::add ? add_elements(made, destination.tensor) : copy_elements(made, destination.tensor);
+    made = destination.tensor;
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,77 @@
+// The part of a session that looks for NaN and infinities.
+#include <fmt/format.h>
+
+#include <tenon/visit.hpp>
+
+#include "device/finite.hpp"
+#include "device/tensor_device.hpp"
+#include "run/session_impl.hpp"
+
+namespace tenon {
+namespace {
+
+std::int64_t stored_elements(const tenon_tensor& tensor) {
+  std::int64_t count = tensor.storage == TENON_DENSE ? 1 : tensor.stored;
+  for (int axis = tensor.storage == TENON_DENSE ? 0 : 1; tensor.storage != TENON_CSR && axis < tensor.dense.ndim; ++axis)
+    count *= tensor.dense.shape[axis];
+  return count;
+}
+
+// A copy where they lie on a GPU; `memory` holds it.
+const std::byte* on_cpu(const tenon_tensor& tensor, std::int64_t elements, Tensor& memory) {
+  const auto dtype = static_cast<DType>(tensor.dtype);
+  if (tensor.dense.device_type != TENON_CPU) {
+    memory = Tensor::empty(dtype, {elements});
+    copy_bytes(tensor.dense, memory.abi().dense, static_cast<std::uint64_t>(memory.bytes()));
+    return static_cast<const std::byte*>(memory.data());
+  }
+  return static_cast<const std::byte*>(tensor.dense.data) + tensor.dense.byte_offset;
+}
+
+// Values that the plan does not compute have no memory.
+std::string non_finite(const Plan& plan, ValueId id) {
+  const auto& tensor = plan.tensor(id);
+  if (tensor.dense.data == nullptr || !is_known(plan.types()[id])) return {};
+  const auto dtype = static_cast<DType>(tensor.dtype);
+  Tensor memory;
+  const auto count = stored_elements(tensor);
+  const auto* elements = on_cpu(tensor, count, memory);
+  const auto place = first_non_finite(dtype, elements, count);
+  if (place < 0) return {};
+  const auto value = visit<floating>(dtype, [&]<class T>() { return static_cast<double>(reinterpret_cast<const T*>(elements)[place]); });
+  return fmt::format("element {} is {}", place, value);
+}
+
+std::string watch_steps(Plan& plan) {
+  plan.start();
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const auto& step = plan.steps()[i];
+    if (step.function(step.instance, step.call) != 0) throw plan.failure_of(step);
+    plan.wait_for(i);
+    if (plan.copied_from(i) != nullptr) continue;  // what it copies was looked at
+    const auto& node = plan.model().nodes[plan.node_of(i)];
+    for (ValueId id = node.first_output; id < node.first_output + node.output_count; ++id)
+      if (const auto found = non_finite(plan, id); !found.empty())
+        return fmt::format("{}: {}", node_label(plan.model(), plan.node_of(i)), found);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Session::Impl::watch(Plan& plan) {
+  const auto& model = graph.model();
+  for (ValueId id = 0; id < model.values.size(); ++id)
+    if (model.values[id].role != Role::output)
+      if (const auto found = non_finite(plan, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);
+  try {
+    auto found = watch_steps(plan);
+    plan.abandon();
+    return found;
+  } catch (...) {
+    plan.abandon();
+    throw;
+  }
+}
+
+}  // namespace tenon
