@@ -1,74 +1,17 @@
 // numpy.matmul with its gradient. Every product of the batch is cut into tiles, and the tiles share the host's threads. One of the two
 // sides may be csr.
-#include <tenon/operator.hpp>
+#include "matmul.hpp"
 
 #include "products.hpp"
 #include "sparse_matmul.hpp"
 
-struct Matmul : tenon::Operator {
-  bool transpose_a = false, transpose_b = false, row_sparse_product = false, sparse_grad = true;
-
-  static constexpr void describe(auto& op) {
-    op.doc(
-        "matrix product as numpy.matmul: the last two axes are matrices, the axes before them are batches that broadcast. "
-        "With one side csr and the other dense, memory and time follow what is stored; the gradient of a csr side is dense");
-    op.version(2);
-    op.types({tenon::f32, tenon::f64});
-    op.input("a", "[..., m, k], or a vector [k]");
-    op.input("b", "[..., k, n], or a vector [k]");
-    op.output("product", "[..., m, n]; without m where a is a vector, without n where b is one");
-    op.param("transpose_a", &Matmul::transpose_a, "a is given as [..., k, m]");
-    op.param("transpose_b", &Matmul::transpose_b, "b is given as [..., n, k]");
-    op.param("row_sparse_product", &Matmul::row_sparse_product,
-             "where a is csr: give the product as row_sparse, without the rows to which a adds nothing");
-    op.param("sparse_grad", &Matmul::sparse_grad,
-             "where a is csr and b is not transposed: give the gradient of b as row_sparse: the rows that a used. Optimizers then change "
-             "only these (see their lazy_update). False: dense");
-    op.added(2, "row_sparse_product");
-    op.added(2, "sparse_grad");
-    op.backward_reads("a", "b");
-    op.accumulates();
-  }
-
-  void infer(tenon::Infer& io) const {
-    auto a = io.input(0).shape, b = io.input(1).shape;
-    if (!a.has_rank() || !b.has_rank()) return;
-    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, got a ", a, " and b ", b);
-    io.require(!transpose_a || a.rank() > 1, "transpose_a needs a matrix, but a is ", a);
-    io.require(!transpose_b || b.rank() > 1, "transpose_b needs a matrix, but b is ", b);
-
-    const int a_inner = transpose_a ? -2 : -1, b_inner = b.rank() == 1 || transpose_b ? -1 : -2;
-    const auto inner = a[a_inner] != tenon::unknown ? a[a_inner] : b[b_inner];
-    io.require(b[b_inner] == inner || b[b_inner] == tenon::unknown, "a has ", inner, " columns but b has ", b[b_inner], " rows: a ",
-               oriented(a, transpose_a), ", b ", oriented(b, transpose_b));
-    a.set(a_inner, inner);
-    b.set(b_inner, inner);
-    io.set_input(0, a);
-    io.set_input(1, b);
-
-    const auto batch_a = batch_axes(a), batch_b = batch_axes(b);
-    for (int axis = 0; axis < std::min(batch_a.rank(), batch_b.rank()); ++axis)
-      io.require(batch::joinable(batch_a[-1 - axis], batch_b[-1 - axis]), "batch axes ", batch_a, " and ", batch_b, " do not broadcast: a ",
-                 a, ", b ", b);
-    io.set_output(0, product_shape(a, b));
-  }
-
+struct Matmul : MatmulShapes {
   void forward(const tenon::Call& call) const {
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::multiply<double>) : run<float>(call, &Matmul::multiply<float>);
   }
 
   void backward(const tenon::Call& call) const {
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::gradients<double>) : run<float>(call, &Matmul::gradients<float>);
-  }
-
-  void infer_storage(tenon::InferStorage& io) const {
-    using tenon::Storage;
-    const bool csr_a = io.input(0) == Storage::csr;
-    if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
-    if (io.backward() && io.output_grad(0) != Storage::dense) return;
-    if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
-    if (io.backward() && csr_a && sparse_grad && !transpose_b) io.set_output(1, Storage::row_sparse);
-    io.sparse_kernel();
   }
 
   void forward_sparse(const tenon::Call& call) const {
@@ -80,68 +23,9 @@ struct Matmul : tenon::Operator {
   }
 
  private:
-  /// The operands of a call as matrices: a vector has become one row or one column.
   template <class T>
-  struct Operands {
-    const T *a, *b;
-    std::int64_t rows, inner, columns, count_a, count_b;
-  };
-
-  /// For each product of the joined batch, the number of its matrix in the product, in a and in b.
-  struct Members {
-    std::vector<std::int64_t> product, a, b;
-  };
-
-  static tenon::Shape oriented(tenon::Shape shape, bool transposed) {
-    if (!transposed) return shape;
-    const auto last = shape[-1];
-    shape.set(-1, shape[-2]);
-    shape.set(-2, last);
-    return shape;
-  }
-
-  static tenon::Shape batch_axes(const tenon::Shape& shape) {
-    auto axes = tenon::Shape::of_rank(std::max(shape.rank() - 2, 0));
-    for (int i = 0; i < axes.rank(); ++i) axes.set(i, shape[i]);
-    return axes;
-  }
-
-  static tenon::Shape joined(const tenon::Shape& left, const tenon::Shape& right) {
-    auto axes = tenon::Shape::of_rank(std::max(left.rank(), right.rank()));
-    for (int i = 0; i < axes.rank(); ++i) axes.set(-1 - i, batch::joined(batch::dim_from_end(left, i), batch::dim_from_end(right, i)));
-    return axes;
-  }
-
-  tenon::Shape product_shape(const tenon::Shape& a, const tenon::Shape& b) const {
-    const auto axes = joined(batch_axes(a), batch_axes(b));
-    const int rows = a.rank() > 1, columns = b.rank() > 1;
-    auto shape = tenon::Shape::of_rank(axes.rank() + rows + columns);
-    for (int i = 0; i < axes.rank(); ++i) shape.set(i, axes[i]);
-    if (rows) shape.set(axes.rank(), oriented(a, transpose_a)[-2]);
-    if (columns) shape.set(-1, oriented(b, transpose_b)[-1]);
-    return shape;
-  }
-
-  /// Null for a side that is csr.
-  template <class T>
-  static const T* data_of(const tenon::Call& call, int i) {
-    return call.storage(i) == tenon::Storage::dense ? call.input<T>(i).data() : nullptr;
-  }
-
-  template <class T, class Body>
-  void run(const tenon::Call& call, Body body) const {
-    const auto left = oriented(call.input_type(0).shape, transpose_a), right = oriented(call.input_type(1).shape, transpose_b);
-    const auto batch_a = batch_axes(left), batch_b = batch_axes(right), axes = joined(batch_a, batch_b);
-    Operands<T> operands{
-        data_of<T>(call, 0), data_of<T>(call, 1), left.rank() > 1 ? left[-2] : 1, left[-1], right.rank() > 1 ? right[-1] : 1,
-        batch_a.size(),      batch_b.size()};
-    if (batch_b.size() == 1 && batch_a == axes && !transpose_a) {  // one matrix b for all: the batch is just more rows
-      operands.rows *= axes.size();
-      operands.count_a = 1;
-      (this->*body)(call, operands, Members{{0}, {0}, {0}});
-    } else {
-      (this->*body)(call, operands, Members{batch::members(axes, axes), batch::members(batch_a, axes), batch::members(batch_b, axes)});
-    }
+  void run(const tenon::Call& call, void (Matmul::*body)(const tenon::Call&, const Operands<T>&, const Members&) const) const {
+    with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) { (this->*body)(call, operands, members); });
   }
 
   template <class T>

@@ -5,29 +5,10 @@
 
 namespace sparse {
 
-/// Both are computed as rows * operand = product, where rows stand for the csr side: where that is b, everything is transposed.
 template <class T>
-class Matmul {
+class Matmul : ProductLayout<T> {
  public:
-  /// `side`: 0 where a is csr, 1 where b is. `transpose`: of a and of b.
-  Matmul(const tenon::Call& call, int side, const bool (&transpose)[2])
-      : call_(call),
-        matrix_(call.csr<T>(side)),
-        right_(side == 1),
-        transposed_(transpose[side] != right_),
-        operand_transposed_(transpose[1 - side] != right_) {
-    const auto shape = call.input_type(1 - side).shape;
-    const bool vector = shape.rank() == 1;
-    const auto rows = vector ? (right_ ? 1 : shape[0]) : shape[-2];
-    operand_row_ = vector ? (right_ ? shape[0] : 1) : shape[-1];
-    columns_ = operand_transposed_ ? rows : operand_row_;
-    for (int axis = 0; axis < shape.rank() - 2; ++axis) count_ *= shape[axis];
-    if (right_ && operand_transposed_) {  // one csr matrix for all: the batch is just more rows of a
-      columns_ *= count_;
-      count_ = 1;
-    }
-    product_row_ = right_ ? (transposed_ ? matrix_.columns : matrix_.rows) : columns_;
-  }
+  Matmul(const tenon::Call& call, int side, const bool (&transpose)[2]) : ProductLayout<T>(call, side, transpose), call_(call) {}
 
   void forward() const { run(transposed_, 0, call_.input<T>(right_ ? 0 : 1).data(), &Matmul::operand_view, &Matmul::product_view); }
 
@@ -37,20 +18,10 @@ class Matmul {
   }
 
  private:
-  /// How the elements of a matrix lie: from row to row, and from column to column.
-  struct Layout {
-    std::int64_t row, column;
-
-    template <class Element>
-    Dense<Element> at(Element* data) const {
-      return {data, row, column};
-    }
-  };
+  using typename ProductLayout<T>::Layout;
+  using ProductLayout<T>::matrix_, ProductLayout<T>::right_, ProductLayout<T>::transposed_;
+  using ProductLayout<T>::columns_, ProductLayout<T>::count_, ProductLayout<T>::operand_view, ProductLayout<T>::product_view;
   using View = Layout (Matmul::*)() const;
-
-  static Layout layout(std::int64_t row, bool transposed) { return transposed ? Layout{1, row} : Layout{row, 1}; }
-  Layout operand_view() const { return layout(operand_row_, operand_transposed_); }
-  Layout product_view() const { return layout(product_row_, right_); }
 
   /// Output = rows or their transpose * right, one product for each member of the batch. Of a row_sparse output only the rows to which
   /// something is added; all of them where they are the batch.
@@ -106,9 +77,6 @@ class Matmul {
   bool by_strips(Layout from, Layout to) const { return whole_rows(from, to) && !mostly_empty(matrix_) && fits_strips(matrix_); }
 
   const tenon::Call& call_;
-  tenon::Csr<const T> matrix_;
-  bool right_, transposed_, operand_transposed_;
-  std::int64_t operand_row_ = 1, product_row_ = 1, columns_ = 1, count_ = 1;
 };
 
 }  // namespace sparse

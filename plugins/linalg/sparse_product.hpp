@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "product_layout.hpp"
 #include "row_sums.hpp"
 #include "sparse_rows.hpp"
 
 namespace sparse {
-
-/// A dense matrix anywhere in memory: element (i, j) is data[i * row + j * column].
-template <class T>
-struct Dense {
-  T* data;
-  std::int64_t row, column;
-};
 
 /// Rows that are worth a thread's while, and enough of them that what they share of the dense side is read from cache.
 template <class T>

@@ -1,28 +1,8 @@
 // Convolution on a CUDA device by plain loops: a thread for each element, a block for each sum over a batch.
 #pragma once
-#include "block_sums.hpp"
-#include "sliding.hpp"
-#include "store_sum.hpp"
+#include "convolution_sizes.hpp"
 
 namespace convolution {
-
-/// data is [batch, channels, elements], output [batch, filters, places], weight [filters, group_channels, taps].
-struct Sizes {
-  Sliding way;
-  std::int64_t batch, channels, filters, groups;
-
-  static Sizes of(const Window& window, const tenon::Shape& data, const tenon::Shape& output, std::int64_t groups) {
-    return {Sliding::of(window, data, output), data[0], data[1], output[1], groups};
-  }
-  TENON_FN std::int64_t elements() const { return Sliding::count(way.size); }
-  TENON_FN std::int64_t places() const { return Sliding::count(way.places); }
-  TENON_FN std::int64_t taps() const { return Sliding::count(way.kernel); }
-  TENON_FN std::int64_t group_channels() const { return channels / groups; }
-  TENON_FN std::int64_t group_filters() const { return filters / groups; }
-
-  BlockSums weight_sums() const { return BlockSums::of(filters * group_channels() * taps(), batch * places()); }
-  BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
-};
 
 struct OutputElement {
   Sizes sizes;
@@ -42,6 +22,14 @@ struct OutputElement {
     }
     output[i] = sum;
   }
+};
+
+/// To what a library made without it.
+struct AddBias {
+  const float* bias;
+  std::int64_t filters, places;
+  float* output;
+  TENON_DEVICE void operator()(std::int64_t i) const { output[i] += bias[i / places % filters]; }
 };
 
 struct DataGradient {

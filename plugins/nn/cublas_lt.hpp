@@ -1,11 +1,11 @@
-// cuBLASLt as a plugin may use it: handles that stay, descriptions that go away by themselves, failures as tenon::Error.
+// cuBLASLt as a plugin may use it: descriptions that go away by themselves, failures as tenon::Error.
 #pragma once
 #include <cublasLt.h>
 
 #include <memory>
-#include <tenon/gpu/launch.hpp>
 #include <type_traits>
-#include <vector>
+
+#include "library_handle.hpp"
 
 namespace cublas_lt {
 
@@ -16,16 +16,8 @@ inline void require(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) refuse(status);
 }
 
-/// Of the current device and this thread. Made when it is first asked for and never destroyed: at the end of a thread, or of the program,
-/// CUDA may be gone already.
 inline cublasLtHandle_t handle() {
-  static thread_local std::vector<cublasLtHandle_t> handles;
-  int device = 0;
-  tenon::gpu::require(cudaGetDevice(&device));
-  const auto place = static_cast<std::size_t>(device);
-  if (place >= handles.size()) handles.resize(place + 1);
-  if (!handles[place]) require(cublasLtCreate(&handles[place]));
-  return handles[place];
+  return library_handle<cublasLtHandle_t>([](cublasLtHandle_t* made) { require(cublasLtCreate(made)); });
 }
 
 template <auto destroy>

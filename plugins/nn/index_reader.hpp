@@ -14,7 +14,7 @@ struct IndexReader {
     return reader;
   }
 
-  TENON_DEVICE std::int64_t operator[](std::int64_t i) const {
+  TENON_FN std::int64_t operator[](std::int64_t i) const {
     switch (dtype) {
       case tenon::DType::u8:
         return static_cast<const std::uint8_t*>(data)[i];

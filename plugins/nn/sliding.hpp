@@ -9,12 +9,14 @@
 /// Three numbers, one for each spatial axis.
 struct Point {
   std::int64_t at[3];
+  friend bool operator==(const Point&, const Point&) = default;
 };
 
 /// Always three axes: those that are not there come first and have one element.
 struct Sliding {
   Point size, places;  ///< elements of data, and places of the window
   Point kernel, stride, pad, dilate;
+  friend bool operator==(const Sliding&, const Sliding&) = default;
 
   static Sliding of(const Window& window, const tenon::Shape& data, const tenon::Shape& output) {
     constexpr Point ones{{1, 1, 1}};

@@ -1,6 +1,5 @@
 // What uniform and normal share: their shape and dtype, and the bits of wide numbers.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <tenon/operator.hpp>
@@ -9,6 +8,33 @@
 /// What a T computes in.
 template <class T>
 using Plain = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+/// In [0, 1): 53 bits, from two words.
+TENON_FN inline double uniform53(const std::uint32_t* words) {
+  const auto high = std::uint64_t{words[0]} >> 5, low = std::uint64_t{words[1]} >> 6;
+  return static_cast<double>(high << 26 | low) * 0x1p-53;
+}
+
+/// a * b + c * d with the same bits everywhere: a GPU's compiler would round but once where it multiplies and adds.
+TENON_FN inline double sum_of_products(double a, double b, double c, double d) {
+#if defined(__CUDA_ARCH__)
+  return __dadd_rn(__dmul_rn(a, b), __dmul_rn(c, d));
+#else
+  return a * b + c * d;
+#endif
+}
+
+/// Make turns each block of four random words into so many T.
+template <class T>
+inline constexpr int per_block = std::is_same_v<T, double> ? 2 : 4;
+
+/// Block b of an output of `size` numbers.
+template <class T, class Make>
+TENON_FN void draw_block(tenon::Random random, const Make& make, std::int64_t b, T* output, std::int64_t size) {
+  T numbers[per_block<T>];
+  make(random.block(static_cast<std::uint64_t>(b)).words, numbers);
+  for (std::int64_t n = 0; n < per_block<T> && b * per_block<T> + n < size; ++n) output[b * per_block<T> + n] = numbers[n];
+}
 
 struct Draw : tenon::Operator {
   tenon::Ints shape;
@@ -43,23 +69,13 @@ struct Draw : tenon::Operator {
     return dtype == tenon::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
   }
 
-  /// In [0, 1): 53 bits, from two words.
-  static double uniform53(const std::uint32_t* words) {
-    const auto high = std::uint64_t{words[0]} >> 5, low = std::uint64_t{words[1]} >> 6;
-    return static_cast<double>(high << 26 | low) * 0x1p-53;
-  }
-
-  /// Fills the output: make(words, numbers) turns each block of four random words into `per_block` numbers.
-  template <int per_block, class T, class Make>
-  static void fill(const tenon::Call& call, Make make) {
+  /// Fills the output on the CPU.
+  template <class T, class Make>
+  static void fill(const tenon::Call& call, const Make& make) {
     const auto output = call.output<T>(0);
     const auto random = call.random();
-    call.parallel_for((output.size() + per_block - 1) / per_block, 1024, [&](std::int64_t begin, std::int64_t end) {
-      for (auto b = begin; b < end; ++b) {
-        T numbers[per_block];
-        make(random.block(static_cast<std::uint64_t>(b)).words, numbers);
-        std::copy_n(numbers, std::min<std::int64_t>(per_block, output.size() - b * per_block), output.data() + b * per_block);
-      }
+    call.parallel_for((output.size() + per_block<T> - 1) / per_block<T>, 1024, [&](std::int64_t begin, std::int64_t end) {
+      for (auto b = begin; b < end; ++b) draw_block<T>(random, make, b, output.data(), output.size());
     });
   }
 };

@@ -1,0 +1,97 @@
+// Batches of matrix products on a CUDA device: by cuBLAS; on simulated GPUs by plain loops.
+#pragma once
+#include <cstdint>
+#include <tenon/gpu/launch.hpp>
+#include <type_traits>
+
+#if !defined(TENON_SIMULATED_CUDA)
+#include <cublas_v2.h>
+#endif
+
+namespace device_gemm {
+
+/// `count` matrices, row by row in memory, `step` elements from one to the next; `transposed` reads each as its transpose.
+template <class T>
+struct Matrices {
+  T* data;
+  std::int64_t row_size, step;
+  bool transposed;
+};
+
+/// results[i][rows, columns] = lefts[i][rows, depth] * rights[i][depth, columns], added to what is there where `add`.
+template <class T>
+struct Products {
+  Matrices<const T> left, right;
+  T* result;
+  std::int64_t result_step, count, rows, columns, depth;
+  bool add;
+};
+
+#if defined(TENON_SIMULATED_CUDA)
+
+template <class T>
+struct PlainProducts : Products<T> {
+  void operator()(std::int64_t i) const {
+    const auto each = this->rows * this->columns, number = i / each, row = i % each / this->columns, column = i % this->columns;
+    const auto at = [number](const Matrices<const T>& of, std::int64_t r, std::int64_t c) {
+      return of.data[number * of.step + (of.transposed ? c * of.row_size + r : r * of.row_size + c)];
+    };
+    T& to = this->result[number * this->result_step + i % each];
+    T sum = 0;
+    for (std::int64_t p = 0; p < this->depth; ++p) sum += at(this->left, row, p) * at(this->right, p, column);
+    to = this->add ? to + sum : sum;
+  }
+};
+
+inline constexpr std::size_t workspace_bytes = 64;
+
+template <class T>
+void multiply(const tenon::Call& call, const Products<T>& of) {
+  tenon::gpu::for_each(call, of.count * of.rows * of.columns, PlainProducts<T>{of});
+}
+
+#else
+
+/// Scratch that a call must have: with cuBLAS's own, products of two streams could meet, and none could be captured.
+inline constexpr std::size_t workspace_bytes = 8 << 20;
+
+[[gnu::cold]] inline void require(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
+}
+
+/// This thread's on the current device; it stays until the process ends, for by then the device may be gone.
+inline cublasHandle_t handle() {
+  constexpr int most_devices = 64;
+  static thread_local cublasHandle_t handles[most_devices] = {};
+  int device = 0;
+  tenon::gpu::require(cudaGetDevice(&device));
+  if (device >= most_devices) throw tenon::Error("cuBLAS is used on the first ", most_devices, " devices alone, not on number ", device);
+  if (!handles[device]) require(cublasCreate(&handles[device]));
+  return handles[device];
+}
+
+/// cuBLAS counts rows down the columns: to it, every matrix is its transpose, and result' = right' * left'.
+template <class T>
+void multiply(const tenon::Call& call, const Products<T>& of) {
+  if (of.count == 0 || of.rows == 0 || of.columns == 0) return;
+  if (of.depth == 0) {  // a sum of nothing
+    for (std::int64_t i = 0; i < of.count && !of.add; ++i)
+      tenon::gpu::clear(call, of.result + i * of.result_step, static_cast<std::size_t>(of.rows * of.columns) * sizeof(T));
+    return;
+  }
+  const auto cublas = handle();
+  require(cublasSetStream(cublas, tenon::gpu::stream_of(call)));
+  require(cublasSetWorkspace(cublas, call.workspace<std::byte>(workspace_bytes), workspace_bytes));
+  constexpr bool wide = std::is_same_v<T, double>;
+  const T one = 1, beta = of.add ? 1 : 0;
+  const auto order = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  require(cublasGemmStridedBatchedEx_64(cublas, order(of.right.transposed), order(of.left.transposed), of.columns, of.rows, of.depth, &one,
+                                        of.right.data, wide ? CUDA_R_64F : CUDA_R_32F, of.right.row_size, of.right.step, of.left.data,
+                                        wide ? CUDA_R_64F : CUDA_R_32F, of.left.row_size, of.left.step, &beta, of.result,
+                                        wide ? CUDA_R_64F : CUDA_R_32F, of.columns, of.result_step, of.count,
+                                        wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+
+#endif
+
+}  // namespace device_gemm

@@ -1,0 +1,93 @@
+#include "matmul.hpp"
+#include "products_on_device.hpp"
+#include "sparse_matmul_on_device.hpp"
+
+/// With dense tensors all is put on the stream; the sparse kernels wait for sizes, and are not to be captured.
+struct MatmulCuda : MatmulShapes {
+  static constexpr bool capturable = true;
+
+  std::size_t workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }
+  std::size_t backward_workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }
+
+  void forward(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    call.input_type(0).dtype == tenon::f64 ? multiply<double>(call) : multiply<float>(call);
+  }
+  void backward(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call);
+  }
+  void forward_sparse(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    call.input_type(0).dtype == tenon::f64 ? sparse_product<double>(call).forward() : sparse_product<float>(call).forward();
+  }
+  void backward_sparse(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call) : sparse_gradients<float>(call);
+  }
+
+ private:
+  template <class T>
+  void multiply(const tenon::Call& call) const {
+    with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
+      const auto count = static_cast<std::int64_t>(members.product.size());
+      batch::sum_products_on_device<T>(call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0) == tenon::Write::add},
+                                       of.inner, batch::terms(members.product, members.a, members.b),
+                                       batch::device_matrices(of.a, of.rows, of.inner, transpose_a),
+                                       batch::device_matrices(of.b, of.inner, of.columns, transpose_b));
+    });
+  }
+
+  template <class T>
+  void gradients(const tenon::Call& call) const {
+    with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
+      gradient_a(call, of, members);
+      gradient_b(call, of, members);
+    });
+  }
+
+  /// da = dy * b^T; the other way round where a is given transposed.
+  template <class T>
+  void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+    if (call.write(0) == tenon::Write::none) return;
+    const auto dy = batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
+    const auto b = batch::device_matrices(of.b, of.inner, of.columns, transpose_b);
+    T* const da = call.input_grad<T>(0).data();
+    const bool add = call.write(0) == tenon::Write::add;
+    if (transpose_a)
+      batch::sum_products_on_device<T>(call, {da, of.count_a, of.inner, of.rows, add}, of.columns,
+                                       batch::terms(members.a, members.b, members.product), b, dy.transpose());
+    else
+      batch::sum_products_on_device<T>(call, {da, of.count_a, of.rows, of.inner, add}, of.columns,
+                                       batch::terms(members.a, members.product, members.b), dy, b.transpose());
+  }
+
+  /// db = a^T * dy; the other way round where b is given transposed.
+  template <class T>
+  void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+    if (call.write(1) == tenon::Write::none) return;
+    const auto dy = batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
+    const auto a = batch::device_matrices(of.a, of.rows, of.inner, transpose_a);
+    T* const db = call.input_grad<T>(1).data();
+    const bool add = call.write(1) == tenon::Write::add;
+    if (transpose_b)
+      batch::sum_products_on_device<T>(call, {db, of.count_b, of.columns, of.inner, add}, of.rows,
+                                       batch::terms(members.b, members.product, members.a), dy.transpose(), a);
+    else
+      batch::sum_products_on_device<T>(call, {db, of.count_b, of.inner, of.columns, add}, of.rows,
+                                       batch::terms(members.b, members.a, members.product), a.transpose(), dy);
+  }
+
+  template <class T>
+  sparse::MatmulOnDevice<T> sparse_product(const tenon::Call& call) const {
+    return {call, call.storage(0) == tenon::Storage::csr ? 0 : 1, {transpose_a, transpose_b}};
+  }
+
+  template <class T>
+  void sparse_gradients(const tenon::Call& call) const {
+    const int csr = call.storage(0) == tenon::Storage::csr ? 0 : 1;
+    if (call.write(1 - csr) != tenon::Write::none) sparse_product<T>(call).operand_gradient();
+    with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
+      csr == 0 ? gradient_a(call, of, members) : gradient_b(call, of, members);
+    });
+  }
+};
+TENON_KERNEL(matmul, cuda, MatmulCuda)

@@ -1,0 +1,72 @@
+// Sums of matrix products over the terms of a batch, on a CUDA device: as few calls as the terms' places allow.
+#pragma once
+#include "batch.hpp"
+#include "device_gemm.hpp"
+
+namespace batch {
+
+/// Matrices of one size that follow each other in memory.
+template <class T>
+struct DeviceMatrices {
+  const T* data;
+  std::int64_t row_size, size;
+  bool transposed;
+
+  device_gemm::Matrices<const T> from(std::int64_t first, std::int64_t step) const {
+    return {data + first * size, row_size, step * size, transposed};
+  }
+  DeviceMatrices transpose() const { return {data, row_size, size, !transposed}; }
+};
+
+/// Matrices that are [rows, columns] once read as `transposed` says.
+template <class T>
+DeviceMatrices<T> device_matrices(const T* data, std::int64_t rows, std::int64_t columns, bool transposed) {
+  return {data, transposed ? rows : columns, rows * columns, transposed};
+}
+
+template <class T>
+struct DeviceResults {
+  T* data;
+  std::int64_t count, rows, columns;
+  bool add;
+};
+
+/// How many terms from `first` on, each `apart` after the other, go on with the same steps.
+inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, std::size_t apart, std::int64_t most) {
+  const auto step = [&](std::int64_t i) {
+    const auto &now = terms[first + static_cast<std::size_t>(i) * apart], &next = terms[first + static_cast<std::size_t>(i + 1) * apart];
+    return Term{next.result - now.result, next.left - now.left, next.right - now.right};
+  };
+  std::int64_t run = 1;
+  for (; run < most; ++run) {
+    const auto now = step(0), next = step(run - 1);
+    if (next.result != now.result || next.left != now.left || next.right != now.right) break;
+  }
+  return run;
+}
+
+/// Each result becomes (with `add`: grows by) the sum of left * right over its terms; 0 where it has none. The terms are in the order of
+/// their results, of which each has as many; they are added in that order.
+template <class T>
+void sum_products_on_device(const tenon::Call& call, DeviceResults<T> results, std::int64_t depth, const std::vector<Term>& terms,
+                            DeviceMatrices<T> left, DeviceMatrices<T> right) {
+  const auto size = results.rows * results.columns;
+  if (results.count == 0) return;
+  if (terms.empty()) {
+    if (!results.add) tenon::gpu::clear(call, results.data, static_cast<std::size_t>(results.count * size) * sizeof(T));
+    return;
+  }
+  const auto each = terms.size() / static_cast<std::size_t>(results.count);
+  for (std::size_t layer = 0; layer < each; ++layer) {
+    for (std::int64_t done = 0, run; done < results.count; done += run) {
+      const auto first = static_cast<std::size_t>(done) * each + layer;
+      run = run_of(terms, first, each, results.count - done);
+      const auto &now = terms[first], &next = terms[run > 1 ? first + each : first];
+      device_gemm::multiply<T>(
+          call, {left.from(now.left, next.left - now.left), right.from(now.right, next.right - now.right), results.data + now.result * size,
+                 size, run, results.rows, results.columns, depth, results.add || layer > 0});
+    }
+  }
+}
+
+}  // namespace batch

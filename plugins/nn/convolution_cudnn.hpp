@@ -1,0 +1,152 @@
+// The products of a convolution by cuDNN, with the same bits every time and without TF32: as the CPU computes them.
+#pragma once
+#include <optional>
+
+#include "convolution_sizes.hpp"
+#include "cudnn.hpp"
+
+// cuDNN 9 calls these functions deprecated, in favour of graphs of operations that only one convolution each would be in.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace convolution {
+
+/// The tensors of one convolution, described. cuDNN wants two spatial axes at least, and does with two where there are no more.
+class Described {
+ public:
+  explicit Described(const Sizes& sizes) {
+    const auto& way = sizes.way;
+    const int first = way.size.at[0] == 1 && way.kernel.at[0] == 1 && way.pad.at[0] == 0 ? 1 : 0;
+    set(data, numbers({sizes.batch, sizes.channels}, way.size, first));
+    set(output, numbers({sizes.batch, sizes.filters}, way.places, first));
+    set(weight, numbers({sizes.filters, sizes.group_channels()}, way.kernel, first));
+    cudnn::require(cudnnSetConvolutionNdDescriptor(moved.get(), 3 - first, numbers({}, way.pad, first).data(),
+                                                   numbers({}, way.stride, first).data(), numbers({}, way.dilate, first).data(),
+                                                   CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
+    cudnn::require(cudnnSetConvolutionGroupCount(moved.get(), static_cast<int>(sizes.groups)));
+    cudnn::require(cudnnSetConvolutionMathType(moved.get(), CUDNN_FMA_MATH));
+  }
+
+  cudnn::Tensor data, output;
+  cudnn::Filter weight;
+  cudnn::Convolution moved;
+
+ private:
+  static cudnn::Numbers numbers(std::initializer_list<std::int64_t> begin, const Point& spatial, int first) {
+    cudnn::Numbers numbers;
+    for (const auto number : begin) numbers.push_back(static_cast<int>(number));
+    for (int axis = first; axis < 3; ++axis) numbers.push_back(static_cast<int>(spatial.at[axis]));
+    return numbers;
+  }
+};
+
+/// One of the three products of a convolution. The algorithm is kept for as long as the sizes stay.
+/// Pass: what follows, for one of them.
+template <class Pass>
+class Product {
+ public:
+  /// False where cuDNN has no algorithm that fits: one that gives the same bits every time, in `bytes` of workspace.
+  bool run(const tenon::Call& call, const Sizes& sizes, const typename Pass::Tensors& tensors, void* workspace, std::size_t bytes) {
+    if (!countable(sizes)) return false;
+    const auto handle = cudnn::handle(call);
+    const Described described(sizes);
+    if (!sizes_ || !(*sizes_ == sizes)) {
+      algorithm_ = choose(handle, described, bytes);
+      sizes_ = sizes;
+    }
+    if (!algorithm_) return false;
+    const float one = 1, zero = 0;
+    cudnn::require(Pass::run(handle, described, *algorithm_, one, zero, tensors, workspace, bytes));
+    return true;
+  }
+
+ private:
+  using Algorithm = decltype(Pass::Found::algo);
+
+  static bool countable(const Sizes& sizes) {
+    const auto most = std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.places(), sizes.group_channels() * sizes.taps()});
+    return sizes.batch > 0 && most <= std::numeric_limits<int>::max() / std::max(sizes.batch, sizes.filters);
+  }
+
+  static std::optional<Algorithm> choose(cudnnHandle_t handle, const Described& described, std::size_t bytes) {
+    std::array<typename Pass::Found, 16> found;
+    int count = 0;
+    if (Pass::find(handle, described, static_cast<int>(found.size()), &count, found.data()) != CUDNN_STATUS_SUCCESS) return {};
+    for (const auto& each : std::span(found).first(static_cast<std::size_t>(count))) {
+      std::size_t needed = 0;
+      if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC) continue;
+      if (Pass::workspace(handle, described, each.algo, &needed) == CUDNN_STATUS_SUCCESS && needed <= bytes) return each.algo;
+    }
+    return {};
+  }
+
+  std::optional<Sizes> sizes_;
+  std::optional<Algorithm> algorithm_;
+};
+
+struct ForwardPass {
+  using Found = cudnnConvolutionFwdAlgoPerf_t;
+  struct Tensors {
+    const float *data, *weight;
+    float* output;
+  };
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
+    return cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), most, count, found);
+  }
+  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, std::size_t* bytes) {
+    return cudnnGetConvolutionForwardWorkspaceSize(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), algorithm, bytes);
+  }
+  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, const float& one,
+                           const float& zero, const Tensors& t, void* workspace, std::size_t bytes) {
+    return cudnnConvolutionForward(handle, &one, d.data.get(), t.data, d.weight.get(), t.weight, d.moved.get(), algorithm, workspace, bytes,
+                                   &zero, d.output.get(), t.output);
+  }
+};
+
+struct DataPass {
+  using Found = cudnnConvolutionBwdDataAlgoPerf_t;
+  struct Tensors {
+    const float *dy, *weight;
+    float* dx;
+  };
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
+    return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), most, count,
+                                                       found);
+  }
+  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
+    return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), algorithm,
+                                                        bytes);
+  }
+  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, const float& one,
+                           const float& zero, const Tensors& t, void* workspace, std::size_t bytes) {
+    return cudnnConvolutionBackwardData(handle, &one, d.weight.get(), t.weight, d.output.get(), t.dy, d.moved.get(), algorithm, workspace,
+                                        bytes, &zero, d.data.get(), t.dx);
+  }
+};
+
+struct WeightPass {
+  using Found = cudnnConvolutionBwdFilterAlgoPerf_t;
+  struct Tensors {
+    const float *data, *dy;
+    float* dw;
+  };
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
+    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), most, count,
+                                                         found);
+  }
+  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
+    return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), algorithm,
+                                                          bytes);
+  }
+  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, const float& one,
+                           const float& zero, const Tensors& t, void* workspace, std::size_t bytes) {
+    return cudnnConvolutionBackwardFilter(handle, &one, d.data.get(), t.data, d.output.get(), t.dy, d.moved.get(), algorithm, workspace,
+                                          bytes, &zero, d.weight.get(), t.dw);
+  }
+};
+
+/// Bytes of scratch that algorithms may use.
+inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
+
+}  // namespace convolution
+#pragma GCC diagnostic pop
