@@ -96,6 +96,7 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
       {{37, 2, 4, 4}, 3, {3, 3}, {}, {1}},  // chunks of 3 samples, and a last one of 1
       {{16, 1, 3, 3}, 2, {2, 2}},
       {{0, 3, 5, 5}, 2, {3, 3}},
+      {{3, 1, 40, 41}, 2, {2, 3}, {}, {1}},  // gradients that are long sums
   };
   for (const auto& row : rows) check(convolution(row));
 }

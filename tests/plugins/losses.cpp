@@ -71,6 +71,7 @@ TEST_CASE("softmax_cross_entropy is its definition, and its gradient the oracle'
       for (const auto labels : {tenon::i32, tenon::u8, tenon::i8})
         if (logits[1] < 100) check(cross_entropy(logits, tenon::f32, labels, reduction));
     }
+  check(cross_entropy({9000, 2}, tenon::f64, tenon::i32, "mean"));  // a sum in several parts
 }
 
 TEST_CASE("mean_squared_error is its definition, and its gradient the oracle's") {

@@ -102,6 +102,7 @@ TEST_CASE("batch_norm is its definition, and its gradient the oracle's") {
   for (const auto& row : rows)
     for (const auto dtype : all_floating)
       for (const bool training : {true, false}) check(batch_norm_case(row, dtype, training));
+  check(batch_norm_case({{2, 3, 5000}, 1}, tenon::f32, true));  // sums in several parts
 }
 
 TEST_CASE("batch_norm moves its states in training only, and works with them else") {
