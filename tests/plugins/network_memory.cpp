@@ -24,7 +24,7 @@ TEST_CASE("memory of published networks: the largest live set is the one of thei
   for (const auto& network : published_networks) {
     CAPTURE(network.name);
     const auto net = network.make(host);
-    const auto forward = plan_of(net.graph).placement, backward = plan_of(net.with_gradients(), true).placement;
+    const auto forward = plan_of(net.graph).arenas[0].placement, backward = plan_of(net.with_gradients(), true).arenas[0].placement;
     CHECK(forward.lower_bound == 4 * floats.at(network.name));
     CHECK(forward.bytes == forward.lower_bound);
     CHECK(backward.lower_bound > 5 * forward.lower_bound);  // what backward reads is kept

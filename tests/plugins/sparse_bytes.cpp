@@ -45,7 +45,7 @@ std::int64_t bytes_of(Host& host, const Case& test, std::int64_t stored) {
   Session session(graph);
   const auto result = session.run({}).at("y");
   const auto& plan = session.plan({});
-  return result.bytes() + plan.placement().bytes + plan.sparse_bytes();
+  return result.bytes() + plan.memory().bytes() + plan.sparse_bytes();
 }
 
 Value weight(Graph& graph, const Shape& shape) {

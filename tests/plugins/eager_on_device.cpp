@@ -1,0 +1,138 @@
+// Eager calls where the tensors lie: on a GPU, or a simulated one.
+#include <doctest/doctest.h>
+
+#include <tenon/cast_storage.hpp>
+#include <tenon/host.hpp>
+#include <tenon/udf.hpp>
+
+#include "device/devices.hpp"
+#include "failure_of.hpp"
+
+namespace {
+
+using tenon::Shape;
+using tenon::Tensor;
+
+struct HalfOf : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("half of x");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+  }
+  void forward(const tenon::Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i] / 2;
+  }
+};
+
+/// Null where there is no GPU. CUDA begins before any plugin is loaded.
+tenon::Host* host_with_gpu() {
+  if (tenon::devices().size() < 2) {
+    MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
+    return nullptr;
+  }
+  static tenon::Host& host = *[] {
+    tenon::HostOptions options;
+    options.trust_writable = true;
+    options.search_defaults = false;
+    options.warn = [](const std::string&) {};
+    auto* made = new tenon::Host(options);
+    made->add_plugins(TENON_TEST_PLUGINS);
+    made->add<HalfOf>();
+    return made;
+  }();
+  return &host;
+}
+
+}  // namespace
+
+TEST_CASE("eager on a GPU: results lie where the inputs do") {
+  auto* host = host_with_gpu();
+  if (host == nullptr) return;
+  for (const char* device : {"cpu", "cuda:0"}) {
+    CAPTURE(device);
+    const auto x = Tensor::from({-1.f, 0.f, 2.f}, {3}).to(device);
+    const auto y = host->call("quadratic", {x}, {{"a", 1}, {"b", -2.5}, {"c", 0.5}});
+    CHECK(y.device() == device);
+    CHECK(same_bits(y, Tensor::from({4.f, .5f, -.5f}, {3})));
+    CHECK(same_bits(host->call("relu", {host->call("add", {y, y})}), Tensor::from({8.f, 1.f, 0.f}, {3})));
+    const auto parts = host->call_all("split", {Tensor::from({1.f, 2.f, 3.f, 4.f}, {4}).to(device)}, {{"sections", 2}, {"axis", 0}});
+    REQUIRE(parts.size() == 2);
+    CHECK(same_bits(parts[1], Tensor::from({3.f, 4.f}, {2})));
+  }
+}
+
+TEST_CASE("eager on a GPU: states are changed where they are") {
+  auto* host = host_with_gpu();
+  if (host == nullptr) return;
+  const auto on_gpu = [](float value) { return Tensor::from({value}, {1}).to("cuda"); };
+  const auto rate = Tensor::from({0.5f}, Shape::scalar()).to("cuda");
+  const auto buffer = on_gpu(4);
+  const auto updated = host->call("momentum", {on_gpu(10), on_gpu(1), rate, buffer}, {{"momentum", 0.5}});
+  CHECK(updated.device() == "cuda:0");
+  CHECK(same_bits(buffer, Tensor::from({3.f}, {1})));  // 0.5 * 4 + 1
+  CHECK(same_bits(updated, Tensor::from({8.5f}, {1})));
+}
+
+TEST_CASE("eager on a GPU: csr stays csr where the operator can, and comes dense where it cannot") {
+  auto* host = host_with_gpu();
+  if (host == nullptr) return;
+  const auto dense = Tensor::from({0.f, 2.f, 0.f, -3.f}, {2, 2});
+  const auto csr = tenon::cast_storage(dense, tenon::Storage::csr).to("cuda");
+  const auto kept = host->call("square", {csr});
+  CHECK(kept.device() == "cuda:0");
+  CHECK(kept.storage() == tenon::Storage::csr);
+  CHECK(same_bits(tenon::cast_storage(kept, tenon::Storage::dense), Tensor::from({0.f, 4.f, 0.f, 9.f}, {2, 2})));
+  const auto cosine = host->call("cosine", {csr});
+  CHECK(cosine.device() == "cuda:0");
+  CHECK(cosine.storage() == tenon::Storage::dense);
+  CHECK(cosine.to("cpu").values<float>()[0] == 1);
+}
+
+TEST_CASE("eager on a GPU: what is wrong is said, with where it lies and how to bring it elsewhere") {
+  auto* host = host_with_gpu();
+  if (host == nullptr) return;
+  const auto here = Tensor::from({1.f, 2.f}, {2}), there = here.to("cuda");
+  const auto table = Tensor::from({1.f, 2.f, 3.f}, {3, 1}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, 7}, {2}).to("cuda");
+  const struct {
+    const char* op;
+    std::vector<Tensor> inputs;
+    tenon::Attributes attributes;
+    int kind;
+    const char *message, *hint;
+  } cases[] = {
+      {"add",
+       {here, there},
+       {},
+       2,
+       "[add] input 'left' lies on cpu, but input 'right' on cuda:0: a call runs on one device",
+       ".to(\"cuda:0\") brings input 'left' there"},
+      {"add",
+       {there, here},
+       {},
+       2,
+       "[add] input 'left' lies on cuda:0, but input 'right' on cpu: a call runs on one device",
+       ".to(\"cuda:0\") brings input 'right' there"},
+      {"half_of",
+       {there},
+       {},
+       3,
+       "[half_of] there is no kernel for cuda in any plugin, but one for cpu",
+       ".to(\"cpu\") brings its inputs to where it runs"},
+      {"embedding",
+       {wrong, table},
+       {{"input_dim", 3}, {"output_dim", 1}},
+       1,
+       "[embedding] an index is 7, but must be from 0 to 2 (indices int64 [2], weight float32 [3, 1])",
+       ""},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.op);
+    const auto failure = failure_of([&] { host->call(test.op, test.inputs, test.attributes); });
+    CHECK(failure.kind == test.kind);
+    CHECK(failure.message == test.message);
+    CHECK(failure.hint == test.hint);
+  }
+  CHECK(same_bits(host->call("half_of", {here}), Tensor::from({.5f, 1.f}, {2})));
+  CHECK(same_bits(host->call("square", {there}), Tensor::from({1.f, 4.f}, {2})));  // after a fault all goes on
+}
