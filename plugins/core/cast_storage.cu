@@ -1,0 +1,81 @@
+// The CUDA kernel of the host's own cast_storage. The operator is in the host; what is described here again are the names and parameters
+// that the kernel uses.
+#include "conversions.hpp"
+
+/// Sparse results have sizes that the kernel waits for: it is not to be captured.
+struct CastStorageCuda : tenon::Operator {
+  tenon::Storage storage = tenon::Storage::dense;
+
+  static constexpr void describe(auto& op) {
+    using tenon::Storage;
+    op.doc("the same elements in another storage");
+    op.input("data", "any shape and storage");
+    op.output("output", "same shape as data, in the storage asked for");
+    op.param("storage", &CastStorageCuda::storage, "csr needs two dimensions, row_sparse at least one")
+        .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
+    op.types(tenon::any_type);
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) == tenon::Storage::dense && storage == tenon::Storage::dense) return;
+    io.set_output(0, storage);
+    io.sparse_kernel();
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit(call.input_type(0).dtype,
+                 [&]<class T>() { copy(call, call.output<T>(0).data(), call.input<T>(0).data(), call.input<T>(0).size()); });
+  }
+
+  void forward_sparse(const tenon::Call& call) const {
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+      if (call.storage(0) == tenon::Storage::dense) return from_dense<T>(call);
+      call.storage(0) == tenon::Storage::csr ? from_csr<T>(call) : from_rows<T>(call);
+    });
+  }
+
+ private:
+  template <class T>
+  static void copy(const tenon::Call& call, T* to, const T* from, std::int64_t count) {
+    tenon::gpu::copy(call, to, from, static_cast<std::size_t>(count) * sizeof(T));
+  }
+
+  template <class T>
+  void from_dense(const tenon::Call& call) const {
+    const auto data = call.input<T>(0);
+    const auto count = data.dim(0);
+    const conversions::Rows<T> rows{data.data(), count, count == 0 ? 0 : data.size() / count, nullptr};
+    storage == tenon::Storage::csr ? conversions::to_csr(call, rows, count) : conversions::keep_rows(call, rows);
+  }
+
+  template <class T>
+  void from_csr(const tenon::Call& call) const {
+    const auto data = call.csr<T>(0);
+    if (storage == tenon::Storage::row_sparse) return conversions::rows_from_csr(call, data);
+    if (storage == tenon::Storage::csr) {
+      const auto out = call.allocate_csr<T>(0, data.nnz);
+      copy(call, out.values, data.values, data.nnz);
+      copy(call, out.columns_of, data.columns_of, data.nnz);
+      return copy(call, out.row_starts, data.row_starts, data.rows + 1);
+    }
+    T* const to = call.output<T>(0).data();
+    tenon::gpu::clear(call, to, call.input_bytes(0));
+    tenon::gpu::for_each_block(call, data.rows, conversions::UnpackRow<T>{data, to, nullptr, nullptr, tenon::gpu::Fault(call)});
+  }
+
+  template <class T>
+  void from_rows(const tenon::Call& call) const {
+    const auto data = call.row_sparse<T>(0);
+    const conversions::Rows<T> rows{data.values, data.rows, data.row_size, data.row_ids};
+    if (storage == tenon::Storage::csr) return conversions::to_csr(call, rows, data.total_rows);
+    if (storage == tenon::Storage::row_sparse) {
+      const auto out = call.allocate_row_sparse<T>(0, data.rows);
+      copy(call, out.values, data.values, data.rows * data.row_size);
+      return copy(call, out.row_ids, data.row_ids, data.rows);
+    }
+    T* const to = call.output<T>(0).data();
+    tenon::gpu::clear(call, to, call.input_bytes(0));
+    tenon::gpu::for_each_block(call, data.rows, conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
+  }
+};
+TENON_KERNEL(cast_storage, cuda, CastStorageCuda)

@@ -1,0 +1,182 @@
+// From one storage to another on a CUDA device. What needs the size of its result waits for it.
+#pragma once
+#include <tenon/gpu/fault.hpp>
+#include <tenon/gpu/number.hpp>
+#include <tenon/gpu/scan.hpp>
+#include <tenon/gpu/scratch.hpp>
+#include <tenon/operator.hpp>
+
+namespace conversions {
+
+using Index = std::int64_t;
+using tenon::gpu::Block, tenon::gpu::block_threads;
+
+template <class T>
+TENON_FN bool is_zero(T value) {
+  if constexpr (sizeof(T) == 2)
+    return static_cast<float>(value) == 0;
+  else
+    return value == T(0);
+}
+
+/// Rows of a matrix in memory, and which rows of the whole they are; null: all of them.
+template <class T>
+struct Rows {
+  const T* values;
+  Index count, size;
+  const Index* ids;
+
+  TENON_FN Index id(Index row) const { return ids ? ids[row] : row; }
+};
+
+/// counts[row of the whole] = how many elements of a row are not 0.
+template <class T>
+struct CountRow {
+  Rows<T> rows;
+  Index* counts;
+  Index total;
+  tenon::gpu::Fault fault;
+
+  TENON_DEVICE void operator()(const Block& block, Index row) const {
+    Index mine = 0;
+    for (Index j = block.thread(); j < rows.size; j += block_threads) mine += !is_zero(rows.values[row * rows.size + j]);
+    const Index count = block.sum(mine);
+    if (block.thread() == 0 && fault.fits(rows.id(row), total)) counts[rows.id(row)] = count;
+  }
+};
+
+/// Puts what is not 0 behind each other.
+template <class T>
+struct PackRow {
+  Rows<T> rows;
+  tenon::CsrOut<T> out;
+  Index total;
+
+  TENON_DEVICE void operator()(const Block& block, Index row) const {
+    const Index id = rows.id(row);
+    if (id < 0 || id >= total) return;
+    Index to = out.row_starts[id];
+    for (Index first = 0; first < rows.size; first += block_threads) {
+      const Index j = first + block.thread();
+      const bool keep = j < rows.size && !is_zero(rows.values[row * rows.size + j]);
+      Index together = 0;
+      const Index others = block.sum_before(Index(keep), together);
+      if (keep) {
+        out.columns_of[to + others] = j;
+        out.values[to + others] = rows.values[row * rows.size + j];
+      }
+      to += together;
+    }
+  }
+};
+
+struct Number {
+  const Index* numbers;
+  TENON_FN Index operator()(Index i) const { return numbers[i]; }
+};
+struct NotZero {
+  const Index* numbers;
+  TENON_FN Index operator()(Index i) const { return numbers[i] != 0; }
+};
+
+/// counts[i] of `total` rows, in scratch of twice the rows and more.
+template <class T>
+void count_rows(const tenon::Call& call, const Rows<T>& rows, Index total, Index* counts) {
+  tenon::gpu::clear(call, counts, static_cast<std::size_t>(total) * sizeof(Index));
+  tenon::gpu::for_each_block(call, rows.count, CountRow<T>{rows, counts, total, tenon::gpu::Fault(call)});
+}
+
+/// Numbers of scratch for a count and a sum for each row.
+inline Index row_scratch(Index rows) {
+  return 2 * rows + 1 + tenon::gpu::scan_scratch(rows);
+}
+
+/// A csr result of these rows of `total`.
+template <class T>
+void to_csr(const tenon::Call& call, const Rows<T>& rows, Index total) {
+  const tenon::gpu::Scratch<Index> scratch(call, row_scratch(total));
+  Index *const counts = scratch.data(), *const starts = counts + total;
+  count_rows(call, rows, total, counts);
+  tenon::gpu::scan(call, total, Number{counts}, starts, starts + total + 1);
+  const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, starts + total));
+  tenon::gpu::copy(call, out.row_starts, starts, static_cast<std::size_t>(total + 1) * sizeof(Index));
+  tenon::gpu::for_each_block(call, rows.count, PackRow<T>{rows, out, total});
+}
+
+/// Copies the rows that `counts` has for some, to where they come among those.
+template <class T>
+struct KeepRow {
+  Rows<T> rows;
+  const Index *counts, *before;
+  tenon::RowSparseOut<T> out;
+
+  TENON_DEVICE void operator()(const Block& block, Index row) const {
+    if (counts[row] == 0) return;
+    const Index to = before[row];
+    if (block.thread() == 0) out.row_ids[to] = row;
+    for (Index j = block.thread(); j < rows.size; j += block_threads) out.values[to * rows.size + j] = rows.values[row * rows.size + j];
+  }
+};
+
+/// A row_sparse result of the rows of a dense tensor that are not all 0.
+template <class T>
+void keep_rows(const tenon::Call& call, const Rows<T>& rows) {
+  const tenon::gpu::Scratch<Index> scratch(call, row_scratch(rows.count));
+  Index *const counts = scratch.data(), *const before = counts + rows.count;
+  count_rows(call, rows, rows.count, counts);
+  tenon::gpu::scan(call, rows.count, NotZero{counts}, before, before + rows.count + 1);
+  const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + rows.count));
+  tenon::gpu::for_each_block(call, rows.count, KeepRow<T>{rows, counts, before, out});
+}
+
+/// Puts rows to where they belong in a dense tensor.
+template <class T>
+struct PutRow {
+  Rows<T> rows;
+  T* to;
+  Index total;
+  tenon::gpu::Fault fault;
+
+  TENON_DEVICE void operator()(const Block& block, Index row) const {
+    const Index id = rows.id(row);
+    if (!fault.fits(id, total)) return;
+    for (Index j = block.thread(); j < rows.size; j += block_threads) to[id * rows.size + j] = rows.values[row * rows.size + j];
+  }
+};
+
+/// Rows of a csr matrix as rows of a dense one; `before`: only those that store anything, behind each other, with their numbers.
+template <class T>
+struct UnpackRow {
+  tenon::Csr<const T> from;
+  T* to;
+  const Index* before;
+  Index* row_ids;
+  tenon::gpu::Fault fault;
+
+  TENON_DEVICE void operator()(const Block& block, Index row) const {
+    const Index begin = from.row_starts[row], end = from.row_starts[row + 1], at = before ? before[row] : row;
+    if (begin == end) return;
+    if (before && block.thread() == 0) row_ids[at] = row;
+    for (Index e = begin + block.thread(); e < end; e += block_threads)
+      if (fault.fits(from.columns_of[e], from.columns)) to[at * from.columns + from.columns_of[e]] = from.values[e];
+  }
+};
+
+template <class T>
+struct StoresAny {
+  tenon::Csr<const T> from;
+  TENON_FN Index operator()(Index row) const { return from.row_starts[row + 1] > from.row_starts[row]; }
+};
+
+template <class T>
+void rows_from_csr(const tenon::Call& call, const tenon::Csr<const T>& from) {
+  const tenon::gpu::Scratch<Index> scratch(call, row_scratch(from.rows));
+  Index* const before = scratch.data();
+  tenon::gpu::scan(call, from.rows, StoresAny<T>{from}, before, before + from.rows + 1);
+  const Index kept = tenon::gpu::wait_for(call, before + from.rows);
+  const auto out = call.allocate_row_sparse<T>(0, kept);
+  tenon::gpu::clear(call, out.values, static_cast<std::size_t>(kept * from.columns) * sizeof(T));
+  tenon::gpu::for_each_block(call, from.rows, UnpackRow<T>{from, out.values, before, out.row_ids, tenon::gpu::Fault(call)});
+}
+
+}  // namespace conversions

@@ -1,0 +1,146 @@
+// CUDA kernels of the host's own operators that gradients are made with. The operators are in the host; what is described here again are
+// the names and parameters that the kernels use.
+#include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/number.hpp>
+#include <tenon/gpu/scan.hpp>
+#include <tenon/gpu/scratch.hpp>
+#include <tenon/operator.hpp>
+
+#include "row_search.hpp"
+
+namespace {
+
+template <class T>
+struct AddElements {
+  const T *left, *right;
+  T* sum;
+
+  TENON_FN void operator()(std::int64_t i) const { sum[i] = static_cast<T>(left[i] + right[i]); }
+};
+
+/// Rows that another tensor does not store.
+template <class T>
+struct NotIn {
+  tenon::RowSparse<const T> own, other;
+
+  TENON_FN std::int64_t operator()(std::int64_t row) const { return !stores(other, own.row_ids[row]); }
+};
+
+/// A row of the left tensor, and that of the right one where there is one of the same number.
+template <class T>
+struct MergeLeft {
+  tenon::RowSparse<const T> left, right;
+  tenon::RowSparseOut<T> out;
+  const std::int64_t* before;  ///< rows of the right one alone, before each of its rows
+
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+    const auto id = left.row_ids[row], other = first_not_below(right, id), size = left.row_size, to = row + before[other];
+    const T* const a = left.values + row * size;
+    const T* const b = stores(right, id) ? right.values + other * size : nullptr;
+    if (block.thread() == 0) out.row_ids[to] = id;
+    for (std::int64_t i = block.thread(); i < size; i += tenon::gpu::block_threads)
+      out.values[to * size + i] = b ? static_cast<T>(a[i] + b[i]) : a[i];
+  }
+};
+
+template <class T>
+struct MergeRight {
+  tenon::RowSparse<const T> left, right;
+  tenon::RowSparseOut<T> out;
+  const std::int64_t* before;
+
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+    const auto id = right.row_ids[row], size = right.row_size, to = before[row] + first_not_below(left, id);
+    if (stores(left, id)) return;
+    if (block.thread() == 0) out.row_ids[to] = id;
+    for (std::int64_t i = block.thread(); i < size; i += tenon::gpu::block_threads)
+      out.values[to * size + i] = right.values[row * size + i];
+  }
+};
+
+template <class T>
+struct Fill {
+  T* to;
+  T number;
+  bool add;
+
+  TENON_FN void operator()(std::int64_t i) const { to[i] = add ? static_cast<T>(to[i] + number) : number; }
+};
+
+}  // namespace
+
+/// The sparse kernel waits for the number of rows: it is not to be captured.
+struct SumGradientsCuda : tenon::Operator {
+  static constexpr bool capturable = true;
+
+  static constexpr void describe(auto& op) {
+    op.doc("left + right, two gradients of one value");
+    op.input("left", "any shape");
+    op.input("right", "same shape as left");
+    op.output("output", "same shape as left; row_sparse where both are");
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) != tenon::Storage::row_sparse || io.input(1) != tenon::Storage::row_sparse) return;
+    io.set_output(0, tenon::Storage::row_sparse);
+    io.sparse_kernel();
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
+      const auto sum = call.output<T>(0);
+      tenon::gpu::for_each(call, sum.size(), AddElements<T>{call.input<T>(0).data(), call.input<T>(1).data(), sum.data()});
+    });
+  }
+  void forward_sparse(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto left = call.row_sparse<T>(0), right = call.row_sparse<T>(1);
+      const tenon::gpu::Scratch<std::int64_t> scratch(call, right.rows + 1 + tenon::gpu::scan_scratch(right.rows));
+      auto* const before = scratch.data();
+      tenon::gpu::scan(call, right.rows, NotIn<T>{right, left}, before, before + right.rows + 1);
+      const auto out = call.allocate_row_sparse<T>(0, left.rows + tenon::gpu::wait_for(call, before + right.rows));
+      tenon::gpu::for_each_block(call, left.rows, MergeLeft<T>{left, right, out, before});
+      tenon::gpu::for_each_block(call, right.rows, MergeRight<T>{left, right, out, before});
+    });
+  }
+};
+
+struct FillLikeCuda : tenon::Operator {
+  static constexpr bool capturable = true;
+  double value = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("value everywhere");
+    op.input("like", "any shape; its elements are not looked at");
+    op.output("output", "same shape as like");
+    op.param("value", &FillLikeCuda::value, "every element");
+  }
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
+      const auto to = call.output<T>(0);
+      const auto number = static_cast<T>(static_cast<float>(value));
+      tenon::gpu::for_each(call, to.size(), Fill<T>{to.data(), number, call.write(0) == tenon::Write::add});
+    });
+  }
+};
+
+struct StopGradientCuda : tenon::Operator {
+  static constexpr bool capturable = true;
+
+  static constexpr void describe(auto& op) {
+    op.doc("its input; no gradient passes through it");
+    op.input("data", "any shape");
+    op.output("output", "same shape as data");
+  }
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const T* const from = call.input<T>(0).data();
+      T* const to = call.output<T>(0).data();
+      if (from != to) tenon::gpu::copy(call, to, from, call.input_bytes(0));
+    });
+  }
+};
+
+TENON_KERNEL(sum_gradients, cuda, SumGradientsCuda)
+TENON_KERNEL(fill_like, cuda, FillLikeCuda)
+TENON_KERNEL(stop_gradient, cuda, StopGradientCuda)

@@ -1,0 +1,24 @@
+// Finding a row among those that a row_sparse tensor stores, on a CUDA device.
+#pragma once
+#include <cstdint>
+#include <tenon/operator.hpp>
+
+/// The first stored row whose number is `id` or more; the number of rows where there is none.
+template <class T>
+TENON_FN std::int64_t first_not_below(const tenon::RowSparse<const T>& tensor, std::int64_t id) {
+  std::int64_t low = 0, high = tensor.rows;
+  while (low < high) {
+    const auto middle = low + (high - low) / 2;
+    if (tensor.row_ids[middle] < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+template <class T>
+TENON_FN bool stores(const tenon::RowSparse<const T>& tensor, std::int64_t id) {
+  const auto place = first_not_below(tensor, id);
+  return place < tensor.rows && tensor.row_ids[place] == id;
+}
