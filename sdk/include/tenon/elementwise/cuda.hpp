@@ -16,7 +16,7 @@ namespace tenon::elementwise {
 /// The body of a kernel for few results of many terms: a block for each. The order of the additions is fixed, so the bits are.
 template <class Function, class Stored, class Class>
 struct BlockSumBody {
-  Class f;
+  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
   DeviceSum sum;
 
   TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const {

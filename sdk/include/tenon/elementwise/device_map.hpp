@@ -168,7 +168,7 @@ TENON_FN void map_pack(const Class& f, const DeviceMap& map, std::int64_t pack) 
 /// The body of a kernel: a pack, or a point, for each i in [0, pieces()).
 template <class Function, class Stored, class Class>
 struct MapBody {
-  Class f;
+  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
   DeviceMap map;
 
   MapBody(const Class& f, const Job& job) : f(f), map(device_map(job, dtype_of<Stored>)) {

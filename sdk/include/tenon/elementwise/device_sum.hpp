@@ -65,7 +65,7 @@ TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
 /// The body of a kernel for many results of few terms: a thread for each result.
 template <class Function, class Stored, class Class>
 struct SumBody {
-  Class f;
+  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
   DeviceSum sum;
 
   TENON_FN void operator()(std::int64_t i) const { store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1)); }

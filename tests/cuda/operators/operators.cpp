@@ -1,0 +1,163 @@
+// Operators for tests of sessions on GPUs: each has a kernel for the CPU and one for CUDA.
+#include <tenon/elementwise.hpp>
+#include <tenon/gpu/fault.hpp>
+#include <tenon/gpu/launch.hpp>
+#include <tenon/operator.hpp>
+
+struct Scale : tenon::Elementwise {
+  float factor = 1;
+
+  static constexpr void describe(auto& op) {
+    op.doc("factor times the input");
+    op.input("x", "any shape and storage");
+    op.output("y", "as x");
+    op.param("factor", &Scale::factor, "a number");
+    op.inplace("x", "y");
+  }
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return T(factor) * x;
+  }
+};
+TENON_OPERATOR(scale, Scale)
+
+struct Plus : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("the sum of two tensors");
+    op.input("left", "any shape");
+    op.input("right", "the same shape");
+    op.output("sum", "the same shape");
+    op.inplace("left", "sum");
+  }
+  template <class T>
+  TENON_FN T operator()(T left, T right) const {
+    return left + right;
+  }
+};
+TENON_OPERATOR(plus, Plus)
+
+/// What all the others derive from: one input of f32, an output like it.
+struct Plain : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("an operator for tests");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "as x");
+  }
+};
+
+struct Take : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("elements of data by their numbers");
+    op.types({tenon::f32});
+    op.input("data", "[n]");
+    op.input("index", "[m], from 0 to n - 1").types({tenon::i64});
+    op.output("taken", "[m]");
+  }
+  void infer(tenon::Infer& io) const { io.set_output(0, io.input(1).shape); }
+  void forward(const tenon::Call& call) const {
+    const auto data = call.input<float>(0);
+    const auto index = call.input<std::int64_t>(1);
+    auto taken = call.output<float>(0);
+    for (std::int64_t i = 0; i < index.size(); ++i) taken[i] = data[index[i]];
+  }
+};
+TENON_OPERATOR(take, Take)
+
+struct TakeBody {
+  tenon::gpu::Fault fault;
+  const float* data;
+  std::int64_t size;
+  const std::int64_t* index;
+  float* taken;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    if (fault.fits(index[i], size)) taken[i] = data[index[i]];
+  }
+};
+struct TakeOnGpu : Take {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) const {
+    const auto data = call.input<float>(0);
+    const auto index = call.input<std::int64_t>(1);
+    tenon::gpu::for_each(call, index.size(),
+                         TakeBody{tenon::gpu::Fault(call), data.data(), data.size(), index.data(), call.output<float>(0).data()});
+  }
+};
+TENON_KERNEL(take, cuda, TakeOnGpu)
+
+struct Noise : Plain {
+  static constexpr void describe(auto& op) {
+    Plain::describe(op);
+    op.uses_random();
+  }
+  void forward(const tenon::Call& call) const {
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = call.input<float>(0)[i] + call.random().uniform(static_cast<std::uint64_t>(i));
+  }
+};
+TENON_OPERATOR(noise, Noise)
+
+struct NoiseBody {
+  tenon::Random random;
+  const float* x;
+  float* y;
+
+  TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] + random.uniform(static_cast<std::uint64_t>(i)); }
+};
+struct NoiseOnGpu : Noise {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) const {
+    auto y = call.output<float>(0);
+    tenon::gpu::for_each(call, y.size(), NoiseBody{call.random(), call.input<float>(0).data(), y.data()});
+  }
+};
+TENON_KERNEL(noise, cuda, NoiseOnGpu)
+
+struct Tally : Plain {
+  static constexpr void describe(auto& op) {
+    Plain::describe(op);
+    op.state("calls", "[1]");
+  }
+  void infer(tenon::Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("calls", {1});
+  }
+  void forward(const tenon::Call& call) const {
+    auto calls = call.state<float>("calls");
+    calls[0] += 1;
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = call.input<float>(0)[i] + calls[0];
+  }
+};
+TENON_OPERATOR(tally, Tally)
+
+struct CountBody {
+  float* calls;
+  TENON_FN void operator()(std::int64_t) const { *calls += 1; }
+};
+struct AddBody {
+  const float *x, *calls;
+  float* y;
+  TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] + *calls; }
+};
+struct TallyOnGpu : Tally {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) const {
+    auto* calls = call.state<float>("calls").data();
+    auto y = call.output<float>(0);
+    tenon::gpu::for_each(call, 1, CountBody{calls});
+    tenon::gpu::for_each(call, y.size(), AddBody{call.input<float>(0).data(), calls, y.data()});
+  }
+};
+TENON_KERNEL(tally, cuda, TallyOnGpu)
+
+/// Has no kernel for CUDA.
+struct Backwards : Plain {
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[x.size() - 1 - i];
+  }
+};
+TENON_OPERATOR(backwards, Backwards)

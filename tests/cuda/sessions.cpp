@@ -1,0 +1,245 @@
+// Graphs over devices: where nodes run, what is copied, what is said of it.
+#include <doctest/doctest.h>
+
+#include "device/devices.hpp"
+#include "failure_of.hpp"
+#include "gpu_graph.hpp"
+#include "plan/describe.hpp"
+#include "plan/memory_use.hpp"
+#include "plan/plan.hpp"
+
+using namespace tenon;
+using Floats = std::vector<float>;
+
+namespace {
+
+/// y = 3 * backwards(2 * x); `backwards` has no kernel for CUDA.
+Graph mixed(Host& host) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  const auto a = graph.add("scale", {x}, {{"factor", 2.0}}, "a");
+  const auto b = graph.add("backwards", {a}, {}, "b");
+  graph.output("y", graph.add("scale", {b}, {{"factor", 3.0}}, "c"));
+  return graph;
+}
+
+SessionOptions on(const std::string& device) {
+  SessionOptions options;
+  options.device = device;
+  return options;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("sessions: what has no kernel for the GPU runs on the CPU, and the copies are told of once") {
+  GpuHost gpu;
+  Session session(mixed(gpu.host), on("cuda"));
+  for (int i = 0; i < 3; ++i) CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == Floats{18, 12, 6});
+  CHECK(gpu.warnings == std::vector<std::string>{"[backwards] node 'b': runs on the CPU, not on cuda:0: there is no kernel for cuda in any "
+                                                 "plugin; copied for it: 'a' (12 bytes) from cuda:0, 'b' (12 bytes) to cuda:0"});
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == Floats{12, 6});
+  CHECK(gpu.warnings.size() == 1);
+}
+
+TEST_CASE("sessions: plans show devices, copies and the memory of each device") {
+  GpuHost gpu;
+  Session session(mixed(gpu.host), on("cuda"));
+  const auto& plan = session.plan({{"x", {3}}});
+  CHECK(describe(plan) ==
+        "    0  x.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 [3] at 0\n"
+        "    1  a                        scale                cuda:0  float32 [3] in place at 0\n"
+        "    2  a.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 [3] at 0\n"
+        "    3  b                        backwards            cpu  float32 [3] at 64\n"
+        "    4  b.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 [3] at 0\n"
+        "    5  c                        scale                cuda:0  float32 [3] in place at 0\n"
+        "    6  c.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 [3] given out\n"
+        "7 steps\n"
+        "cpu: 128 bytes of memory, lower bound 128 bytes, ratio 1.000, execution order\n"
+        "cuda:0: 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n");
+  CHECK(describe(plan.memory(), memory_uses(plan.model(), plan.memory())) ==
+        "value                    device          bytes       offset         steps  in place of\n"
+        "x.cuda:0                 cuda:0             12            0          0..1  -\n"
+        "a                        cuda:0             12            0          1..2  x.cuda:0\n"
+        "a.cpu                    cpu                12            0          2..3  -\n"
+        "b                        cpu                12           64          3..4  -\n"
+        "b.cuda:0                 cuda:0             12            0          4..5  -\n"
+        "c                        cuda:0             12            0          5..6  b.cuda:0\n"
+        "7 steps\n"
+        "cpu: 128 bytes of memory, lower bound 128 bytes, ratio 1.000, execution order\n"
+        "cuda:0: 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n");
+}
+
+TEST_CASE("sessions: a node's own device counts before the session's; without a kernel there it is refused") {
+  GpuHost gpu;
+  auto graph = mixed(gpu.host);
+  put(graph, "a", "cuda:0");
+  put(graph, "c", "cpu");
+  Session session(graph);
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == Floats{18, 12, 6});
+  CHECK(session.plan({{"x", {3}}}).copies().size() == 2);
+  CHECK(gpu.warnings.empty());
+
+  struct Case {
+    const char *node, *device, *message, *hint;
+  };
+  const Case cases[] = {
+      {"b", "cuda:0", "[backwards] node 'b': is placed on cuda:0, but there is no kernel for cuda in any plugin",
+       "it has one for cpu: without a \"device\" of its own it runs there"},
+      {"a", "cuda:7", "[scale] node 'a': there is no device 'cuda:7': this machine has cpu", ""},
+  };
+  for (const auto& c : cases) {
+    auto refused = mixed(gpu.host);
+    put(refused, c.node, c.device);
+    const auto failure = failure_of([&] { Session(refused, on("cuda")); });
+    CHECK(failure.message.substr(0, std::string(c.message).size()) == c.message);
+    CHECK(failure.hint == c.hint);
+  }
+}
+
+TEST_CASE("sessions: values go from one GPU to another") {
+  if (devices().size() < 3) return;
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto x = graph.input("x", f32, {1000});
+  const auto a = graph.add("scale", {x}, {{"factor", 2.0}}, "a");
+  const auto b = graph.add("scale", {a}, {{"factor", 3.0}}, "b");
+  graph.output("y", graph.add("plus", {a, b}, {}, "c"));
+  put(graph, "b", "cuda:1");
+  Session session(graph, on("cuda:0"));
+  for (float i = 1; i < 20; ++i) {
+    const auto y = floats_of(session.run({{"x", vector_of(Floats(1000, i))}}).at("y"));
+    REQUIRE(y == Floats(1000, 8 * i));
+  }
+}
+
+TEST_CASE("sessions: inputs come from any device; outputs stay where they are made only if that is asked for") {
+  GpuHost gpu;
+  for (const char* from : {"cpu", "cuda:0"}) {
+    for (const bool keep : {false, true}) {
+      CAPTURE(from);
+      CAPTURE(keep);
+      auto options = on("cuda:0");
+      options.keep_on_device = keep;
+      Graph graph(gpu.host);
+      const auto x = graph.input("x", f32, {3});
+      const auto a = graph.add("scale", {x}, {{"factor", 2.0}}, "a");
+      graph.output("a", a);
+      graph.output("again", a);
+      graph.output("x", x);
+      graph.output("b", graph.add("scale", {a}, {{"factor", 2.0}}, "b"));
+      Session session(graph, options);
+      const auto there = Tensor::from({0.f, 0.f, 1.f}, {3}).to("cuda:0"), here = Tensor::from({0.f, 0.f, 1.f}, {3});
+      for (int i = 0; i < 2; ++i) {
+        const auto out = session.run({{"x", vector_of({1, 2, 3}).to(from)}}, {{"b", {there, Write::add}}, {"again", {here, Write::to}}});
+        CHECK(out.at("a").device() == (keep ? "cuda:0" : "cpu"));
+        CHECK(out.at("x").device() == (keep ? from : "cpu"));
+        CHECK(floats_of(out.at("a")) == Floats{2, 4, 6});
+        CHECK(floats_of(out.at("x")) == Floats{1, 2, 3});
+        CHECK(floats_of(here) == Floats{2, 4, 6});
+      }
+      CHECK(floats_of(there) == Floats{8, 16, 25});
+    }
+  }
+}
+
+TEST_CASE("sessions: sparse values cross devices") {
+  GpuHost gpu;
+  const auto csr =
+      Tensor::csr(vector_of({1, 2, 3}), Tensor::from<std::int64_t>({0, 2, 1}, {3}), Tensor::from<std::int64_t>({0, 2, 2, 3}, {4}), {3, 4});
+  const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}), Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
+  for (const auto& given : {csr, rows}) {
+    for (const char* from : {"cpu", "cuda:0"}) {
+      Graph graph(gpu.host);
+      const auto x = graph.input("x", f32, given.shape());
+      graph.output("y", graph.add("scale", {x}, {{"factor", 2.0}}, "a"));
+      Session session(graph, on("cuda:0"));
+      for (int i = 0; i < 2; ++i) {
+        const auto y = session.run({{"x", given.to(from)}}).at("y");
+        CHECK(y.device() == "cpu");
+        CHECK(y.storage() == given.storage());
+        CHECK(floats_of(y) == (given.size() == 12 && given.stored() == 3 ? Floats{2, 4, 6} : Floats{2, 4, 6, 8}));
+      }
+    }
+  }
+}
+
+TEST_CASE("sessions: an index that a GPU's kernel cannot use is its node's error, and the next run is sound") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto data = graph.input("data", f32, {3}), index = graph.input("index", i64, {2});
+  const auto e = graph.add("take", {data, index}, {}, "e");
+  graph.output("y", graph.add("scale", {e}, {}, "after"));
+  Session session(graph, on("cuda"));
+  const auto run = [&](std::int64_t second) {
+    return session.run({{"data", vector_of({5, 6, 7})}, {"index", Tensor::from<std::int64_t>({0, second}, {2})}}).at("y");
+  };
+  for (int i = 0; i < 3; ++i) {
+    CHECK(failure_of([&] { run(12); }).message ==
+          "[take] node 'e': an index is 12, but must be from 0 to 2 (data float32 [3], index int64 [2])");
+    CHECK(floats_of(run(2)) == Floats{5, 7});
+  }
+}
+
+TEST_CASE("sessions: states, random numbers and variables that are updated, on the GPU as on the CPU") {
+  GpuHost gpu;
+  const auto make = [&] {
+    Graph graph(gpu.host);
+    const auto x = graph.input("x", f32, {100});
+    const auto w = graph.variable("w", vector_of(Floats(100, 1)));
+    const auto v = graph.variable("v", vector_of(Floats(100, 1)));
+    const auto noise = graph.add("noise", {x}, {}, "noise");
+    const auto tally = graph.add("tally", {noise}, {}, "tally");
+    const auto back = graph.add("backwards", {w}, {}, "back");
+    graph.output("y", graph.add("plus", {tally, graph.add("plus", {w, back})}));
+    graph.update(w, graph.add("scale", {v}, {{"factor", 3.0}}, "new w"));  // read by others: copied
+    graph.update(v, graph.add("plus", {v, tally}, {}, "new v"));           // in its place
+    return graph;
+  };
+  auto options = on("cuda");
+  options.training = true;
+  Session there(make(), options);
+  options.device = "";
+  Session here(make(), options);
+  for (int i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    const NamedTensors inputs{{"x", vector_of(Floats(100, static_cast<float>(i)))}};
+    const auto expected = here.run(inputs), found = there.run(inputs);
+    CHECK(same_bits(found.at("y"), expected.at("y")));
+    for (const char* name : {"w", "v"}) {
+      const auto variable = there.graph().tensor(there.graph().find(name));
+      CHECK(variable.device() == "cuda:0");
+      CHECK(same_bits(variable, here.graph().tensor(here.graph().find(name))));
+    }
+  }
+}
+
+TEST_CASE("sessions: a graph keeps its variables where they are when a session runs it on a GPU") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto w = graph.variable("w", vector_of({1, 2}));
+  graph.output("y", graph.add("scale", {w}, {{"factor", 2.0}}));
+  Session session(graph, on("cuda"));
+  CHECK(floats_of(session.run({}).at("y")) == Floats{2, 4});
+  CHECK(graph.tensor(w).device() == "cpu");
+  CHECK(session.graph().tensor(session.graph().find("w")).device() == "cuda:0");
+}
+
+TEST_CASE("sessions: the first value that is not finite is found on a GPU, too") {
+  GpuHost gpu;
+  Session session(mixed(gpu.host), on("cuda"));
+  CHECK(session.first_non_finite({{"x", vector_of({1, 2, 3})}}) == "");
+  CHECK(session.first_non_finite({{"x", vector_of({1, 2e38f, 3})}}) == "[scale] node 'a': element 1 is inf");
+  CHECK(session.first_non_finite({{"x", vector_of({1, 1e38f, 3})}}) == "[scale] node 'c': element 1 is inf");
+}
+
+TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it needs") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto x = graph.input("x", f32, {-1});
+  graph.output("y", graph.add("plus", {graph.add("scale", {x}), x}));
+  Session session(graph, on("cuda"));
+  const auto failure = failure_of([&] { session.plan({{"x", {std::int64_t{1} << 44}}}); });
+  CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
+}
