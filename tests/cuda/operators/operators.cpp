@@ -71,7 +71,7 @@ struct TakeBody {
   const std::int64_t* index;
   float* taken;
 
-  TENON_FN void operator()(std::int64_t i) const {
+  TENON_DEVICE void operator()(std::int64_t i) const {
     if (fault.fits(index[i], size)) taken[i] = data[index[i]];
   }
 };
@@ -103,7 +103,7 @@ struct NoiseBody {
   const float* x;
   float* y;
 
-  TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] + random.uniform(static_cast<std::uint64_t>(i)); }
+  TENON_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + random.uniform(static_cast<std::uint64_t>(i)); }
 };
 struct NoiseOnGpu : Noise {
   static constexpr bool capturable = true;
@@ -134,12 +134,12 @@ TENON_OPERATOR(tally, Tally)
 
 struct CountBody {
   float* calls;
-  TENON_FN void operator()(std::int64_t) const { *calls += 1; }
+  TENON_DEVICE void operator()(std::int64_t) const { *calls += 1; }
 };
 struct AddBody {
   const float *x, *calls;
   float* y;
-  TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] + *calls; }
+  TENON_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + *calls; }
 };
 struct TallyOnGpu : Tally {
   static constexpr bool capturable = true;
