@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
 #include <tenon/shape.hpp>
 #include <tenon/visit.hpp>
 #include <vector>
@@ -56,6 +57,10 @@ class Array {
     return result;
   }
 
+  static constexpr std::size_t margin = 64;
+  /// All of the memory: the elements begin after `margin` bytes.
+  std::span<std::uint8_t> with_margins() { return bytes_; }
+
   bool same_bits(const Array& other) const { return bytes_ == other.bytes_; }
   /// Whether nothing was written before the first element or behind the last.
   bool margins_untouched() const {
@@ -65,7 +70,6 @@ class Array {
   }
 
  private:
-  static constexpr std::size_t margin = 64;
   static constexpr std::uint8_t watch = 0xa5;
 
   template <class T>

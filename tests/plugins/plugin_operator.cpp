@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <variant>
+
+#include "on_device.hpp"
 
 namespace {
 
@@ -79,6 +82,11 @@ struct RawTensor {
   }
 };
 
+void move(tenon_tensor& tensor, void* data) {
+  tensor.dense.data = data;
+  tensor.dense.device_type = TENON_CUDA;
+}
+
 std::size_t value_of(const tenon::Attributes& attributes, const std::string& name) {
   for (const auto& [key, value] : attributes)
     if (key == name) return static_cast<std::size_t>(std::get<std::int64_t>(value.variant()));
@@ -117,18 +125,40 @@ struct PluginOperator::Step {
   std::vector<Array*> unread{};  // those whose types alone may be looked at
 };
 
+namespace {
+
+const tenon_operator* table_in(void* library, const std::string& symbol) {
+  const auto get = library ? reinterpret_cast<tenon_get_function>(dlsym(library, symbol.c_str())) : nullptr;
+  return get ? get(&host) : nullptr;
+}
+
+std::filesystem::path path_of(const std::string& plugin) {
+  return std::filesystem::path(TENON_TEST_PLUGINS) / ("tenon_" + plugin + ".so");
+}
+
+}  // namespace
+
+// In the plugin itself or in the one beside it.
+void PluginOperator::find_kernel_on_device(void* library, const std::string& plugin) {
+  tenon::Device* const device = test_device();
+  if (device == nullptr) return;
+  const auto symbol = TENON_KERNEL_SYMBOL_PREFIX "cuda__" + name_;
+  const tenon_operator* found = table_in(library, symbol);
+  if (!found) found = table_in(dlopen(path_of(plugin + "_cuda").c_str(), RTLD_NOW | RTLD_LOCAL), symbol);
+  if (!found) return;
+  kernel_ = found;
+  device_ = device;
+}
+
 PluginOperator::PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes) : name_(name) {
-  const auto path = std::filesystem::path(TENON_TEST_PLUGINS) / ("tenon_" + plugin + ".so");
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  test_device();  // CUDA starts before the first plugin
+  void* const library = dlopen(path_of(plugin).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(dlerror());
-  const auto table = [&](const std::string& symbol) -> const tenon_operator* {
-    const auto get = reinterpret_cast<tenon_get_function>(dlsym(library, symbol.c_str()));
-    return get ? get(&host) : nullptr;
-  };
-  operator_ = table(TENON_GET_SYMBOL_PREFIX + name);
+  operator_ = table_in(library, TENON_GET_SYMBOL_PREFIX + name);
   if (!operator_) throw std::runtime_error(plugin + " has no operator " + name);
-  kernel_ = table(TENON_KERNEL_SYMBOL_PREFIX "cpu__" + name);
+  kernel_ = table_in(library, TENON_KERNEL_SYMBOL_PREFIX "cpu__" + name);
   if (!kernel_) kernel_ = operator_;
+  find_kernel_on_device(library, plugin);
   manifest_ = OperatorManifest::of(library, name);
   output_count_ = manifest_.count.empty() ? manifest_.outputs : value_of(attributes, manifest_.count);
   const auto raw = raw_attributes(attributes);
@@ -187,14 +217,17 @@ std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& in
 }
 
 void PluginOperator::run(Step& step, int dispatch, Mode mode) {
+  std::optional<OnDevice> there;
+  if (device_ != nullptr) there.emplace(*device_);
   std::vector<std::vector<RawTensor>> tensors;
   std::vector<std::vector<tenon_tensor*>> pointers;
   for (const auto* arrays : {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads}) {
     auto& raw = tensors.emplace_back();
     auto& to = pointers.emplace_back();
     raw.reserve(arrays->size());
-    for (const auto* array : *arrays) {
+    for (auto* array : *arrays) {
       to.push_back(array && *array ? &raw.emplace_back(*array).raw : nullptr);
+      if (to.back() != nullptr && there) move(*to.back(), there->bring(*array));
       if (to.back() == nullptr || std::count(step.unread.begin(), step.unread.end(), array) == 0) continue;
       to.back()->storage = TENON_STORAGE_UNKNOWN;
       to.back()->dense.data = nullptr;
@@ -219,9 +252,15 @@ void PluginOperator::run(Step& step, int dispatch, Mode mode) {
   call.workspace_size = step.workspace.size();
   call.threads = mode.threads;
   call.dispatch = dispatch;
+  if (there) {
+    call.workspace = there->scratch(step.workspace.size());
+    call.stream = there->stream();
+    call.fault = there->fault();
+  }
   const auto function = dispatch == TENON_FORWARD ? kernel_->forward : kernel_->backward;
   if (!function) throw std::runtime_error(name_ + " has no kernel");
   reason.check(function(kernel_object_, &call));
+  if (there) there->bring_back();
   for (const auto* arrays : {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads})
     for (const auto* array : *arrays)
       if (array && *array && !array->margins_untouched()) throw std::runtime_error(name_ + " writes outside of a tensor");

@@ -1,4 +1,5 @@
-// Runs one operator of a bundled plugin through the C boundary alone: any number of threads, every write mode, forward and backward.
+// Runs one operator of a bundled plugin through the C boundary alone: any number of threads, every write mode, forward and backward; on the
+// CPU, or where TENON_TEST_DEVICE says.
 #pragma once
 #include <tenon/abi.h>
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "array.hpp"
+#include "device/device.hpp"
 #include "operator_manifest.hpp"
 
 class PluginOperator {
@@ -58,6 +60,7 @@ class PluginOperator {
                                   const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
                                   const std::vector<Array>& add_to, int shared);
   void run(Step& step, int dispatch, Mode mode);
+  void find_kernel_on_device(void* library, const std::string& plugin);
   std::vector<std::uint8_t> workspace(const std::vector<Array>& inputs, int dispatch) const;
 
   std::string name_;
@@ -65,5 +68,6 @@ class PluginOperator {
   std::size_t output_count_ = 0;
   const tenon_operator* operator_ = nullptr;  // infers
   const tenon_operator* kernel_ = nullptr;    // computes; often the same
+  tenon::Device* device_ = nullptr;           // that the kernel is for; null: the CPU
   void *operator_object_ = nullptr, *kernel_object_ = nullptr;
 };

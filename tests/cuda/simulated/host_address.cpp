@@ -60,13 +60,17 @@ const char* kind_of(std::uintptr_t word) {
 
 }  // namespace
 
-std::string host_address_in(const void* body, std::size_t bytes) {
-  for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= bytes; at += sizeof(std::uintptr_t)) {
+std::string host_address_in(const SimulatedLaunch& launch) {
+  if (launch.members == nullptr) return {};
+  const auto word_at = [](const void* bytes, std::size_t at) {
     std::uintptr_t word = 0;
-    std::memcpy(&word, static_cast<const std::byte*>(body) + at, sizeof word);
-    const char* kind = kind_of(word);
+    std::memcpy(&word, static_cast<const std::byte*>(bytes) + at, sizeof word);
+    return word;
+  };
+  for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= launch.bytes; at += sizeof(std::uintptr_t)) {
+    const char* kind = word_at(launch.members, at) == UINTPTR_MAX ? kind_of(word_at(launch.body, at)) : nullptr;
     if (kind == nullptr) continue;
-    return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(bytes) + " is an address of the CPU's " + kind +
+    return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(launch.bytes) + " is an address of the CPU's " + kind +
            ", which a GPU cannot follow";
   }
   return {};

@@ -32,7 +32,7 @@ class Copied {
 cudaError_t judge(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (state() != cudaSuccess) return state();
   if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
-  const auto found = host_address_in(launch.body, launch.bytes);
+  const auto found = host_address_in(launch);
   if (found.empty()) return cudaSuccess;
   simulated_lose_device(cudaErrorIllegalAddress, found);
   return cudaErrorIllegalAddress;

@@ -1,0 +1,54 @@
+#include "on_device.hpp"
+
+#include <cstdlib>
+#include <tenon/error.hpp>
+
+#include "device/copy.hpp"
+#include "device/devices.hpp"
+#include "device/fault.hpp"
+
+using namespace tenon;
+
+Device* test_device() {
+  static Device* const found = [] {
+    const char* name = std::getenv("TENON_TEST_DEVICE");
+    return name == nullptr || std::string(name) == "cpu" ? nullptr : &find_device(name);
+  }();
+  return found;
+}
+
+OnDevice::OnDevice(Device& device) : stream_(device), fault_(stream_, sizeof(tenon_fault), "a test's fault") {
+  device.make_current();
+  const tenon_fault none{};
+  copy_there(fault_, &none, sizeof none);
+}
+
+void OnDevice::copy_there(const Block& to, const void* from, std::size_t bytes) const {
+  copy(to.place(), {cpu_device(), static_cast<std::byte*>(const_cast<void*>(from))}, bytes, stream_);
+}
+
+void OnDevice::copy_here(void* to, const Block& from, std::size_t bytes) const {
+  copy({cpu_device(), static_cast<std::byte*>(to)}, from.place(), bytes, stream_);
+}
+
+void* OnDevice::bring(Array& array) {
+  for (const auto& [known, block] : brought_)
+    if (known == &array) return block->data() + Array::margin;
+  const auto whole = array.with_margins();
+  brought_.push_back({&array, std::make_unique<Block>(stream_, whole.size(), "a test's tensor")});
+  copy_there(*brought_.back().block, whole.data(), whole.size());
+  return brought_.back().block->data() + Array::margin;
+}
+
+void* OnDevice::scratch(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  scratch_ = std::make_unique<Block>(stream_, bytes, "a test's workspace");
+  return scratch_->data();
+}
+
+void OnDevice::bring_back() {
+  for (const auto& [array, block] : brought_) copy_here(array->with_margins().data(), *block, array->with_margins().size());
+  tenon_fault found{};
+  copy_here(&found, fault_, sizeof found);
+  if (const auto text = fault_text(found); !text.empty()) throw Error(text);
+}
