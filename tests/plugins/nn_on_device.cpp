@@ -1,0 +1,129 @@
+// Layers, losses and their gradients on a GPU, or a simulated one: what the CPU computes of the same graph.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tenon/graph.hpp>
+#include <tenon/session.hpp>
+
+#include "device/devices.hpp"
+#include "failure_of.hpp"
+#include "numbers.hpp"
+#include "strict_host.hpp"
+
+using namespace plugin_tests;
+using tenon::Storage;
+using tenon::Value;
+
+namespace {
+
+bool has_gpu() {
+  if (tenon::devices().size() > 1) return true;
+  MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
+  return false;
+}
+
+/// A graph whose variables hold arbitrary numbers.
+struct Net {
+  tenon::Graph graph;
+  std::vector<Value> weights = {};
+
+  Value weight(const std::string& name, const Shape& shape) {
+    const auto seed = static_cast<unsigned>(weights.size()) + 1;
+    weights.push_back(graph.variable(name, arbitrary(tenon::f32, shape, -0.5, 0.5, seed)));
+    return weights.back();
+  }
+  /// Outputs: the loss, and the gradient by each weight.
+  void differentiate(Value loss) {
+    graph.output("loss", loss);
+    const auto gradients = graph.gradient(loss, weights);
+    for (std::size_t i = 0; i < weights.size(); ++i) graph.output("gradient " + std::to_string(i), gradients[i]);
+  }
+};
+
+tenon::NamedTensors run(const tenon::Graph& graph, const char* device, const tenon::NamedTensors& inputs = {}) {
+  tenon::SessionOptions options;
+  options.training = true;
+  options.seed = 7;
+  options.device = device;
+  return tenon::Session(graph, options).run(inputs);
+}
+
+void check_near(const tenon::NamedTensors& found, const tenon::NamedTensors& expected, double tolerance) {
+  for (const auto& [name, tensor] : expected) {
+    CAPTURE(name);
+    const auto here = doubles(found.at(name)), there = doubles(tensor);
+    REQUIRE(here.size() == there.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < here.size(); ++i) largest = std::max(largest, std::abs(here[i] - there[i]) / (1 + std::abs(there[i])));
+    CHECK(largest <= tolerance);
+  }
+}
+
+/// The gradient of sum(embedding(indices) * factors) by the table.
+tenon::Graph table_gradient(tenon::Host& host, const Tensor& indices, const Shape& table, bool sparse) {
+  tenon::Graph graph(host);
+  const auto weight = graph.variable("weight", Tensor::zeros(tenon::f32, table));
+  const auto rows = graph.add("embedding", {graph.constant("indices", indices), weight},
+                              {{"input_dim", table[0]}, {"output_dim", table[1]}, {"sparse_grad", sparse}});
+  const auto factors = graph.constant("factors", arbitrary(tenon::f32, {indices.shape()[0], table[1]}, -1, 1, 9));
+  graph.output("gradient", graph.gradient(graph.add("sum", {graph.add("mul", {rows, factors})}), {weight}).at(0));
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("on a GPU: a convnet's loss and gradients are the CPU's, and so is every bit of dropout's mask") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  Net net{tenon::Graph(host)};
+  auto& graph = net.graph;
+  const auto x = graph.input("x", tenon::f32, {4, 3, 9, 8}), labels = graph.input("labels", tenon::i64, {4});
+  const auto conv = graph.add("convolution", {x, net.weight("filters", {6, 3, 3, 3}), net.weight("bias", {6})},
+                              {{"num_filter", 6}, {"kernel", Ints{3, 3}}, {"pad", Ints{1}}});
+  const auto norm = graph.add("batch_norm", {conv, net.weight("gamma", {6}), net.weight("beta", {6})});
+  const auto pool = graph.add("max_pool", {graph.add("relu", {norm})}, {{"kernel", Ints{3, 3}}, {"stride", Ints{2}}});
+  const auto drop = graph.add("dropout", {pool}, {{"p", 0.25}}, "drop");
+  const auto hidden = graph.add("fully_connected", {drop, net.weight("w1", {10, 6 * 4 * 3}), net.weight("b1", {10})}, {{"num_hidden", 10}});
+  const auto even = graph.add("layer_norm", {hidden, net.weight("scale", {10}), net.weight("offset", {10})});
+  const auto scores = graph.add("fully_connected", {even, net.weight("w2", {5, 10}), net.weight("b2", {5})}, {{"num_hidden", 5}});
+  graph.output("mask", graph.find("drop:mask"));
+  net.differentiate(graph.add("softmax_cross_entropy", {scores, labels}));
+
+  const tenon::NamedTensors inputs{{"x", arbitrary(tenon::f32, {4, 3, 9, 8}, -1, 1, 20)},
+                                   {"labels", Tensor::from<std::int64_t>({0, 4, 2, 1}, {4})}};
+  const auto expected = run(graph, "cpu", inputs), found = run(graph, "cuda", inputs);
+  CHECK(same_bits(found.at("mask"), expected.at("mask")));
+  check_near(found, expected, 1e-5);
+  for (const auto& [name, tensor] : run(graph, "cuda", inputs)) CHECK(same_bits(tensor, found.at(name)));
+}
+
+TEST_CASE("on a GPU: an embedding's gradient has the CPU's rows and bits, dense and row_sparse") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  for (const Shape& uses : {Shape{0}, Shape{1}, Shape{300}, Shape{5000}})
+    for (const Shape& table : {Shape{1, 3}, Shape{700, 5}, Shape{100000, 40}})
+      for (const bool sparse : {false, true}) {
+        if (!sparse && table[0] > 1000) continue;
+        CAPTURE(uses);
+        CAPTURE(table);
+        CAPTURE(sparse);
+        const auto indices = arbitrary(tenon::i32, uses, 0, static_cast<double>(table[0] - 1), 5);
+        const auto graph = table_gradient(host, indices, table, sparse);
+        const auto expected = run(graph, "cpu").at("gradient"), found = run(graph, "cuda").at("gradient");
+        REQUIRE(found.storage() == (sparse ? Storage::row_sparse : Storage::dense));
+        CHECK(same_bits(found, expected));
+      }
+}
+
+TEST_CASE("on a GPU: what points nowhere is an error of the node that found it") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  tenon::Graph graph(host);
+  const auto logits = graph.input("logits", tenon::f32, {2, 3}), labels = graph.input("labels", tenon::i32, {2});
+  graph.output("loss", graph.add("softmax_cross_entropy", {logits, labels}, {}, "loss"));
+  const auto failure = failure_of([&] {
+    run(graph, "cuda", {{"logits", arbitrary(tenon::f32, {2, 3}, -1, 1, 1)}, {"labels", Tensor::from<std::int32_t>({2, 3}, {2})}});
+  });
+  CHECK(failure.message.find("node 'loss'") != std::string::npos);
+  CHECK(failure.message.find("an index is 3, but must be from 0 to 2") != std::string::npos);
+}
