@@ -28,12 +28,12 @@ struct GlobalNormScaleCuda : GlobalNormScale {
   std::size_t workspace(const tenon::Infer& io) const { return static_cast<std::size_t>(io.inputs() * sum_parts) * sizeof(double); }
 
   void forward(const tenon::Call& call) const {
-    const auto count = call.inputs() * sum_parts;
-    double* const parts = call.workspace<double>(static_cast<std::size_t>(count));
+    double* const parts = call.workspace<double>(static_cast<std::size_t>(call.inputs() * sum_parts));
+    std::int64_t count = 0;
     for (int i = 0; i < call.inputs(); ++i)
       tenon::visit<tenon::floating>(call.input_type(i).dtype, [&]<class T>() {
         const auto [data, size] = stored<T>(call, i);
-        sum_by_parts(call, size, Square<T>{data}, parts + i * sum_parts);
+        count += sum_by_parts(call, size, Square<T>{data}, parts + count);
       });
     put_sum(call, parts, count, PutScale{max_norm, call.output<float>(0).data()});
   }

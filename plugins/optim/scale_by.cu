@@ -54,8 +54,8 @@ struct ScaleByCuda : ScaleBy {
       const auto dy = call.output_grad<T>(0);
       if (call.write(1) != tenon::Write::none) {  // first: the other one may overwrite dy
         double* const parts = call.workspace<double>(sum_parts);
-        sum_by_parts(call, dy.size(), Product<T>{call.input<T>("data").data(), dy.data()}, parts);
-        put_sum(call, parts, sum_parts, PutNumber{call.input_grad<float>("factor").data()});
+        const auto count = sum_by_parts(call, dy.size(), Product<T>{call.input<T>("data").data(), dy.data()}, parts);
+        put_sum(call, parts, count, PutNumber{call.input_grad<float>("factor").data()});
       }
       if (call.write(0) != tenon::Write::none) scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());
     });

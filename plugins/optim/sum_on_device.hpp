@@ -1,18 +1,24 @@
 // Sums in double on a CUDA device: parts of one size by a block each, then the parts in order. The bits depend on the length alone.
 #pragma once
+#include <algorithm>
 #include <tenon/gpu/launch.hpp>
 
-/// Parts of one sum, whose results lie in the workspace between the two steps.
+/// Parts of one sum at most, whose results lie in the workspace between the two steps.
 inline constexpr std::int64_t sum_parts = 256;
+
+inline std::int64_t parts_of_sum(std::int64_t n) {
+  constexpr std::int64_t worth_a_block = 1 << 13;
+  return std::clamp<std::int64_t>(n / worth_a_block, 1, sum_parts);
+}
 
 template <class Term>
 struct SumPart {
   Term term;
-  std::int64_t n;
+  std::int64_t n, count;
   double* parts;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t part) const {
-    const auto length = (n + sum_parts - 1) / sum_parts, begin = part * length, end = begin + length < n ? begin + length : n;
+    const auto length = (n + count - 1) / count, begin = part * length, end = begin + length < n ? begin + length : n;
     double mine = 0;
     for (auto i = begin + block.thread(); i < end; i += tenon::gpu::block_threads) mine += term(i);
     const double sum = block.sum(mine);
@@ -34,10 +40,12 @@ struct SumOfParts {
   }
 };
 
-/// parts[0] ... parts[sum_parts - 1] become sums that together are term(0) + ... + term(n - 1).
+/// parts[0] ... become sums that together are term(0) + ... + term(n - 1). Returns how many.
 template <class Term>
-void sum_by_parts(const tenon::Call& call, std::int64_t n, const Term& term, double* parts) {
-  tenon::gpu::for_each_block(call, sum_parts, SumPart<Term>{term, n, parts});
+std::int64_t sum_by_parts(const tenon::Call& call, std::int64_t n, const Term& term, double* parts) {
+  const auto count = parts_of_sum(n);
+  tenon::gpu::for_each_block(call, count, SumPart<Term>{term, n, count, parts});
+  return count;
 }
 
 /// put(sum of parts[0] ... parts[count - 1]), once.
