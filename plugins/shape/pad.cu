@@ -44,14 +44,14 @@ struct PadForward {
   Padding padding;
   const T* x;
   T* y;
-  T fill;
+  T fill[8 / sizeof(T)];  ///< the same in all, so that no byte of a launch is left undefined
 
   TENON_FN void operator()(std::int64_t i) const {
     std::int64_t rest = i, source = 0, stride = 1;
     for (int a = padding.rank - 1; a >= 0; --a) {
       const auto& axis = padding.axes[a];
       const auto outer = rest / axis.padded(), at = pad_source(padding.mode, rest - outer * axis.padded() - axis.before, axis.size);
-      if (at < 0) return void(y[i] = fill);
+      if (at < 0) return void(y[i] = fill[0]);
       source += at * stride;
       stride *= axis.size;
       rest = outer;
@@ -100,7 +100,9 @@ struct PadCuda : Pad {
     tenon::visit(call.input_type(0).dtype, [&]<class T>() {
       const auto x = call.input<T>(0);
       const auto y = call.output<T>(0);
-      tenon::gpu::for_each(call, y.size(), PadForward<T>{padding(x.shape()), x.data(), y.data(), static_cast<T>(value)});
+      PadForward<T> body{padding(x.shape()), x.data(), y.data(), {}};
+      std::fill(std::begin(body.fill), std::end(body.fill), static_cast<T>(value));
+      tenon::gpu::for_each(call, y.size(), body);
     });
   }
 
