@@ -90,6 +90,11 @@ struct FillLike : Operator {
       for (auto& element : call.output<T>(0)) element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
     });
   }
+  // Dense, whatever the storage of what is not looked at.
+  void infer_storage(InferStorage& io) const {
+    if (io.input(0) != Storage::dense) io.sparse_kernel();
+  }
+  void forward_sparse(const Call& call) const { forward(call); }
   void gradient(Gradient&) const {}  // nothing changes it
 };
 

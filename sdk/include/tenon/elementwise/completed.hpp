@@ -14,7 +14,9 @@
 #include "shapes.hpp"
 #include "signature.hpp"
 #include "sparse.hpp"
+#include "sparse_gradient.hpp"
 #include "sparse_pairs.hpp"
+#include "sparse_storage.hpp"
 #include "sum.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -23,21 +25,6 @@ namespace tenon::elementwise {
 /// The first input of the shared dtype.
 template <class Class>
 inline constexpr int first_shared = detail::first_shared(detail::description_of<Class>);
-
-/// How tensors are read whose dtype is not the one computed in. Only operators that need it pay for all the pairs of dtypes.
-template <class Class>
-constexpr Convert conversion() {
-  constexpr bool own_types = [] {
-    for (const auto& input : detail::description_of<Class>.inputs)
-      if (input.own_types) return true;
-    return false;
-  }();
-  if constexpr (own_types) {
-    return convert_any;
-  } else {
-    return convert_half;
-  }
-}
 
 /// How gradients of broadcast inputs are summed; only operators with several inputs pay for it.
 template <class Class>
@@ -123,14 +110,7 @@ struct ForwardKernel : Semantics<Class> {
 /// And with the one for sparse tensors, for functions of one input: where they are 0 at 0.
 template <class Class>
 struct SparseKernel : ForwardKernel<Class> {
-  void infer_storage(InferStorage& io) const {
-    using T = SomeType<Class>;
-    if constexpr (detail::Members<Class>::infer_storage) {
-      Class::infer_storage(io);
-    } else if (static_cast<const Class&>(*this)(T(0)) == Result<Class, T>(0)) {
-      keep_storage(io);
-    }
-  }
+  void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
   void forward_sparse(const Call& call) const {
     elementwise::forward_sparse(call, this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype)));
   }
@@ -139,13 +119,7 @@ struct SparseKernel : ForwardKernel<Class> {
 /// The same for functions of two inputs of the shared dtype.
 template <class Class>
 struct SparsePairKernel : ForwardKernel<Class> {
-  void infer_storage(InferStorage& io) const {
-    if constexpr (detail::Members<Class>::infer_storage) {
-      Class::infer_storage(io);
-    } else {
-      keep_pair_storage(io, zero_rule(static_cast<const Class&>(*this)));
-    }
-  }
+  void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
   void forward_sparse(const Call& call) const {
     if (write_of(call, 0) == Write::none) return;
     const Kernel kernel = this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype));
@@ -163,6 +137,15 @@ struct BackwardKernel : Forward {
   }
 };
 
+/// And with the gradient where something is sparse.
+template <class Class, class Backward>
+struct SparseBackwardKernel : Backward {
+  void backward_sparse(const Call& call) const {
+    const Kernel kernel = this->kernel(static_cast<DType>(call.raw().output_grads[0]->dtype));
+    GradientCall(call, kernel, gradient_rule(static_cast<const Class&>(*this))).run();
+  }
+};
+
 template <class Class>
 constexpr auto forward_with() {
   if constexpr (arity<Class> == 1) {
@@ -175,8 +158,19 @@ constexpr auto forward_with() {
 }
 template <class Class>
 using Forward = typename decltype(forward_with<Class>())::type;
+
 template <class Class>
-using AllKernels = std::conditional_t<differentiable<Class> && !graph_gradient<Class>(), BackwardKernel<Forward<Class>>, Forward<Class>>;
+constexpr auto all_kernels() {
+  if constexpr (!has_derivative<Class>) {
+    return std::type_identity<Forward<Class>>{};
+  } else if constexpr (has_sparse_derivative<Class>) {
+    return std::type_identity<SparseBackwardKernel<Class, BackwardKernel<Forward<Class>>>>{};
+  } else {
+    return std::type_identity<BackwardKernel<Forward<Class>>>{};
+  }
+}
+template <class Class>
+using AllKernels = typename decltype(all_kernels<Class>())::type;
 
 /// What a class becomes whose description has a mistake: the sentence about that is the only error.
 template <class Class>

@@ -77,14 +77,7 @@ struct CudaForward : Class {
 /// And the one for sparse tensors: the stored values change, their places are copied.
 template <class Class>
 struct CudaSparse : CudaForward<Class> {
-  void infer_storage(InferStorage& io) const {
-    using T = SomeType<Class>;
-    if constexpr (detail::Members<Class>::infer_storage) {
-      Class::infer_storage(io);
-    } else if (static_cast<const Class&>(*this)(T(0)) == Result<Class, T>(0)) {
-      keep_storage(io);
-    }
-  }
+  void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
   void forward_sparse(const Call& call) const {
     const tenon_call& raw = call.raw();
     if (write_of(call, 0) == Write::none) return;

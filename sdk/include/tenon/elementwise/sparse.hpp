@@ -14,22 +14,24 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::elementwise {
 
-/// For an operator of one input whose result at 0 is 0.
+/// The output of a function of one argument that is 0 at 0.
 [[gnu::cold]] inline void keep_storage(InferStorage& io) {
-  const tenon_infer_storage& raw = io.raw();
-  if (io.backward() || raw.inputs[0] == TENON_DENSE) return;
-  raw.outputs[0] = raw.inputs[0];
+  if (io.input(0) == Storage::dense) return;
+  io.set_output(0, io.input(0));
   io.sparse_kernel();
 }
 
-/// Memory for the output. Error (type): it is not of the input's storage, or the indices are not int64.
-[[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& in) {
-  if (raw.outputs[0]->storage != in.storage || in.index_dtype != TENON_I64)
-    fail(ErrorKind::type, {"this sparse kernel keeps the storage and has int64 indices, but ", static_cast<Storage>(in.storage), " with ",
-                           static_cast<DType>(in.index_dtype), " is to become ", static_cast<Storage>(raw.outputs[0]->storage)});
+/// Memory for an output that is to be stored like `like`: number `output`, in backward the gradient of that input. Error (type): it is of
+/// another storage, or the indices are not int64.
+[[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& like, std::uint32_t output = 0) {
+  const bool backward = raw.dispatch == TENON_BACKWARD || raw.dispatch == TENON_BACKWARD_SPARSE;
+  const tenon_tensor& wanted = backward ? *raw.input_grads[output] : *raw.outputs[output];
+  if (wanted.storage != like.storage || like.index_dtype != TENON_I64)
+    fail(ErrorKind::type, {"this sparse kernel keeps the storage and has int64 indices, but ", static_cast<Storage>(like.storage), " with ",
+                           static_cast<DType>(like.index_dtype), " is to become ", static_cast<Storage>(wanted.storage)});
   tenon_tensor* out = nullptr;
   HostError error;
-  if (raw.host->allocate_sparse(&raw, 0, in.stored, &out, error.raw())) error.raise();
+  if (raw.host->allocate_sparse(&raw, output, like.stored, &out, error.raw())) error.raise();
   return *out;
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "places.hpp"
 #include "sparse.hpp"
-#include "stored.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::elementwise {
@@ -32,17 +32,9 @@ ZeroRule zero_rule(const Class& f) {
   return rule;
 }
 
-/// Whether `narrow` is broadcast to `wide` without making that larger.
-[[gnu::cold]] inline bool broadcasts_to(const Shape& narrow, const Shape& wide) {
-  if (!narrow.known() || !wide.known() || narrow.rank() > wide.rank()) return false;
-  for (int axis = 1; axis <= narrow.rank(); ++axis)
-    if (narrow[-axis] != 1 && narrow[-axis] != wide[-axis]) return false;
-  return true;
-}
-
 /// The output keeps the storage of its sparse inputs, where zeros alone give 0 at nearly all other places.
 [[gnu::cold]] inline void keep_pair_storage(InferStorage& io, ZeroRule rule) {
-  if (io.backward() || (io.input(0) == Storage::dense && io.input(1) == Storage::dense)) return;
+  if (io.input(0) == Storage::dense && io.input(1) == Storage::dense) return;
   const auto left = io.input(0), right = io.input(1);
   const auto left_shape = io.input_type(0).shape, right_shape = io.input_type(1).shape;
   const bool fits = left == right             ? rule.both && left_shape.known() && left_shape == right_shape
@@ -52,14 +44,6 @@ ZeroRule zero_rule(const Class& f) {
   if (!fits) return;
   io.set_output(0, left == Storage::dense ? right : left);
   io.sparse_kernel();
-}
-
-/// A dense tensor side by side in memory, of the dtype of `like`.
-inline tenon_tensor flat(const tenon_tensor& like, const void* data, const std::int64_t* count) {
-  tenon_tensor tensor = values_of(like, const_cast<std::int64_t*>(count));
-  tensor.dense.data = const_cast<void*>(data);
-  tensor.dense.byte_offset = 0;
-  return tensor;
 }
 
 /// Whether no bit but a float's sign is set.
@@ -96,10 +80,6 @@ class PairCall {
     job.read(left);
     job.read(right);
     map(call_, job);
-  }
-
-  static std::int64_t elements(const tenon_tensor& like, const Stored& stored, std::int64_t units) {
-    return units * (stored.unit_size / static_cast<std::int64_t>(size_of(static_cast<DType>(like.dtype))));
   }
 
   void join(const tenon_tensor& left, const tenon_tensor& right) const {
@@ -154,7 +134,7 @@ class PairCall {
     const Stored stored(sparse);
     const auto count = elements(sparse, stored, stored.count);
     const Scratch<unsigned char> others(given == 1 ? 0 : stored.count * stored.unit_size);
-    if (given > 1) gather_dense(sparse, dense, others.data());
+    if (given > 1) gather_dense(call_, sparse, dense, others.data());
     const std::int64_t one = 1;
     const auto own = flat(sparse, stored.values, &count);
     auto other = given == 1 ? flat(dense, first_element(dense), &one) : flat(dense, others.data(), &count);
@@ -233,57 +213,17 @@ class PairCall {
     wanted.stored = places.count;
     wanted.indices = places.columns_of.data();
     wanted.row_starts = sparse.storage == TENON_CSR ? places.row_starts.data() : nullptr;
-    gather_dense(wanted, dense, other.data());
+    gather_dense(call_, wanted, dense, other.data());
     const auto own_flat = flat(sparse, own.data(), &count), other_flat = flat(dense, other.data(), &count);
     tenon_tensor& out = allocate_places(sparse, places.count);
     copy_places(places, out);
     compute(side == 0 ? &own_flat : &other_flat, side == 0 ? &other_flat : &own_flat, flat(out, stored_data(out), &count));
   }
 
-  /// The elements of the dense side, broadcast to the sparse one, at the places that this stores.
-  void gather_dense(const tenon_tensor& sparse, const tenon_tensor& dense, unsigned char* to) const {
-    const Stored stored(sparse);
-    const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(dense.dtype)));
-    std::int64_t steps[TENON_MAX_RANK] = {}, row_major = size;
-    for (int back = 1; back <= dense.dense.ndim; ++back) {
-      const auto dim = dense.dense.shape[dense.dense.ndim - back];
-      const auto step = dense.dense.strides ? dense.dense.strides[dense.dense.ndim - back] * size : row_major;
-      steps[sparse.dense.ndim - back] = dim == 1 ? 0 : step;
-      row_major *= dim;
-    }
-    const auto* const from = static_cast<const unsigned char*>(first_element(dense));
-    const std::int64_t grain = 1 + (1 << 16) * stored.rows / (stored.count * stored.unit_size + stored.rows + 1);
-    for_each_part(call_, stored.rows, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (auto row = begin; row < end; ++row)
-        for (auto e = stored.begin(row); e < stored.end(row); ++e) {
-          const bool csr = sparse.storage == TENON_CSR;
-          const auto* const unit = from + (csr ? row * steps[0] + stored.columns_of[e] * steps[1] : stored.columns_of[e] * steps[0]);
-          copy_unit(unit, to + e * stored.unit_size, size, csr ? sparse.dense.ndim : 1, sparse.dense, steps);
-        }
-    });
-  }
-  /// All of what lies behind `axis`.
-  static void copy_unit(const unsigned char* from, unsigned char* to, std::int64_t size, int axis, const tenon_dense& shape,
-                        const std::int64_t* steps) {
-    if (axis == shape.ndim) {
-      std::memcpy(to, from, static_cast<std::size_t>(size));
-      return;
-    }
-    std::int64_t inner = size;
-    for (int behind = axis + 1; behind < shape.ndim; ++behind) inner *= shape.shape[behind];
-    for (std::int64_t i = 0; i < shape.shape[axis]; ++i) copy_unit(from + i * steps[axis], to + i * inner, size, axis + 1, shape, steps);
-  }
-
   tenon_tensor& allocate_places(const tenon_tensor& like, std::int64_t stored) const {
     tenon_tensor sized = like;
     sized.stored = stored;
     return allocate_like(raw_, sized);
-  }
-  static unsigned char* stored_data(const tenon_tensor& out) { return static_cast<unsigned char*>(out.dense.data) + out.dense.byte_offset; }
-  static std::int64_t* columns_of(const tenon_tensor& out) { return static_cast<std::int64_t*>(const_cast<void*>(out.indices)); }
-  static std::int64_t* starts_of(const tenon_tensor& out) { return static_cast<std::int64_t*>(const_cast<void*>(out.row_starts)); }
-  static void copy_indices(std::int64_t* to, const std::int64_t* from, std::int64_t count) {
-    if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof *to);
   }
   static void copy_places(const Joined& places, const tenon_tensor& out) {
     copy_indices(columns_of(out), places.columns_of.data(), places.count);
