@@ -14,13 +14,17 @@ bool any_sparse(std::span<const std::uint8_t> storages) {
 
 }  // namespace
 
+bool chooses_storage(const OperatorInfo& info, const Instance& kernel, bool backward, bool any_sparse) {
+  const auto& table = *kernel.table();
+  const auto function = backward ? table.backward_sparse : table.forward_sparse;
+  // an elementwise kernel makes nothing sparse of its own
+  return table.infer_storage != nullptr && function != nullptr && (any_sparse || !info.elementwise);
+}
+
 StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
                              std::span<const tenon_type> types, std::size_t outputs, std::int32_t device) {
   StorageChoice choice{false, std::vector<std::uint8_t>(outputs, TENON_DENSE)};
-  const auto& table = *kernel.table();
-  const auto function = backward ? table.backward_sparse : table.forward_sparse;
-  if (table.infer_storage == nullptr || function == nullptr) return choice;
-  if (info.elementwise && !any_sparse(inputs)) return choice;  // an elementwise kernel makes nothing sparse of its own
+  if (!chooses_storage(info, kernel, backward, any_sparse(inputs))) return choice;
 
   ErrorBuffer buffer;
   tenon_infer_storage io{};
@@ -33,7 +37,7 @@ StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, b
   io.input_types = types.data();
   io.device_type = device;
   io.dispatch = backward ? TENON_BACKWARD : TENON_FORWARD;
-  if (table.infer_storage(kernel.get(), &io) != 0) throw Failure(FailureKind::plugin, buffer.reason());
+  if (kernel.table()->infer_storage(kernel.get(), &io) != 0) throw Failure(FailureKind::plugin, buffer.reason());
   choice.sparse = io.sparse_kernel != 0;
   if (!choice.sparse) choice.outputs.assign(outputs, TENON_DENSE);
   for (std::size_t i = 0; i < outputs; ++i)

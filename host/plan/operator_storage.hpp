@@ -16,6 +16,9 @@ struct StorageChoice {
   std::vector<std::uint8_t> outputs;
 };
 
+/// Whether a kernel chooses storages at all, given that some tensor it reads is sparse, or none is.
+bool chooses_storage(const OperatorInfo& info, const Instance& kernel, bool backward, bool any_sparse);
+
 /// Asks the kernel's infer_storage(). `inputs` and `types` are those of forward; of backward, the output gradients' and then the inputs'.
 /// Throws Failure (plugin) with the operator's reason, and for an answer that is none.
 StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,

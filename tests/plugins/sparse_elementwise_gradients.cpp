@@ -132,3 +132,16 @@ TEST_CASE("gradients through row_sparse tensors of more dimensions") {
             dense_gradient("mul", {sparse, dense}, {}, which, weights));
   }
 }
+
+TEST_CASE("zeros over zeros have gradients that are nan, as they have of dense tensors") {
+  for (const auto storage : sparse_storages) {
+    const auto left = cast_storage(tensor(tenon::f32, {2, 3}, {0, 2, 0, 0, 0, 5}), storage);
+    const auto right = cast_storage(tensor(tenon::f32, {2, 3}, {0, 4, 1, 0, 0, 0}), storage);
+    const auto weights = tensor(tenon::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
+    for (const std::size_t which : {0, 1}) {
+      const auto found = expanded(gradient(host(), "div", {left, right}, {}, which, weights));
+      const auto wanted = dense_gradient("div", {left, right}, {}, which, weights);
+      for (std::size_t i = 0; i < wanted.size(); ++i) CHECK((found[i] == wanted[i] || (std::isnan(found[i]) && std::isnan(wanted[i]))));
+    }
+  }
+}

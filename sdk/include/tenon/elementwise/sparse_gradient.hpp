@@ -12,17 +12,17 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::elementwise {
 
-/// Where derivatives are 0, found by trying some numbers: by_operand[input][operand], where that operand is 0. The operands are what the
-/// derivative reads besides the output's gradient: the inputs, or the output.
+/// Where derivatives are 0, found by trying some numbers: by_operand[input][operand], where that operand is 0 and the other is not;
+/// by_all[input], where all are. The operands are what the derivative reads besides the output's gradient: the inputs, or the output.
 struct GradientRule {
   int operands = 0;
-  bool by_operand[2][2] = {};
+  bool by_operand[2][2] = {}, by_all[2] = {};
 };
 
 template <class Class>
 GradientRule gradient_rule(const Class& f) {
   using T = SomeType<Class>;
-  GradientRule found{rule<Class> == Rule::nothing ? 0 : rule<Class> == Rule::output ? 1 : arity<Class>, {}};
+  GradientRule found{rule<Class> == Rule::nothing ? 0 : rule<Class> == Rule::output ? 1 : arity<Class>};
   const auto is_zero_at = [&](int input, T left, T right, T dy) {
     const T operands[] = {left, right};
     const void* in[3] = {};
@@ -32,7 +32,8 @@ GradientRule gradient_rule(const Class& f) {
     loops<Class, T>.derivatives[input](&f, in, &result, 1);
     return result == T(0);
   };
-  for (int input = 0; input < arity<Class>; ++input)
+  for (int input = 0; input < arity<Class>; ++input) {
+    found.by_all[input] = is_zero_at(input, T(0), T(0), T(1));
     for (int operand = 0; operand < found.operands; ++operand) {
       bool& always = found.by_operand[input][operand] = true;
       for (const double number : {1.0, 2.0, 3.0, 0.5, -1.0, -2.5})
@@ -41,6 +42,7 @@ GradientRule gradient_rule(const Class& f) {
           always = always && is_zero_at(input, operand == 0 ? T(0) : some, operand == 0 ? some : T(0), static_cast<T>(dy));
         }
     }
+  }
   return found;
 }
 
@@ -50,11 +52,13 @@ struct GradientSources {
   Storage storage[3];
 
   int operands() const { return count - 1; }
-  /// -1: the gradient has numbers everywhere.
+  bool sparse(int i) const { return storage[i] != Storage::dense; }
+  /// -1: the gradient has numbers everywhere. Zeros on both sides are common where both are sparse; 0 in a dense divisor is rare.
   int zero_maker(const GradientRule& rule, int input) const {
-    if (storage[operands()] != Storage::dense) return operands();
+    if (sparse(operands())) return operands();
+    const bool both = operands() == 2 && sparse(0) && sparse(1);
     for (int i = 0; i < operands(); ++i)
-      if (storage[i] != Storage::dense && rule.by_operand[input][i]) return i;
+      if (sparse(i) && rule.by_operand[input][i] && (!both || rule.by_all[input])) return i;
     return -1;
   }
 };
