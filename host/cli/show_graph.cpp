@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <tenon/session.hpp>
 
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
+#include "plan/plan.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -33,22 +36,62 @@ std::string parameters_of(const GraphModel& model, const NodeRecord& node) {
   return text;
 }
 
-void print_node(const GraphModel& model, const NodeRecord& node) {
+// Dimensions that nobody gives are 1, as in tenon run.
+std::map<std::string, Shape> shapes_to_plan(const GraphModel& model) {
+  std::map<std::string, Shape> shapes;
+  for (const auto id : model.inputs) {
+    const auto& value = model.values[id];
+    if (value.type.rank < 0) continue;
+    auto shape = shape_of(value.type);
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      if (shape[axis] == unknown) shape.set(axis, 1);
+    shapes.emplace(model.strings[value.name], shape);
+  }
+  return shapes;
+}
+
+// Of all values; of nodes' outputs what inference finds, where something that is given is sparse and the plugins are there to ask.
+std::vector<std::uint8_t> storages_of(const Graph& graph) {
+  const auto& model = graph.model();
+  std::vector<std::uint8_t> storages;
+  storages.reserve(model.values.size());
+  for (const auto& value : model.values) storages.push_back(value.type.storage);
+  if (std::all_of(storages.begin(), storages.end(), [](auto storage) { return storage == TENON_DENSE; })) return storages;
+  try {
+    Session session(graph.clone());
+    const auto& types = session.plan(shapes_to_plan(model)).types();
+    for (std::size_t i = 0; i < storages.size(); ++i) storages[i] = types[i].storage;
+  } catch (const Failure& failure) {
+    fmt::print(stderr, "note: which outputs of nodes are sparse is not known: {}\n", failure.what());
+  }
+  return storages;
+}
+
+void print_node(const GraphModel& model, const NodeRecord& node, const std::vector<std::uint8_t>& storages) {
   std::vector<std::string> inputs, outputs;
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto value = model.edges[node.first_edge + i];
     inputs.push_back(value == none ? "-" : value_label(model, value));
   }
-  for (std::uint32_t i = 0; i < node.output_count; ++i) outputs.push_back(to_string(model.values[node.first_output + i].type));
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    auto type = model.values[node.first_output + i].type;
+    type.storage = storages[node.first_output + i];
+    outputs.push_back(to_string(type));
+  }
   fmt::print("node      {:<24} {} ({}) -> {}{}{}\n", model.strings[node.name], work_label(model, node), fmt::join(inputs, ", "),
              fmt::join(outputs, ", "), node.attribute_count == 0 ? "" : "  ", parameters_of(model, node));
 }
 
-void print_graph(const GraphModel& model) {
+void print_graph(const Graph& graph) {
+  const auto& model = graph.model();
+  const auto storages = storages_of(graph);
   print_values(model);
-  for (const auto& node : model.nodes) print_node(model, node);
-  for (const auto& [name, value] : model.outputs)
-    fmt::print("output    {:<24} {} {}\n", model.strings[name], value_label(model, value), to_string(model.values[value].type));
+  for (const auto& node : model.nodes) print_node(model, node, storages);
+  for (const auto& [name, value] : model.outputs) {
+    auto type = model.values[value].type;
+    type.storage = storages[value];
+    fmt::print("output    {:<24} {} {}\n", model.strings[name], value_label(model, value), to_string(type));
+  }
   for (const auto& use : model.operators)
     fmt::print("uses      {:<24} version {}{}\n", use.name, use.version,
                use.plugin == none ? "" : fmt::format(", plugin {} {}", model.plugins[use.plugin].name, model.plugins[use.plugin].version));
@@ -72,7 +115,7 @@ int show_graph(Context& context, const std::string& path) {
   if (context.json())
     fmt::print("{}\n", graph.to_json());
   else
-    print_graph(graph.model());
+    print_graph(graph);
   if (!context.json() && graph.model().training) print_training(*graph.model().training);
   return 0;
 }

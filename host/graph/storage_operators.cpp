@@ -5,6 +5,8 @@
 #include <tenon/cast_storage.hpp>
 #include <tenon/operator.hpp>
 
+#include "graph/cast_kernels.hpp"
+
 namespace tenon {
 namespace {
 
@@ -49,8 +51,12 @@ struct CastStorage : Operator {
     });
   }
   void forward_sparse(const Call& call) const {
-    const auto result = cast_storage(Tensor::borrow(*call.raw().inputs[0]), storage);
-    visit(result.dtype(), [&]<class T>() { write<T>(call, result); });
+    const auto from = call.storage(0);
+    visit(call.input_type(0).dtype, [&]<class T>() {
+      if (storage == Storage::dense) return from == Storage::csr ? casts::dense_from_csr<T>(call) : casts::dense_from_rows<T>(call);
+      if (from == Storage::dense) return storage == Storage::csr ? casts::csr_from_dense<T>(call) : casts::rows_from_dense<T>(call);
+      write<T>(call, cast_storage(Tensor::borrow(*call.raw().inputs[0]), storage));
+    });
   }
 
   // The gradient of each element is that of the same element.
@@ -60,9 +66,7 @@ struct CastStorage : Operator {
   template <class T>
   static void write(const Call& call, const Tensor& result) {
     const auto values = result.stored_values();
-    if (result.storage() == Storage::dense) {
-      copy(values.data<T>(), call.output<T>(0).data(), values.size());
-    } else if (result.storage() == Storage::csr) {
+    if (result.storage() == Storage::csr) {
       const auto out = call.allocate_csr<T>(0, result.stored());
       copy(values.data<T>(), out.values, values.size());
       copy(result.columns().data<std::int64_t>(), out.columns_of, result.stored());

@@ -67,12 +67,10 @@ class Lowering {
     auto& device = kernels_.device_of(model_, id);
     lowered_.devices[id] = &device;
     check_states(forward_of(model_, node), device);
-    gather(node);
-    const auto choice = choose_storage(*lowered_.binding.nodes[id].op->info, kernels_.of(model_, id), node.pass == Pass::backward,
-                                       storages_, read_types_, node.output_count, device.type());
+    const auto choice = choose(id, node, device);
     lowered_.sparse[id] = choice.sparse;
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
-      set_storage(node.first_output + i, choice.outputs[i]);
+      set_storage(node.first_output + i, choice.sparse ? choice.outputs[i] : std::uint8_t{TENON_DENSE});
       lowered_.places[node.first_output + i] = &device;
     }
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge) {
@@ -83,19 +81,29 @@ class Lowering {
     }
   }
 
-  // Of backward: the output gradients, then forward's inputs, those that it does not read as well.
-  void gather(const NodeRecord& node) {
-    const auto& forward = forward_of(model_, node);
+  StorageChoice choose(NodeId id, const NodeRecord& node, const Device& device) {
+    const auto& info = *lowered_.binding.nodes[id].op->info;
+    const auto& kernel = kernels_.of(model_, id);
+    const bool backward = node.pass == Pass::backward;
+    bool any_sparse = false;
+    for_each_read(node, [&](ValueId value) { any_sparse = any_sparse || (value != none && types_[value].storage != TENON_DENSE); });
+    if (!chooses_storage(info, kernel, backward, any_sparse)) return {};
     storages_.clear();
     read_types_.clear();
-    const auto add = [&](std::uint32_t edge) {
-      const auto value = model_.edges[edge];
+    for_each_read(node, [&](ValueId value) {
       storages_.push_back(value == none ? static_cast<std::uint8_t>(TENON_DENSE) : types_[value].storage);
       read_types_.push_back(value == none ? unknown_type() : types_[value]);
-    };
+    });
+    return choose_storage(info, kernel, backward, storages_, read_types_, node.output_count, device.type());
+  }
+
+  // Of backward: the output gradients, then forward's inputs, those that it does not read as well.
+  template <class Told>
+  void for_each_read(const NodeRecord& node, Told told) const {
+    const auto& forward = forward_of(model_, node);
     if (node.pass == Pass::backward)
-      for (std::uint32_t i = 0; i < forward.output_count; ++i) add(node.first_edge + i);
-    for (std::uint32_t i = 0; i < forward.input_count; ++i) add(forward.first_edge + i);
+      for (std::uint32_t i = 0; i < forward.output_count; ++i) told(model_.edges[node.first_edge + i]);
+    for (std::uint32_t i = 0; i < forward.input_count; ++i) told(model_.edges[forward.first_edge + i]);
   }
 
   void check_states(const NodeRecord& forward, const Device& device) const {

@@ -5,7 +5,7 @@
 #include "batch.hpp"
 
 struct MatmulShapes : tenon::Operator {
-  bool transpose_a = false, transpose_b = false, row_sparse_product = false, sparse_grad = true;
+  bool transpose_a = false, transpose_b = false, row_sparse_product = false, dense_grad = false;
 
   static constexpr void describe(auto& op) {
     op.doc(
@@ -20,11 +20,11 @@ struct MatmulShapes : tenon::Operator {
     op.param("transpose_b", &MatmulShapes::transpose_b, "b is given as [..., n, k]");
     op.param("row_sparse_product", &MatmulShapes::row_sparse_product,
              "where a is csr: give the product as row_sparse, without the rows to which a adds nothing");
-    op.param("sparse_grad", &MatmulShapes::sparse_grad,
-             "where a is csr and b is not transposed: give the gradient of b as row_sparse: the rows that a used. Optimizers then change "
-             "only these (see their lazy_update). False: dense");
+    op.param("dense_grad", &MatmulShapes::dense_grad,
+             "where a is csr and b is not transposed: give the gradient of b dense. False: row_sparse, as a is sparse: the rows that it "
+             "used, and optimizers then change only these (see their lazy_update)");
     op.added(2, "row_sparse_product");
-    op.added(2, "sparse_grad");
+    op.added(2, "dense_grad");
     op.backward_reads("a", "b");
     op.accumulates();
   }
@@ -58,7 +58,7 @@ struct MatmulShapes : tenon::Operator {
     if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
     if (io.backward() && io.output_grad(0) != Storage::dense) return;
     if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
-    if (io.backward() && csr_a && sparse_grad && !transpose_b) io.set_output(1, Storage::row_sparse);
+    if (io.backward() && csr_a && !dense_grad && !transpose_b) io.set_output(1, Storage::row_sparse);
     io.sparse_kernel();
   }
 

@@ -94,6 +94,20 @@ TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads 
   CHECK(npy.err == "error: a .npy file holds a dense array, and what is to go to y.npy is csr\nhint: csr goes to .npz files\n");
 }
 
+TEST_CASE("show tells how the outputs of nodes are stored where an input is sparse") {
+  const Site site;
+  site.write("chain.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4], "storage": "csr"}},
+ "nodes": [{"name": "kept", "op": "square", "inputs": ["x"]}, {"name": "dense", "op": "exp", "inputs": ["kept"]}],
+ "outputs": {"kept": "kept", "dense": "dense"}})");
+  const auto shown = site.run({"show", "chain.json"});
+  INFO(shown.out << shown.err);
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find("square (x) -> csr float32 [?, 4]\n") != std::string::npos);
+  CHECK(shown.out.find("exp (kept) -> float32 [?, 4]\n") != std::string::npos);
+  CHECK(shown.out.find("kept csr float32 [?, 4]\n") != std::string::npos);
+  CHECK(site.run({"show", "wide.json"}).out.find("csr") == std::string::npos);
+}
+
 TEST_CASE("sparse inputs of operators with and without a kernel for them") {
   const Site site;
   for (const std::string op : {"exp", "square"})

@@ -126,7 +126,7 @@ TEST_CASE("matmul gives row_sparse products and dense gradients where that is as
         for (const bool transpose_b : {false, true}) {
           const auto right = other_side(a.columns, free, transpose_b, tenon::f32);
           const Attributes attributes{
-              {"transpose_a", transposed}, {"transpose_b", transpose_b}, {"row_sparse_product", true}, {"sparse_grad", false}};
+              {"transpose_a", transposed}, {"transpose_b", transpose_b}, {"row_sparse_product", true}, {"dense_grad", true}};
           const auto expected = multiply(a, matrix(right, transpose_b));
           const auto product = strict_host().call("matmul", {left, right}, attributes);
           CHECK(product.storage() == Storage::row_sparse);
@@ -135,7 +135,7 @@ TEST_CASE("matmul gives row_sparse products and dense gradients where that is as
         }
         const auto right = other_side(a.columns, free, false, tenon::f32);
         const auto dy = dense_of({"weights", {a.rows, free}, 1}, tenon::f32, 3);
-        const auto db = gradient(strict_host(), "matmul", {left, right}, {{"transpose_a", transposed}, {"sparse_grad", false}}, 1, dy);
+        const auto db = gradient(strict_host(), "matmul", {left, right}, {{"transpose_a", transposed}, {"dense_grad", true}}, 1, dy);
         CHECK(db.storage() == Storage::dense);
         CHECK(numbers(db) == multiply(transpose(a), matrix(dy)).values);
       }
