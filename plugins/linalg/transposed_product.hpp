@@ -17,12 +17,12 @@ namespace sparse {
 template <class T>
 class Strips {
  public:
-  /// No strip is much smaller than the list of columns that it needs.
-  Strips(const tenon::Csr<const T>& matrix, std::int64_t at_a_time) : matrix_(matrix) {
+  /// As many as give each thread the same number, one or two at a time. None is much smaller than the list of columns that it needs.
+  Strips(const tenon::Csr<const T>& matrix, std::int64_t threads) : matrix_(matrix) {
     constexpr std::int64_t cached_values = 48 << 10, smallest = 4 << 10;
-    const auto rounds = matrix.nnz / (std::max(cached_values, matrix.columns) * at_a_time) + 1;
-    count_ = std::min(rounds * at_a_time, std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
-    in_a_round_ = std::min(at_a_time, count_);
+    const auto for_each_thread = matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;
+    count_ = std::min(for_each_thread * threads, std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
+    in_a_round_ = std::min(2 * threads, count_);
     for (std::int64_t strip = 0; strip < count_; ++strip)
       first_rows_.push_back(std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows, matrix.nnz / count_ * strip) -
                             matrix.row_starts);
@@ -110,7 +110,7 @@ template <class T>
 void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row,
                          std::int64_t columns, T* out, std::int64_t out_rows, const std::int64_t* places) {
   if (places) std::fill_n(out, out_rows * columns, T(0));
-  const Strips<T> strips(matrix, 2 * call.threads());
+  const Strips<T> strips(matrix, call.threads());
   const StripMemory<T> memory(strips, matrix.columns);
   const auto sum = best_sum_rows<T, std::int32_t>();
   const auto cached = (128 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
