@@ -79,6 +79,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   std::map<std::string, Shape> shapes;
   for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
   SessionOptions options;
+  options.device = context.device();
   options.training = arguments.has("loss");
   if (options.training) {
     TrainerOptions training;

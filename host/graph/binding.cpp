@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "device/devices.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "graph/upgrade.hpp"
@@ -79,7 +80,8 @@ void check_arity(const GraphModel& model, const NodeRecord& node, const Operator
 Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, const Binding& binding) {
   const auto& forward = model.nodes[node.origin];
   const auto& op = *binding.nodes[node.origin].op;
-  if (op.cpu != nullptr && op.cpu->backward == nullptr)
+  const auto lacks_backward = [](const tenon_operator* kernel) { return kernel == nullptr || kernel->backward == nullptr; };
+  if ((op.cpu != nullptr || op.cuda != nullptr) && lacks_backward(op.cpu) && lacks_backward(op.cuda))
     throw Failure(FailureKind::plugin, "the operator that is here has no backward kernel");
   const auto wanted = 2 * forward.output_count + forward.input_count;
   if (node.op != forward.op || node.input_count != wanted || node.output_count != forward.input_count || node.state_count != 0)
@@ -89,7 +91,15 @@ Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, con
 
 }  // namespace
 
+// CUDA starts before the first plugin is loaded, so before anybody asks for the devices that nodes name.
+static void find_devices(const GraphModel& model) {
+  if (std::any_of(model.nodes.begin(), model.nodes.end(),
+                  [&](const NodeRecord& node) { return node.device != 0 && model.strings[node.device] != "cpu"; }))
+    devices();
+}
+
 void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
+  if (binding.nodes.empty()) find_devices(model);
   const auto first_new = binding.operators.size();
   find_operators(model, plugins, binding);
   std::vector<tenon_attribute> attributes;

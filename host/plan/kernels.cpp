@@ -42,6 +42,7 @@ std::vector<bool> with_backward(const GraphModel& model) {
 
 Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device)
     : device_(device), cast_(cast), to_dense_(*cast.cpu, {}) {
+  if (cast.cuda != nullptr && cast.cuda->forward_sparse != nullptr) to_dense_on_gpu_ = Instance(*cast.cuda, {});
   const auto backward = with_backward(model);
   std::vector<tenon_attribute> attributes;
   nodes_.reserve(model.nodes.size());

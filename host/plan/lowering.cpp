@@ -83,7 +83,7 @@ class Lowering {
 
   StorageChoice choose(NodeId id, const NodeRecord& node, const Device& device) {
     const auto& info = *lowered_.binding.nodes[id].op->info;
-    const auto& kernel = kernels_.of(model_, id);
+    const auto& kernel = kernels_.of(model_, id, device);
     const bool backward = node.pass == Pass::backward;
     bool any_sparse = false;
     for_each_read(node, [&](ValueId value) { any_sparse = any_sparse || (value != none && types_[value].storage != TENON_DENSE); });
@@ -127,11 +127,12 @@ class Lowering {
     type.storage = storage;
   }
 
-  // One conversion serves all who need it. It is made on the CPU, which alone has a kernel for it.
+  // One conversion serves all who need it. It is made where the value lies, or on the CPU where that has no kernel for it.
   ValueId dense_of(ValueId value) {
     if (types_[value].storage == TENON_DENSE) return value;
     if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
-    const auto dense = add_node(kernels_.cast(), on_device(value, cpu_device()), "dense", cpu_device());
+    auto& device = kernels_.converts_on(*lowered_.places[value]) ? *lowered_.places[value] : cpu_device();
+    const auto dense = add_node(kernels_.cast(), on_device(value, device), "dense", device);
     own_->values[dense].type.storage = types_[dense].storage = TENON_DENSE;
     lowered_.sparse.back() = true;
     lowered_.conversions.push_back({value, dense, types_[value].storage, byte_count(types_[value])});

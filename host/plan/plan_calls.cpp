@@ -83,7 +83,7 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
       call.workspace_size = memory_.workspace_bytes[step];
     }
     if (graph_.binding.nodes[id].op->info->random) random_calls_.push_back(&call);
-    steps_.push_back(make_step(id, kernels.of(model, id), call));
+    steps_.push_back(make_step(id, kernels.of(model, id, *graph_.devices[id]), call));
   }
 }
 
