@@ -43,6 +43,7 @@ int run(Context& context, const Arguments& arguments) {
   const auto inputs = feed(graph, arguments);
   SessionOptions options;
   options.device = context.device();
+  options.capture = !arguments.has("no-capture");
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
@@ -58,6 +59,7 @@ int run(Context& context, const Arguments& arguments) {
 std::vector<Option> options() {
   auto all = feed_options();
   all.push_back({"runs", "N", "how often, after the first; 100 where left out"});
+  all.push_back({"no-capture", "", "ask GPUs for each kernel in each run, not for captured graphs of them"});
   return all;
 }
 

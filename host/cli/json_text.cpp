@@ -102,6 +102,7 @@ Json to_json(const Plan& plan, std::size_t step) {
   Json json{{"node", model.strings[node.name]},
             {"op", work_label(model, node)},
             {"device", plan.device_of(step).name()},
+            {"captured", plan.captures(step)},
             {"sparse_kernel", plan.runs_sparse(step)}};
   if (const auto* from = plan.copied_from(step); from != nullptr) {
     const auto& type = plan.types()[node.first_output];

@@ -80,6 +80,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
   SessionOptions options;
   options.device = context.device();
+  options.capture = !arguments.has("no-capture");
   options.training = arguments.has("loss");
   if (options.training) {
     TrainerOptions training;
@@ -145,6 +146,7 @@ const bool added = add_command(
                  {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
                  {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
                  {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true},
+                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs", false},
                  {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false}},
      .run = run});
 

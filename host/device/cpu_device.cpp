@@ -38,6 +38,10 @@ DeviceMemory CpuDevice::memory() {
   return {meminfo("MemAvailable"), meminfo("MemTotal")};
 }
 
+void CpuDevice::begin_capture(void*) {
+  throw Failure(FailureKind::usage, "the CPU captures no work: it does all at once");
+}
+
 std::byte* CpuDevice::allocate(std::uint64_t bytes, void*, const char* what) {
   try {
     return tenon::allocate(bytes).release();

@@ -23,6 +23,12 @@ class CpuDevice : public Device {
   void finish_event(void*) override {}
   void wait(void*, void*) override {}
 
+  void begin_capture(void*) override;  ///< throws Failure (usage)
+  void* end_capture(void*) override { return nullptr; }
+  void drop_capture(void*) noexcept override {}
+  void launch(void*, void*) override {}
+  void free_captured(void*) noexcept override {}
+
   std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) override;
   void free(std::byte* memory, void* stream) noexcept override;
   std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override { return allocate(bytes, nullptr, what); }

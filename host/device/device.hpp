@@ -57,6 +57,14 @@ class Device {
   virtual void finish_event(void* event) = 0;        ///< the calling thread waits
   virtual void wait(void* stream, void* event) = 0;  ///< what comes next on the stream waits for the event, of this type of device
 
+  /// Between the two, work that this thread puts on the stream is kept, not done; launch() does it. Use Captured of captured.hpp. The CPU
+  /// keeps nothing.
+  virtual void begin_capture(void* stream) = 0;
+  virtual void* end_capture(void* stream) = 0;
+  virtual void drop_capture(void* stream) noexcept = 0;  ///< ends it without a result
+  virtual void launch(void* captured, void* stream) = 0;
+  virtual void free_captured(void* captured) noexcept = 0;
+
   /// Memory that may be used by what comes next on the stream, of undefined content, aligned to 64 bytes at least, never null. A Failure
   /// tells `what` needed it, and how much was free.
   virtual std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) = 0;

@@ -34,8 +34,10 @@ void CopyStep::copy_all() {
     made_->record(from_stream_);
     to_stream_.wait(*made_);
   }
-  if (to_.storage == TENON_DENSE)
-    copy_dense(pinned_ != nullptr ? static_cast<void*>(pinned_) : to_.dense.data, from_.dense.data, bytes());
+  if (pinned_ != nullptr)
+    copy_pinned();
+  else if (to_.storage == TENON_DENSE)
+    copy_dense(to_.dense.data, from_.dense.data, bytes());
   else
     copy_sparse();
   if (copied_) {
@@ -47,6 +49,12 @@ void CopyStep::copy_all() {
 void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const {
   auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is read and written
   copy({to_stream_.device(), static_cast<std::byte*>(to)}, {from_stream_.device(), source}, static_cast<std::uint64_t>(bytes), stream());
+}
+
+void CopyStep::copy_pinned() const {
+  if (to_stream_.device().is_cpu()) return copy_dense(pinned_, from_.dense.data, bytes());
+  if (bytes() > 0) std::memcpy(pinned_, from_.dense.data, static_cast<std::size_t>(bytes()));
+  copy_dense(to_.dense.data, pinned_, bytes());
 }
 
 // What a GPU's kernel stored is looked at when it arrives on the CPU, before anybody follows its indices.

@@ -19,8 +19,9 @@ class CopyStep {
   /// of their streams. The reason of a failure goes to the call's error.
   static std::int32_t run(void* self, const tenon_call* call);
 
-  /// The CPU gets it here, in memory that the GPU writes by itself, and where it belongs when deliver() is called, once the GPU is done.
-  void put_off(std::byte* pinned) { pinned_ = pinned; }
+  /// Goes by way of memory of the CPU that the GPU reads and writes by itself, and that stays the copy's own until the stream has done it.
+  /// What the CPU gets is then put off: it is where it belongs after deliver(), which comes after that.
+  void pin(std::byte* memory) { pinned_ = memory; }
   void deliver() const;
 
   std::int64_t bytes() const;                                                        ///< of a dense tensor
@@ -30,6 +31,7 @@ class CopyStep {
   bool between_gpus() const { return !from_stream_.device().is_cpu() && !to_stream_.device().is_cpu(); }
   const Stream& stream() const { return to_stream_.device().is_cpu() ? from_stream_ : to_stream_; }
   void copy_dense(void* to, const void* from, std::int64_t bytes) const;
+  void copy_pinned() const;
   void copy_sparse();
   void copy_all();
 

@@ -34,6 +34,7 @@ std::string describe(const Plan& plan) {
                    plan.device_of(step).name());
     if (const auto* from = plan.copied_from(step); from != nullptr)
       fmt::format_to(std::back_inserter(text), " from {}, {}", from->name(), bytes_text(plan.types()[node.first_output]));
+    if (plan.captures(step)) text += " captured";
     if (plan.runs_sparse(step)) text += " sparse";
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       const auto value = node.first_output + i;

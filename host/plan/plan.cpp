@@ -66,6 +66,7 @@ Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, co
   make_copies(*context.streams);
   make_calls(kernels, context);
   connect_gpus(*context.streams);
+  if (context.capture && !gpus_.empty()) find_stretches(kernels);
 }
 
 void Plan::make_arenas(Streams& streams) {

@@ -12,20 +12,15 @@
 #include "device/block.hpp"
 #include "device/call_context.hpp"
 #include "graph/binding.hpp"
+#include "plan/captures.hpp"
 #include "plan/copy_step.hpp"
 #include "plan/faults.hpp"
 #include "plan/kernels.hpp"
 #include "plan/memory_plan.hpp"
+#include "plan/step.hpp"
 #include "plan/streams.hpp"
 
 namespace tenon {
-
-/// One call. Running a plan is a loop over these and nothing else.
-struct Step {
-  tenon_kernel_function function;
-  void* instance;
-  tenon_call* call;
-};
 
 /// What a session gives to all its plans.
 struct PlanContext {
@@ -35,6 +30,7 @@ struct PlanContext {
   ErrorBuffer* error = nullptr;
   bool training = false;
   bool keep_on_device = false;
+  bool capture = true;
   std::uint64_t seed = 0;
 };
 
@@ -64,6 +60,11 @@ class Plan {
   const std::vector<Step>& steps() const { return steps_; }  ///< one for each node that runs
   /// What to call in this run: the steps, or fewer that do the same.
   const std::vector<Step>& start();
+  /// The same where the steps themselves are called, one by one.
+  void start_steps();
+  /// Whether a GPU is asked for the step together with its neighbours.
+  bool captures(std::size_t step) const { return captures_ && captures_->contains(step); }
+  std::string capture_trouble() const { return captures_ ? captures_->trouble() : ""; }
   /// Writes what variables become over them, waits for the GPUs and lets the CPU have the outputs. Throws Failure that names the node whose
   /// kernel reported a fault, or the nodes among which the GPU failed.
   void finish();
@@ -126,11 +127,14 @@ class Plan {
   std::byte* memory_at(std::uint32_t buffer) const { return arenas_[memory_.arena_of[buffer]].data() + memory_.offsets[buffer]; }
   void make_tensors();
   void make_copies(Streams& streams);
-  void put_off_outputs();
+  bool may_pin(std::size_t copy) const;
+  void pin_copies();
   void make_calls(Kernels& kernels, const PlanContext& context);
   Step make_step(NodeId id, const Instance& kernel, tenon_call& call);
   void connect_gpus(Streams& streams);
   void connect_gpu(const Stream& stream, bool several);
+  void find_stretches(const Kernels& kernels);
+  bool is_capturable(std::size_t step, const Kernels& kernels) const;
   bool runs_kernel(std::size_t step, const Device& device) const;
   void update_variables();
   void report_fault(Gpu& gpu) const;
@@ -158,6 +162,9 @@ class Plan {
   std::vector<Gpu> gpus_;
   std::deque<OtherGpuStep> other_gpu_steps_;
   std::vector<Step> steps_;
+  std::vector<ValueId> outside_;  // what captured work reads and writes that lies elsewhere in each run
+  std::vector<std::uint64_t> key_;
+  std::optional<Captures> captures_;
 };
 
 }  // namespace tenon

@@ -29,7 +29,7 @@ void Plan::connect_gpus(Streams& streams) {
   }
   for (const auto& [variable, value] : memory_.copies) use(graph_.places[variable]);
   for (auto* device : devices) connect_gpu(streams.of(*device), devices.size() > 1);
-  if (!gpus_.empty()) put_off_outputs();
+  if (!gpus_.empty()) pin_copies();
 }
 
 void Plan::connect_gpu(const Stream& stream, bool several) {
@@ -60,28 +60,71 @@ std::int32_t Plan::run_on_gpu(void* self, const tenon_call* call) {
   return step.function(step.instance, call);
 }
 
-// What only the caller reads comes when all is done. Outputs too large for pinned memory are waited for where they are copied.
-void Plan::put_off_outputs() {
+// Between the CPU and a GPU; of what comes to the CPU, outputs that only the caller reads.
+bool Plan::may_pin(std::size_t i) const {
+  const auto [node, value, copy] = graph_.copies[i];
+  const auto& outputs = graph_.model.outputs;
+  const auto readers = memory_.readers[copy];
+  if (memory_.types[copy].storage != TENON_DENSE || readers == 0) return false;
+  if (!graph_.places[copy]->is_cpu()) return graph_.places[value]->is_cpu();
+  return readers == std::count_if(outputs.begin(), outputs.end(), [&, id = copy](const auto& output) { return output.second == id; });
+}
+
+// What is too large is waited for where it is copied.
+void Plan::pin_copies() {
   std::int64_t bytes = 0;
-  std::vector<std::int64_t> offsets;
+  std::vector<std::pair<CopyStep*, std::int64_t>> pinned;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
-    const auto copy = graph_.copies[i].copy;
-    const auto& outputs = graph_.model.outputs;
-    const auto names = std::count_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.second == copy; });
-    if (!graph_.places[copy]->is_cpu() || names == 0 || memory_.readers[copy] != static_cast<std::uint32_t>(names)) continue;
-    if (memory_.types[copy].storage != TENON_DENSE || copies_[i].bytes() > most_pinned - bytes) continue;
-    put_off_.push_back(&copies_[i]);
-    offsets.push_back(bytes);
-    bytes += static_cast<std::int64_t>(align_up(static_cast<std::uint64_t>(copies_[i].bytes())));
+    auto& copy = copies_[i];
+    if (!may_pin(i) || copy.bytes() > most_pinned - bytes) continue;
+    pinned.emplace_back(&copy, bytes);
+    if (graph_.places[graph_.copies[i].copy]->is_cpu()) put_off_.push_back(&copy);
+    bytes += static_cast<std::int64_t>(align_up(static_cast<std::uint64_t>(copy.bytes())));
   }
-  if (put_off_.empty()) return;
-  pinned_.emplace(gpus_.front().stream.device(), static_cast<std::uint64_t>(bytes), "the plan's outputs");
-  for (std::size_t i = 0; i < put_off_.size(); ++i) put_off_[i]->put_off(pinned_->data() + offsets[i]);
+  if (pinned.empty()) return;
+  pinned_.emplace(gpus_.front().stream.device(), static_cast<std::uint64_t>(bytes), "what the plan copies");
+  for (const auto& [copy, offset] : pinned) copy->pin(pinned_->data() + offset);
+}
+
+// The same work in every run, but for the memory that outside_ tells of.
+bool Plan::is_capturable(std::size_t step, const Kernels& kernels) const {
+  const auto id = node_of(step);
+  const auto& device = device_of(step);
+  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding.nodes[id].op->info->random) return false;
+  return (kernels.of(graph_.model, id, device).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
+}
+
+void Plan::find_stretches(const Kernels& kernels) {
+  std::vector<Stretch> stretches;
+  for (std::uint32_t begin = 0, end = 0; begin < steps_.size(); begin = std::max(end, begin + 1)) {
+    end = begin;
+    while (end < steps_.size() && &device_of(end) == &device_of(begin) && is_capturable(end, kernels)) ++end;
+    if (end - begin < 2) continue;  // one call is one call
+    const auto gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& each) { return &each.stream.device() == &device_of(begin); });
+    stretches.push_back({begin, end, gpu->stream});
+  }
+  if (stretches.empty()) return;
+  for (const auto input : graph_.model.inputs)
+    if (!graph_.places[input]->is_cpu()) outside_.push_back(input);
+  for (const auto& [value, written] : memory_.given_out_writes)
+    if (!graph_.places[value]->is_cpu()) outside_.push_back(value);
+  captures_.emplace(std::move(stretches), steps_);
+}
+
+void Plan::start_steps() {
+  if (!gpus_.empty()) gpus_.front().stream.device().make_current();  // where there are several, each step says which
 }
 
 const std::vector<Step>& Plan::start() {
-  if (!gpus_.empty()) gpus_.front().stream.device().make_current();  // where there are several, each step says which
-  return steps_;
+  start_steps();
+  if (!captures_) return steps_;
+  key_.clear();
+  for (const auto value : outside_) {
+    key_.push_back(reinterpret_cast<std::uint64_t>(tensors_[value].dense.data));
+    if (const auto written = memory_.given_out_writes.find(value); written != memory_.given_out_writes.end())
+      key_.push_back(memory_.writes[written->second.write]);
+  }
+  return captures_->steps_for(key_);
 }
 
 void Plan::finish() {

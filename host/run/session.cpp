@@ -36,7 +36,7 @@ Session::Impl::Impl(Graph given, SessionOptions given_options) : graph(std::move
   auto& host = graph.host().impl();
   kernels.emplace(graph.model(), graph.impl_->binding, host.plugins().load("cast_storage"), device);
   move_home(graph.model(), *kernels, options.training);
-  context = {&host_table(), &host.threads, &streams, &error, options.training, options.keep_on_device, options.seed};
+  context = {&host_table(), &host.threads, &streams, &error, options.training, options.keep_on_device, options.capture, options.seed};
 }
 
 // Runs change states and updated variables where they are, so these cannot stay in a file's memory or in somebody else's tensor.
@@ -125,7 +125,7 @@ void Session::Impl::execute(Plan& plan) {
 // Each step is waited for, so that its time is its own.
 void Session::Impl::execute_traced(Plan& plan) {
   const auto& model = plan.model();
-  plan.start();
+  plan.start_steps();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     const auto& step = plan.steps()[i];
     const auto begin = Trace::Clock::now();
@@ -143,6 +143,7 @@ NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const De
   try {
     options.trace.empty() ? execute(plan) : execute_traced(plan);
     plan.finish();
+    tell_capture(plan);
   } catch (...) {
     plan.abandon();
     throw;

@@ -27,6 +27,7 @@ struct Session::Impl {
   // session_notes.cpp
   void tell_conversions(const Plan& plan);
   void tell_fallbacks(const Plan& plan);
+  void tell_capture(const Plan& plan);
 
   // session_watch.cpp
   std::string watch(Plan& plan);

@@ -65,11 +65,16 @@ void Session::Impl::tell_fallbacks(const Plan& plan) {
     if (why.empty()) continue;
     const auto work = work_label(model, model.nodes[id]);
     const auto copies = copies_for(plan, id);
-    graph.host().impl().storage_notes.left_on_cpu(
-        fmt::format("{} on {}", work, kernels->device().name()),
-        fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
-                    copies.empty() ? "" : "; copied for it: ", copies));
+    graph.host().impl().storage_notes.tell(fmt::format("{} on {}", work, kernels->device().name()),
+                                           fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id),
+                                                       kernels->device().name(), why, copies.empty() ? "" : "; copied for it: ", copies));
   }
+}
+
+// A kernel is not what it says that it is; the run went well without.
+void Session::Impl::tell_capture(const Plan& plan) {
+  if (const auto trouble = plan.capture_trouble(); !trouble.empty())
+    graph.host().impl().storage_notes.tell("capture " + trouble, "kernels are not captured, and run one by one: " + trouble);
 }
 
 }  // namespace tenon

@@ -43,7 +43,7 @@ std::string non_finite(const Plan& plan, ValueId id) {
 }
 
 std::string watch_steps(Plan& plan) {
-  plan.start();
+  plan.start_steps();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     const auto& step = plan.steps()[i];
     if (step.function(step.instance, step.call) != 0) throw plan.failure_of(step);

@@ -14,12 +14,10 @@ class StorageNotes {
 
   /// `key`: the operator and what was made dense; each is told of once. Throws Failure where it is not allowed at all.
   void made_dense(const std::string& key, const std::string& what);
-  /// The same for a node that cannot run where it should; this is always allowed.
-  void left_on_cpu(const std::string& key, const std::string& what) { tell(key, what); }
-
- private:
+  /// The same for what is always allowed: a node that cannot run where it should, work that cannot be captured.
   void tell(const std::string& key, const std::string& what);
 
+ private:
   bool strict_;
   std::function<void(const std::string&)> warn_;
   std::mutex mutex_;

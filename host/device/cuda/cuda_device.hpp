@@ -28,6 +28,12 @@ class CudaDevice : public Device {
   void finish_event(void* event) override;
   void wait(void* stream, void* event) override;
 
+  void begin_capture(void* stream) override;
+  void* end_capture(void* stream) override;
+  void drop_capture(void* stream) noexcept override;
+  void launch(void* captured, void* stream) override;
+  void free_captured(void* captured) noexcept override;
+
   std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) override;
   void free(std::byte* memory, void* stream) noexcept override;
   std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override;

@@ -19,6 +19,9 @@ struct SessionOptions {
   /// nodes run on the CPU, and HostOptions::warn is told of it and of the copies it takes.
   std::string device;
   std::filesystem::path trace;  ///< writes Chrome's trace format where given; each step is then waited for
+  /// On GPUs, kernels that say that they only put work on the device are captured as CUDA graphs in the second run of a plan, and asked for
+  /// as one from then on. False: each is asked for in each run.
+  bool capture = true;
   bool keep_on_device = false;  ///< outputs stay on the device that made them; else they come to the CPU
 };
 

@@ -161,3 +161,22 @@ struct Backwards : Plain {
   }
 };
 TENON_OPERATOR(backwards, Backwards)
+
+/// Its kernel for CUDA waits for the device, and says that it does not.
+struct Liar : Plain {
+  void forward(const tenon::Call& call) const {
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = call.input<float>(0)[i];
+  }
+};
+TENON_OPERATOR(liar, Liar)
+
+struct LiarOnGpu : Liar {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+    tenon::gpu::require(cudaStreamSynchronize(tenon::gpu::stream_of(call)));
+  }
+};
+TENON_KERNEL(liar, cuda, LiarOnGpu)

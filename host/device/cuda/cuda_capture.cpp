@@ -1,0 +1,39 @@
+// The part of CudaDevice that keeps work as graphs.
+#include "device/cuda/cuda_device.hpp"
+#include "device/cuda/on_device.hpp"
+
+namespace tenon {
+
+// Other threads may do what they like meanwhile.
+void CudaDevice::begin_capture(void* stream) {
+  const OnDevice current(*this);
+  check(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal), *this, "beginning a capture");
+}
+
+void* CudaDevice::end_capture(void* stream) {
+  const OnDevice current(*this);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph), *this, "capturing work");
+  cudaGraphExec_t runnable = nullptr;
+  const auto result = cudaGraphInstantiate(&runnable, graph, 0);
+  cudaGraphDestroy(graph);
+  check(result, *this, "making a graph of captured work");
+  return runnable;
+}
+
+void CudaDevice::drop_capture(void* stream) noexcept {
+  cudaGraph_t graph = nullptr;
+  if (cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph) != cudaSuccess) cudaGetLastError();
+  if (graph != nullptr) cudaGraphDestroy(graph);
+}
+
+void CudaDevice::launch(void* captured, void* stream) {
+  const OnDevice current(*this);
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(captured), static_cast<cudaStream_t>(stream)), *this, "launching captured work");
+}
+
+void CudaDevice::free_captured(void* captured) noexcept {
+  if (cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(captured)) != cudaSuccess) cudaGetLastError();
+}
+
+}  // namespace tenon

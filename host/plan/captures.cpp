@@ -1,0 +1,70 @@
+#include "plan/captures.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t most_variants = 4;  // memory that takes turns, as of two batches; more do not come again soon
+
+void put(const Step& step) {
+  if (step.function(step.instance, step.call) == 0) return;
+  throw Failure(FailureKind::failed, step.call->error->text);
+}
+
+}  // namespace
+
+const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key) {
+  if (!trouble_.empty()) return steps_;
+  const auto found = std::find_if(variants_.begin(), variants_.end(),
+                                  [&](const Variant& variant) { return std::equal(key.begin(), key.end(), variant.key.begin()); });
+  if (found == variants_.end()) {
+    if (variants_.size() == most_variants) variants_.pop_front();
+    variants_.push_back({{key.begin(), key.end()}, {}, {}});
+    return steps_;
+  }
+  if (found->steps.empty()) capture(*found);
+  return found->steps.empty() ? steps_ : found->steps;
+}
+
+// A kernel that promised too much is told of, and all runs step by step from then on.
+void Captures::capture(Variant& variant) {
+  std::vector<Step> steps;
+  std::uint32_t next = 0;
+  try {
+    for (const auto& stretch : stretches_) {
+      steps.insert(steps.end(), steps_.begin() + next, steps_.begin() + stretch.begin);
+      auto& captured = variant.captured.emplace_back(
+          stretch.stream, [&] { std::for_each(steps_.begin() + stretch.begin, steps_.begin() + stretch.end, put); });
+      steps.push_back({launch, &captured, steps_[stretch.begin].call});
+      next = stretch.end;
+    }
+    steps.insert(steps.end(), steps_.begin() + next, steps_.end());
+    variant.steps = std::move(steps);
+  } catch (const std::exception& failure) {
+    variant.captured.clear();
+    trouble_ = failure.what();
+  }
+}
+
+std::int32_t Captures::launch(void* captured, const tenon_call* call) {
+  try {
+    static_cast<const Captured*>(captured)->launch();
+    return 0;
+  } catch (const std::exception& failure) {
+    call->error->kind = TENON_ERROR_FAILED;
+    std::snprintf(call->error->text, call->error->capacity, "%s", failure.what());
+    return 1;
+  }
+}
+
+bool Captures::contains(std::size_t step) const {
+  return std::any_of(stretches_.begin(), stretches_.end(),
+                     [&](const Stretch& stretch) { return stretch.begin <= step && step < stretch.end; });
+}
+
+}  // namespace tenon

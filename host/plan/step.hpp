@@ -1,0 +1,14 @@
+// What running a plan consists of.
+#pragma once
+#include <tenon/abi.h>
+
+namespace tenon {
+
+/// One call. Running a plan is a loop over these and nothing else.
+struct Step {
+  tenon_kernel_function function;
+  void* instance;
+  tenon_call* call;
+};
+
+}  // namespace tenon

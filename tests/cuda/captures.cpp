@@ -1,0 +1,151 @@
+// Kernels that GPUs are asked for as one: the same results, fewer calls, nothing allocated and one wait in each run.
+#include <doctest/doctest.h>
+
+#include "gpu_graph.hpp"
+#include "plan/plan.hpp"
+#if defined(TENON_SIMULATED_CUDA)
+#include <cuda_simulated.h>
+#endif
+
+using namespace tenon;
+using Floats = std::vector<float>;
+
+namespace {
+
+/// y = x * 2^length, by way of `op` in the middle.
+Graph chain(Host& host, int length, const char* op = nullptr) {
+  Graph graph(host);
+  auto value = graph.input("x", f32, {100});
+  for (int i = 0; i < length; ++i) {
+    if (i == length / 2 && op != nullptr) value = graph.add(op, {value}, {}, "middle");
+    value = graph.add("scale", {value}, {{"factor", 2.0}});
+  }
+  graph.output("y", value);
+  return graph;
+}
+
+SessionOptions on_gpu(bool capture = true) {
+  SessionOptions options;
+  options.device = "cuda";
+  options.capture = capture;
+  return options;
+}
+
+Tensor filled(float value) {
+  return vector_of(Floats(100, value));
+}
+
+std::size_t captured(const Plan& plan) {
+  std::size_t count = 0;
+  for (std::size_t step = 0; step < plan.steps().size(); ++step) count += plan.captures(step) ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("captures: which steps") {
+  GpuHost gpu;
+  struct Case {
+    const char* middle;
+    bool capture;
+    std::size_t captured;
+  };
+  const Case cases[] = {
+      {nullptr, true, 10},     {nullptr, false, 0}, {"noise", true, 10},  // its numbers are other ones in each run
+      {"backwards", true, 10},                                            // on the CPU
+      {"tally", true, 11},     {"liar", true, 11},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.middle);
+    Session session(chain(gpu.host, 10, c.middle), on_gpu(c.capture));
+    CHECK(captured(session.plan({})) == c.captured);
+  }
+}
+
+TEST_CASE("captures: run by run the same bits as without") {
+  GpuHost gpu;
+  for (const char* middle : {"noise", "tally", "backwards"}) {
+    CAPTURE(middle);
+    Session session(chain(gpu.host, 6, middle), on_gpu()), plain(chain(gpu.host, 6, middle), on_gpu(false));
+    for (int i = 0; i < 6; ++i) {
+      const NamedTensors inputs{{"x", filled(static_cast<float>(i))}};
+      CHECK(same_bits(session.run(inputs).at("y"), plain.run(inputs).at("y")));
+    }
+  }
+}
+
+TEST_CASE("captures: memory of inputs and outputs may change from run to run, and so may adding") {
+  GpuHost gpu;
+  auto options = on_gpu();
+  options.keep_on_device = true;
+  Session session(chain(gpu.host, 3), options);
+  const Tensor sums[] = {filled(0).to("cuda:0"), filled(0).to("cuda:0")};
+  for (int i = 0; i < 20; ++i) {
+    CAPTURE(i);
+    const auto value = static_cast<float>(i);
+    const auto& sum = sums[i % 2];
+    const auto before = floats_of(sum)[0];
+    const bool add = i % 3 == 0;
+    const auto x = filled(value).to("cuda:0");
+    const auto y = session.run({{"x", x}}, {{"y", {sum, add ? Write::add : Write::to}}}).at("y");
+    CHECK(y.data() == sum.data());
+    CHECK(floats_of(sum) == Floats(100, 8 * value + (add ? before : 0)));
+    CHECK(floats_of(session.run({{"x", x}}).at("y")) == Floats(100, 8 * value));
+  }
+}
+
+TEST_CASE("captures: a kernel that promised too much is told of, and all goes on without") {
+  GpuHost gpu;
+  Session session(chain(gpu.host, 4, "liar"), on_gpu());
+  for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == Floats(100, 16));
+  REQUIRE(gpu.warnings.size() == 1);
+  CHECK(gpu.warnings[0].starts_with("kernels are not captured, and run one by one: "));
+}
+
+TEST_CASE("captures: a fault of a captured kernel is its node's error, in every run") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto e = graph.add("take", {graph.input("data", f32, {3}), graph.input("index", i64, {2})}, {}, "e");
+  graph.output("y", graph.add("scale", {e}));
+  Session session(graph, on_gpu());
+  for (const std::int64_t index : {0, 1, 7, 2, 7, 7, 0}) {
+    std::string message;
+    try {
+      const auto y = session.run({{"data", vector_of({5, 6, 7})}, {"index", Tensor::from<std::int64_t>({index, index}, {2})}}).at("y");
+      CHECK(floats_of(y) == Floats(2, 5 + static_cast<float>(index)));
+    } catch (const Failure& failure) {
+      message = failure.what();
+    }
+    CHECK((message.find("node 'e': an index is 7, but must be from 0 to 2") != std::string::npos) == (index == 7));
+  }
+}
+
+#if defined(TENON_SIMULATED_CUDA)
+TEST_CASE("captures: a run that comes again allocates nothing, waits once, and asks for all kernels at once") {
+  GpuHost gpu;
+  struct Case {
+    const char* middle;
+    bool capture;
+    std::uint64_t graphs, waits;
+  };
+  const Case cases[] = {
+      {nullptr, true, 1, 1}, {nullptr, false, 0, 1}, {"tally", true, 1, 1}, {"noise", true, 2, 1}, {"backwards", true, 2, 2},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.middle);
+    Session session(chain(gpu.host, 8, c.middle), on_gpu(c.capture));
+    const NamedTensors inputs{{"x", filled(1)}};
+    for (int i = 0; i < 2; ++i) session.run(inputs);
+    for (int i = 0; i < 3; ++i) {
+      const auto before = simulated_counts();
+      session.run(inputs);
+      const auto after = simulated_counts();
+      CHECK(after.allocations == before.allocations);
+      CHECK(after.graph_launches - before.graph_launches == c.graphs);
+      if (c.middle == nullptr || std::string(c.middle) != "backwards") CHECK(after.synchronizations - before.synchronizations == c.waits);
+    }
+  }
+}
+#endif
