@@ -34,6 +34,23 @@ step doctor 60 "$build/tenon" doctor
 step "device layer, without a GPU" 60 "$tests/test_cuda" --host
 step "device layer" 90 "$tests/test_cuda"
 step "a lost device" 60 "$tests/test_cuda" --lost-device
+for plugin in "$build"/plugins/tenon_{elementwise,*_cuda}.so; do  # the others have no CUDA kernels of their own
+  [[ ! -e $plugin ]] || ((result == 77)) ||
+    step "check $(basename "$plugin")" 60 "$build/tenon" --trust-writable --plugins "$build/plugins" check --device cuda "$plugin"
+done
+if [[ -x $tests/test_plugins ]] && ((result != 77)); then
+  # Those that call operators by hand; what kernels refuse there is told by the host, in other words.
+  step "plugins' own tests" 120 env TENON_TEST_DEVICE=cuda "$tests/test_plugins" -tce='*refuse*' \
+    -sf='*convolution*,*elementwise*,*embedding*,*fully_connected*,*gradients.cpp,*losses*,*matmul*,*normalization*,*optim*,*pooling*,*softmax*'
+fi
+for bench in elementwise chain training; do
+  program=$tests/bench_cuda_$bench
+  if [[ ! -x $program ]]; then
+    summary+=("skipped  benchmark of $bench: it was not built (Google Benchmark is missing)")
+  elif ((result != 77)); then
+    step "benchmark of $bench" 60 "$program" --benchmark_min_time=0.2
+  fi
+done
 sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer)
 for tool in memcheck racecheck; do
   if [[ -z $sanitizer ]]; then
@@ -42,7 +59,7 @@ for tool in memcheck racecheck; do
     summary+=("skipped  $tool: there is no GPU")
   else
     # Refused allocations are what some tests are about.
-    step "$tool" 90 "$sanitizer" --tool "$tool" --report-api-errors no --error-exitcode 9 "$tests/test_cuda"
+    step "$tool" 60 "$sanitizer" --tool "$tool" --report-api-errors no --error-exitcode 9 "$tests/test_cuda"
   fi
 done
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Build and all tests (default), and the tests under AddressSanitizer and UndefinedBehaviorSanitizer (asan). By name also: the threaded
-# ones under ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default asan tsan clang tidy
+# Build and all tests (default), and the tests under AddressSanitizer and UndefinedBehaviorSanitizer, with CUDA's part on simulated GPUs
+# (simulated). By name also: the same without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), and
+# clang-tidy (tidy). Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated asan tsan clang tidy
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default asan tsan clang tidy)
+all=(default simulated asan tsan clang tidy)
 stages=("$@")
-((${#stages[@]})) || stages=(default asan)
+((${#stages[@]})) || stages=(default simulated)
 summary=()
 failed=0
 
@@ -37,7 +38,8 @@ tests() {
 }
 
 run_default() {
-  step configure cmake --preset default && step build cmake --build build && tests test build || return
+  # One architecture, for time; tests/cuda/architectures.sh compiles a sample for all.
+  step configure cmake --preset default -DCMAKE_CUDA_ARCHITECTURES=90 && step build cmake --build build && tests test build || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
   [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here; where there is one, tests/gpu.sh runs what needs it"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
@@ -50,6 +52,11 @@ run_default() {
 
 run_asan() {
   step asan-configure cmake --preset asan && step asan-build cmake --build build-asan && tests asan-test build-asan -L unit
+}
+
+run_simulated() {
+  step simulated-configure cmake --preset simulated && step simulated-build cmake --build build-simulated &&
+    tests simulated-test build-simulated -L unit
 }
 
 run_tsan() {

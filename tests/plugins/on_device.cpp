@@ -6,6 +6,7 @@
 #include "device/copy.hpp"
 #include "device/devices.hpp"
 #include "device/fault.hpp"
+#include "device/tensor_device.hpp"
 
 using namespace tenon;
 
@@ -17,7 +18,7 @@ Device* test_device() {
   return found;
 }
 
-OnDevice::OnDevice(Device& device) : stream_(device), fault_(stream_, sizeof(tenon_fault), "a test's fault") {
+OnDevice::OnDevice(Device& device) : stream_(tensor_stream(device)), fault_(stream_, sizeof(tenon_fault), "a test's fault") {
   device.make_current();
   const tenon_fault none{};
   copy_there(fault_, &none, sizeof none);

@@ -32,7 +32,7 @@ class OnDevice {
   void copy_there(const tenon::Block& to, const void* from, std::size_t bytes) const;
   void copy_here(void* to, const tenon::Block& from, std::size_t bytes) const;
 
-  tenon::Stream stream_;
+  const tenon::Stream& stream_;
   std::vector<Brought> brought_;
   std::unique_ptr<tenon::Block> scratch_;
   tenon::Block fault_;

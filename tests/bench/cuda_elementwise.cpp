@@ -1,0 +1,75 @@
+// Elementwise kernels on a GPU against its copy from place to place: 2^28 float32, or as many as fit. `copy` is what the memory gives; the
+// goal is 90 % of its bytes a second.
+#include "cuda_kernel.hpp"
+#include "device/block.hpp"
+#include "device/copy.hpp"
+
+using namespace tenon;
+
+namespace {
+
+// Three arrays of n floats, with values.
+struct Arrays {
+  Stream stream{find_device("cuda")};
+  std::int64_t n = size();
+  std::uint64_t bytes = static_cast<std::uint64_t>(n) * sizeof(float);
+  Block left{stream, bytes, "the benchmark"}, right{stream, bytes, "the benchmark"}, out{stream, bytes, "the benchmark"};
+
+  Arrays() {
+    std::vector<float> values(1 << 20, 0.5f);
+    const auto part = values.size() * sizeof(float);
+    for (const Block* block : {&left, &right})
+      for (std::uint64_t at = 0; at < bytes; at += part)
+        copy(block->place(at), {cpu_device(), reinterpret_cast<std::byte*>(values.data())}, std::min(part, bytes - at), stream);
+    stream.synchronize();
+  }
+  static std::int64_t size() {
+    std::int64_t n = 1 << 28;
+    while (static_cast<std::uint64_t>(n) * 4 * sizeof(float) > find_device("cuda").memory().free) n /= 2;
+    return n;
+  }
+};
+
+void count_bytes(benchmark::State& state, const Arrays& arrays, int moved) {
+  state.SetBytesProcessed(state.iterations() * arrays.n * moved * static_cast<std::int64_t>(sizeof(float)));
+}
+
+void device_copy(benchmark::State& state) {
+  const Arrays arrays;
+  for (auto _ : state) {
+    copy(arrays.out.place(), arrays.left.place(), arrays.bytes, arrays.stream);
+    arrays.stream.synchronize();
+  }
+  count_bytes(state, arrays, 2);
+}
+
+void one_input(benchmark::State& state, const char* op) {
+  CudaKernel kernel(op);
+  const Arrays arrays;
+  for (auto _ : state) {
+    kernel.forward({arrays.left.data()}, arrays.out.data(), arrays.n, arrays.stream.handle());
+    arrays.stream.synchronize();
+  }
+  count_bytes(state, arrays, 2);
+}
+
+void two_inputs(benchmark::State& state, const char* op) {
+  CudaKernel kernel(op);
+  const Arrays arrays;
+  for (auto _ : state) {
+    kernel.forward({arrays.left.data(), arrays.right.data()}, arrays.out.data(), arrays.n, arrays.stream.handle());
+    arrays.stream.synchronize();
+  }
+  count_bytes(state, arrays, 3);
+}
+
+}  // namespace
+
+BENCHMARK(device_copy)->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(one_input, quadratic, "quadratic")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(one_input, gelu, "gelu")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(two_inputs, add, "add")->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+int main(int count, char** words) {
+  return run_cuda_benchmarks(count, words);
+}

@@ -1,0 +1,73 @@
+// Training steps on a GPU: an MLP 784-512-512-10 and a small convnet on images of 28 x 28, by adam, 128 examples at a time.
+#include <tenon/host.hpp>
+#include <tenon/trainer.hpp>
+
+#include "../temporary_folder.hpp"
+#include "cuda_kernel.hpp"
+
+using namespace tenon;
+
+namespace {
+
+constexpr std::int64_t batch = 128, examples = 10 * batch, side = 28, classes = 10;
+
+Value mlp(Graph& graph, Value image) {
+  auto x = graph.add("reshape", {image}, {{"shape", std::vector<std::int64_t>{-1, side * side}}});
+  for (int i = 0; i < 2; ++i) x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 512}})});
+  return x;
+}
+
+Value convnet(Graph& graph, Value image) {
+  const std::vector<std::int64_t> three{3, 3}, two{2, 2}, one{1, 1};
+  auto x = image;
+  for (const std::int64_t filters : {32, 64}) {
+    x = graph.add("convolution", {x}, {{"num_filter", filters}, {"kernel", three}, {"pad", one}});
+    x = graph.add("max_pool", {graph.add("relu", {graph.add("batch_norm", {x})})}, {{"kernel", two}, {"stride", two}});
+  }
+  x = graph.add("reshape", {x}, {{"shape", std::vector<std::int64_t>{-1, 64 * 7 * 7}}});
+  return graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 128}})});
+}
+
+NamedTensors data() {
+  auto image = Tensor::empty(f32, {examples, 1, side, side});
+  auto label = Tensor::empty(DType::i64, {examples});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(image.size()); ++i)
+    image.values<float>()[i] = static_cast<float>(i * 7919 % 256) / 256;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(examples); ++i)
+    label.values<std::int64_t>()[i] = static_cast<std::int64_t>(i) % classes;
+  return {{"image", image}, {"label", label}};
+}
+
+void train_step(benchmark::State& state, Value (*network)(Graph&, Value), const char* device) {
+  const TemporaryFolder cache;
+  HostOptions host_options;
+  host_options.search_defaults = false;
+  host_options.trust_writable = true;
+  host_options.cache = cache.path();
+  Host host(host_options);
+  host.add_plugins(TENON_TEST_PLUGINS);
+  Graph graph(host);
+  const auto last = network(graph, graph.input("image", f32, {-1, 1, side, side}));
+  const auto scores = graph.add("fully_connected", {last}, {{"num_hidden", classes}}, "scores");
+  graph.output("loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
+  graph.initialize();
+  TrainerOptions options;
+  options.loss = "loss";
+  options.batch = batch;
+  options.device = device;
+  Trainer trainer(graph, data(), options);
+  for (int i = 0; i < 3; ++i) trainer.step();
+  for (auto _ : state) benchmark::DoNotOptimize(trainer.step());
+  state.SetItemsProcessed(state.iterations() * batch);
+}
+
+}  // namespace
+
+BENCHMARK_CAPTURE(train_step, mlp_cuda, mlp, "cuda")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(train_step, mlp_cpu, mlp, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(train_step, convnet_cuda, convnet, "cuda")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(train_step, convnet_cpu, convnet, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+int main(int count, char** words) {
+  return run_cuda_benchmarks(count, words);
+}
