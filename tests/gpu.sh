@@ -41,7 +41,7 @@ done
 if [[ -x $tests/test_plugins ]] && ((result != 77)); then
   # Those that call operators by hand; what kernels refuse there is told by the host, in other words.
   step "plugins' own tests" 120 env TENON_TEST_DEVICE=cuda "$tests/test_plugins" -tce='*refuse*' \
-    -sf='*convolution*,*elementwise*,*embedding*,*fully_connected*,*gradients.cpp,*losses*,*matmul*,*normalization*,*optim*,*pooling*,*softmax*'
+    -sf='*convolution*,*elementwise*,*embedding*,*fully_connected*,*gradients.cpp,*losses*,*matmul*,*normalization*,*optim*,*pooling*,*random*,*/reduce*,*/shape*,*softmax*'
 fi
 for bench in elementwise chain training; do
   program=$tests/bench_cuda_$bench
