@@ -1,5 +1,11 @@
 #include "device/finite.hpp"
 
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "device/tensor_device.hpp"
+
 namespace tenon {
 namespace {
 
@@ -37,6 +43,39 @@ std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n)
     default:
       return -1;
   }
+}
+
+namespace {
+
+using Found = std::vector<std::int64_t>;  // 1 for each tensor that has such an element
+
+void find_on_cpu(std::span<const Tensor> tensors, Found& found) {
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].device() == "cpu") found[i] = first_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size()) < 0 ? 0 : 1;
+}
+
+void find_on(Device& device, std::span<const Tensor> tensors, Found& found) {
+  const auto count = static_cast<std::int64_t>(tensors.size());
+  const Tensor words = Tensor::zeros(DType::i64, {count}).to(device.name());
+  device.make_current();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].device() == device.name())
+      mark_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size(), words.data<std::int64_t>() + i, tensor_stream(device));
+  const Tensor back = words.to("cpu");
+  for (std::size_t i = 0; i < tensors.size(); ++i) found[i] |= back.values<std::int64_t>()[i];
+}
+
+}  // namespace
+
+std::int64_t first_non_finite(std::span<const Tensor> tensors) {
+  Found found(tensors.size());
+  find_on_cpu(tensors, found);
+  std::map<std::string, Device*> gpus;
+  for (const auto& tensor : tensors)
+    if (tensor.device() != "cpu") gpus.emplace(tensor.device(), &device_of(tensor));
+  for (const auto& [name, gpu] : gpus) find_on(*gpu, tensors, found);
+  const auto first = std::find(found.begin(), found.end(), 1);
+  return first == found.end() ? -1 : first - found.begin();
 }
 
 }  // namespace tenon

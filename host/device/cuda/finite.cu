@@ -1,0 +1,46 @@
+// The host's own kernel: whether anything is NaN or infinite.
+#include <tenon/gpu/launch.hpp>
+
+#include "device/finite.hpp"
+#include "device/stream.hpp"
+
+namespace tenon {
+namespace {
+
+template <class Bits>
+struct FiniteBody {
+  const Bits* bits;
+  Bits exponent;
+  std::int64_t* found;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    if ((bits[i] & exponent) == exponent) *found = 1;  // whoever writes, writes the same
+  }
+};
+
+template <class Bits>
+void launch(const void* elements, std::int64_t n, Bits exponent, std::int64_t* found, const Stream& stream) {
+  tenon_call raw{};
+  raw.size = sizeof raw;
+  raw.stream = stream.handle();
+  gpu::for_each(Call(raw, {}), n, FiniteBody<Bits>{static_cast<const Bits*>(elements), exponent, found});
+}
+
+}  // namespace
+
+void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found, const Stream& stream) {
+  switch (dtype) {
+    case DType::f16:
+      return launch<std::uint16_t>(elements, n, 0x7c00, found, stream);
+    case DType::bf16:
+      return launch<std::uint16_t>(elements, n, 0x7f80, found, stream);
+    case DType::f32:
+      return launch<std::uint32_t>(elements, n, 0x7f800000, found, stream);
+    case DType::f64:
+      return launch<std::uint64_t>(elements, n, 0x7ff0000000000000, found, stream);
+    default:
+      return;
+  }
+}
+
+}  // namespace tenon
