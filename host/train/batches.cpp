@@ -47,7 +47,7 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
     if (tensor.storage() == Storage::row_sparse)
       refuse(fmt::format("'{}' is row_sparse, and examples are dense or csr", name),
              "cast_storage(tensor, Storage::dense) gives dense ones");
-    tensor = tensor.make_contiguous();
+    tensor = tensor.to("cpu").make_contiguous();
   }
   examples_ = first.shape()[0];
   if (examples_ == 0) refuse(fmt::format("'{}' has no examples", first_name));

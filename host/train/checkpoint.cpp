@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <tenon/failure.hpp>
 
+#include "device/add_elements.hpp"
 #include "graph/parameters.hpp"
 
 namespace tenon {
@@ -19,7 +19,7 @@ void copy(const Tensor& from, const Tensor& to, const std::string& name, const s
   if (from.dtype() != to.dtype() || from.shape() != to.shape())
     refuse(path, fmt::format("{} is {} {} there and {} {} here", name, name_of(from.dtype()), to_string(from.shape()), name_of(to.dtype()),
                              to_string(to.shape())));
-  if (to.bytes() > 0) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
+  copy_elements(from, to);
 }
 
 std::string parameters_text(const Attributes& parameters) {

@@ -26,14 +26,15 @@ struct Sums {
   void add(const TrainerOptions& options, const NamedTensors& outputs, const NamedTensors& batch, std::int64_t rows) {
     examples += rows;
     loss += number(outputs.at(loss_output)) * static_cast<double>(rows);
-    if (!options.scores.empty()) right += count_right(outputs.at(scores_output), batch.at(options.label));
+    if (!options.scores.empty()) right += count_right(outputs.at(scores_output).to("cpu"), batch.at(options.label));
   }
   Metrics means(bool counted) const {
     const auto n = static_cast<double>(examples);
     return {loss / n, counted ? std::optional(static_cast<double>(right) / n) : std::nullopt};
   }
   static double number(const Tensor& tensor) {
-    return visit<floating>(tensor.dtype(), [&]<class T>() { return static_cast<double>(tensor.values<T>()[0]); });
+    const Tensor here = tensor.to("cpu");
+    return visit<floating>(here.dtype(), [&]<class T>() { return static_cast<double>(here.values<T>()[0]); });
   }
 };
 
@@ -104,7 +105,10 @@ struct Trainer::Impl {
     return options;
   }
 
-  SessionOptions session_options() const { return {.seed = options.seed, .training = true, .device = options.device, .trace = {}}; }
+  // What a step makes stays where it was made: gradients go from one session to the other.
+  SessionOptions session_options() const {
+    return {.seed = options.seed, .training = true, .device = options.device, .trace = {}, .keep_on_device = true};
+  }
 
   Graph shared_gradient_graph() {
     share_variables(update.graph(), parts.graph, parts.trained);
@@ -166,14 +170,13 @@ struct Trainer::Impl {
   void require_finite(const NamedTensors& outputs, const NamedTensors& batch) {
     const double loss = Sums::number(outputs.at(loss_output));
     std::string what = fmt::format("the loss is {}", loss);
-    bool finite = std::isfinite(loss);
-    for (const auto& one : parts.trained) {
-      if (!finite) break;
-      const auto tensor = gradients.at(one.gradient).stored_values();
-      finite = first_non_finite(tensor.dtype(), tensor.data(), tensor.size()) < 0;
-      what = fmt::format("the gradient of '{}' is not finite", one.variable);
+    if (std::isfinite(loss)) {
+      std::vector<Tensor> values;
+      for (const auto& one : parts.trained) values.push_back(gradients.at(one.gradient).stored_values());
+      const auto wrong = first_non_finite(values);
+      if (wrong < 0) return;
+      what = fmt::format("the gradient of '{}' is not finite", parts.trained[static_cast<std::size_t>(wrong)].variable);
     }
-    if (finite) return;
     const auto culprit = gradient.first_non_finite(batch);
     throw Failure(FailureKind::failed,
                   fmt::format("step {} of epoch {}: {}{}", step + 1, epoch, what,

@@ -24,6 +24,8 @@ struct TrainerOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;     ///< of first values, shuffling and random operators
   std::string scores, label;  ///< an output [examples, classes] and an integer input [examples] to count right answers by; or neither
+  /// Where the nodes run, the optimizer's too: `cpu`, `cuda`; empty: cpu. Variables, gradients and the optimizer's states stay there during
+  /// training; each batch goes there once, and the loss and the scores come back.
   std::string device;
 };
 
@@ -41,8 +43,9 @@ struct StepReport {
 };
 
 /// The same graph, data, options and seed give the same bits, on any number of threads, and whether a training was stopped and resumed in
-/// between or not. Gradients that the graph makes row_sparse (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as
-/// such, in time and memory of what their batches touch, where the optimizer has a kernel for them. Threads: one at a time.
+/// between or not. On another device they give the numbers of its kernels, from the same random numbers. Gradients that the graph makes
+/// row_sparse (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as such, in time and memory of what their batches
+/// touch, where the optimizer has a kernel for them. Threads: one at a time.
 class Trainer {
  public:
   /// The graph is left as it is. data: one tensor for each input, dense or csr, the first dimension counting the examples. Throws Failure.
@@ -64,9 +67,10 @@ class Trainer {
   std::int64_t examples() const;  ///< of one epoch
   std::uint64_t steps_per_epoch() const;
 
-  /// The graph with its variables and states as they are now: those that training goes on with, so save or clone() it before the next step.
+  /// The graph with its variables and states as they are now, where they lie: those that training goes on with, so save or clone() it
+  /// before the next step.
   Graph graph() const;
-  /// A .tenon file that resume() goes on from; it runs as every other, too. Whole or not at all.
+  /// A .tenon file that resume() goes on from, on any device; it runs as every other, too. Whole or not at all.
   void save_checkpoint(const std::filesystem::path& path) const;
   /// Goes on where the checkpoint stands. Throws Failure: (file) for one that is none or of another graph or data, (usage) for one of
   /// another seed, optimizer or parameters.

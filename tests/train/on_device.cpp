@@ -1,0 +1,128 @@
+// Training on a GPU, or a simulated one.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "device/devices.hpp"
+#include "digits.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+bool no_gpu() {
+  if (devices().size() > 1) return false;
+  MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
+  return true;
+}
+
+TrainerOptions options_on(const std::string& device) {
+  auto options = digits_options();
+  options.device = device;
+  options.batch = 20;
+  return options;
+}
+
+double furthest(const std::map<std::string, Tensor>& left, const std::map<std::string, Tensor>& right) {
+  double furthest = left.size() == right.size() ? 0 : INFINITY;
+  for (const auto& [name, tensor] : left) {
+    const auto a = tensor.to("cpu"), b = right.at(name).to("cpu");
+    for (std::size_t i = 0; i < a.values<float>().size(); ++i)
+      furthest = std::max(furthest, static_cast<double>(std::abs(a.values<float>()[i] - b.values<float>()[i])));
+  }
+  return furthest;
+}
+
+}  // namespace
+
+TEST_CASE("training on a GPU does what it does on the CPU, up to rounding, with everything left there") {
+  if (no_gpu()) return;
+  const struct {
+    const std::string& json;
+    std::string optimizer;
+    std::int64_t accumulate;
+    double clip;
+  } rows[] = {{mlp_json, "adam", 1, 0}, {convnet_json, "momentum", 2, 1}};
+  for (const auto& row : rows) {
+    CAPTURE(row.optimizer);
+    DigitsHost digits_host;
+    std::vector<Trainer> trainers;
+    for (const char* device : {"cpu", "cuda"}) {
+      auto options = options_on(device);
+      options.optimizer = row.optimizer;
+      options.accumulate = row.accumulate;
+      options.clip_norm = row.clip;
+      trainers.emplace_back(Graph::from_json(digits_host.host, row.json), digits(0, 60), options);
+    }
+    for (int step = 0; step < 4; ++step) {
+      const auto here = trainers[0].step(), there = trainers[1].step();
+      CHECK(there.metrics.loss == doctest::Approx(here.metrics.loss).epsilon(1e-3));
+      CHECK(*there.metrics.accuracy == doctest::Approx(*here.metrics.accuracy).epsilon(0.1));
+    }
+    const auto here = values_of(trainers[0].graph()), there = values_of(trainers[1].graph());
+    for (const auto& [name, tensor] : there) {
+      CAPTURE(name);
+      CHECK(tensor.device() == "cuda:0");
+    }
+    CHECK(furthest(here, there) < 2e-3);
+    CHECK(trainers[1].evaluate(digits(60, 100)).loss == doctest::Approx(trainers[0].evaluate(digits(60, 100)).loss).epsilon(1e-2));
+  }
+}
+
+TEST_CASE("a checkpoint of one device goes on on the other, and on the same one bit for bit") {
+  if (no_gpu()) return;
+  const TemporaryFolder folder;
+  DigitsHost digits_host;
+  const auto make = [&](const std::string& device) {
+    return Trainer(Graph::from_json(digits_host.host, mlp_json), digits(0, 60), options_on(device));
+  };
+  for (const std::string from : {"cpu", "cuda"}) {
+    auto first = make(from);
+    for (int step = 0; step < 2; ++step) first.step();
+    const auto path = folder / (from + ".tenon");
+    first.save_checkpoint(path);
+    first.step();
+    for (const std::string to : {"cpu", "cuda"}) {
+      CAPTURE(from + " to " + to);
+      auto second = make(to);
+      second.resume(path);
+      CHECK(second.steps() == 2);
+      second.step();
+      const auto wanted = values_of(first.graph()), found = values_of(second.graph());
+      if (from == to)
+        CHECK(same_values(wanted, found));
+      else
+        CHECK(furthest(wanted, found) < 1e-3);
+    }
+    const auto loaded = Graph::load(digits_host.host, path);  // it runs anywhere
+    const NamedTensors inputs = digits(0, 3);
+    const auto here = Session(loaded).run(inputs).at("scores"),
+               there = Session(loaded, {.seed = 0, .training = false, .device = "cuda", .trace = {}, .keep_on_device = false})
+                           .run(inputs)
+                           .at("scores");
+    CHECK(furthest({{"scores", here}}, {{"scores", there}}) < 1e-3);
+  }
+}
+
+TEST_CASE("a gradient that is not finite is found on a GPU, and the variables stay as they were") {
+  if (no_gpu()) return;
+  DigitsHost digits_host;
+  Graph graph(digits_host.host);
+  const auto x = graph.input("x", f32, {-1, 1});
+  const auto root = graph.add("sqrt", {graph.add("mul", {x, graph.variable("w", Tensor::from({4.F}, {1}))})}, {}, "root");
+  graph.output("loss", graph.add("mean", {root}));
+  TrainerOptions options;
+  options.loss = "loss";
+  options.optimizer = "sgd";
+  options.device = "cuda";
+  options.batch = 1;
+  options.shuffle = false;
+  Trainer trainer(graph, {{"x", Tensor::from({1.F, 0.F}, {2, 1})}}, options);
+  trainer.step();
+  const auto before = values_of(trainer.graph());
+  const auto failure = failure_of([&] { trainer.step(); });
+  CHECK(failure.kind == 1);
+  CHECK(failure.message.find("step 2 of epoch 0: the gradient of 'w' is not finite; first ") == 0);
+  CHECK(same_values(before, values_of(trainer.graph())));
+}
