@@ -23,6 +23,11 @@ class RecordingDevice : public tenon::Device {
   bool reached(void*) override { return false; }
   void finish_event(void* event) override { add("finish event", event); }
   void wait(void* stream, void* event) override { add("let", stream), add("wait for", event); }
+  void begin_capture(void* stream) override { add("capture on", stream); }
+  void* end_capture(void* stream) override { return add("end capture on", stream), next(); }
+  void drop_capture(void* stream) noexcept override { add("drop capture on", stream); }
+  void launch(void* captured, void* stream) override { add("launch", captured), add("on", stream); }
+  void free_captured(void* captured) noexcept override { add("free captured", captured); }
 
   std::byte* allocate(std::uint64_t, void* stream, const char*) override { return add("allocate on", stream), memory_; }
   void free(std::byte*, void* stream) noexcept override { add("free on", stream); }
