@@ -100,8 +100,11 @@ struct PutRow {
 
 }  // namespace
 
-/// Not capturable, for how many rows a row_sparse gradient has is known on the device alone, and its memory is asked for by the host.
+/// How many rows a row_sparse gradient has is known on the device alone, so backward_sparse waits for it; steps with sparse tensors are
+/// never captured. All others can be.
 struct EmbeddingCuda : Embedding {
+  static constexpr bool capturable = true;
+
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return static_cast<std::size_t>(scratch(io.input("indices").shape.size())) * sizeof(std::int64_t);
   }

@@ -40,23 +40,55 @@ struct Net {
   }
 };
 
-tenon::NamedTensors run(const tenon::Graph& graph, const char* device, const tenon::NamedTensors& inputs = {}) {
+tenon::SessionOptions on(const char* device) {
   tenon::SessionOptions options;
   options.training = true;
   options.seed = 7;
   options.device = device;
-  return tenon::Session(graph, options).run(inputs);
+  return options;
+}
+
+tenon::NamedTensors run(const tenon::Graph& graph, const char* device, const tenon::NamedTensors& inputs = {}) {
+  return tenon::Session(graph, on(device)).run(inputs);
 }
 
 void check_near(const tenon::NamedTensors& found, const tenon::NamedTensors& expected, double tolerance) {
-  for (const auto& [name, tensor] : expected) {
-    CAPTURE(name);
-    const auto here = doubles(found.at(name)), there = doubles(tensor);
+  for (const auto& output : expected) {
+    CAPTURE(output.first);
+    const auto here = doubles(found.at(output.first)), there = doubles(output.second);
     REQUIRE(here.size() == there.size());
     double largest = 0;
     for (std::size_t i = 0; i < here.size(); ++i) largest = std::max(largest, std::abs(here[i] - there[i]) / (1 + std::abs(there[i])));
     CHECK(largest <= tolerance);
   }
+}
+
+tenon::NamedTensors images() {
+  return {{"x", arbitrary(tenon::f32, {4, 3, 9, 8}, -1, 1, 20)}, {"labels", Tensor::from<std::int64_t>({0, 4, 2, 1}, {4})}};
+}
+
+std::map<std::string, Shape> shapes_of(const tenon::NamedTensors& tensors) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : tensors) shapes[name] = tensor.shape();
+  return shapes;
+}
+
+/// p: of its dropout.
+tenon::Graph convnet(tenon::Host& host, double p) {
+  Net net{tenon::Graph(host)};
+  auto& graph = net.graph;
+  const auto x = graph.input("x", tenon::f32, {4, 3, 9, 8}), labels = graph.input("labels", tenon::i64, {4});
+  const auto conv = graph.add("convolution", {x, net.weight("filters", {6, 3, 3, 3}), net.weight("bias", {6})},
+                              {{"num_filter", 6}, {"kernel", Ints{3, 3}}, {"pad", Ints{1}}});
+  const auto norm = graph.add("batch_norm", {conv, net.weight("gamma", {6}), net.weight("beta", {6})});
+  const auto pool = graph.add("max_pool", {graph.add("relu", {norm})}, {{"kernel", Ints{3, 3}}, {"stride", Ints{2}}});
+  const auto drop = graph.add("dropout", {pool}, {{"p", p}}, "drop");
+  const auto hidden = graph.add("fully_connected", {drop, net.weight("w1", {10, 6 * 4 * 3}), net.weight("b1", {10})}, {{"num_hidden", 10}});
+  const auto even = graph.add("layer_norm", {hidden, net.weight("scale", {10}), net.weight("offset", {10})});
+  const auto scores = graph.add("fully_connected", {even, net.weight("w2", {5, 10}), net.weight("b2", {5})}, {{"num_hidden", 5}});
+  graph.output("mask", graph.find("drop:mask"));
+  net.differentiate(graph.add("softmax_cross_entropy", {scores, labels}));
+  return graph;
 }
 
 /// The gradient of sum(embedding(indices) * factors) by the table.
@@ -75,26 +107,20 @@ tenon::Graph table_gradient(tenon::Host& host, const Tensor& indices, const Shap
 TEST_CASE("on a GPU: a convnet's loss and gradients are the CPU's, and so is every bit of dropout's mask") {
   if (!has_gpu()) return;
   StrictHost host(2);
-  Net net{tenon::Graph(host)};
-  auto& graph = net.graph;
-  const auto x = graph.input("x", tenon::f32, {4, 3, 9, 8}), labels = graph.input("labels", tenon::i64, {4});
-  const auto conv = graph.add("convolution", {x, net.weight("filters", {6, 3, 3, 3}), net.weight("bias", {6})},
-                              {{"num_filter", 6}, {"kernel", Ints{3, 3}}, {"pad", Ints{1}}});
-  const auto norm = graph.add("batch_norm", {conv, net.weight("gamma", {6}), net.weight("beta", {6})});
-  const auto pool = graph.add("max_pool", {graph.add("relu", {norm})}, {{"kernel", Ints{3, 3}}, {"stride", Ints{2}}});
-  const auto drop = graph.add("dropout", {pool}, {{"p", 0.25}}, "drop");
-  const auto hidden = graph.add("fully_connected", {drop, net.weight("w1", {10, 6 * 4 * 3}), net.weight("b1", {10})}, {{"num_hidden", 10}});
-  const auto even = graph.add("layer_norm", {hidden, net.weight("scale", {10}), net.weight("offset", {10})});
-  const auto scores = graph.add("fully_connected", {even, net.weight("w2", {5, 10}), net.weight("b2", {5})}, {{"num_hidden", 5}});
-  graph.output("mask", graph.find("drop:mask"));
-  net.differentiate(graph.add("softmax_cross_entropy", {scores, labels}));
-
-  const tenon::NamedTensors inputs{{"x", arbitrary(tenon::f32, {4, 3, 9, 8}, -1, 1, 20)},
-                                   {"labels", Tensor::from<std::int64_t>({0, 4, 2, 1}, {4})}};
-  const auto expected = run(graph, "cpu", inputs), found = run(graph, "cuda", inputs);
+  const auto graph = convnet(host, 0.25);
+  const auto expected = run(graph, "cpu", images()), found = run(graph, "cuda", images());
   CHECK(same_bits(found.at("mask"), expected.at("mask")));
   check_near(found, expected, 1e-5);
-  for (const auto& [name, tensor] : run(graph, "cuda", inputs)) CHECK(same_bits(tensor, found.at(name)));
+}
+
+TEST_CASE("on a GPU: a convnet that is captured gives the bits of its first run, which is not") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  tenon::Session session(convnet(host, 0), on("cuda"));
+  const auto first = session.run(images());
+  CHECK(session.describe_plan(shapes_of(images())).find("captured") != std::string::npos);
+  for (int again = 0; again < 3; ++again)
+    for (const auto& [name, tensor] : session.run(images())) CHECK(same_bits(tensor, first.at(name)));
 }
 
 TEST_CASE("on a GPU: an embedding's gradient has the CPU's rows and bits, dense and row_sparse") {
