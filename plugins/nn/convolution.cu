@@ -25,7 +25,7 @@ struct ConvolutionCuda : Convolution {
     const auto output = call.output<float>(0);
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     const auto sizes = sizes_of(data.shape(), output.shape());
-    if (!by_library(call, forward_, sizes, {data.data(), weight.data(), output.data()}))
+    if (!by_library<convolution::ForwardTensors>(call, forward_, sizes, {data.data(), weight.data(), output.data()}))
       tenon::gpu::for_each(call, output.size(), convolution::OutputElement{sizes, data.data(), weight.data(), bias, output.data()});
     else if (bias)
       tenon::gpu::for_each(call, output.size(), convolution::AddBias{bias, sizes.filters, sizes.places(), output.data()});
@@ -36,12 +36,12 @@ struct ConvolutionCuda : Convolution {
     const auto sizes = sizes_of(data.shape(), dy.shape());
     if (call.write(0) != tenon::Write::none) {
       float* const dx = call.input_grad<float>("data").data();
-      if (!by_library(call, data_gradient_, sizes, {dy.data(), weight.data(), dx}))
+      if (!by_library<convolution::DataGradientTensors>(call, data_gradient_, sizes, {dy.data(), weight.data(), dx}))
         tenon::gpu::for_each(call, data.size(), convolution::DataGradient{sizes, dy.data(), weight.data(), dx});
     }
     if (call.write(1) != tenon::Write::none) {
       float* const dw = call.input_grad<float>("weight").data();
-      if (!by_library(call, weight_gradient_, sizes, {data.data(), dy.data(), dw}))
+      if (!by_library<convolution::WeightGradientTensors>(call, weight_gradient_, sizes, {data.data(), dy.data(), dw}))
         sum(call, sizes.weight_sums(), convolution::WeightTerm{sizes, data.data(), dy.data()}, dw);
     }
     if (call.has_input("bias") && call.write(2) != tenon::Write::none)
@@ -53,9 +53,9 @@ struct ConvolutionCuda : Convolution {
     return convolution::Sizes::of(window(), data, output, groups);
   }
 
-  template <class Pass>
-  static bool by_library(const tenon::Call& call, convolution::Product<Pass>& product, const convolution::Sizes& sizes,
-                         const typename Pass::Tensors& tensors) {
+  template <class Tensors>
+  static bool by_library(const tenon::Call& call, convolution::Product<Tensors>& product, const convolution::Sizes& sizes,
+                         const Tensors& tensors) {
     return product.run(call, sizes, tensors, call.workspace<std::byte>(convolution::library_workspace), convolution::library_workspace);
   }
 
@@ -64,8 +64,8 @@ struct ConvolutionCuda : Convolution {
     sum_by_blocks(call, sums, term, StoreSum<float>{to, tenon::Write::to}, call.workspace<double>(sums.bytes<double>() / sizeof(double)));
   }
 
-  convolution::Product<convolution::ForwardPass> forward_;
-  convolution::Product<convolution::DataPass> data_gradient_;
-  convolution::Product<convolution::WeightPass> weight_gradient_;
+  convolution::Product<convolution::ForwardTensors> forward_;
+  convolution::Product<convolution::DataGradientTensors> data_gradient_;
+  convolution::Product<convolution::WeightGradientTensors> weight_gradient_;
 };
 TENON_KERNEL(convolution, cuda, ConvolutionCuda)

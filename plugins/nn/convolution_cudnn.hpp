@@ -40,13 +40,17 @@ class Described {
   }
 };
 
+/// cuDNN's functions for the product of these tensors.
+template <class Tensors>
+struct Pass;
+
 /// One of the three products of a convolution. The algorithm is kept for as long as the sizes stay.
-/// Pass: what follows, for one of them.
-template <class Pass>
+/// Tensors: of one of them.
+template <class Tensors>
 class Product {
  public:
   /// False where cuDNN has no algorithm that fits: one that gives the same bits every time, in `bytes` of workspace.
-  bool run(const tenon::Call& call, const Sizes& sizes, const typename Pass::Tensors& tensors, void* workspace, std::size_t bytes) {
+  bool run(const tenon::Call& call, const Sizes& sizes, const Tensors& tensors, void* workspace, std::size_t bytes) {
     if (!countable(sizes)) return false;
     const auto handle = cudnn::handle(call);
     const Described described(sizes);
@@ -61,7 +65,9 @@ class Product {
   }
 
  private:
-  using Algorithm = decltype(Pass::Found::algo);
+  using Pass = convolution::Pass<Tensors>;
+  using Found = typename Pass::Found;
+  using Algorithm = decltype(Found::algo);
 
   static bool countable(const Sizes& sizes) {
     const auto most = std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.places(), sizes.group_channels() * sizes.taps()});
@@ -69,7 +75,7 @@ class Product {
   }
 
   static std::optional<Algorithm> choose(cudnnHandle_t handle, const Described& described, std::size_t bytes) {
-    std::array<typename Pass::Found, 16> found;
+    std::array<Found, 16> found;
     int count = 0;
     if (Pass::find(handle, described, static_cast<int>(found.size()), &count, found.data()) != CUDNN_STATUS_SUCCESS) return {};
     for (const auto& each : std::span(found).first(static_cast<std::size_t>(count))) {
@@ -84,12 +90,9 @@ class Product {
   std::optional<Algorithm> algorithm_;
 };
 
-struct ForwardPass {
+template <>
+struct Pass<ForwardTensors> {
   using Found = cudnnConvolutionFwdAlgoPerf_t;
-  struct Tensors {
-    const float *data, *weight;
-    float* output;
-  };
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
     return cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), most, count, found);
   }
@@ -97,18 +100,15 @@ struct ForwardPass {
     return cudnnGetConvolutionForwardWorkspaceSize(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), algorithm, bytes);
   }
   static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, const float& one,
-                           const float& zero, const Tensors& t, void* workspace, std::size_t bytes) {
+                           const float& zero, const ForwardTensors& t, void* workspace, std::size_t bytes) {
     return cudnnConvolutionForward(handle, &one, d.data.get(), t.data, d.weight.get(), t.weight, d.moved.get(), algorithm, workspace, bytes,
                                    &zero, d.output.get(), t.output);
   }
 };
 
-struct DataPass {
+template <>
+struct Pass<DataGradientTensors> {
   using Found = cudnnConvolutionBwdDataAlgoPerf_t;
-  struct Tensors {
-    const float *dy, *weight;
-    float* dx;
-  };
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
     return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), most, count,
                                                        found);
@@ -118,18 +118,15 @@ struct DataPass {
                                                         bytes);
   }
   static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, const float& one,
-                           const float& zero, const Tensors& t, void* workspace, std::size_t bytes) {
+                           const float& zero, const DataGradientTensors& t, void* workspace, std::size_t bytes) {
     return cudnnConvolutionBackwardData(handle, &one, d.weight.get(), t.weight, d.output.get(), t.dy, d.moved.get(), algorithm, workspace,
                                         bytes, &zero, d.data.get(), t.dx);
   }
 };
 
-struct WeightPass {
+template <>
+struct Pass<WeightGradientTensors> {
   using Found = cudnnConvolutionBwdFilterAlgoPerf_t;
-  struct Tensors {
-    const float *data, *dy;
-    float* dw;
-  };
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
     return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), most, count,
                                                          found);
@@ -139,7 +136,7 @@ struct WeightPass {
                                                           bytes);
   }
   static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, const float& one,
-                           const float& zero, const Tensors& t, void* workspace, std::size_t bytes) {
+                           const float& zero, const WeightGradientTensors& t, void* workspace, std::size_t bytes) {
     return cudnnConvolutionBackwardFilter(handle, &one, d.data.get(), t.data, d.output.get(), t.dy, d.moved.get(), algorithm, workspace,
                                           bytes, &zero, d.weight.get(), t.dw);
   }

@@ -4,28 +4,9 @@
 
 namespace convolution {
 
-struct ForwardPass {
-  struct Tensors {
-    const float *data, *weight;
-    float* output;
-  };
-};
-struct DataPass {
-  struct Tensors {
-    const float *dy, *weight;
-    float* dx;
-  };
-};
-struct WeightPass {
-  struct Tensors {
-    const float *data, *dy;
-    float* dw;
-  };
-};
-
-template <class Pass>
+template <class Tensors>
 struct Product {
-  bool run(const tenon::Call&, const Sizes&, const typename Pass::Tensors&, void*, std::size_t) { return false; }
+  bool run(const tenon::Call&, const Sizes&, const Tensors&, void*, std::size_t) { return false; }
 };
 
 inline constexpr std::size_t library_workspace = 0;

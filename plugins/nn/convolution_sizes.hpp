@@ -24,4 +24,18 @@ struct Sizes {
   BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
 };
 
+/// What the three products of a convolution read and write.
+struct ForwardTensors {
+  const float *data, *weight;
+  float* output;
+};
+struct DataGradientTensors {
+  const float *dy, *weight;
+  float* dx;
+};
+struct WeightGradientTensors {
+  const float *data, *dy;
+  float* dw;
+};
+
 }  // namespace convolution
