@@ -1,6 +1,6 @@
 // Conversion of one number to another dtype, defined for every value.
 #pragma once
-#include <limits>
+#include <tenon/elementwise/convert.hpp>
 #include <tenon/fn.hpp>
 #include <type_traits>
 
@@ -9,10 +9,9 @@ template <class To>
 TENON_FN constexpr To saturate(double value) {
   static_assert(std::is_integral_v<To>);
   // (double) max may be one above max, and then value >= it still means out of range
-  constexpr auto lowest = static_cast<double>(std::numeric_limits<To>::lowest());
-  constexpr auto highest = static_cast<double>(std::numeric_limits<To>::max());
+  using tenon::elementwise::least, tenon::elementwise::most;
   if (value != value) return To(0);
-  if (value <= lowest) return std::numeric_limits<To>::lowest();
-  if (value >= highest) return std::numeric_limits<To>::max();
+  if (value <= static_cast<double>(least<To>)) return least<To>;
+  if (value >= static_cast<double>(most<To>)) return most<To>;
   return static_cast<To>(value);
 }
