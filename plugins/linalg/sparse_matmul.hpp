@@ -10,23 +10,19 @@ class Matmul : ProductLayout<T> {
  public:
   Matmul(const tenon::Call& call, int side, const bool (&transpose)[2]) : ProductLayout<T>(call, side, transpose), call_(call) {}
 
-  void forward() const { run(transposed_, 0, call_.input<T>(right_ ? 0 : 1).data(), &Matmul::operand_view, &Matmul::product_view); }
+  void forward() const { run(transposed_, 0, call_.input<T>(right_ ? 0 : 1).data(), operand_view(), product_view()); }
 
   /// operand' = rows^T * product'
-  void operand_gradient() const {
-    run(!transposed_, right_ ? 0 : 1, call_.output_grad<T>(0).data(), &Matmul::product_view, &Matmul::operand_view);
-  }
+  void operand_gradient() const { run(!transposed_, right_ ? 0 : 1, call_.output_grad<T>(0).data(), product_view(), operand_view()); }
 
  private:
   using typename ProductLayout<T>::Layout;
   using ProductLayout<T>::matrix_, ProductLayout<T>::right_, ProductLayout<T>::transposed_;
   using ProductLayout<T>::columns_, ProductLayout<T>::count_, ProductLayout<T>::operand_view, ProductLayout<T>::product_view;
-  using View = Layout (Matmul::*)() const;
 
   /// Output = rows or their transpose * right, one product for each member of the batch. Of a row_sparse output only the rows to which
   /// something is added; all of them where they are the batch.
-  void run(bool transpose, int output, const T* right, View right_view, View out_view) const {
-    const auto from = (this->*right_view)(), to = (this->*out_view)();
+  void run(bool transpose, int output, const T* right, Layout from, Layout to) const {
     const auto total = transpose ? matrix_.columns : matrix_.rows, inner = transpose ? matrix_.rows : matrix_.columns;
     if (call_.output_storage(output) == tenon::Storage::row_sparse) return run_row_sparse(transpose, output, right, from, to);
     T* const out = call_.backward() ? call_.input_grad<T>(output).data() : call_.output<T>(output).data();
