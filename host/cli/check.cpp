@@ -9,6 +9,8 @@
 #include "cli/check/child.hpp"
 #include "cli/command.hpp"
 #include "cli/json_text.hpp"
+#include "graph/gradient_operators.hpp"
+#include "graph/storage_operators.hpp"
 #include "run/host_impl.hpp"
 #include "run/plugin_folders.hpp"
 
@@ -42,6 +44,8 @@ class ScratchFolder {
 // The whole set instead of a Host: a process that is going to fork must not have started threads.
 struct Checked {
   Checked(Context& context, const Arguments& arguments) : plugins(options_of(context), host_table()) {
+    add_gradient_operators(plugins);  // the host's own, which plugins may bring kernels for
+    add_storage_operators(plugins);
     path = arguments.get("PLUGIN");
     std::error_code error;
     if (!fs::is_regular_file(path, error))
