@@ -1,5 +1,6 @@
 // CUDA kernels of the host's own operators that gradients are made with. The operators are in the host; what is described here again are
 // the names and parameters that the kernels use.
+#include <tenon/elementwise.hpp>
 #include <tenon/gpu/launch.hpp>
 #include <tenon/gpu/number.hpp>
 #include <tenon/gpu/scan.hpp>
@@ -124,22 +125,19 @@ struct FillLikeCuda : tenon::Operator {
   }
 };
 
-struct StopGradientCuda : tenon::Operator {
-  static constexpr bool capturable = true;
-
+struct StopGradient : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("its input; no gradient passes through it");
     op.input("data", "any shape");
     op.output("output", "same shape as data");
   }
-  void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const T* const from = call.input<T>(0).data();
-      T* const to = call.output<T>(0).data();
-      if (from != to) tenon::gpu::copy(call, to, from, call.input_bytes(0));
-    });
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return x;
   }
+  void gradient(tenon::Gradient&) const {}
 };
+using StopGradientCuda = tenon::cuda_kernel<StopGradient>::type;  // strides and all write modes, as every elementwise kernel
 
 TENON_KERNEL(sum_gradients, cuda, SumGradientsCuda)
 TENON_KERNEL(fill_like, cuda, FillLikeCuda)
