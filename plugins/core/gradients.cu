@@ -116,6 +116,11 @@ struct FillLikeCuda : tenon::Operator {
     op.output("output", "same shape as like");
     op.param("value", &FillLikeCuda::value, "every element");
   }
+  /// Dense, whatever the storage of what is not looked at.
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) != tenon::Storage::dense) io.sparse_kernel();
+  }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const auto to = call.output<T>(0);

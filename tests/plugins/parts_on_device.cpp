@@ -123,6 +123,8 @@ TEST_CASE("large on a GPU: rows of sparse tensors") {
         {"retain", {data, indices(40, 700)}, {}},
         {"slice", {data}, {{"begin", Axes{600}}, {"end", Axes{3}}, {"step", Axes{-7}}}},
         {"scale_by", {data, Tensor::from({0.5f}, Shape::scalar())}, {}},
+        {"fill_like", {data}, {{"value", 2.5}}},
+        {"stop_gradient", {data}, {}},
         {"cast_storage", {data}, {{"storage", "dense"}}},
         {"cast_storage", {data}, {{"storage", "csr"}}},
         {"cast_storage", {data}, {{"storage", "row_sparse"}}},
