@@ -74,6 +74,7 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   options.shuffle = !arguments.has("no-shuffle");
   options.seed = count(arguments, "seed", 0, 0);
   options.device = context.device();
+  options.capture = !arguments.has("no-capture");
   if (const auto pairs = named_values(arguments, "accuracy"); !pairs.empty()) {
     options.scores = pairs.begin()->first;
     options.label = pairs.begin()->second;
@@ -229,6 +230,7 @@ const bool added = add_command(
                  {"epochs", "N", "how often all examples are used; 10 where left out"},
                  {"batch", "N", "examples in a batch; 64 where left out"},
                  {"accumulate", "N", "batches whose gradients are averaged for one step"},
+                 {"no-capture", "", "ask GPUs for each kernel in each step, not for captured graphs of them", false},
                  {"clip-norm", "X", "largest norm of all gradients together"},
                  {"memory-budget", "BYTES", "for the values of one batch, like 64M; where it is too little, some are computed again"},
                  {"seed", "N", "of first values, shuffling and random operators; 0 where left out"},

@@ -49,6 +49,7 @@ class Lowering {
     }
     if (request_.training) lower_updates();
     if (!request_.keep_on_device) fetch_outputs();
+    lowered_.order.insert(lowered_.order.begin(), first_.begin(), first_.end());
     return finished();
   }
 
@@ -150,7 +151,8 @@ class Lowering {
     return found->second = copy;
   }
 
-  // It reads one value and gives one of the same type. What is added comes before the node at hand.
+  // It reads one value and gives one of the same type. What is added comes before the node at hand; what is there from the start is copied
+  // before all nodes, so that their kernels follow each other.
   ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix, Device& device) {
     own();
     const auto id = static_cast<NodeId>(own_->nodes.size());
@@ -168,7 +170,9 @@ class Lowering {
     record.producer = id;
     record.type = types_[value];
     types_.push_back(record.type);
-    lowered_.order.push_back(id);
+    const auto role = own_->values[value].role;
+    const bool early = &op == &copy_operator() && role != Role::output && role != Role::state;
+    (early ? first_ : lowered_.order).push_back(id);
     lowered_.sparse.push_back(false);
     lowered_.copy_of.push_back(none);
     lowered_.devices.push_back(&device);
@@ -240,6 +244,7 @@ class Lowering {
   std::map<ValueId, ValueId> dense_;                       // sparse values and their dense form
   std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and where else they are wanted
   std::map<const LoadedOperator*, std::uint32_t> uses_;    // of what was added, into the graph's operators
+  std::vector<NodeId> first_;                              // added before all nodes of the graph
   std::vector<std::uint8_t> storages_;                     // of what a node reads
   std::vector<tenon_type> read_types_;
 };

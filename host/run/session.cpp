@@ -117,9 +117,13 @@ Plan& Session::Impl::prepare(const NamedTensors& inputs, std::vector<Tensor>& ke
   return plan;
 }
 
+[[noreturn]] static void fail(const Plan& plan, const Step& step) {
+  throw plan.failure_of(step);
+}
+
 void Session::Impl::execute(Plan& plan) {
   for (const auto& step : plan.start())
-    if (step.function(step.instance, step.call) != 0) throw plan.failure_of(step);
+    if (step.function(step.instance, step.call) != 0) fail(plan, step);
 }
 
 // Each step is waited for, so that its time is its own.

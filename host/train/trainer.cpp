@@ -107,7 +107,8 @@ struct Trainer::Impl {
 
   // What a step makes stays where it was made: gradients go from one session to the other.
   SessionOptions session_options() const {
-    return {.seed = options.seed, .training = true, .device = options.device, .trace = {}, .keep_on_device = true};
+    return {
+        .seed = options.seed, .training = true, .device = options.device, .trace = {}, .capture = options.capture, .keep_on_device = true};
   }
 
   Graph shared_gradient_graph() {

@@ -165,6 +165,33 @@ TEST_CASE("sessions: sparse values cross devices") {
   }
 }
 
+TEST_CASE("sessions: a sparse value is made dense for a GPU's kernel that wants it so") {
+  GpuHost gpu;
+  const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}), Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
+  for (const char* from : {"cpu", "cuda:0"}) {
+    Graph graph(gpu.host);
+    const auto x = graph.input("x", f32, {6, 2});
+    graph.output("y", graph.add("tally", {graph.add("scale", {x}, {{"factor", 2.0}}, "a")}, {}, "b"));
+    Session session(graph, on("cuda:0"));
+    for (float i = 1; i < 3; ++i)
+      CHECK(floats_of(session.run({{"x", rows.to(from)}}).at("y")) == Floats{i, i, 2 + i, 4 + i, i, i, i, i, 6 + i, 8 + i, i, i});
+  }
+}
+
+TEST_CASE("sessions: what is given is copied before anything runs, so that kernels follow each other") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto x = graph.input("x", f32, {3}), late = graph.input("late", f32, {3});
+  const auto a = graph.add("scale", {x}, {}, "a");
+  graph.output("y", graph.add("plus", {graph.add("scale", {a}, {}, "b"), late}, {}, "c"));
+  Session session(graph, on("cuda"));
+  std::string order;
+  const auto& plan = session.plan({});
+  for (std::size_t step = 0; step < plan.steps().size(); ++step)
+    order += std::string(plan.model().strings[plan.model().nodes[plan.node_of(step)].name]) + (plan.captures(step) ? "! " : " ");
+  CHECK(order == "x.cuda:0 late.cuda:0 a! b! c! c.cpu ");
+}
+
 TEST_CASE("sessions: an index that a GPU's kernel cannot use is its node's error, and the next run is sound") {
   GpuHost gpu;
   Graph graph(gpu.host);

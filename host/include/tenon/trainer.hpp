@@ -26,7 +26,8 @@ struct TrainerOptions {
   std::string scores, label;  ///< an output [examples, classes] and an integer input [examples] to count right answers by; or neither
   /// Where the nodes run, the optimizer's too: `cpu`, `cuda`; empty: cpu. Variables, gradients and the optimizer's states stay there during
   /// training; each batch goes there once, and the loss and the scores come back.
-  std::string device;
+  std::string device;   ///< as SessionOptions has it
+  bool capture = true;  ///< the same
 };
 
 struct Metrics {
