@@ -32,6 +32,7 @@ TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
       {"writes_behind", "forward", "behind a tensor is written"},
       {"wrong_in_double", "forward", "x float64"},
       {"wrong_gradient_there", "backward", "of gradient 0 is"},
+      {"wrong_csr", "sparse", "with dense inputs"},
   };
   CHECK(run_tenon({"check", wrong_kernels, "--device", "cuda", "--op", "twice"}).code == 0);
   for (const auto& test : cases) {

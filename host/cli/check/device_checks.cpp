@@ -178,12 +178,17 @@ Outcome check_backward(const Subject& subject) {
   });
 }
 
+Outcome check_sparse_there(const Subject& subject) {
+  return with_device(subject, [&](Device&) { return check_sparse(subject); });
+}
+
 }  // namespace
 
 const std::vector<Check>& device_checks() {
   static const std::vector<Check> all = {
       {"forward", "the device's kernel gives what the CPU's gives: every dtype, write mode and way that tensors lie", check_forward},
       {"backward", "and so do its gradients", check_backward},
+      {"sparse", "with sparse inputs it gives what the CPU gives with dense ones, and so do its gradients", check_sparse_there},
   };
   return all;
 }

@@ -11,11 +11,14 @@
 #include "cli/check/each_sample.hpp"
 #include "cli/check/single_node.hpp"
 #include "plan/operator_storage.hpp"
+#include "plugin/device_kernel.hpp"
 
 namespace tenon::cli {
 namespace {
 
 using Storages = std::vector<std::uint8_t>;  // of a call's inputs
+
+constexpr std::size_t most_samples = 24;  // of a kind
 
 /// Which elements of a sparse input are not 0.
 enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
@@ -77,7 +80,7 @@ bool has_gradient(const LoadedOperator& op) {
   return op.cpu->backward != nullptr || op.table->gradient != nullptr;
 }
 
-/// One call with dense inputs and with the same ones stored otherwise, and its gradients.
+/// One call with dense inputs, on the CPU, and with the same ones stored otherwise, on the device, and its gradients.
 class Comparison {
  public:
   Comparison(Host& host, const Subject& subject, const Sample& sample)
@@ -99,7 +102,7 @@ class Comparison {
           numbers_with_zeros(sample_.types.inputs[i], subject_.seed + i, indices, storages[i] == TENON_DENSE ? Content::every : content);
       stored[name] = cast_storage(dense[name], static_cast<Storage>(storages[i]));
     }
-    const auto wanted = run(dense), found = run(stored);
+    const auto wanted = run(dense, {}), found = run(stored, subject_.device);
     for (const auto& [name, tensor] : wanted)
       if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
     return {};
@@ -129,7 +132,11 @@ class Comparison {
   }
 
   // From the same states each time.
-  NamedTensors run(const NamedTensors& inputs) const { return Session(node_.graph.clone()).run(inputs); }
+  NamedTensors run(const NamedTensors& inputs, const std::string& device) const {
+    SessionOptions options;
+    options.device = device;
+    return Session(node_.graph.clone(), options).run(inputs);
+  }
 
   static std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) {
     const auto dtype = wanted.dtype();
@@ -151,12 +158,12 @@ class Comparison {
 // Whether a sparse kernel takes these.
 bool is_claimed(const Subject& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
   if (call.storage(storages, known.inputs).sparse) return true;
-  const Instance kernel(*subject.op.cpu, call.attributes());
+  const Instance kernel(call.table(), call.attributes());
   Storages around(call.outputs(), TENON_DENSE);
   around.insert(around.end(), storages.begin(), storages.end());
   auto types = known.outputs;
   types.insert(types.end(), known.inputs.begin(), known.inputs.end());
-  return choose_storage(*subject.op.info, kernel, true, around, types, storages.size()).sparse;
+  return choose_storage(*subject.op.info, kernel, true, around, types, storages.size(), call.device().type()).sparse;
 }
 
 std::string describe(const OperatorInfo& info, const Storages& storages, const char* content) {
@@ -170,7 +177,10 @@ std::string describe(const OperatorInfo& info, const Storages& storages, const c
 }  // namespace
 
 Outcome check_sparse(const Subject& subject) {
-  if (subject.op.cpu->forward_sparse == nullptr && subject.op.cpu->backward_sparse == nullptr) return skipped("it has no sparse kernel");
+  Device& device = find_device(subject.device.empty() ? "cpu" : subject.device);
+  const auto& kernel = *kernel_on(subject.op, device);
+  if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr) return skipped("it has no sparse kernel");
+  const std::size_t most = device.is_cpu() ? most_samples : 4;  // copies to a device and back take their time
   auto options = host_options(subject);
   options.search_defaults = true;            // a gradient that is a graph may use any operator
   options.warn = [](const std::string&) {};  // what else is made dense is of no matter here
@@ -178,8 +188,10 @@ Outcome check_sparse(const Subject& subject) {
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   std::size_t count = 0;
   for (const auto kind : {SampleKind::ordinary, SampleKind::odd, SampleKind::empty}) {
-    for (const auto& sample : find_samples(subject.op, kind).found) {
-      const OperatorCall call(subject.op, sample.attributes);
+    const auto samples = find_samples(subject.op, kind).found;
+    for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
+      const auto& sample = samples[i];
+      const OperatorCall call(subject.op, sample.attributes, device);
       std::optional<Comparison> comparison;
       for (const auto& storages : all_storages(sample.types)) {
         if (!is_claimed(subject, call, sample.types, storages)) continue;

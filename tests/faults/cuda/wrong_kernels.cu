@@ -77,6 +77,43 @@ struct TwiceCuda : Twice {
   }
 };
 
+// The same for csr: the stored values change, their places stay.
+struct TwiceOfCsr : Twice {
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) != tenon::Storage::csr) return;
+    io.set_output(0, tenon::Storage::csr);
+    io.sparse_kernel();
+  }
+  void forward_sparse(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto x = call.csr<T>(0);
+      const auto y = call.allocate_csr<T>(0, x.nnz);
+      for (std::int64_t row = 0; row <= x.rows; ++row) y.row_starts[row] = x.row_starts[row];
+      for (std::int64_t i = 0; i < x.nnz; ++i) {
+        y.columns_of[i] = x.columns_of[i];
+        y.values[i] = x.values[i] + x.values[i];
+      }
+    });
+  }
+};
+
+struct TwiceOfCsrCuda : TwiceOfCsr {
+  void forward(const tenon::Call& call) const { TwiceCuda<Fault::none>().forward(call); }
+  void backward(const tenon::Call& call) const { TwiceCuda<Fault::none>().backward(call); }
+  void forward_sparse(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto x = call.csr<T>(0);
+      const auto y = call.allocate_csr<T>(0, x.nnz);
+      const auto copy = [&](void* to, const void* from, std::int64_t count, std::size_t size) {
+        tenon::gpu::copy(call, to, from, static_cast<std::size_t>(count) * size);
+      };
+      copy(y.row_starts, x.row_starts, x.rows + 1, sizeof(std::int64_t));
+      copy(y.columns_of, x.columns_of, x.nnz, sizeof(std::int64_t));
+      copy(y.values, x.values, x.nnz, sizeof(T));  // once x
+    });
+  }
+};
+
 TENON_OPERATOR(twice, Twice)
 TENON_OPERATOR(ignores_strides, Twice)
 TENON_OPERATOR(ignores_add, Twice)
@@ -85,6 +122,8 @@ TENON_OPERATOR(stops_early, Twice)
 TENON_OPERATOR(writes_behind, Twice)
 TENON_OPERATOR(wrong_in_double, Twice)
 TENON_OPERATOR(wrong_gradient_there, Twice)
+TENON_OPERATOR(wrong_csr, TwiceOfCsr)
+TENON_KERNEL(wrong_csr, cuda, TwiceOfCsrCuda)
 TENON_KERNEL(twice, cuda, TwiceCuda<Fault::none>)
 TENON_KERNEL(ignores_strides, cuda, TwiceCuda<Fault::ignores_strides>)
 TENON_KERNEL(ignores_add, cuda, TwiceCuda<Fault::ignores_add>)
