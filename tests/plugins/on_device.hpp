@@ -7,7 +7,7 @@
 #include "array.hpp"
 #include "device/block.hpp"
 
-/// Null: the tests are to run on the CPU. Throws tenon::Failure where there is no such device.
+/// Null: the tests are to run on the CPU. Where there is no such device the program ends and says why (exit code 77).
 tenon::Device* test_device();
 
 /// The memory of one call on a device: copies of arrays with what is around them, which are brought back after the call.
