@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "stream.hpp"
@@ -62,6 +63,7 @@ void CUstream_st::be_late(bool begins) {
 }
 
 void CUstream_st::run() {
+  std::optional<Opened> opened;  // through a row of work, for it takes long
   std::unique_lock lock(mutex_);
   for (;;) {
     const bool begins = work_.empty();
@@ -72,8 +74,10 @@ void CUstream_st::run() {
     busy_ = true;
     lock.unlock();
     be_late(begins);
+    if (!opened) opened.emplace(device);
     if (state() == cudaSuccess) work();
     lock.lock();
+    if (work_.empty()) opened.reset();
     busy_ = false;
     changed_.notify_all();
   }
