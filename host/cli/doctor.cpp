@@ -38,8 +38,7 @@ bool in_path(const std::string& program) {
 Finding cuda() {
   const auto& state = cuda_state();
   if (state.status == CudaStatus::usable) {
-    return {"CUDA", fmt::format("runtime {}, driver for CUDA {}; nodes still run on the CPU", cuda_version_text(state.runtime),
-                                cuda_version_text(state.driver))};
+    return {"CUDA", fmt::format("runtime {}, driver for CUDA {}", cuda_version_text(state.runtime), cuda_version_text(state.driver))};
   }
   const bool trouble = state.status == CudaStatus::broken || state.status == CudaStatus::old_driver;
   return {"CUDA", fmt::format("{}; everything runs on the CPU{}", state.reason, state.hint.empty() ? "" : " (" + state.hint + ")"),
