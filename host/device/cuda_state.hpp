@@ -33,6 +33,9 @@ CudaState judge(const CudaAnswer& answer);
 /// Of this process; found out at the first call.
 const CudaState& cuda_state();
 
+/// Whether it is worth loading CUDA kernels and the libraries behind them. Does not start CUDA, so that a process may still fork.
+bool has_cuda_driver();
+
 /// Asks the runtime: in cuda/, or in without_cuda.cpp where there was no toolkit.
 CudaState look_for_cuda();
 

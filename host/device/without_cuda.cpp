@@ -8,6 +8,10 @@ CudaState look_for_cuda() {
   return judge({});
 }
 
+bool has_cuda_driver() {
+  return false;
+}
+
 void mark_non_finite(DType, const void*, std::int64_t, std::int64_t*, const Stream&) {}  // without devices no tensor lies on one
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "device/cuda_state.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 
@@ -34,6 +35,10 @@ TEST_CASE("errors that end all work of the process are told as such") {
     CHECK((std::string(failure.what()).find("the process cannot use cuda:1 any more") != std::string::npos) == test.sticky);
     CHECK(failure.hint().empty() != test.sticky);
   }
+}
+
+TEST_CASE("kernels and the libraries behind them are worth loading where there is a driver alone") {
+  CHECK(has_cuda_driver() == (cuda_state().driver > 0));
 }
 
 TEST_SUITE_END();

@@ -6,10 +6,19 @@
 
 namespace tenon {
 
+static int driver_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+bool has_cuda_driver() {
+  return driver_version() > 0;
+}
+
 CudaState look_for_cuda() {
   CudaAnswer answer;
   answer.runtime = CUDART_VERSION;
-  if (cudaDriverGetVersion(&answer.driver) != cudaSuccess) answer.driver = 0;
+  answer.driver = driver_version();
   const auto result = cudaGetDeviceCount(&answer.devices);
   if (result != cudaSuccess) answer.error = error_text(result);
   answer.visible = std::getenv("CUDA_VISIBLE_DEVICES");
