@@ -6,6 +6,8 @@
 
 #if !defined(TENON_SIMULATED_CUDA)
 #include <cublas_v2.h>
+
+#include <tenon/gpu/library_handle.hpp>
 #endif
 
 namespace device_gemm {
@@ -59,17 +61,6 @@ inline constexpr std::size_t workspace_bytes = 8 << 20;
   if (status != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
 }
 
-/// This thread's on the current device; it stays until the process ends, for by then the device may be gone.
-inline cublasHandle_t handle() {
-  constexpr int most_devices = 64;
-  static thread_local cublasHandle_t handles[most_devices] = {};
-  int device = 0;
-  tenon::gpu::require(cudaGetDevice(&device));
-  if (device >= most_devices) throw tenon::Error("cuBLAS is used on the first ", most_devices, " devices alone, not on number ", device);
-  if (!handles[device]) require(cublasCreate(&handles[device]));
-  return handles[device];
-}
-
 /// cuBLAS counts rows down the columns: to it, every matrix is its transpose, and result' = right' * left'.
 template <class T>
 void multiply(const tenon::Call& call, const Products<T>& of) {
@@ -79,7 +70,7 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
       tenon::gpu::clear(call, of.result + i * of.result_step, static_cast<std::size_t>(of.rows * of.columns) * sizeof(T));
     return;
   }
-  const auto cublas = handle();
+  const auto cublas = tenon::gpu::library_handle<cublasHandle_t>([](cublasHandle_t* made) { require(cublasCreate(made)); });
   require(cublasSetStream(cublas, tenon::gpu::stream_of(call)));
   require(cublasSetWorkspace(cublas, call.workspace<std::byte>(workspace_bytes), workspace_bytes));
   constexpr bool wide = std::is_same_v<T, double>;

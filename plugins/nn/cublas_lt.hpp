@@ -3,9 +3,8 @@
 #include <cublasLt.h>
 
 #include <memory>
+#include <tenon/gpu/library_handle.hpp>
 #include <type_traits>
-
-#include "library_handle.hpp"
 
 namespace cublas_lt {
 
@@ -17,7 +16,7 @@ inline void require(cublasStatus_t status) {
 }
 
 inline cublasLtHandle_t handle() {
-  return library_handle<cublasLtHandle_t>([](cublasLtHandle_t* made) { require(cublasLtCreate(made)); });
+  return tenon::gpu::library_handle<cublasLtHandle_t>([](cublasLtHandle_t* made) { require(cublasLtCreate(made)); });
 }
 
 template <auto destroy>

@@ -6,10 +6,9 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <tenon/gpu/library_handle.hpp>
 #include <type_traits>
 #include <vector>
-
-#include "library_handle.hpp"
 
 namespace cudnn {
 
@@ -19,7 +18,7 @@ inline void require(cudnnStatus_t status) {
 
 /// For work on the call's stream.
 inline cudnnHandle_t handle(const tenon::Call& call) {
-  const auto found = library_handle<cudnnHandle_t>([](cudnnHandle_t* made) { require(cudnnCreate(made)); });
+  const auto found = tenon::gpu::library_handle<cudnnHandle_t>([](cudnnHandle_t* made) { require(cudnnCreate(made)); });
   require(cudnnSetStream(found, tenon::gpu::stream_of(call)));
   return found;
 }

@@ -1,8 +1,12 @@
 // Handles of CUDA's libraries.
 #pragma once
 #include <cstddef>
-#include <tenon/gpu/launch.hpp>
 #include <vector>
+
+#include "launch.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::gpu {
 
 /// The current device's handle of this thread, made by create(&handle) when it is first asked for and never destroyed: at the end of a
 /// thread, or of the program, CUDA may be gone already.
@@ -10,15 +14,18 @@ template <class Handle, class Create>
 Handle library_handle(Create&& create) {
   static thread_local std::vector<Handle> handles;
   int device = 0;
-  tenon::gpu::require(cudaGetDevice(&device));
+  require(cudaGetDevice(&device));
   const auto place = static_cast<std::size_t>(device);
   if (place >= handles.size()) handles.resize(place + 1);
   if (!handles[place]) {
     // Libraries allocate memory for a handle, which a stream that is being captured would not let them do.
     auto mode = cudaStreamCaptureModeRelaxed;
-    tenon::gpu::require(cudaThreadExchangeStreamCaptureMode(&mode));
+    require(cudaThreadExchangeStreamCaptureMode(&mode));
     create(&handles[place]);
-    tenon::gpu::require(cudaThreadExchangeStreamCaptureMode(&mode));
+    require(cudaThreadExchangeStreamCaptureMode(&mode));
   }
   return handles[place];
 }
+
+}  // namespace tenon::gpu
+#pragma GCC visibility pop
