@@ -1,20 +1,13 @@
 // Finding a row among those that a row_sparse tensor stores, on a CUDA device.
 #pragma once
 #include <cstdint>
+#include <tenon/gpu/search.hpp>
 #include <tenon/operator.hpp>
 
 /// The first stored row whose number is `id` or more; the number of rows where there is none.
 template <class T>
 TENON_FN std::int64_t first_not_below(const tenon::RowSparse<const T>& tensor, std::int64_t id) {
-  std::int64_t low = 0, high = tensor.rows;
-  while (low < high) {
-    const auto middle = low + (high - low) / 2;
-    if (tensor.row_ids[middle] < id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return tenon::gpu::first_not_below(tensor.row_ids, tensor.rows, id);
 }
 
 template <class T>

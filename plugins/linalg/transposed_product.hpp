@@ -17,12 +17,12 @@ namespace sparse {
 template <class T>
 class Strips {
  public:
-  /// As many as give each thread the same number, one or two at a time. None is much smaller than the list of columns that it needs.
+  /// As many as give each thread the same number, up to four at a time. None is much smaller than the list of columns that it needs.
   Strips(const tenon::Csr<const T>& matrix, std::int64_t threads) : matrix_(matrix) {
     constexpr std::int64_t cached_values = 48 << 10, smallest = 4 << 10;
     const auto for_each_thread = matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;
     count_ = std::min(for_each_thread * threads, std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
-    in_a_round_ = std::min(2 * threads, count_);
+    in_a_round_ = std::min(4 * threads, count_);
     for (std::int64_t strip = 0; strip < count_; ++strip)
       first_rows_.push_back(std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows, matrix.nnz / count_ * strip) -
                             matrix.row_starts);

@@ -2,6 +2,7 @@
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/number.hpp>
 #include <tenon/gpu/scan.hpp>
+#include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
 
 #include "embedding.hpp"
@@ -50,17 +51,7 @@ struct Uses {
 
   TENON_FN bool first(std::int64_t i) const { return sorted.keys[i] < rows && (i == 0 || sorted.keys[i - 1] != sorted.keys[i]); }
   /// The first use whose row is not below `row`.
-  TENON_FN std::int64_t find(std::int64_t row) const {
-    std::int64_t low = 0, high = count;
-    while (low < high) {
-      const auto middle = low + (high - low) / 2;
-      if (sorted.keys[middle] < row)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
-  }
+  TENON_FN std::int64_t find(std::int64_t row) const { return tenon::gpu::first_not_below(sorted.keys, count, row); }
 };
 
 /// Row i of a gradient, or that of row_ids[i] where there are ids: the sum over the places that name it, in their order.

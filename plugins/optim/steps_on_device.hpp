@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/search.hpp>
 
 #include "optimizer.hpp"
 
@@ -65,23 +66,10 @@ struct AllRowsStep {
   Rule rule;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto row = i / grad.row_size, place = first_not_below(row);
+    const auto row = i / grad.row_size, place = tenon::gpu::first_not_below(grad.row_ids, grad.rows, row);
     const bool stored = place < grad.rows && grad.row_ids[place] == row;
     const auto slope = stored ? Wide<T>(grad.values[place * grad.row_size + i - row * grad.row_size]) : Wide<T>(0);
     to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), slope));
-  }
-
- private:
-  TENON_FN std::int64_t first_not_below(std::int64_t row) const {
-    std::int64_t low = 0, high = grad.rows;
-    while (low < high) {
-      const auto middle = low + (high - low) / 2;
-      if (grad.row_ids[middle] < row)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
   }
 };
 

@@ -1,4 +1,5 @@
 #include <tenon/gpu/scratch.hpp>
+#include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
 
 #include "retain.hpp"
@@ -12,15 +13,8 @@ struct Listed {
   std::int64_t count;
 
   TENON_FN bool has(std::int64_t row) const {
-    std::int64_t low = 0, high = count;
-    while (low < high) {
-      const auto middle = low + (high - low) / 2;
-      if (numbers[middle] < row)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low < count && numbers[low] == row;
+    const auto place = tenon::gpu::first_not_below(numbers, count, row);
+    return place < count && numbers[place] == row;
   }
 };
 

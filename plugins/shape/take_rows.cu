@@ -1,3 +1,4 @@
+#include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
 
 #include "box_copy_on_device.hpp"
@@ -53,15 +54,8 @@ struct TakeStored {
   const std::int64_t* numbers;
 
   TENON_FN PickedRow operator()(std::int64_t i) const {
-    std::int64_t low = 0, high = data.rows;
-    while (low < high) {
-      const auto middle = low + (high - low) / 2;
-      if (data.row_ids[middle] < numbers[i])
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return {low < data.rows && data.row_ids[low] == numbers[i] ? i : -1, low};
+    const auto place = tenon::gpu::first_not_below(data.row_ids, data.rows, numbers[i]);
+    return {place < data.rows && data.row_ids[place] == numbers[i] ? i : -1, place};
   }
 };
 

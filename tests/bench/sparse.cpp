@@ -1,7 +1,8 @@
 // csr x dense and its transpose times dense, f32, [4096, 4096] x [4096, 128], against Eigen's product of the same matrices in the layouts
-// that suit it best, compiled for this very processor. Counters: `ratio`, Eigen's time on one thread through this one's; the goal is at
-// least 1 on one thread, and 0.7 a core on more. `cpu_ms`: what all threads together spend on one product, which tells on a busy machine,
-// too, whether work is done twice.
+// that suit it best, compiled for this very processor. Both take turns, and what is timed follows untimed products of the same kind: its
+// threads are awake, its operands in cache. Counters: `ratio`, Eigen's time on one thread through this one's; the goal is at least 1 on one
+// thread, and 0.7 a core on more. `cold_ms`: our first product of a turn, whose threads slept meanwhile. `cpu_ms`: what all threads
+// together spend on one product, which tells on a busy machine, too, whether work is done twice.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -77,6 +78,19 @@ double median(std::vector<double> seconds) {
   return seconds[seconds.size() / 2];
 }
 
+/// Some products in a row, the last of them timed. Returns what the first took, too.
+struct Turn {
+  double first, last;
+};
+template <class Body>
+Turn turn(Body body) {
+  constexpr double warm = 30e-3;
+  Turn seconds{seconds_of(body), 0};
+  for (double spent = seconds.first; spent < warm;) spent += seconds_of(body);
+  seconds.last = seconds_of(body);
+  return seconds;
+}
+
 /// Ours and Eigen's by turns, so that both meet the same machine.
 void product(benchmark::State& state, bool transpose) {
   const TemporaryFolder cache;
@@ -103,17 +117,23 @@ void product(benchmark::State& state, bool transpose) {
   Dense eigen_out(size, columns);
   Eigen::setNbThreads(1);
 
-  std::vector<double> ours, eigen, cpu;
+  std::vector<double> ours, cold, eigen, cpu;
   for (auto _ : state) {
-    const auto before = cpu_seconds();
-    ours.push_back(seconds_of([&] { session.run(inputs, destinations); }));
+    double before = 0;
+    const auto times = turn([&] {
+      before = cpu_seconds();
+      session.run(inputs, destinations);
+    });
     cpu.push_back(cpu_seconds() - before);
+    ours.push_back(times.last);
+    cold.push_back(times.first);
     state.SetIterationTime(ours.back());
-    eigen.push_back(seconds_of([&] { eigen_multiply(eigen_left, eigen_right, transpose, eigen_out); }));
+    eigen.push_back(turn([&] { eigen_multiply(eigen_left, eigen_right, transpose, eigen_out); }).last);
     benchmark::DoNotOptimize(eigen_out.data());
   }
   if (!eigen_out.isApprox(Eigen::Map<const Dense>(out.data<float>(), size, columns), 1e-4f)) state.SkipWithError("the products differ");
   state.counters["eigen_ms"] = median(eigen) * 1e3;
+  state.counters["cold_ms"] = median(cold) * 1e3;
   state.counters["cpu_ms"] = median(cpu) * 1e3;
   state.counters["ratio"] = median(eigen) / median(ours);
   state.counters["gflops"] = 2e-9 * static_cast<double>(left.stored() * columns) / median(ours);
@@ -121,7 +141,7 @@ void product(benchmark::State& state, bool transpose) {
 
 void sizes(benchmark::internal::Benchmark* bench) {
   const auto threads = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  bench->ArgNames({"percent", "threads"})->UseManualTime()->Unit(benchmark::kMillisecond);
+  bench->ArgNames({"percent", "threads"})->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
   for (const std::int64_t percent : {1, 10}) {
     bench->Args({percent, 1});
     if (threads > 1) bench->Args({percent, threads});

@@ -1,0 +1,24 @@
+// Finding a number in a sorted list, from the body of a CUDA kernel.
+#pragma once
+#include <cstdint>
+
+#include "../fn.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::gpu {
+
+/// The first place of an ascending list whose number is `number` or more; `count` where there is none.
+TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int64_t count, std::int64_t number) {
+  std::int64_t low = 0, high = count;
+  while (low < high) {
+    const auto middle = low + (high - low) / 2;
+    if (list[middle] < number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+}  // namespace tenon::gpu
+#pragma GCC visibility pop
