@@ -38,7 +38,8 @@ class OperatorCall {
 
   const OperatorInfo& info() const { return *op_.info; }
   Device& device() const { return device_; }
-  const tenon_operator& table() const { return *kernel().table(); }  ///< of the kernel
+  const Instance& kernel() const { return kernel_.table() != nullptr ? kernel_ : instance_; }
+  const tenon_operator& table() const { return *kernel().table(); }
   std::uint32_t outputs() const { return node_.output_count; }
   std::uint32_t count_of(const OutputInfo& output) const { return tenon::count_of(model_, node_, output); }
   const std::vector<tenon_attribute>& attributes() const { return attributes_; }
@@ -62,8 +63,6 @@ class OperatorCall {
   GraphModel model_;
   NodeRecord node_;
   std::vector<tenon_attribute> attributes_;
-  const Instance& kernel() const { return kernel_.table() != nullptr ? kernel_ : instance_; }
-
   Instance instance_, kernel_;  // kernel_: where the operator's own table does not compute
 };
 

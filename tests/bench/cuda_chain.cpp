@@ -23,7 +23,7 @@ void session(benchmark::State& state) {
   options.trust_writable = true;
   options.cache = cache.path();
   Host host(options);
-  host.add_plugins(TENON_TEST_PLUGINS);
+  host.add_plugins(built("plugins"));
   Graph graph(host);
   auto value = graph.input("x", f32, {1});
   for (int i = 0; i < nodes; ++i) value = graph.add("quadratic", {value}, {{"a", 0.5}, {"b", 0.25}, {"c", 0.125}});

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../built.hpp"
 #include "device/cuda_state.hpp"
 #include "device/devices.hpp"
 
@@ -28,7 +29,7 @@ class CudaKernel {
  public:
   /// Of an elementwise operator, with its parameters' defaults but for those given. Throws where it is not there.
   explicit CudaKernel(const std::string& op, const std::vector<std::pair<const char*, double>>& parameters = {}) {
-    void* const library = dlopen(TENON_TEST_PLUGINS "/tenon_elementwise.so", RTLD_NOW | RTLD_LOCAL);
+    void* const library = dlopen(built("plugins/tenon_elementwise.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
     const auto get = reinterpret_cast<tenon_get_function>(dlsym(library, (TENON_KERNEL_SYMBOL_PREFIX "cuda__" + op).c_str()));
     if (get == nullptr) throw std::runtime_error(op + " has no CUDA kernel in tenon_elementwise.so: build with -DTENON_CUDA=ON");

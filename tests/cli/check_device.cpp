@@ -8,6 +8,7 @@
 namespace {
 
 const std::string wrong_kernels = TENON_TEST_FAULTS "/cuda/wrong_kernels.so";
+const std::string wrong_captures = TENON_TEST_FAULTS "/cuda/wrong_captures.so";
 
 // In a process of its own: this one forks, and must not start CUDA before.
 bool has_cuda() {
@@ -43,6 +44,30 @@ TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
     CHECK(result.code == 1);
     CHECK(result.out.find(std::string("FAILED   ") + test.check) != std::string::npos);
     CHECK(result.out.find(test.words) != std::string::npos);
+  }
+}
+
+TEST_CASE("a kernel that says capturable and is not is found, though its calls are right one by one") {
+  if (!has_cuda() || !std::filesystem::exists(wrong_captures)) {
+    MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
+    return;
+  }
+  const struct {
+    const char *op, *capture;
+  } cases[] = {
+      {"same", "PASSED   capture      "},
+      {"waits", "FAILED   capture      its kernel says capturable, but cannot be captured: CUDA: cudaErrorStreamCapture"},
+      {"waits_unheard", "FAILED   capture      its kernel says capturable, but cannot be captured: capturing work on cuda:0 failed: "},
+      {"bakes_a_number", "FAILED   capture      replayed from a capture, with other inputs than then, element 0 of output 0 is "},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.op);
+    const auto result = run_tenon({"check", wrong_captures, "--device", "cuda", "--op", test.op});
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == (std::string(test.op) == "same" ? 0 : 1));
+    CHECK(result.out.find("PASSED   forward") != std::string::npos);
+    CHECK(result.out.find(test.capture) != std::string::npos);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <tenon/session.hpp>
 #include <vector>
 
+#include "built.hpp"
 #include "graph/model.hpp"
 
 /// A host with those operators, which keeps what it warns of.
@@ -13,7 +14,7 @@ struct GpuHost {
   std::vector<std::string> warnings;
   tenon::Host host{options()};
 
-  GpuHost() { host.add_plugins(TENON_GPU_OPERATORS); }
+  GpuHost() { host.add_plugins(built("tests/gpu_operators")); }
 
  private:
   tenon::HostOptions options() {

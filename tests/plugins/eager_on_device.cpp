@@ -5,6 +5,7 @@
 #include <tenon/host.hpp>
 #include <tenon/udf.hpp>
 
+#include "built.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 
@@ -37,7 +38,7 @@ tenon::Host* host_with_gpu() {
     options.search_defaults = false;
     options.warn = [](const std::string&) {};
     auto* made = new tenon::Host(options);
-    made->add_plugins(TENON_TEST_PLUGINS);
+    made->add_plugins(built("plugins"));
     made->add<HalfOf>();
     return made;
   }();

@@ -3,6 +3,7 @@
 
 #include "../bench/networks.hpp"
 #include "../plan/plan_of.hpp"
+#include "built.hpp"
 #include "temporary_folder.hpp"
 
 TEST_CASE("memory of published networks: the largest live set is the one of their papers' shapes, and no more is taken") {
@@ -12,7 +13,7 @@ TEST_CASE("memory of published networks: the largest live set is the one of thei
   options.trust_writable = true;
   options.cache = cache.path();
   tenon::Host host(options);
-  host.add_plugins(TENON_TEST_PLUGINS);
+  host.add_plugins(built("plugins"));
   const std::map<std::string, std::int64_t> floats = {
       {"MobileNet v1", 112 * 112 * (32 + 64)},          // around the first filters of size 1
       {"MobileNet v2", 112 * 112 * 96 + 56 * 56 * 96},  // around the first ones of stride 2 on 96 channels

@@ -9,6 +9,7 @@
 #include <tenon/session.hpp>
 
 #include "array.hpp"
+#include "built.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -22,7 +23,7 @@ using Ints = std::vector<std::int64_t>;
 struct NetworkHost {
   TemporaryFolder cache;
   tenon::Host host;
-  NetworkHost() : host(options(cache)) { host.add_plugins(TENON_TEST_PLUGINS); }
+  NetworkHost() : host(options(cache)) { host.add_plugins(built("plugins")); }
 
  private:
   static tenon::HostOptions options(const TemporaryFolder& cache) {

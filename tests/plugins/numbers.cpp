@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "built.hpp"
+
 namespace plugin_tests {
 
 tenon::Host& host() {
@@ -12,7 +14,7 @@ tenon::Host& host() {
     options.search_defaults = false;
     return options;
   }());
-  static const bool ready = (instance.add_plugins(TENON_TEST_PLUGINS), true);
+  static const bool ready = (instance.add_plugins(built("plugins")), true);
   (void)ready;
   return instance;
 }

@@ -5,6 +5,7 @@
 #include <tenon/cast_storage.hpp>
 #include <tenon/host.hpp>
 
+#include "built.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 
@@ -25,7 +26,7 @@ tenon::Host* host_with_gpu() {
     options.search_defaults = false;
     options.strict_storage = true;
     auto* made = new tenon::Host(options);
-    made->add_plugins(TENON_TEST_PLUGINS);
+    made->add_plugins(built("plugins"));
     return made;
   }();
   return &host;

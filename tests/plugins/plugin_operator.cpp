@@ -9,6 +9,7 @@
 #include <thread>
 #include <variant>
 
+#include "built.hpp"
 #include "on_device.hpp"
 
 namespace {
@@ -133,7 +134,7 @@ const tenon_operator* table_in(void* library, const std::string& symbol) {
 }
 
 std::filesystem::path path_of(const std::string& plugin) {
-  return std::filesystem::path(TENON_TEST_PLUGINS) / ("tenon_" + plugin + ".so");
+  return built("plugins/tenon_" + plugin + ".so");
 }
 
 }  // namespace

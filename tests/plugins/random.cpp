@@ -1,6 +1,7 @@
 // Oracles: the distributions' moments and distribution functions, with bounds of six standard errors.
 #include <algorithm>
 
+#include "built.hpp"
 #include "numbers.hpp"
 
 using namespace plugin_tests;
@@ -85,7 +86,7 @@ TEST_CASE("the same seed gives the same numbers on one thread and on four") {
     options.trust_writable = true;
     options.search_defaults = false;
     tenon::Host host(options);
-    host.add_plugins(TENON_TEST_PLUGINS);
+    host.add_plugins(built("plugins"));
     return host.call("normal", {}, {{"shape", Ints{count}}});
   };
   CHECK(same_bits(with(1, 7), with(4, 7)));

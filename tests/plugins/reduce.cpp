@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "built.hpp"
 #include "numbers.hpp"
 
 using namespace plugin_tests;
@@ -181,7 +182,7 @@ TEST_CASE("the same bits on one thread and on four, where outputs are few and in
   options.trust_writable = true;
   options.search_defaults = false;
   tenon::Host single(options);
-  single.add_plugins(TENON_TEST_PLUGINS);
+  single.add_plugins(built("plugins"));
   for (const Case& row :
        {Case{{1000003}, {0}}, Case{{300007, 3}, {0}}, Case{{3, 300007}, {1}}, Case{{101, 77, 103}, {0, 2}}, Case{{7001, 300}, {0}}})
     for (const char* op : {"sum", "mean", "max"}) {

@@ -4,6 +4,8 @@
 #include <memory>
 #include <random>
 
+#include "built.hpp"
+
 namespace plugin_tests {
 
 tenon::Host& strict_host(int threads) {
@@ -16,7 +18,7 @@ tenon::Host& strict_host(int threads) {
     options.search_defaults = false;
     options.strict_storage = true;
     host = std::make_unique<tenon::Host>(options);
-    host->add_plugins(TENON_TEST_PLUGINS);
+    host->add_plugins(built("plugins"));
   }
   return *host;
 }

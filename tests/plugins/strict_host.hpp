@@ -2,13 +2,14 @@
 #pragma once
 #include <tenon/host.hpp>
 
+#include "built.hpp"
 #include "temporary_folder.hpp"
 
 struct StrictHost {
   TemporaryFolder cache;
   tenon::Host host;
 
-  explicit StrictHost(int threads) : host(options(threads)) { host.add_plugins(TENON_TEST_PLUGINS); }
+  explicit StrictHost(int threads) : host(options(threads)) { host.add_plugins(built("plugins")); }
   operator tenon::Host&() { return host; }
 
  private:

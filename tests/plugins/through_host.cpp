@@ -6,6 +6,7 @@
 #include <tenon/session.hpp>
 
 #include "array.hpp"
+#include "built.hpp"
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
 
@@ -18,7 +19,7 @@ struct PluginHost {
   TemporaryFolder cache;
   tenon::Host host;
 
-  explicit PluginHost(int threads) : host(options(threads)) { host.add_plugins(TENON_TEST_PLUGINS); }
+  explicit PluginHost(int threads) : host(options(threads)) { host.add_plugins(built("plugins")); }
 
  private:
   tenon::HostOptions options(int threads) const {

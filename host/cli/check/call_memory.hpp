@@ -19,6 +19,15 @@ struct CallMemory {
   CallMemory with(Change&& change) const;
 };
 
+inline constexpr struct TensorGroup {
+  const char* name;
+  Tensors CallMemory::*tensors;
+} tensor_groups[] = {{"output", &CallMemory::outputs},
+                     {"gradient", &CallMemory::input_grads},
+                     {"state", &CallMemory::states},
+                     {"input", &CallMemory::inputs},
+                     {"output gradient", &CallMemory::output_grads}};
+
 /// The memory as it crosses the boundary; in backward without the elements that the operator does not read.
 class PassedMemory {
  public:

@@ -59,5 +59,6 @@ Outcome check_gradient(const Subject& subject);
 Outcome check_sparse(const Subject& subject);
 Outcome check_bounds(const Subject& subject);
 Outcome check_parameters(const Subject& subject);
+Outcome check_capture(const Subject& subject);
 
 }  // namespace tenon::cli

@@ -5,7 +5,7 @@
 
 #include "cli/check/check.hpp"
 #include "cli/check/same_call.hpp"
-#include "plugin/device_kernel.hpp"
+#include "cli/check/with_device.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -131,27 +131,6 @@ Outcome outcome_of(const Result& result) {
   return passed(fmt::format("{} calls", result.calls));
 }
 
-/// Why there is nothing to compare; empty where there is.
-std::string nothing_to_compare(const LoadedOperator& op, const Device& device) {
-  if (kernel_on(op, device) == nullptr) return no_kernel_on(op, device).what();
-  if (kernel_on(op, cpu_device()) == nullptr) return no_kernel_on(op, cpu_device()).what();
-  return {};
-}
-
-/// The device is looked for here, in the child: CUDA does not live through a fork.
-template <class Body>
-Outcome with_device(const Subject& subject, Body&& body) {
-  Device* device = nullptr;
-  try {
-    device = &find_device(subject.device);
-  } catch (const Failure& failure) {
-    return skipped(failure.what());
-  }
-  if (!subject.op.kernel_trouble.empty() && kernel_on(subject.op, *device) == nullptr) return failed(subject.op.kernel_trouble);
-  const auto nothing = nothing_to_compare(subject.op, *device);
-  return nothing.empty() ? body(*device) : skipped(nothing);
-}
-
 Outcome check_forward(const Subject& subject) {
   return with_device(subject, [&](Device& device) {
     Result result;
@@ -188,6 +167,8 @@ const std::vector<Check>& device_checks() {
   static const std::vector<Check> all = {
       {"forward", "the device's kernel gives what the CPU's gives: every dtype, write mode and way that tensors lie", check_forward},
       {"backward", "and so do its gradients", check_backward},
+      {"capture", "a kernel that says capturable gives the same from a CUDA graph, with other inputs than it was captured with",
+       check_capture},
       {"sparse", "with sparse inputs it gives what the CPU gives with dense ones, and so do its gradients", check_sparse_there},
   };
   return all;

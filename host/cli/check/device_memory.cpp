@@ -55,9 +55,6 @@ Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
   const auto begin = used_ + (lie == Lie::unaligned ? size : 0), end = begin + elements.bytes() * (lie == Lie::strided ? 2 : 1);
   used_ = (end + margin) / margin * margin + margin;
-  each_place(elements.shape(), lie, [&](std::int64_t i, std::int64_t place) {
-    std::memcpy(at(before_, begin + place * size), at(elements, i * size), static_cast<std::size_t>(size));
-  });
   auto strides = strides_of(elements.shape(), lie);
   tenon_tensor raw = elements.abi();
   raw.dense.data = at(bytes_, begin);
@@ -65,7 +62,17 @@ Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
   raw.dense.device_id = bytes_.abi().dense.device_id;
   raw.dense.strides = strides.data();
   parts_[raw.dense.data] = {begin, end, lie};
-  return Tensor::borrow(raw, std::make_shared<Tensor>(bytes_));
+  auto there = Tensor::borrow(raw, std::make_shared<Tensor>(bytes_));
+  change(there, elements);
+  return there;
+}
+
+void DeviceMemory::change(const Tensor& there, const Tensor& elements) {
+  const auto& part = parts_.at(there.data());
+  const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
+  each_place(elements.shape(), part.lie, [&](std::int64_t i, std::int64_t place) {
+    std::memcpy(at(before_, part.begin + place * size), at(elements, i * size), static_cast<std::size_t>(size));
+  });
 }
 
 void DeviceMemory::upload() {

@@ -20,6 +20,8 @@ class DeviceMemory {
 
   /// A tensor there for a contiguous one of the CPU, whose elements it has after upload().
   Tensor add(const Tensor& elements, Lie lie);
+  /// Other elements for it, from the next upload() on.
+  void change(const Tensor& there, const Tensor& elements);
   void upload();
   void download();
 

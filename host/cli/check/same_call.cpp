@@ -116,7 +116,15 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
   } catch (const Failure&) {
     return {};
   }
-  const auto& device = there_.device().name();
+  auto far = memory_for(memory);
+  const auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? lie : Lie::aligned); });
+  far.upload();
+  run_call(there_, sample_.types, there, backward, setting);
+  far.download();
+  return differences(here, there, far);
+}
+
+DeviceMemory SameCall::memory_for(const CallMemory& memory) const {
   std::int64_t bytes = 0;
   std::size_t count = 0;
   memory.with([&](const Tensor& tensor, bool) {
@@ -124,29 +132,18 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
     ++count;
     return tensor;
   });
-  DeviceMemory far(bytes, count, device);
-  const auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? lie : Lie::aligned); });
-  far.upload();
-  run_call(there_, sample_.types, there, backward, setting);
-  far.download();
+  return {bytes, count, there_.device().name()};
+}
+
+std::string SameCall::differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const {
   if (auto fault = far.stray_write(); !fault.empty()) return fault;
-  const auto compare_group = [&](const char* name, const Tensors& left, const Tensors& right) {
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      if (!left[i]) continue;
-      if (auto fault = difference(fmt::format("{} {}", name, i), left[i], far.elements(right[i]), device); !fault.empty()) return fault;
+  for (const auto& [name, group] : tensor_groups)
+    for (std::size_t i = 0; i < (here.*group).size(); ++i) {
+      const auto& tensor = (here.*group)[i];
+      if (!tensor) continue;
+      const auto found = far.elements((there.*group)[i]);
+      if (auto fault = difference(fmt::format("{} {}", name, i), tensor, found, there_.device().name()); !fault.empty()) return fault;
     }
-    return std::string();
-  };
-  const struct {
-    const char* name;
-    Tensors CallMemory::*group;
-  } groups[] = {{"output", &CallMemory::outputs},
-                {"gradient", &CallMemory::input_grads},
-                {"state", &CallMemory::states},
-                {"input", &CallMemory::inputs},
-                {"output gradient", &CallMemory::output_grads}};
-  for (const auto& [name, group] : groups)
-    if (auto fault = compare_group(name, here.*group, there.*group); !fault.empty()) return fault;
   return {};
 }
 

@@ -25,8 +25,13 @@ class SameCall {
 
   /// What differs, or what the device's kernel refuses; empty where nothing does, or where the CPU's refuses, too.
   std::string compare(const CallMemory& memory, bool backward, Lie lie, bool training) const;
+  /// The same of a call that is captured in `first`, as sessions capture it, and replayed with what `second` holds.
+  std::string compare_replayed(const CallMemory& first, const CallMemory& second, bool backward, bool training) const;
 
  private:
+  DeviceMemory memory_for(const CallMemory& memory) const;
+  std::string differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const;
+
   const Sample& sample_;
   OperatorCall here_, there_;
   std::uint64_t seed_;

@@ -35,7 +35,10 @@ Stack stack_of_this_thread() {
 bool in_heap([[maybe_unused]] const void* address) {
 #if defined(__SANITIZE_ADDRESS__)
   // Numbers that are no addresses at all make AddressSanitizer look at every global, and its heap lies above them.
-  if (reinterpret_cast<std::uintptr_t>(address) >> 40 == 0) return false;
+  const auto word = reinterpret_cast<std::uintptr_t>(address);
+  if (word >> 40 == 0) return false;
+  // A small int and padding, which g++ 12 takes for a member behind an array of classes; no block of the heap begins there.
+  if (static_cast<std::uint32_t>(word) < 16) return false;
   char name[1];
   void* region = nullptr;
   std::size_t bytes = 0;

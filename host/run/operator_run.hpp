@@ -1,0 +1,32 @@
+// One call of an operator's kernel, ready to be made as often as one likes.
+#pragma once
+#include "run/operator_call.hpp"
+
+namespace tenon {
+
+/// What it is made of must outlive it, but for `setting`. Threads: one at a time.
+class OperatorRun {
+ public:
+  OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting);
+  OperatorRun(const OperatorRun&) = delete;
+  OperatorRun& operator=(const OperatorRun&) = delete;
+
+  /// Calls the kernel; on a GPU that puts its work on the device's tensor_stream(). Throws Failure (failed) with the kernel's reason.
+  void put();
+  /// Waits for the work. Throws Failure (failed) with the fault that the kernel found there.
+  void finish() const;
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const;
+
+  const OperatorCall& op_;
+  const OperatorTypes& types_;
+  const int dispatch_;
+  Tensor workspace_, fault_;  // on the device; fault_ is the word in which its kernels say what they found
+  ErrorBuffer error_;
+  SparseMemory none_needed_;
+  CallContext context_;
+  tenon_call call_{};
+};
+
+}  // namespace tenon

@@ -1,0 +1,130 @@
+// What a GPU does with its time, as CUPTI tells it: which kernels run for how long, and what is asked of CUDA meanwhile. CUPTI comes with
+// CUDA's toolkit; the build puts a copy beside the benchmarks, for machines that have the driver alone.
+#pragma once
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../built.hpp"
+
+#if __has_include(<cupti.h>) && !defined(TENON_SIMULATED_CUDA)
+#define TENON_HAVE_CUPTI
+#include <cuda.h>
+#include <cupti.h>
+#endif
+
+/// Of everything in this process between two moments.
+struct KernelTimes {
+  double own = 0, library = 0;               ///< microseconds in kernels written against Tenon's SDK, and in all others
+  std::uint64_t kernels = 0;                 ///< how many ran
+  std::uint64_t waits = 0, allocations = 0;  ///< calls of CUDA's runtime that wait for the GPU, or ask for memory of it or pinned memory
+  std::uint64_t lost = 0;                    ///< records that there was no room for; the others are then not all
+  std::map<std::string, double> by_name;     ///< microseconds of each kernel, by its mangled name
+
+  double all() const { return own + library; }
+  std::vector<std::pair<double, std::string>> longest() const {
+    std::vector<std::pair<double, std::string>> sorted;
+    for (const auto& [name, time] : by_name) sorted.emplace_back(time, name);
+    std::sort(sorted.rbegin(), sorted.rend());
+    return sorted;
+  }
+};
+
+#if defined(TENON_HAVE_CUPTI)
+class KernelWatch {
+ public:
+  /// Throws std::runtime_error where CUPTI is not there, or refuses.
+  KernelWatch() {
+    for (const auto& name : {built("tests/libcupti.so"), std::string("libcupti.so")})
+      if (library_ == nullptr) library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) throw std::runtime_error(std::string("there is no CUPTI: ") + dlerror());
+    times() = {};
+    require(function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer));
+    const auto enable = function<decltype(&cuptiActivityEnable)>("cuptiActivityEnable");
+    for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME}) require(enable(kind));
+  }
+  KernelWatch(const KernelWatch&) = delete;
+  KernelWatch& operator=(const KernelWatch&) = delete;
+
+  /// Once, when the GPU is idle.
+  KernelTimes stop() {
+    const auto disable = function<decltype(&cuptiActivityDisable)>("cuptiActivityDisable");
+    for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) require(disable(kind));
+    require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(0));
+    return times();
+  }
+
+ private:
+  static constexpr std::size_t buffer_bytes = 8 << 20;
+
+  // One watch at a time: CUPTI hands out no pointer of ours.
+  static KernelTimes& times() {
+    static KernelTimes only;
+    return only;
+  }
+  inline static void* library_ = nullptr;
+
+  template <class Function>
+  static Function function(const char* name) {
+    const auto found = reinterpret_cast<Function>(dlsym(library_, name));
+    if (found == nullptr) throw std::runtime_error(std::string("this CUPTI has no ") + name);
+    return found;
+  }
+  static void require(CUptiResult result) {
+    if (result == CUPTI_SUCCESS) return;
+    const char* text = "";
+    function<decltype(&cuptiGetResultString)>("cuptiGetResultString")(result, &text);
+    throw std::runtime_error(std::string("CUPTI refuses: ") + text);
+  }
+  static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
+    *bytes = *buffer == nullptr ? 0 : buffer_bytes;
+    *most_records = 0;
+  }
+  static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t filled) {
+    static const auto next = function<decltype(&cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
+    static const auto dropped = function<decltype(&cuptiActivityGetNumDroppedRecords)>("cuptiActivityGetNumDroppedRecords");
+    CUpti_Activity* record = nullptr;
+    while (next(buffer, filled, &record) == CUPTI_SUCCESS) take(*record);
+    std::size_t lost = 0;
+    if (dropped(context, stream, &lost) == CUPTI_SUCCESS) times().lost += lost;
+    std::free(buffer);
+  }
+  static void take(const CUpti_Activity& record) {
+    if (record.kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+      take_kernel(reinterpret_cast<const CUpti_ActivityKernel9&>(record));
+    else if (record.kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+      take_call(reinterpret_cast<const CUpti_ActivityAPI&>(record));
+  }
+  // Every kernel of ours is made by tenon::gpu::for_each() or for_each_block(), or is in namespace tenon.
+  static void take_kernel(const CUpti_ActivityKernel9& kernel) {
+    const std::string name = kernel.name == nullptr ? "" : kernel.name;
+    const double time = static_cast<double>(kernel.end - kernel.start) / 1000;
+    (name.find("5tenon") != name.npos ? times().own : times().library) += time;
+    ++times().kernels;
+    times().by_name[name] += time;
+  }
+  static void take_call(const CUpti_ActivityAPI& call) {
+    static const auto name_of = function<decltype(&cuptiGetCallbackName)>("cuptiGetCallbackName");
+    const char* text = nullptr;
+    if (name_of(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &text) != CUPTI_SUCCESS || text == nullptr) return;
+    const std::string_view name = text;
+    if (name.find("Synchronize") != name.npos) ++times().waits;
+    if (name.find("Malloc") != name.npos || name.find("HostAlloc") != name.npos) ++times().allocations;
+  }
+};
+#else
+class KernelWatch {
+ public:
+  KernelWatch() { throw std::runtime_error("there is no CUPTI in this build"); }
+  KernelTimes stop() { return {}; }
+};
+#endif
