@@ -8,6 +8,18 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::gpu {
 
+/// Libraries allocate memory for a handle, which a stream that is being captured would not let them do: while this lives, this thread may.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { require(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }  // gives back what it was
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 /// The current device's handle of this thread, made by create(&handle) when it is first asked for and never destroyed: at the end of a
 /// thread, or of the program, CUDA may be gone already.
 template <class Handle, class Create>
@@ -18,11 +30,8 @@ Handle library_handle(Create&& create) {
   const auto place = static_cast<std::size_t>(device);
   if (place >= handles.size()) handles.resize(place + 1);
   if (!handles[place]) {
-    // Libraries allocate memory for a handle, which a stream that is being captured would not let them do.
-    auto mode = cudaStreamCaptureModeRelaxed;
-    require(cudaThreadExchangeStreamCaptureMode(&mode));
+    const RelaxedCapture relaxed;
     create(&handles[place]);
-    require(cudaThreadExchangeStreamCaptureMode(&mode));
   }
   return handles[place];
 }
