@@ -9,6 +9,7 @@ say "Set-up: packages, build, installation into build-demo/installed"
 bash host/setup.sh
 mkdir -p build-demo
 log=build-demo/log.txt
+echo "the first build takes minutes, more of them where there is nvcc; $log tells how far it is"
 cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF \
   -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
 cmake --build build-demo/build >>"$log" 2>&1 || { tail -50 "$log"; exit 1; }
