@@ -11,9 +11,9 @@
 
 using namespace tenon;
 
-static int python(const char* command, const std::filesystem::path& folder) {
-  const int status =
-      std::system(("python3 " TENON_TEST_SOURCE "/tests/file/numpy_arrays.py " + std::string(command) + " " + folder.string()).c_str());
+static int numpy_script(const char* command, const std::filesystem::path& folder) {
+  const int status = std::system(
+      (TENON_TEST_PYTHON " " TENON_TEST_SOURCE "/tests/file/numpy_arrays.py " + std::string(command) + " " + folder.string()).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("numpy and Tenon read each other's files") {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "numpy");
   std::filesystem::create_directory(folder / "tenon");
-  const int code = python("write", folder / "numpy");
+  const int code = numpy_script("write", folder / "numpy");
   if (code == 77 || code == 127) {
     MESSAGE("skipped: python3 cannot import numpy");
     return;
@@ -72,5 +72,5 @@ TEST_CASE("numpy and Tenon read each other's files") {
     write_npy((folder / "tenon" / name).string() + ".npy", tensor);
   }
   write_npz(folder / "tenon/tenon.npz", expected);
-  CHECK(python("check", folder / "tenon") == 0);
+  CHECK(numpy_script("check", folder / "tenon") == 0);
 }

@@ -16,9 +16,9 @@ using namespace tenon;
 
 namespace {
 
-int python(const char* command, const std::filesystem::path& folder) {
-  const int status =
-      std::system(("python3 " TENON_TEST_SOURCE "/tests/file/scipy_matrix.py " + std::string(command) + " " + folder.string()).c_str());
+int scipy_script(const char* command, const std::filesystem::path& folder) {
+  const int status = std::system(
+      (TENON_TEST_PYTHON " " TENON_TEST_SOURCE "/tests/file/scipy_matrix.py " + std::string(command) + " " + folder.string()).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("scipy and Tenon read each other's matrices") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "scipy");
   std::filesystem::create_directory(folder / "tenon");
-  const int code = python("write", folder / "scipy");
+  const int code = scipy_script("write", folder / "scipy");
   if (code == 77 || code == 127) {
     MESSAGE("skipped: python3 cannot import scipy");
     return;
@@ -208,5 +208,5 @@ TEST_CASE("scipy and Tenon read each other's matrices") {
     ++count;
   }
   CHECK(count == 43);
-  CHECK(python("check", folder / "tenon") == 0);
+  CHECK(scipy_script("check", folder / "tenon") == 0);
 }
