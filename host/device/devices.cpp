@@ -22,7 +22,7 @@ std::string names_of_all() {
   return names;
 }
 
-Failure unknown(std::string_view name) {
+Failure no_such_device(std::string_view name) {
   const auto& cuda = cuda_state();
   const bool without_cuda = name.starts_with("cuda") && cuda.status != CudaStatus::usable;
   const std::string reason = without_cuda ? cuda.reason : "this machine has " + names_of_all();
@@ -45,7 +45,7 @@ Device& find_device(std::string_view name) {
   if (name == "cpu") return cpu_device();
   for (Device* device : devices())
     if (device->name() == (name == "cuda" ? "cuda:0" : name)) return *device;
-  throw unknown(name);
+  throw no_such_device(name);
 }
 
 }  // namespace tenon

@@ -9,17 +9,12 @@
 
 #include "file/npy_dtype.hpp"
 #include "file/system_reason.hpp"
+#include "file/utf8.hpp"
 
 namespace tenon {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 40));
-  for (char& letter : result) letter = letter >= ' ' && letter <= '~' ? letter : '?';
-  return result;
-}
 
 // A Python dictionary of one string, one bool and one tuple of integers, and nothing else.
 class HeaderParser {
@@ -57,7 +52,7 @@ class HeaderParser {
     } else if (key == "shape") {
       once(header_.shape, key, shape());
     } else {
-      fail("its header has an entry '" + printable(key) + "', which the format does not know");
+      fail("its header has an entry '" + printable(std::string_view(key).substr(0, 40)) + "', which the format does not know");
     }
   }
 
@@ -161,8 +156,10 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
   }
   const std::optional<NpyDtype> dtype = npy_dtype_from(fields.dtype);
   if (!dtype) {
-    throw file_failure("read", name, "its elements are of numpy's type '" + printable(fields.dtype) + "', which Tenon does not have",
-                       "convert it by array.astype(...) to bool, uint8, int8, int32, int64, float16, float32 or float64");
+    throw file_failure(
+        "read", name,
+        "its elements are of numpy's type '" + printable(std::string_view(fields.dtype).substr(0, 40)) + "', which Tenon does not have",
+        "convert it by array.astype(...) to bool, uint8, int8, int32, int64, float16, float32 or float64");
   }
   return {dtype->dtype, dtype->big_endian, fields.fortran_order, fields.shape, fields.size};
 }

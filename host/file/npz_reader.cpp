@@ -15,6 +15,7 @@
 #include "file/open_file.hpp"
 #include "file/sparse_npz.hpp"
 #include "file/system_reason.hpp"
+#include "file/zip_archive.hpp"
 
 namespace tenon {
 namespace {
@@ -22,9 +23,6 @@ namespace {
 constexpr zip_int64_t most_members = 100000;
 constexpr zip_uint64_t best_deflate_ratio = 1032;  // 258 bytes from two bits
 
-struct Discard {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-};
 struct Close {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
@@ -135,7 +133,7 @@ class NpzReader {
 
   const std::filesystem::path& path_;
   OpenFile file_;
-  std::unique_ptr<zip_t, Discard> archive_;
+  UnsavedArchive archive_;
   zip_uint64_t unread_;
   std::optional<std::string> format_;  // of a sparse matrix
 };

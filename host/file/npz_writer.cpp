@@ -12,14 +12,11 @@
 #include "file/npz.hpp"
 #include "file/sparse_npz.hpp"
 #include "file/system_reason.hpp"
+#include "file/zip_archive.hpp"
 #include "file/zip_sink.hpp"
 
 namespace tenon {
 namespace {
-
-struct Discard {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-};
 
 class NpzWriter {
  public:
@@ -91,7 +88,7 @@ class NpzWriter {
   AtomicFile file_;
   ZipSink sink_;
   std::deque<Member> members_;  // the archive points into them until it is closed
-  std::unique_ptr<zip_t, Discard> archive_;
+  UnsavedArchive archive_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string dot_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -74,24 +74,24 @@ std::string to_dot(const GraphModel& model) {
     if (record.role == Role::output) continue;
     const auto style = style_of(record.role);
     add(fmt::format("v{} [label={}, shape={}, fillcolor=\"{}\", fontsize={}]", value,
-                    quoted(fmt::format("{}\n{}", model.strings[record.name], to_string(record.type))), style.shape, style.fill,
+                    dot_text(fmt::format("{}\n{}", model.strings[record.name], to_string(record.type))), style.shape, style.fill,
                     style.size));
   }
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
-    add(fmt::format("n{} [label={}, shape=box, style=\"filled,rounded\", fillcolor=\"#cfe8cf\"]", id, quoted(node_text(model, node))));
+    add(fmt::format("n{} [label={}, shape=box, style=\"filled,rounded\", fillcolor=\"#cfe8cf\"]", id, dot_text(node_text(model, node))));
     for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) {
       const auto value = model.edges[node.first_edge + i];
       if (value == none) continue;
       const bool computed = model.values[value].role == Role::output;
       add(fmt::format("{} -> n{}{}", value_id(model, value), id,
-                      computed ? fmt::format(" [label={}]", quoted(to_string(model.values[value].type))) : ""));
+                      computed ? fmt::format(" [label={}]", dot_text(to_string(model.values[value].type))) : ""));
     }
   }
   for (std::size_t i = 0; i < model.outputs.size(); ++i) {
     const auto& [name, value] = model.outputs[i];
-    add(fmt::format("o{} [label={}, shape=ellipse, fillcolor=\"#ffd9d9\"]", i, quoted(model.strings[name])));
-    add(fmt::format("{} -> o{} [label={}]", value_id(model, value), i, quoted(to_string(model.values[value].type))));
+    add(fmt::format("o{} [label={}, shape=ellipse, fillcolor=\"#ffd9d9\"]", i, dot_text(model.strings[name])));
+    add(fmt::format("{} -> o{} [label={}]", value_id(model, value), i, dot_text(to_string(model.values[value].type))));
   }
   return dot + "}\n";
 }

@@ -15,7 +15,7 @@
 namespace tenon {
 namespace {
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void refuse_file(const std::string& reason) {
   throw Refusal(PluginStatus::not_a_plugin, reason);
 }
 
@@ -33,14 +33,14 @@ const char* kind_of(mode_t mode) {
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-  if (descriptor_ < 0) refuse("cannot be read: " + reason_of(errno));
+  if (descriptor_ < 0) refuse_file("cannot be read: " + reason_of(errno));
   if (fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) {
     // A few pages far apart are read of each file; reading on after each of them would be most of the work.
     posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM);
     return;
   }
   close(descriptor_);
-  refuse(std::string("is ") + kind_of(status_.st_mode) + ", not a shared object");
+  refuse_file(std::string("is ") + kind_of(status_.st_mode) + ", not a shared object");
 }
 
 InputFile::~InputFile() {
@@ -51,8 +51,8 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const 
   while (!bytes.empty()) {
     const ssize_t got = pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse("cannot be read: " + reason_of(errno));
-    if (got == 0) refuse("is cut off: it ends at byte " + std::to_string(offset) + ", within something that it says it has");
+    if (got < 0) refuse_file("cannot be read: " + reason_of(errno));
+    if (got == 0) refuse_file("is cut off: it ends at byte " + std::to_string(offset) + ", within something that it says it has");
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t size_limit = std::size_t{1} << 16;
+constexpr std::size_t manifest_limit = std::size_t{1} << 16;
 constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage"};
 
 template <class Read>
@@ -35,7 +35,7 @@ DTypeMask dtype_bit(const ManifestField& field) {
     if (name == candidate) return static_cast<DTypeMask>(1U << static_cast<unsigned>(i));
     known += (i == 0 ? "" : ", ") + std::string(candidate);
   }
-  field.fail("is " + quoted(name) + "; needed is one of " + known);
+  field.fail("is " + in_quotes(name) + "; needed is one of " + known);
 }
 
 DTypeMask read_types(const ManifestField& list) {
@@ -74,7 +74,7 @@ StateInfo read_state(const ManifestField& field) {
 std::string read_function(const ManifestField& field) {
   std::string name = field.text();
   if (std::find(known_functions.begin(), known_functions.end(), name) == known_functions.end()) {
-    field.fail("is " + quoted(name) + ", which is no function of an operator");
+    field.fail("is " + in_quotes(name) + ", which is no function of an operator");
   }
   return name;
 }
@@ -108,9 +108,9 @@ void read_flags(const ManifestField& root, OperatorInfo& info) {
 }  // namespace
 
 OperatorInfo read_manifest(std::span<const std::byte> bytes) {
-  if (bytes.size() > size_limit) {
+  if (bytes.size() > manifest_limit) {
     throw Failure(FailureKind::plugin,
-                  "it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(size_limit) + " are read");
+                  "it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(manifest_limit) + " are read");
   }
   const CborValue tree = read_cbor(bytes);
   const ManifestField root(tree);

@@ -13,7 +13,7 @@ constexpr const char* kind_names[] = {"null", "a boolean", "an integer", "a numb
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return text.size() <= 60 ? "'" + text + "'" : "a text of " + std::to_string(text.size()) + " bytes";
 }
 
@@ -106,7 +106,7 @@ std::string ManifestField::text() const {
 std::string ManifestField::identifier() const {
   std::string found = text();
   if (!is_identifier(found)) {
-    fail("is " + quoted(found) + "; needed is a name: letters, digits and underscores, no digit first, at most 128");
+    fail("is " + in_quotes(found) + "; needed is a name: letters, digits and underscores, no digit first, at most 128");
   }
   return found;
 }

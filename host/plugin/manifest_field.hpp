@@ -48,6 +48,6 @@ class ManifestField {
 };
 
 /// For error messages: the text in quotes, where it is short.
-std::string quoted(const std::string& text);
+std::string in_quotes(const std::string& text);
 
 }  // namespace tenon

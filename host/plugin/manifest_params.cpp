@@ -9,13 +9,13 @@ namespace tenon {
 namespace {
 
 /// In the order of ParamKind.
-constexpr std::array kind_names = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
+constexpr std::array kinds = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
 
 ParamKind read_kind(const ManifestField& field) {
   const std::string name = field.text();
-  const auto* found = std::find(kind_names.begin(), kind_names.end(), name);
-  if (found == kind_names.end()) field.fail("is " + quoted(name) + ", which is no kind of parameter");
-  return static_cast<ParamKind>(found - kind_names.begin());
+  const auto* found = std::find(kinds.begin(), kinds.end(), name);
+  if (found == kinds.end()) field.fail("is " + in_quotes(name) + ", which is no kind of parameter");
+  return static_cast<ParamKind>(found - kinds.begin());
 }
 
 bool has_choices(ParamKind kind) {
@@ -49,7 +49,7 @@ double read_float32(const ManifestField& field) {
 std::string read_choice(const ManifestField& field, const std::vector<std::string>& choices) {
   std::string name = field.text();
   if (std::find(choices.begin(), choices.end(), name) == choices.end())
-    field.fail("is " + quoted(name) + ", which is not among its choices");
+    field.fail("is " + in_quotes(name) + ", which is not among its choices");
   return name;
 }
 
@@ -91,7 +91,7 @@ std::vector<std::string> read_choices(const ManifestField& list, ParamKind kind)
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::string name = list.at(i).text();
     if (name.empty()) list.at(i).fail("is empty");
-    if (std::find(choices.begin(), choices.end(), name) != choices.end()) list.at(i).fail("is " + quoted(name) + " once more");
+    if (std::find(choices.begin(), choices.end(), name) != choices.end()) list.at(i).fail("is " + in_quotes(name) + " once more");
     choices.push_back(std::move(name));
   }
   return choices;

@@ -16,7 +16,7 @@
 #include "failure_of.hpp"
 
 using tenon::Threads;
-using Part = std::pair<std::int64_t, std::int64_t>;
+using Bounds = std::pair<std::int64_t, std::int64_t>;
 
 // parallel_for with a lambda.
 template <class Body>
@@ -27,8 +27,8 @@ static void run(const Threads& threads, std::int64_t n, std::int64_t grain, Body
   threads.parallel_for(n, grain, call, &body);
 }
 
-static std::vector<Part> parts_of(const Threads& threads, std::int64_t n, std::int64_t grain) {
-  std::vector<Part> parts;
+static std::vector<Bounds> parts_of(const Threads& threads, std::int64_t n, std::int64_t grain) {
+  std::vector<Bounds> parts;
   std::mutex mutex;
   run(threads, n, grain, [&](std::int64_t begin, std::int64_t end) {
     const std::lock_guard lock(mutex);
@@ -42,7 +42,7 @@ TEST_CASE("parts depend on n and grain alone") {
   constexpr std::int64_t most = INT64_MAX, half = most / 2 + 1;
   const struct {
     std::int64_t n, grain;
-    std::vector<Part> parts;
+    std::vector<Bounds> parts;
   } cases[] = {
       {0, 4, {}},
       {-5, 4, {}},

@@ -92,7 +92,7 @@ struct GradientHost : ApplicationHost {
   }
 };
 
-Tensor f64(std::initializer_list<double> values) {
+Tensor f64_tensor(std::initializer_list<double> values) {
   return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("gradient: derived, by kernel and by graph mix in one chain") {
   const auto x = graph.input("x", DType::f64, {-1});
   const auto y = graph.add("cube", {graph.add("quadratic", {x}, {{"a", 1}, {"b", 2}}, "inner")}, {}, "outer");  // (x^2 + 2x)^3
   graph.output("dx", graph.gradient(y, {x})[0]);
-  const auto dx = values_of(Session(graph).run({{"x", f64({-3, 0.5, 1})}}).at("dx"));
+  const auto dx = values_of(Session(graph).run({{"x", f64_tensor({-3, 0.5, 1})}}).at("dx"));
   for (std::size_t i = 0; i < 3; ++i) {
     const double at = std::vector<double>{-3, 0.5, 1}[i], inner = at * at + 2 * at;
     CHECK(dx[i] == doctest::Approx(3 * inner * inner * (2 * at + 2)));
@@ -122,7 +122,7 @@ TEST_CASE("gradient: a second derivative through a gradient that is a graph") {
   const auto x = graph.input("x", DType::f64, {2});
   const auto first = graph.gradient(graph.add("cube", {x}), {x})[0];
   graph.output("second", graph.gradient(first, {x})[0]);
-  CHECK(values_of(Session(graph).run({{"x", f64({2, -5})}}).at("second")) == std::vector<double>{12, -30});
+  CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, -5})}}).at("second")) == std::vector<double>{12, -30});
   const auto failure = failure_of([&] { graph.gradient(graph.find("second" + std::string()), {x}); });
   CHECK(failure.kind == 2);  // an output's name is no value
 }
@@ -139,7 +139,7 @@ TEST_CASE("gradient: of values used many times, broadcast, twice by one node; no
   CHECK(grads[2].empty());
   graph.output("dx", grads[0]);
   graph.output("dscale", grads[1]);
-  const auto out = Session(graph).run({{"x", f64({1, 2, 3})}, {"scale", f64({2})}, {"other", f64({0, 0, 0})}});
+  const auto out = Session(graph).run({{"x", f64_tensor({1, 2, 3})}, {"scale", f64_tensor({2})}, {"other", f64_tensor({0, 0, 0})}});
   CHECK(values_of(out.at("dx")) == std::vector<double>{128, 256, 384});
   CHECK(values_of(out.at("dscale")) == std::vector<double>{14 * 6 * 32});
 }
@@ -156,7 +156,7 @@ TEST_CASE("gradient: sums are written by add where kernels can, and need no step
   }
   graph.output("dx", graph.gradient(loss, {x})[0]);
   Session session(graph);
-  CHECK(values_of(session.run({{"x", f64({1, 2, -1})}}).at("dx")) == std::vector<double>{600, 9600, 600});
+  CHECK(values_of(session.run({{"x", f64_tensor({1, 2, -1})}}).at("dx")) == std::vector<double>{600, 9600, 600});
   CHECK(session.describe_plan({}).find("sum_gradients") == std::string::npos);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; nothing 
   const auto x = graph.input("x", DType::f64, {2});
   const auto y = graph.add("times", {x, graph.stop_gradient(graph.add("quadratic", {x}, {{"a", 1}}))});  // x * [x^2]
   graph.output("dx", graph.gradient(y, {x})[0]);
-  CHECK(values_of(Session(graph).run({{"x", f64({2, 3})}}).at("dx")) == std::vector<double>{4, 9});
+  CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, 3})}}).at("dx")) == std::vector<double>{4, 9});
   const auto nodes = graph.model().nodes.size();
   CHECK(graph.gradient(graph.stop_gradient(x, "stopped"), {x})[0].empty());
   CHECK(graph.model().nodes.size() <= nodes + 2);
@@ -194,7 +194,7 @@ TEST_CASE("gradient: what backward did not declare cannot be read") {
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
   graph.output("dx", graph.gradient(graph.add("nosy", {x}, {}, "n"), {x})[0]);
-  const auto failure = failure_of([&] { Session(graph).run({{"x", f64({2, 3})}}); });
+  const auto failure = failure_of([&] { Session(graph).run({{"x", f64_tensor({2, 3})}}); });
   CHECK(failure.message ==
         "[nosy backward] node 'n_backward': input 'x' is not kept for backward: name it in op.backward_reads (x float64 [2])");
 }
@@ -237,7 +237,7 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
-  const auto weight = graph.variable("weight", f64({3, 5}));
+  const auto weight = graph.variable("weight", f64_tensor({3, 5}));
   const auto inner = graph.add("times", {x, weight}, {}, "inner");
   const auto outer = graph.add("quadratic", {inner}, {{"a", 1}}, "outer");
   tenon::GradientOptions options;
@@ -252,8 +252,8 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
   for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"), Graph::from_json(host, text)}) {
     CHECK(loaded.to_json() == text);
     Session session(loaded.clone(), training);
-    CHECK(values_of(session.run({{"x", f64({1, 2})}}).at("dweight")) == std::vector<double>{6, 40});
-    CHECK(values_of(session.run({{"x", f64({1, 2})}}).at("dweight")) == std::vector<double>{6, 160});
+    CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) == std::vector<double>{6, 40});
+    CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) == std::vector<double>{6, 160});
   }
   const auto broken = [&](const std::string& from, const std::string& to) {
     auto other = text;
@@ -272,7 +272,7 @@ TEST_CASE("update: a variable takes its value after the run, in training only") 
   for (const bool in_place : {true, false}) {
     CAPTURE(in_place);
     Graph graph(host);
-    const auto first = f64({1, 2});
+    const auto first = f64_tensor({1, 2});
     const auto weight = graph.variable("weight", first);
     const auto twice = graph.add("quadratic", {weight}, {{"b", 2}}, "twice");
     graph.update(weight, twice);
@@ -301,21 +301,22 @@ TEST_CASE("session: outputs are put and added where the caller says") {
   graph.output("cube", graph.add("cube", {x}));                     // its kernel cannot add
   graph.output("z", graph.add("quadratic", {y}, {{"b", 1}}, "z"));  // y is also read inside
   Session session(graph);
-  const auto sum_y = f64({100, 200}), sum_cube = f64({10, 20}), z = f64({0, 0});
+  const auto sum_y = f64_tensor({100, 200}), sum_cube = f64_tensor({10, 20}), z = f64_tensor({0, 0});
   for (int run = 0; run < 2; ++run) {
-    const auto out = session.run(
-        {{"x", f64({1, 3})}}, {{"y", {sum_y, tenon::Write::add}}, {"cube", {sum_cube, tenon::Write::add}}, {"z", {z, tenon::Write::to}}});
+    const auto out =
+        session.run({{"x", f64_tensor({1, 3})}},
+                    {{"y", {sum_y, tenon::Write::add}}, {"cube", {sum_cube, tenon::Write::add}}, {"z", {z, tenon::Write::to}}});
     CHECK(out.at("y").data() == sum_y.data());
     CHECK(values_of(z) == std::vector<double>{2, 6});
   }
   CHECK(values_of(sum_y) == std::vector<double>{104, 212});
   CHECK(values_of(sum_cube) == std::vector<double>{12, 74});
-  CHECK(values_of(session.run({{"x", f64({1, 3})}}).at("z")) == std::vector<double>{2, 6});
+  CHECK(values_of(session.run({{"x", f64_tensor({1, 3})}}).at("z")) == std::vector<double>{2, 6});
   CHECK(values_of(sum_y) == std::vector<double>{104, 212});
   const auto refused = [&](const char* name, const tenon::Destination& to) {
-    return failure_of([&] { session.run({{"x", f64({1, 3})}}, {{name, to}}); }).message;
+    return failure_of([&] { session.run({{"x", f64_tensor({1, 3})}}, {{name, to}}); }).message;
   };
   CHECK(refused("no", {z}) == "the destination of output 'no' is of no use: the graph has no such output");
-  CHECK(refused("y", {f64({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
+  CHECK(refused("y", {f64_tensor({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
   CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' can be written by `to` and `add` only");
 }

@@ -27,15 +27,16 @@ Strides strides_of(const Shape& shape, Lie lie) {
   return strides;
 }
 
-// Calls body(index in row-major order, place) for each element.
+// Calls body(index in row-major order, place, elements) for each stretch of elements that lie side by side.
 template <class Body>
-void each_place(const Shape& shape, Lie lie, Body&& body) {
+void each_stretch(const Shape& shape, Lie lie, Body&& body) {
+  const auto count = shape.size();
+  if (lie != Lie::strided) return body(0, 0, count);
   const auto strides = strides_of(shape, lie);
-  for (std::int64_t i = 0, count = shape.size(); i < count; ++i) {
-    std::int64_t place = lie == Lie::strided ? 0 : i, rest = i;
-    for (int axis = shape.rank(); lie == Lie::strided && axis-- > 0; rest /= shape[axis])
-      place += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
-    body(i, place);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = 0, rest = i;
+    for (int axis = shape.rank(); axis-- > 0; rest /= shape[axis]) place += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
+    body(i, place, 1);
   }
 }
 
@@ -70,8 +71,8 @@ Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
 void DeviceMemory::change(const Tensor& there, const Tensor& elements) {
   const auto& part = parts_.at(there.data());
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  each_place(elements.shape(), part.lie, [&](std::int64_t i, std::int64_t place) {
-    std::memcpy(at(before_, part.begin + place * size), at(elements, i * size), static_cast<std::size_t>(size));
+  each_stretch(elements.shape(), part.lie, [to = at(before_, part.begin), from = at(elements, 0), size](auto i, auto place, auto count) {
+    std::memcpy(to + place * size, from + i * size, static_cast<std::size_t>(count * size));
   });
 }
 
@@ -88,21 +89,22 @@ Tensor DeviceMemory::elements(const Tensor& there) const {
   const auto& part = parts_.at(there.data());
   const auto size = static_cast<std::int64_t>(size_of(there.dtype()));
   Tensor result = Tensor::empty(there.dtype(), there.shape());
-  each_place(there.shape(), part.lie, [&](std::int64_t i, std::int64_t place) {
-    std::memcpy(at(result, i * size), at(after_, part.begin + place * size), static_cast<std::size_t>(size));
+  each_stretch(there.shape(), part.lie, [to = at(result, 0), from = at(after_, part.begin), size](auto i, auto place, auto count) {
+    std::memcpy(to + i * size, from + place * size, static_cast<std::size_t>(count * size));
   });
   return result;
 }
 
 std::string DeviceMemory::stray_write() const {
+  const char *const before = at(before_, 0), *const after = at(after_, 0);
   std::int64_t from = 0;
   for (const auto& [data, part] : parts_) {
     for (auto i = from; i < part.begin; ++i)
-      if (*at(after_, i) != *at(before_, i)) return fmt::format("the byte {} before a tensor is written", part.begin - i);
+      if (after[i] != before[i]) return fmt::format("the byte {} before a tensor is written", part.begin - i);
     from = part.end;
   }
   for (auto i = from; i < used_; ++i)
-    if (*at(after_, i) != *at(before_, i)) return fmt::format("the byte {} behind a tensor is written", i - from + 1);
+    if (after[i] != before[i]) return fmt::format("the byte {} behind a tensor is written", i - from + 1);
   return {};
 }
 

@@ -44,6 +44,7 @@ int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t
 std::vector<double> doubles_of(const Tensor& tensor) {
   if (tensor.storage() != Storage::dense) return doubles_of(cast_storage(tensor, Storage::dense));
   std::vector<double> doubles;
+  doubles.reserve(static_cast<std::size_t>(tensor.shape().size()));
   visit(tensor.dtype(), [&]<class T>() {
     for (const auto value : tensor.values<T>()) doubles.push_back(static_cast<double>(value));
   });

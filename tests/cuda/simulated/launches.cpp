@@ -1,5 +1,6 @@
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cuda_simulated.h"
@@ -38,15 +39,41 @@ cudaError_t judge(cudaStream_t stream, const SimulatedLaunch& launch) {
   return cudaErrorIllegalAddress;
 }
 
-ThreadsOfBlock& threads_of_block() {
-  static thread_local std::unique_ptr<ThreadsOfBlock> own;
-  if (!own) own = std::make_unique<ThreadsOfBlock>();
-  return *own;
-}
+// Their stacks are used again, by whichever stream: making them takes longer than most kernels.
+class BorrowedThreads {
+ public:
+  BorrowedThreads() {
+    const std::lock_guard lock(mutex_);
+    if (idle().empty()) return;
+    own_ = std::move(idle().back());
+    idle().pop_back();
+  }
+  ~BorrowedThreads() {
+    const std::lock_guard lock(mutex_);
+    if (own_) idle().push_back(std::move(own_));
+  }
+  BorrowedThreads(const BorrowedThreads&) = delete;
+  BorrowedThreads& operator=(const BorrowedThreads&) = delete;
+
+  std::string run(ThreadsOfBlock::Run run, const void* body, std::int64_t i) {
+    if (!own_) own_ = std::make_unique<ThreadsOfBlock>();
+    return own_->run(run, body, i);
+  }
+
+ private:
+  using Idle = std::vector<std::unique_ptr<ThreadsOfBlock>>;
+  static Idle& idle() {
+    static auto* const all = new Idle;  // never destroyed: streams may still work when the program ends
+    return *all;
+  }
+  static inline std::mutex mutex_;
+  std::unique_ptr<ThreadsOfBlock> own_;
+};
 
 void run_blocks(const void* body, std::int64_t count, ThreadsOfBlock::Run run) {
+  BorrowedThreads threads;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto fault = threads_of_block().run(run, body, i);
+    const auto fault = threads.run(run, body, i);
     if (!fault.empty()) return simulated_lose_device(cudaErrorLaunchFailure, fault);
   }
 }
