@@ -29,6 +29,12 @@ std::uint64_t whole(std::uint64_t bytes) {
   return round_up(bytes, grain) + grain;
 }
 
+// Those that lie in it whole.
+void drop_pages(std::byte* memory, std::uint64_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory), first = round_up(begin, page), last = (begin + bytes) / page * page;
+  if (first < last) madvise(memory + (first - begin), last - first, MADV_DONTNEED);
+}
+
 void protect(std::byte* memory, int rights) {
   if (mprotect(memory, space, rights) == 0) return;
   std::perror("simulated GPU: mprotect");
@@ -64,8 +70,7 @@ std::byte* Arena::take(std::uint64_t bytes) {
 void Arena::give(std::byte* memory, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   auto offset = static_cast<std::uint64_t>(memory - begin_), size = whole(bytes);
-  const auto first = round_up(offset, page), last = (offset + size) / page * page;
-  if (first < last) madvise(begin_ + first, last - first, MADV_DONTNEED);
+  drop_pages(memory, size);
   const auto after = free_.find(offset + size);
   if (after != free_.end()) {
     size += after->second;
@@ -108,7 +113,14 @@ void forbid(std::byte* memory, std::uint64_t bytes) {
 void allow(std::byte* memory, std::uint64_t bytes) {
   __asan_unpoison_memory_region(memory, bytes);
 }
+void abandon(std::byte* memory, std::uint64_t bytes) {
+  drop_pages(memory, bytes);
+  forbid(memory, bytes);
+}
 #else
+void abandon(std::byte* memory, std::uint64_t bytes) {
+  fill_undefined(memory, bytes);
+}
 void forbid(std::byte*, std::uint64_t) {}
 void allow(std::byte*, std::uint64_t) {}
 #endif

@@ -45,6 +45,8 @@ class Opened {
 
 /// All bytes 255: NaN in every floating dtype, -1 in others. Only of the first 64 MiB: more costs time and finds nothing.
 void fill_undefined(std::byte* memory, std::uint64_t bytes);
+/// Of a freed block: undefined and, under AddressSanitizer, forbidden. Then its pages go, as each makes opening and shutting slower.
+void abandon(std::byte* memory, std::uint64_t bytes);
 /// Under AddressSanitizer: work that touches it is stopped, or may go on.
 void forbid(std::byte* memory, std::uint64_t bytes);
 void allow(std::byte* memory, std::uint64_t bytes);

@@ -175,8 +175,7 @@ cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   const auto passed = std::make_shared<std::atomic<bool>>(false);
   allocation.pool->idle.push_back({data, allocation.bytes, stream, passed});
   stream->add(touching(allocation.pool->device, [passed, data = data, bytes = allocation.bytes] {
-    fill_undefined(data, bytes);
-    forbid(data, bytes);
+    abandon(data, bytes);
     *passed = true;
   }));
   table().allocations.erase(found);
