@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -28,7 +29,7 @@ struct PluginSet::Impl {
     LoadedOperator op;
   };
 
-  Impl(const PluginOptions& options, const tenon_host& host) : host(host), cuda(options.cuda), loader(options) {}
+  Impl(const PluginOptions& options, const tenon_host& host) : host(host), wants_cuda(options.cuda), loader(options) {}
 
   void read(const std::vector<fs::path>& files);
   std::unique_ptr<Loaded> load(const CatalogOperator& op);
@@ -37,7 +38,8 @@ struct PluginSet::Impl {
   [[noreturn]] void fail_unknown(std::string_view op) const;
 
   const tenon_host& host;
-  bool cuda;
+  std::function<bool()> wants_cuda;
+  std::optional<bool> cuda;  // known from the first load on
   PluginLoader loader;
   Catalog catalog;
   CatalogBuilder builder{catalog};
@@ -62,6 +64,7 @@ const Library& PluginSet::Impl::open(int file) {
 }
 
 std::unique_ptr<PluginSet::Impl::Loaded> PluginSet::Impl::load(const CatalogOperator& op) {
+  if (!cuda) cuda = wants_cuda();
   auto made = std::make_unique<Loaded>();
   made->info = op.info;
   made->op.info = &made->info;
@@ -69,7 +72,7 @@ std::unique_ptr<PluginSet::Impl::Loaded> PluginSet::Impl::load(const CatalogOper
   made->op.table =
       op.file < 0 ? own_tables.at(op.info.name) : open(op.file).table(TENON_GET_SYMBOL_PREFIX + op.info.name, TableRole::op, host);
   load_kernel(*made, "cpu", made->op.cpu);
-  if (cuda) load_kernel(*made, "cuda", made->op.cuda);
+  if (*cuda) load_kernel(*made, "cuda", made->op.cuda);
   return made;
 }
 

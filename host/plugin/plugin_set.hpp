@@ -3,12 +3,15 @@
 #include <tenon/abi.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tenon/catalog.hpp>
 #include <vector>
+
+#include "device/cuda_state.hpp"
 
 namespace tenon {
 
@@ -31,7 +34,8 @@ struct PluginOptions {
   bool probe = true;  ///< first load of an unknown file happens in a child process
   int probe_timeout_ms = 10000;
   std::filesystem::path probe_program;  ///< tenon-probe; empty: the one beside the host's library
-  bool cuda = true;                     ///< load CUDA kernels too; without a device they only cost time
+  /// Whether to load CUDA kernels too; where there is no device they only cost time. Asked once, before the first operator is loaded.
+  std::function<bool()> cuda = has_cuda_driver;
 };
 
 /// Threads: scan and add from one thread, while nothing is loaded; load from any.

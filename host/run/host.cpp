@@ -3,7 +3,6 @@
 #include <tenon/host.hpp>
 #include <thread>
 
-#include "device/cuda_state.hpp"
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
 #include "run/host_impl.hpp"
@@ -22,7 +21,6 @@ PluginOptions plugin_options(const HostOptions& options) {
   PluginOptions plugin;
   plugin.cache = options.cache;
   plugin.trust_writable = options.trust_writable;
-  plugin.cuda = has_cuda_driver();
   return plugin;
 }
 

@@ -41,6 +41,7 @@ class PluginFolder {
   tenon::PluginOptions options() const {
     tenon::PluginOptions options;
     options.cache = cache();
+    options.cuda = [] { return true; };
     options.probe_program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-probe";
     return options;
   }

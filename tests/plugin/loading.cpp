@@ -50,6 +50,28 @@ TEST_CASE("an operator is loaded at its first use") {
   CHECK(set.content_hash(0) == file_of(set, "plain.so").content_hash);
 }
 
+TEST_CASE("whether CUDA kernels are wanted is asked once, before the first operator is loaded") {
+  for (const bool wanted : {false, true}) {
+    PluginFolder folder;
+    folder.put("split_operator");
+    folder.put("split_cuda_kernel");
+    folder.put("plain");
+    PluginOptions options = folder.options();
+    int asked = 0;
+    options.cuda = [&] {
+      ++asked;
+      return wanted;
+    };
+    PluginSet set(options, idle_host());
+    set.scan(folder.plugins());
+    CHECK(set.catalog().find("split") != nullptr);
+    CHECK(asked == 0);
+    CHECK((set.load("split").cuda != nullptr) == wanted);
+    set.load("plain");
+    CHECK(asked == 1);
+  }
+}
+
 TEST_CASE("each fault at loading has its status and its sentence, and is told at once the second time") {
   struct Case {
     const char* fault;
