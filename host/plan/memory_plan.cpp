@@ -75,14 +75,14 @@ class MemoryPlanner {
   void find_buffers(const Lowered& graph);
   std::uint8_t place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   bool is_sparse(ValueId value) const { return plan_.types[value].storage != TENON_DENSE; }
-  std::uint32_t inside_readers(const GraphModel& model, ValueId value) const;
+  std::uint32_t inside_readers(ValueId value) const { return plan_.readers[value] - names_[value]; }
   bool reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node, std::uint32_t output);
   void add_workspaces(const Lowered& graph, const Kernels& kernels);
   std::uint32_t add_buffer(Device& device, const Buffer& buffer);
   void place_by_device();
 
   MemoryPlan plan_;
-  std::vector<bool> given_out_;
+  std::vector<std::uint32_t> names_;     // of each value: how many outputs of the graph it is given out as
   std::vector<bool> adds_;               // written by adding to what lies there
   std::vector<std::uint32_t> last_use_;  // of a piece of memory's owner: the last step that reads any of the values in it
 };
@@ -110,7 +110,7 @@ void MemoryPlanner::choose_order(const Lowered& graph, bool training) {
 
 void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
   plan_.readers.assign(model.values.size(), 0);
-  given_out_.assign(model.values.size(), false);
+  names_.assign(model.values.size(), 0);
   for (const auto id : plan_.order) {
     const auto& node = model.nodes[id];
     for (std::uint32_t i = 0; i < node.input_count; ++i)
@@ -118,7 +118,7 @@ void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
   }
   for (const auto& [name, value] : model.outputs) {
     ++plan_.readers[value];
-    given_out_[value] = true;
+    ++names_[value];
   }
   if (training)
     for (const auto& [variable, value] : model.updates) ++plan_.readers[value];
@@ -137,8 +137,8 @@ void MemoryPlanner::fold(const Lowered& graph) {
     skipped[node] = true;
     plan_.root[left] = plan_.root[right] = plan_.root[sum];
     adds_[right] = true;
-    if (given_out_[plan_.root[sum]])
-      for (const auto member : {left, right, sum}) plan_.members.emplace_back(plan_.root[sum], member);
+    if (names_[plan_.root[sum]] > 0)
+      for (const auto member : {left, right, sum}) plan_.members[plan_.root[sum]].push_back(member);
   }
   plan_.sums = std::move(sums);
   std::erase_if(plan_.order, [&](NodeId id) { return skipped[id]; });
@@ -204,8 +204,8 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     plan_.buffer_of[value] = plan_.buffer_of[root];
     return TENON_WRITE_ADD;
   }
-  if (given_out_[root]) {
-    const bool adds = info.accumulates && !graph.sparse[plan_.order[step]] && inside_readers(model, root) == 0;
+  if (names_[root] > 0) {
+    const bool adds = info.accumulates && !graph.sparse[plan_.order[step]] && inside_readers(root) == 0;
     plan_.given_out_writes.emplace(root, MemoryPlan::GivenOut{plan_.writes.size(), adds});
     return TENON_WRITE_TO;
   }
@@ -213,12 +213,6 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
   plan_.buffer_of[value] = plan_.buffer_of[root] =
       add_buffer(*graph.places[value], {byte_count(plan_.types[value]), step, last_use_[root]});
   return TENON_WRITE_TO;
-}
-
-// Readers besides the names it is given out by.
-std::uint32_t MemoryPlanner::inside_readers(const GraphModel& model, ValueId value) const {
-  const auto names = std::count_if(model.outputs.begin(), model.outputs.end(), [&](const auto& output) { return output.second == value; });
-  return plan_.readers[value] - static_cast<std::uint32_t>(names);
 }
 
 // An output may take over the memory of an input that it was declared in place with, that nobody reads later, and that is the plan's own.

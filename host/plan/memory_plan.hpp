@@ -27,12 +27,12 @@ struct MemoryPlan {
 
   std::vector<NodeId> order;
   std::vector<tenon_type> types;
-  std::vector<std::uint32_t> readers;                // of each value: steps that read it, names it is given out by, updates
-  std::vector<ValueId> root;                         // the value in whose memory it lies; mostly its own
-  std::vector<std::pair<ValueId, ValueId>> members;  // (root that is given out, value in its memory)
-  std::vector<FoldedSum> sums;                       // they have no steps
-  std::unordered_map<ValueId, ValueId> updated;      // value -> variable whose memory it is written to
-  std::vector<std::pair<ValueId, ValueId>> copies;   // (variable, value) to copy after a run: updates that are not made in place
+  std::vector<std::uint32_t> readers;                         // of each value: steps that read it, names it is given out by, updates
+  std::vector<ValueId> root;                                  // the value in whose memory it lies; mostly its own
+  std::unordered_map<ValueId, std::vector<ValueId>> members;  // of roots that are given out: the values in their memory
+  std::vector<FoldedSum> sums;                                // they have no steps
+  std::unordered_map<ValueId, ValueId> updated;               // value -> variable whose memory it is written to
+  std::vector<std::pair<ValueId, ValueId>> copies;            // (variable, value) to copy after a run: updates that are not made in place
   std::unordered_map<ValueId, GivenOut> given_out_writes;
   std::vector<std::uint32_t> buffer_of;         // of each value; none: in no arena
   std::vector<std::uint32_t> workspace_buffer;  // of each step; none: it needs no scratch

@@ -76,8 +76,8 @@ void Plan::make_arenas(Streams& streams) {
 
 void Plan::set_data(ValueId value, void* data) {
   tensors_[value].dense.data = data;
-  for (const auto& [root, member] : memory_.members)
-    if (root == value) tensors_[member].dense.data = data;
+  if (const auto members = memory_.members.find(value); members != memory_.members.end())
+    for (const auto member : members->second) tensors_[member].dense.data = data;
 }
 
 void Plan::set_tensor(ValueId value, const tenon_tensor& tensor) {

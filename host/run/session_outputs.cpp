@@ -1,7 +1,8 @@
 // The part of a session that says where outputs go.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "device/add_elements.hpp"
 #include "device/tensor_device.hpp"
@@ -54,13 +55,15 @@ void Session::Impl::take_sparse_outputs(Plan& plan, NamedTensors& outputs) {
 
 void Session::Impl::check_destinations(const Plan& plan, const Destinations& destinations) const {
   const auto& model = plan.model();
+  if (destinations.empty()) return;
+  std::unordered_map<std::string_view, ValueId> values;
+  for (const auto& [name, value] : model.outputs) values.emplace(model.strings[name], value);
   for (const auto& [name, destination] : destinations) {
-    const auto found = std::find_if(model.outputs.begin(), model.outputs.end(),
-                                    [&, &wanted = name](const auto& output) { return model.strings[output.first] == wanted; });
+    const auto found = values.find(name);
     const auto refuse = [&, &wanted = name](const std::string& what) {
       throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
     };
-    if (found == model.outputs.end()) refuse("is of no use: the graph has no such output");
+    if (found == values.end()) refuse("is of no use: the graph has no such output");
     if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
     const auto& type = plan.types()[found->second];
     if (type.storage != TENON_DENSE)
