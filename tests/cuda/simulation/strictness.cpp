@@ -53,6 +53,21 @@ TEST_CASE("the CPU cannot touch memory of a GPU") {
         }) == "crashed");
 }
 
+TEST_CASE("what a call fails with is told once, and is not the next launch's") {
+  CHECK(in_child([] {
+          const Gpu gpu;
+          auto* data = gpu.memory<float>(4);
+          std::string told;
+          try {
+            gpu.memory<float>(std::size_t{1} << 50);
+          } catch (const Error& error) {
+            told = error.what();
+          }
+          gpu::for_each(gpu.call(), 4, Fill{data, 2});
+          return told + "; then " + text_of(gpu.read(data, 4));
+        }) == "CUDA: cudaErrorMemoryAllocation, out of memory; then 2 2 2 2 ");
+}
+
 TEST_CASE("the other GPU cannot touch it, either") {
   CHECK(in_child([] {
           const Gpu gpu(0), other(1);

@@ -19,7 +19,9 @@ inline constexpr std::size_t launch_bytes = 4000;
 
 /// Throws Error with CUDA's name and meaning of what went wrong.
 [[gnu::cold]] inline void require(cudaError_t code) {
-  if (code != cudaSuccess) throw Error(std::string("CUDA: ") + cudaGetErrorName(code) + ", " + cudaGetErrorString(code));
+  if (code == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // where CUDA keeps it, the next launch would find it and take it for its own
+  throw Error(std::string("CUDA: ") + cudaGetErrorName(code) + ", " + cudaGetErrorString(code));
 }
 
 inline cudaStream_t stream_of(const Call& call) {
@@ -67,10 +69,10 @@ void for_each(const Call& call, std::int64_t count, const Body& body) {
   if (count <= 0) return;
 #if defined(__CUDACC__)
   detail::run_each<<<detail::blocks_for((count + block_threads - 1) / block_threads), block_threads, 0, stream_of(call)>>>(body, count);
-  require(cudaGetLastError());
 #else
-  require(simulate_each(stream_of(call), count, body));
+  simulate_each(stream_of(call), count, body);
 #endif
+  require(cudaGetLastError());
 }
 
 /// body(block, i) for each i in [0, count): the block_threads threads of one block work on one i together. Body is a trivially copyable
@@ -82,10 +84,10 @@ void for_each_block(const Call& call, std::int64_t count, const Body& body) {
   if (count <= 0) return;
 #if defined(__CUDACC__)
   detail::run_each_block<<<detail::blocks_for(count), block_threads, 0, stream_of(call)>>>(body, count);
-  require(cudaGetLastError());
 #else
-  require(simulate_each_block<Block>(stream_of(call), count, body));
+  simulate_each_block<Block>(stream_of(call), count, body);
 #endif
+  require(cudaGetLastError());
 }
 
 /// bytes of the device become zero, on the call's stream.
