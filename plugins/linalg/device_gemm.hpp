@@ -8,6 +8,7 @@
 #include <cublas_v2.h>
 
 #include <tenon/gpu/library_handle.hpp>
+#include <tenon/gpu/library_workspace.hpp>
 #endif
 
 namespace device_gemm {
@@ -55,7 +56,7 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
 #else
 
 /// Scratch that a call must have: with cuBLAS's own, products of two streams could meet, and none could be captured.
-inline constexpr std::size_t workspace_bytes = 8 << 20;
+inline constexpr std::size_t cublas_bytes = 8 << 20, workspace_bytes = tenon::gpu::library_workspace_bytes(cublas_bytes);
 
 [[gnu::cold]] inline void require(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
@@ -72,7 +73,7 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
   }
   const auto cublas = tenon::gpu::library_handle<cublasHandle_t>([](cublasHandle_t* made) { require(cublasCreate(made)); });
   require(cublasSetStream(cublas, tenon::gpu::stream_of(call)));
-  require(cublasSetWorkspace(cublas, call.workspace<std::byte>(workspace_bytes), workspace_bytes));
+  require(cublasSetWorkspace(cublas, tenon::gpu::library_workspace(call, cublas_bytes), cublas_bytes));
   constexpr bool wide = std::is_same_v<T, double>;
   const T one = 1, beta = of.add ? 1 : 0;
   const auto order = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };

@@ -1,4 +1,6 @@
 // convolution on CUDA: by cuDNN where it was there when this was built and has an algorithm that fits, else by loops.
+#include <tenon/gpu/library_workspace.hpp>
+
 #include "convolution.hpp"
 
 #if defined(TENON_HAVE_CUDNN)
@@ -12,11 +14,11 @@
 struct ConvolutionCuda : Convolution {
   static constexpr bool capturable = true;
 
-  std::size_t workspace(const tenon::Infer&) const { return convolution::library_workspace; }
+  std::size_t workspace(const tenon::Infer&) const { return library_bytes; }
   /// One after the other: the products, and the sums of the gradients of weight and bias.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto sizes = sizes_of(io.input(0).shape, io.output(0).shape);
-    return std::max({convolution::library_workspace, sizes.weight_sums().bytes<double>(), sizes.bias_sums().bytes<double>()});
+    return std::max({library_bytes, sizes.weight_sums().bytes<double>(), sizes.bias_sums().bytes<double>()});
   }
 
   void forward(const tenon::Call& call) {
@@ -49,6 +51,8 @@ struct ConvolutionCuda : Convolution {
   }
 
  private:
+  static constexpr std::size_t library_bytes = tenon::gpu::library_workspace_bytes(convolution::library_workspace);
+
   convolution::Sizes sizes_of(const tenon::Shape& data, const tenon::Shape& output) const {
     return convolution::Sizes::of(window(), data, output, groups);
   }
@@ -56,7 +60,8 @@ struct ConvolutionCuda : Convolution {
   template <class Tensors>
   static bool by_library(const tenon::Call& call, convolution::Product<Tensors>& product, const convolution::Sizes& sizes,
                          const Tensors& tensors) {
-    return product.run(call, sizes, tensors, call.workspace<std::byte>(convolution::library_workspace), convolution::library_workspace);
+    return product.run(call, sizes, tensors, tenon::gpu::library_workspace(call, convolution::library_workspace),
+                       convolution::library_workspace);
   }
 
   template <class Term>

@@ -1,4 +1,6 @@
 // fully_connected on CUDA.
+#include <tenon/gpu/library_workspace.hpp>
+
 #include "column_sums.hpp"
 #include "fully_connected.hpp"
 #include "matrix_product.hpp"
@@ -12,11 +14,6 @@ struct GradElement {
   std::int64_t columns;
   TENON_DEVICE T operator()(std::int64_t row, std::int64_t column) const { return dy[row * columns + column]; }
 };
-
-/// The first address from `memory` on that the products' workspace may begin at.
-inline void* aligned(void* memory) {
-  return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + 255) / 256 * 256);
-}
 
 }  // namespace
 
@@ -35,7 +32,7 @@ struct FullyConnectedCuda : FullyConnected {
   }
 
  private:
-  static constexpr std::size_t product_bytes = product_workspace > 0 ? product_workspace + 256 : 0;
+  static constexpr std::size_t product_bytes = tenon::gpu::library_workspace_bytes(product_workspace);
 
   template <class T>
   void product(const tenon::Call& call) const {
@@ -52,7 +49,7 @@ struct FullyConnectedCuda : FullyConnected {
                  features,
                  call.write(0) == tenon::Write::add,
                  bias},
-                aligned(call.workspace<std::byte>(product_bytes)));
+                tenon::gpu::library_workspace(call, product_workspace));
   }
 
   template <class T>
@@ -60,7 +57,7 @@ struct FullyConnectedCuda : FullyConnected {
     const auto dy = call.output_grad<T>(0);
     const auto data = call.input<T>("data"), weight = call.input<T>("weight");
     const auto features = weight.dim(1), batch = dy.size() / num_hidden;
-    void* const scratch = aligned(call.workspace<std::byte>(product_bytes));
+    void* const scratch = tenon::gpu::library_workspace(call, product_workspace);
     if (const auto write = call.write(0); write != tenon::Write::none)
       multiply<T>(call,
                   {{dy.data(), num_hidden, false},
