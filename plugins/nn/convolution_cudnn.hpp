@@ -51,7 +51,7 @@ class Product {
  public:
   /// False where cuDNN has no algorithm that fits: one that gives the same bits every time, in `bytes` of workspace.
   bool run(const tenon::Call& call, const Sizes& sizes, const Tensors& tensors, void* workspace, std::size_t bytes) {
-    if (!countable(sizes)) return false;
+    if (!countable(sizes) || !aligned(tensors)) return false;
     const auto handle = cudnn::handle(call);
     const Described described(sizes);
     if (!sizes_ || !(*sizes_ == sizes)) {
@@ -60,14 +60,25 @@ class Product {
     }
     if (!algorithm_) return false;
     const float one = 1, zero = 0;
-    cudnn::require(Pass::run(handle, described, *algorithm_, one, zero, tensors, workspace, bytes));
-    return true;
+    const auto status = Pass::run(handle, described, *algorithm_, one, zero, tensors, workspace, bytes);
+    if (cudnn::refused(status))
+      algorithm_.reset();  // what was found for these sizes does not fit after all
+    else
+      cudnn::require(status);
+    return algorithm_.has_value();
   }
 
  private:
   using Pass = convolution::Pass<Tensors>;
   using Found = typename Pass::Found;
   using Algorithm = decltype(Found::algo);
+
+  /// What cuDNN says of its tensors unless it is asked for less; slices may begin anywhere.
+  static bool aligned(const Tensors& tensors) {
+    const auto& [first, second, third] = tensors;
+    const auto address = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data); };
+    return (address(first) | address(second) | address(third)) % 16 == 0;
+  }
 
   static bool countable(const Sizes& sizes) {
     const auto most = std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.places(), sizes.group_channels() * sizes.taps()});

@@ -16,6 +16,12 @@ inline void require(cudnnStatus_t status) {
   if (status != CUDNN_STATUS_SUCCESS) throw tenon::Error("cuDNN: ", cudnnGetErrorString(status));
 }
 
+/// Nothing was done, for cuDNN cannot do such work; other work may go well.
+inline bool refused(cudnnStatus_t status) {
+  const auto category = CUDNN_STATUS_CATEGORY(status);
+  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
+}
+
 /// For work on the call's stream.
 inline cudnnHandle_t handle(const tenon::Call& call) {
   const auto found = tenon::gpu::library_handle<cudnnHandle_t>([](cudnnHandle_t* made) { require(cudnnCreate(made)); });

@@ -19,10 +19,11 @@ struct StartWithBias {
   }
 };
 
-/// The power of two, up to 256, that a pointer is a multiple of: algorithms may load as many bytes at once.
+/// The power of two, up to 16, that a pointer is a multiple of: no load takes more bytes at once. What the host makes is aligned to that,
+/// so that a product has the same algorithm wherever its tensors lie.
 inline std::uint32_t alignment(const void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & (~address + 1), 256));
+  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & (~address + 1), 16));
 }
 
 /// A product described for cuBLASLt, which sees matrices column by column: theirs are our transposes. result^T = right^T * left^T.
@@ -84,7 +85,8 @@ template <class T>
 void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
-  if (product.depth > 0 && Described<T>(product).run(call, workspace)) return;
+  const bool adds_bias = !product.bias || std::is_same_v<T, float>;
+  if (product.depth > 0 && adds_bias && Described<T>(product).run(call, workspace)) return;
   // A sum of nothing, which cuBLASLt refuses, or a bias that it cannot add for this type.
   tenon::gpu::for_each(call, product.rows * product.columns, StartWithBias<T>{product});
   if (product.depth == 0) return;

@@ -110,7 +110,7 @@ TEST_CASE("on a GPU: a convnet's loss and gradients are the CPU's, and so is eve
   const auto graph = convnet(host, 0.25);
   const auto expected = run(graph, "cpu", images()), found = run(graph, "cuda", images());
   CHECK(same_bits(found.at("mask"), expected.at("mask")));
-  check_near(found, expected, 1e-5);
+  check_near(found, expected, 1e-4);  // cuDNN may multiply in another way (Winograd), which rounds more
 }
 
 TEST_CASE("on a GPU: a convnet that is captured gives the bits of its first run, which is not") {
