@@ -2,6 +2,7 @@
 // dtypes, write modes, and the sums of broadcast gradients.
 #include <doctest/doctest.h>
 
+#include <tenon/elementwise/device_flat.hpp>
 #include <tenon/elementwise/device_map.hpp>
 #include <tenon/elementwise/device_sum.hpp>
 
@@ -56,8 +57,16 @@ template <class Class>
 void run_forward(const Class& f, DType stored, const device::Job& job) {
   tenon::visit<tenon::detail::description_of<Class>.types>(stored, [&]<class Stored>() {
     using Function = device::ForwardAt<Class, device::Computed<Stored>>;
-    const device::MapBody<Function, Stored, Class> body(f, job);
-    for (auto i = body.pieces(); i-- > 0;) body(i);
+    const auto map = device::device_map(job);
+    if constexpr (device::packable<Function, Class>) {
+      if (const auto flat = device::device_flat(map, tenon::dtype_of<Stored>)) {
+        const device::FlatBody<Function, Stored, Class> body{f, *flat};
+        for (auto i = body.pieces(); i-- > 0;) body(i);
+        return;
+      }
+    }
+    const device::MapBody<Function, Stored, Class> body{f, map};
+    for (auto i = map.space.count; i-- > 0;) body(i);
   });
 }
 
@@ -123,7 +132,7 @@ TEST_CASE("device threads take 16 bytes at once where everything lies side by si
           REQUIRE(instance.forward({&left.source, &right.source}, wanted, write) == "");
           const auto job = job_of(&found.raw, write, {&left.raw, &right.raw});
           const auto width = 16 / static_cast<std::int64_t>(tenon::size_of(dtype));
-          CHECK(device::device_map(job, dtype).packs == (n == 1 ? 0 : n / width));  // one element has no axis
+          CHECK(device::device_flat(device::device_map(job), dtype).value().packs == n / width);
           run_forward(Product{}, dtype, job);
           CHECK(found.values() == wanted.values());
         }
@@ -134,7 +143,7 @@ TEST_CASE("device threads take 16 bytes at once where everything lies side by si
   auto moved = whole.raw;
   moved.dense.byte_offset = 4;
   moved.dense.shape = whole.raw.dense.shape;
-  CHECK(device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw}), DType::f32).packs == 0);
+  CHECK(device::device_flat(device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw})), DType::f32).value().packs == 0);
 }
 
 TEST_CASE_TEMPLATE("device threads sum the gradients of what was broadcast", Class, Product, Combine) {

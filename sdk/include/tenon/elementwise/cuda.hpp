@@ -7,6 +7,7 @@
 #include "../gpu/launch.hpp"
 #include "../registration.hpp"
 #include "completed.hpp"
+#include "device_flat.hpp"
 #include "device_map.hpp"
 #include "device_sum.hpp"
 
@@ -35,8 +36,14 @@ void launch_settings_fit() {
 template <class Function, class Stored, class Class>
 void launch_map(const Call& call, const Class& f, const Job& job) {
   launch_settings_fit<Class>();
-  const MapBody<Function, Stored, Class> body(f, job);
-  gpu::for_each(call, body.pieces(), body);
+  const DeviceMap map = device_map(job);
+  if constexpr (packable<Function, Class>) {
+    if (const auto flat = device_flat(map, dtype_of<Stored>)) {
+      const FlatBody<Function, Stored, Class> body{f, *flat};
+      return gpu::for_each(call, body.pieces(), body);
+    }
+  }
+  gpu::for_each(call, map.space.count, MapBody<Function, Stored, Class>{f, map});
 }
 
 template <class Function, class Stored, class Class>

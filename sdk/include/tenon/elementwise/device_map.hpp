@@ -18,6 +18,7 @@ struct ForwardAt;
 template <class Class, class T, std::size_t... I>
 struct ForwardAt<Class, T, std::index_sequence<I...>> {
   using Number = T;
+  static constexpr int sources = sizeof...(I);
   TENON_FN static auto at(const Class& f, const T* x) { return f(x[I]...); }
 };
 
@@ -26,8 +27,9 @@ struct DerivativeAt;
 template <class Class, class T, std::size_t input, std::size_t... I>
 struct DerivativeAt<Class, T, input, std::index_sequence<I...>> {
   using Number = T;
+  static constexpr Rule rule = Signature<Class, T>::rule;
+  static constexpr int sources = 1 + (rule == Rule::nothing ? 0 : rule == Rule::output ? 1 : sizeof...(I));
   TENON_FN static T at(const Class& f, const T* x) {
-    constexpr Rule rule = Signature<Class, T>::rule;
     if constexpr (rule == Rule::nothing) {
       return part(f.gradient(x[0]));
     } else if constexpr (rule == Rule::output) {
@@ -99,13 +101,9 @@ struct DeviceMap {
   DeviceOperand sources[max_sources];
   DeviceOperand out;
   bool add = false;
-  std::int64_t packs = 0;  ///< of 16 bytes of everything, that can be taken at once; the points after them are taken one by one
 };
 
-inline constexpr std::int64_t pack_bytes = 16;
-
-/// `stored`: the dtype whose kernel is to run.
-inline DeviceMap device_map(const Job& job, DType stored) {
+inline DeviceMap device_map(const Job& job) {
   DeviceMap map;
   const tenon_dense& wide = job.output->dense;
   DeviceOperand* all[max_sources + 1];
@@ -117,73 +115,22 @@ inline DeviceMap device_map(const Job& job, DType stored) {
   all[map.source_count] = &map.out;
   map.space = join_axes(wide, all, map.source_count + 1, [](int) { return true; });
   map.add = job.write == Write::add;
-  const auto size = static_cast<std::int64_t>(size_of(stored));
-  bool packed = map.space.rank == 1;
-  for (int i = 0; i <= map.source_count; ++i) {
-    const bool repeated = all[i]->strides[0] == 0 && all[i] != &map.out;
-    const bool fits =
-        all[i]->dtype == stored && all[i]->strides[0] == size && reinterpret_cast<std::uintptr_t>(all[i]->data) % pack_bytes == 0;
-    packed = packed && (repeated || fits);
-  }
-  if (packed) map.packs = map.space.count / (pack_bytes / size);
   return map;
 }
 
-template <class Function, class Stored, class Class>
-TENON_FN void map_point(const Class& f, const DeviceMap& map, std::int64_t i) {
-  typename Function::Number x[max_sources];
-  for (int k = 0; k < map.source_count; ++k)
-    x[k] = load<typename Function::Number, Stored>(map.sources[k], offset_of(map.space, map.sources[k].strides, i));
-  store<Stored>(map.out, offset_of(map.space, map.out.strides, i), Function::at(f, x), map.add);
-}
-
-/// Packs are for functions whose result is of the dtype that they read.
-template <class Function, class Stored, class Class>
-inline constexpr bool packable =
-    std::is_convertible_v<decltype(Function::at(std::declval<const Class&>(), static_cast<const typename Function::Number*>(nullptr))),
-                          typename Function::Number>;
-
-template <class Function, class Stored, class Class>
-TENON_FN void map_pack(const Class& f, const DeviceMap& map, std::int64_t pack) {
-  using T = typename Function::Number;
-  constexpr auto width = pack_bytes / static_cast<std::int64_t>(sizeof(Stored));
-  T x[width][max_sources];
-  for (int k = 0; k < map.source_count; ++k) {
-    const bool repeated = map.sources[k].strides[0] == 0;
-    alignas(pack_bytes) Stored in[width];
-    if (!repeated) __builtin_memcpy(in, __builtin_assume_aligned(map.sources[k].data + pack * pack_bytes, pack_bytes), pack_bytes);
-    const T same = repeated ? load<T, Stored>(map.sources[k], 0) : T(0);
-    for (std::int64_t j = 0; j < width; ++j) x[j][k] = repeated ? same : number_as<T>(in[j]);
-  }
-  alignas(pack_bytes) Stored out[width];
-  auto* to = __builtin_assume_aligned(map.out.data + pack * pack_bytes, pack_bytes);
-  if (map.add) __builtin_memcpy(out, to, pack_bytes);
-  for (std::int64_t j = 0; j < width; ++j) {
-    const auto value = static_cast<T>(Function::at(f, x[j]));
-    out[j] = static_cast<Stored>(map.add ? static_cast<T>(static_cast<T>(out[j]) + value) : value);
-  }
-  __builtin_memcpy(to, out, pack_bytes);
-}
-
-/// The body of a kernel: a pack, or a point, for each i in [0, pieces()).
+/// The body of that kernel: a point for each i in [0, count). How many sources there are is known when it is compiled: numbers whose place
+/// in an array is found at run time would lie in memory.
 template <class Function, class Stored, class Class>
 struct MapBody {
   [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
   DeviceMap map;
 
-  MapBody(const Class& f, const Job& job) : f(f), map(device_map(job, dtype_of<Stored>)) {
-    if (!packable<Function, Stored, Class>) map.packs = 0;
-  }
-  std::int64_t pieces() const { return map.packs + map.space.count - map.packs * width; }
   TENON_FN void operator()(std::int64_t i) const {
-    if constexpr (packable<Function, Stored, Class>) {
-      if (i < map.packs) return map_pack<Function, Stored>(f, map, i);
-    }
-    map_point<Function, Stored>(f, map, i + map.packs * (width - 1));
+    using T = typename Function::Number;
+    T x[Function::sources];
+    for (int k = 0; k < Function::sources; ++k) x[k] = load<T, Stored>(map.sources[k], offset_of(map.space, map.sources[k].strides, i));
+    store<Stored>(map.out, offset_of(map.space, map.out.strides, i), Function::at(f, x), map.add);
   }
-
- private:
-  static constexpr auto width = pack_bytes / static_cast<std::int64_t>(sizeof(Stored));
 };
 
 }  // namespace tenon::elementwise

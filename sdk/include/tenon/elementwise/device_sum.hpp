@@ -44,13 +44,13 @@ template <class Function, class Stored, class Class>
 TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, std::int64_t begin, std::int64_t step) {
   using T = typename Function::Number;
   const DeviceMap& map = sum.results;
-  std::int64_t first[max_sources];
-  for (int k = 0; k < map.source_count; ++k) first[k] = offset_of(map.space, map.sources[k].strides, i);
+  constexpr int sources = Function::sources;
+  std::int64_t first[sources];
+  for (int k = 0; k < sources; ++k) first[k] = offset_of(map.space, map.sources[k].strides, i);
   double total = 0;
   for (std::int64_t term = begin; term < sum.terms.count; term += step) {
-    T x[max_sources];
-    for (int k = 0; k < map.source_count; ++k)
-      x[k] = load<T, Stored>(map.sources[k], first[k] + offset_of(sum.terms, sum.strides[k], term));
+    T x[sources];
+    for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], first[k] + offset_of(sum.terms, sum.strides[k], term));
     total += static_cast<double>(Function::at(f, x));
   }
   return total;
