@@ -36,7 +36,7 @@ step "device layer" 90 "$tests/test_cuda"
 step "a lost device" 60 "$tests/test_cuda" --lost-device
 for plugin in "$build"/plugins/tenon_{elementwise,*_cuda}.so; do  # the others have no CUDA kernels of their own
   [[ ! -e $plugin ]] || ((result == 77)) ||
-    step "check $(basename "$plugin")" 60 "$build/tenon" --trust-writable --plugins "$build/plugins" check --device cuda "$plugin"
+    step "check $(basename "$plugin")" 150 "$build/tenon" --trust-writable --plugins "$build/plugins" check --device cuda "$plugin"
 done
 if [[ -x $tests/test_plugins ]] && ((result != 77)); then
   # Those that call operators by hand; what kernels refuse there is told by the host, in other words.

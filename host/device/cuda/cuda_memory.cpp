@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  // an address space has no more; CUDA is not asked for such
+static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 43;  // nobody has more; CUDA may take such a number for a mistake
 
 MemoryPool& CudaDevice::pool() {
   const std::lock_guard lock(mutex_);
