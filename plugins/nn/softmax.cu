@@ -1,11 +1,11 @@
-// softmax on CUDA.
+// softmax and log_softmax on CUDA.
 #include "softmax.hpp"
 #include "team_exponentials.hpp"
 
 namespace {
 
-template <class T>
-struct Shares {
+template <class T, class Rule>
+struct Values {
   const T* x;
   T* y;
   Axis along;
@@ -15,15 +15,16 @@ struct Shares {
   TENON_DEVICE void operator()(const Team& team, std::int64_t run) const {
     const auto start = along.start(run);
     const auto row = exponentials(team, x + start, along.length, along.inner);
+    const auto norm = Rule::norm(row.sum);
     for (std::int64_t k = team.thread(); k < along.length; k += team_size<Team>) {
       const auto i = start + k * along.inner;
-      store(write, y[i], row.share(x[i]));
+      store(write, y[i], Rule::value(Wide<T>(x[i]) - row.largest, norm));
     }
   }
 };
 
-template <class T>
-struct ShareGradients {
+template <class T, class Rule>
+struct Gradients {
   const T *y, *dy;
   T* dx;
   Axis along;
@@ -35,38 +36,39 @@ struct ShareGradients {
     Wide<T> sum = 0;
     for (std::int64_t k = team.thread(); k < along.length; k += team_size<Team>) {
       const auto i = start + k * along.inner;
-      sum += Wide<T>(dy[i]) * Wide<T>(y[i]);
+      sum += Rule::term(Wide<T>(y[i]), Wide<T>(dy[i]));
     }
     sum = team.sum(sum);
     for (std::int64_t k = team.thread(); k < along.length; k += team_size<Team>) {
       const auto i = start + k * along.inner;
-      store(write, dx[i], Wide<T>(y[i]) * (Wide<T>(dy[i]) - sum));
+      store(write, dx[i], Rule::gradient(Wide<T>(y[i]), Wide<T>(dy[i]), sum));
     }
   }
 };
 
 }  // namespace
 
-struct SoftmaxCuda : Softmax {
+template <class Rule>
+struct SoftmaxCuda : Softmax<Rule> {
   static constexpr bool capturable = true;
 
   void forward(const tenon::Call& call) const {
-    const auto along = Axis::of(call.input_type(0).shape, axis);
+    const auto along = Axis::of(call.input_type(0).shape, this->axis);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Shares<T> body{call.input<T>(0).data(), call.output<T>(0).data(), along, call.write(0)};
+      const Values<T, Rule> body{call.input<T>(0).data(), call.output<T>(0).data(), along, call.write(0)};
       for_each_team(call, along.runs(), along.length, along.inner > 1, body);
     });
   }
 
-  /// dx = y * (dy - sum(dy * y))
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
-    const auto along = Axis::of(call.output_type(0).shape, axis);
+    const auto along = Axis::of(call.output_type(0).shape, this->axis);
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
-      const ShareGradients<T> body{call.output_value<T>(0).data(), call.output_grad<T>(0).data(), call.input_grad<T>(0).data(), along,
-                                   call.write(0)};
+      const Gradients<T, Rule> body{call.output_value<T>(0).data(), call.output_grad<T>(0).data(), call.input_grad<T>(0).data(), along,
+                                    call.write(0)};
       for_each_team(call, along.runs(), along.length, along.inner > 1, body);
     });
   }
 };
-TENON_KERNEL(softmax, cuda, SoftmaxCuda)
+TENON_KERNEL(softmax, cuda, SoftmaxCuda<Share>)
+TENON_KERNEL(log_softmax, cuda, SoftmaxCuda<LogShare>)
