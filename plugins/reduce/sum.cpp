@@ -1,3 +1,4 @@
 #include "sum.hpp"
 
-TENON_OPERATOR(sum, Sum)
+TENON_OPERATOR(sum, Sum<Added>)
+TENON_OPERATOR(mean, Sum<Averaged>)

@@ -1,41 +1,27 @@
-// CUDA kernels of sum and mean.
+// CUDA kernels of sum and mean. Floating point numbers are added in double: a thread's chain of additions is longer than on the CPU.
 #include "csr_sums_on_device.hpp"
-#include "mean.hpp"
 #include "spread_on_device.hpp"
 #include "sum.hpp"
 
 namespace {
 
-/// Floating point numbers are added in double: a thread's chain of additions is longer than on the CPU.
-template <class Out>
-using Acc = std::conditional_t<std::is_integral_v<Out>, std::uint64_t, double>;
-
-template <class Out>
-struct PutSum {
+template <class Out, class Rule>
+struct Put {
+  using Acc = CsrSum<Out>;
   Out* y;
   bool add;
+  Finish<Rule, Acc> finish;
 
-  TENON_FN void operator()(std::int64_t i, Acc<Out> sum) const {
-    const auto value = add ? static_cast<Acc<Out>>(static_cast<Plain<Out>>(y[i])) + sum : sum;
-    y[i] = static_cast<Out>(static_cast<Plain<Out>>(value));
+  TENON_FN void operator()(std::int64_t i, Acc sum) const {
+    const auto value = finish(sum);
+    y[i] = static_cast<Out>(static_cast<Plain<Out>>(add ? static_cast<Acc>(static_cast<Plain<Out>>(y[i])) + value : value));
   }
 };
 
-template <class Out>
-struct PutMean {
-  Out* y;
-  bool add;
-  double count;
+}  // namespace
 
-  TENON_FN void operator()(std::int64_t i, double sum) const {
-    const auto mean = sum / count;
-    y[i] = static_cast<Out>(static_cast<Plain<Out>>(add ? static_cast<double>(static_cast<Plain<Out>>(y[i])) + mean : mean));
-  }
-};
-
-/// Op: Sum or Mean, with put<T>(call) for what takes the sums.
-template <class Op>
-struct SumsCuda : Op {
+template <class Rule>
+struct SumCuda : Sum<Rule> {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
@@ -49,64 +35,32 @@ struct SumsCuda : Op {
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     const FoldSpace space(type.shape, this->reduced(type.shape.rank()));
-    tenon::visit(type.dtype, [&]<class T>() { fold_all<T>(call, space, this->template put<T>(call)); });
+    tenon::visit(type.dtype, [&]<class T>() {
+      const auto to = put<T>(call);
+      using Acc = typename decltype(to)::Acc;
+      fold<Plus<Acc>>(call, space, Elements<T, Acc>{call.input<T>(0).data()}, to, fold_scratch(call, space));
+    });
   }
+
   void forward_sparse(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() { sum_csr<T>(call, this->template put<T>(call)); });
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+      const auto to = put<T>(call);
+      reduce_csr_on_device<T, typename decltype(to)::Acc>(call, this->reduced(2), to);
+    });
   }
 
- private:
-  template <class T, class Put>
-  void fold_all(const tenon::Call& call, const FoldSpace& space, const Put& put) const {
-    using Sum = typename Op::template AccOf<T>;
-    fold<Plus<Sum>>(call, space, Elements<T, Sum>{call.input<T>(0).data()}, put, fold_scratch(call, space));
-  }
-  template <class T, class Put>
-  void sum_csr(const tenon::Call& call, const Put& put) const {
-    reduce_csr_on_device<T, typename Op::template AccOf<T>>(call, this->reduced(2), put);
-  }
-};
-
-struct PuttingSum : Sum {
-  template <class T>
-  using Out = std::conditional_t<is_floating<T>, T, std::int64_t>;
-  template <class T>
-  using AccOf = Acc<Out<T>>;
-
-  template <class T>
-  PutSum<Out<T>> put(const tenon::Call& call) const {
-    return {call.output<Out<T>>(0).data(), call.write(0) == tenon::Write::add};
-  }
-};
-
-struct PuttingMean : Mean {
-  template <class T>
-  using Out = std::conditional_t<is_floating<T>, T, double>;
-  template <class T>
-  using AccOf = double;
-
-  template <class T>
-  PutMean<Out<T>> put(const tenon::Call& call) const {
-    return {call.output<Out<T>>(0).data(), call.write(0) == tenon::Write::add, static_cast<double>(averaged(call.input_type(0).shape))};
-  }
-};
-
-}  // namespace
-
-struct SumCuda : SumsCuda<PuttingSum> {
-  void backward(const tenon::Call& call) const {
-    const auto type = call.input_type(0);
-    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() { spread_on_device<T>(call, reduced(type.shape.rank()), 1); });
-  }
-};
-
-struct MeanCuda : SumsCuda<PuttingMean> {
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     tenon::visit<tenon::floating>(type.dtype,
-                                  [&]<class T>() { spread_on_device<T>(call, reduced(type.shape.rank()), averaged(type.shape)); });
+                                  [&]<class T>() { spread_on_device<T>(call, this->reduced(type.shape.rank()), this->divisor(call)); });
+  }
+
+ private:
+  template <class T>
+  auto put(const tenon::Call& call) const {
+    using Out = typename Sum<Rule>::template Out<T>;
+    return Put<Out, Rule>{call.output<Out>(0).data(), call.write(0) == tenon::Write::add, this->template finish<CsrSum<Out>>(call)};
   }
 };
-
-TENON_KERNEL(sum, cuda, SumCuda)
-TENON_KERNEL(mean, cuda, MeanCuda)
+TENON_KERNEL(sum, cuda, SumCuda<Added>)
+TENON_KERNEL(mean, cuda, SumCuda<Averaged>)

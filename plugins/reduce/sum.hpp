@@ -1,15 +1,48 @@
+// sum and mean: one class over what becomes of a sum.
 #pragma once
 #include "axes.hpp"
 #include "csr_sums.hpp"
 #include "rules.hpp"
 #include "spread.hpp"
 
+struct Added {
+  static constexpr const char* doc = "the sum of x over the given axes; a csr x gives a dense y in time of what it stores";
+  static constexpr const char* x_doc = "values to add; true counts as 1";
+  static constexpr const char* y_doc = "x without the reduced axes; int64 for integers and booleans, else x's dtype";
+  static constexpr bool divided = false;
+  using OfWhole = std::int64_t;  ///< y's elements where x's are integers or booleans
+};
+
+struct Averaged {
+  static constexpr const char* doc =
+      "the arithmetic mean of x over the given axes; nan for no elements; a csr x gives a dense y in time of what it stores";
+  static constexpr const char* x_doc = "values to average; true counts as 1";
+  static constexpr const char* y_doc = "x without the reduced axes; float64 for integers and booleans, else x's dtype";
+  static constexpr bool divided = true;
+  using OfWhole = double;
+};
+
+/// What becomes of a sum of type Acc.
+template <class Rule, class Acc>
+struct Finish {
+  Acc count;
+
+  TENON_FN Acc operator()(Acc sum) const {
+    if constexpr (Rule::divided)
+      return sum / count;
+    else
+      return sum;
+  }
+};
+
+/// Rule: Added for sum, Averaged for mean.
+template <class Rule>
 struct Sum : Reduction {
   static constexpr void describe(auto& op) {
-    op.doc("the sum of x over the given axes; a csr x gives a dense y in time of what it stores");
+    op.doc(Rule::doc);
     op.types(tenon::any_type);
-    op.input("x", "values to add; true counts as 1");
-    op.output("y", "x without the reduced axes; int64 for integers and booleans, else x's dtype");
+    op.input("x", Rule::x_doc);
+    op.output("y", Rule::y_doc);
     describe_axes(op);
     op.backward_reads();
     op.accumulates();
@@ -17,7 +50,8 @@ struct Sum : Reduction {
 
   void infer(tenon::Infer& io) const {
     const auto dtype = io.input(0).dtype;
-    infer_reduction(io, dtype == tenon::unknown_dtype || tenon::floating.has(dtype) ? dtype : tenon::i64);
+    const bool kept = dtype == tenon::unknown_dtype || tenon::floating.has(dtype);
+    infer_reduction(io, kept ? dtype : tenon::dtype_of<typename Rule::OfWhole>);
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
@@ -26,24 +60,38 @@ struct Sum : Reduction {
   }
 
   void forward(const tenon::Call& call) const {
-    const auto type = call.input_type(0);
-    tenon::visit(type.dtype, [&]<class T>() {
-      using Out = std::conditional_t<is_floating<T>, T, std::int64_t>;
-      run<Plus<Wide<T>>, T, Out>(call, [](Wide<T> folded) { return folded; });
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+      using Acc = Wide<Out<T>>;
+      run<Plus<Acc>, T, Out<T>>(call, finish<Acc>(call));
     });
   }
 
   void infer_storage(tenon::InferStorage& io) const { infer_csr_reduction(io); }
 
   void forward_sparse(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
-      using Out = std::conditional_t<is_floating<T>, T, std::int64_t>;
-      reduce_csr<T, Out>(call, reduced(2), [](CsrSum<Out> sum) { return sum; });
-    });
+    tenon::visit(call.input_type(0).dtype, [&]<class T>() { reduce_csr<T, Out<T>>(call, reduced(2), finish<CsrSum<Out<T>>>(call)); });
   }
 
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() { spread<T>(call, reduced(type.shape.rank()), false); });
+    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() { spread<T>(call, reduced(type.shape.rank()), Rule::divided); });
+  }
+
+ protected:
+  /// y's elements where x's are T.
+  template <class T>
+  using Out = std::conditional_t<is_floating<T>, T, typename Rule::OfWhole>;
+
+  template <class Acc>
+  Finish<Rule, Acc> finish(const tenon::Call& call) const {
+    return {static_cast<Acc>(divisor(call))};
+  }
+
+  /// Elements of x for one of y in a mean; 1 in a sum.
+  std::int64_t divisor(const tenon::Call& call) const {
+    const auto x = call.input_type(0).shape;
+    std::int64_t count = 1;
+    for (int a = 0; Rule::divided && a < x.rank(); ++a) count *= reduced(x.rank()) >> a & 1 ? x[a] : 1;
+    return count;
   }
 };

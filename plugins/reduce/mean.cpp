@@ -1,3 +1,0 @@
-#include "mean.hpp"
-
-TENON_OPERATOR(mean, Mean)
