@@ -1,5 +1,8 @@
 // The CUDA kernel of the host's own cast_storage. The operator is in the host; what is described here again are the names and parameters
 // that the kernel uses.
+#include <tenon/gpu/copy_indices.hpp>
+#include <tenon/same_places.hpp>
+
 #include "conversions.hpp"
 
 /// Sparse results have sizes that the kernel waits for: it is not to be captured.
@@ -22,12 +25,10 @@ struct CastStorageCuda : tenon::Operator {
     io.sparse_kernel();
   }
 
-  void forward(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype,
-                 [&]<class T>() { copy(call, call.output<T>(0).data(), call.input<T>(0).data(), call.input<T>(0).size()); });
-  }
+  void forward(const tenon::Call& call) const { copy_all(call); }
 
   void forward_sparse(const tenon::Call& call) const {
+    if (call.storage(0) == storage) return copy_all(call);
     tenon::visit(call.input_type(0).dtype, [&]<class T>() {
       if (call.storage(0) == tenon::Storage::dense) return from_dense<T>(call);
       call.storage(0) == tenon::Storage::csr ? from_csr<T>(call) : from_rows<T>(call);
@@ -35,9 +36,10 @@ struct CastStorageCuda : tenon::Operator {
   }
 
  private:
-  template <class T>
-  static void copy(const tenon::Call& call, T* to, const T* from, std::int64_t count) {
-    tenon::gpu::copy(call, to, from, static_cast<std::size_t>(count) * sizeof(T));
+  static void copy_all(const tenon::Call& call) {
+    const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});
+    const auto bytes = static_cast<std::size_t>(places.count()) * tenon::size_of(places.read_dtype());
+    tenon::gpu::copy(call, places.written<std::byte>(), places.read<std::byte>(), bytes);
   }
 
   template <class T>
@@ -52,12 +54,6 @@ struct CastStorageCuda : tenon::Operator {
   void from_csr(const tenon::Call& call) const {
     const auto data = call.csr<T>(0);
     if (storage == tenon::Storage::row_sparse) return conversions::rows_from_csr(call, data);
-    if (storage == tenon::Storage::csr) {
-      const auto out = call.allocate_csr<T>(0, data.nnz);
-      copy(call, out.values, data.values, data.nnz);
-      copy(call, out.columns_of, data.columns_of, data.nnz);
-      return copy(call, out.row_starts, data.row_starts, data.rows + 1);
-    }
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
     tenon::gpu::for_each_block(call, data.rows, conversions::UnpackRow<T>{data, to, nullptr, nullptr, tenon::gpu::Fault(call)});
@@ -68,11 +64,6 @@ struct CastStorageCuda : tenon::Operator {
     const auto data = call.row_sparse<T>(0);
     const conversions::Rows<T> rows{data.values, data.rows, data.row_size, data.row_ids};
     if (storage == tenon::Storage::csr) return conversions::to_csr(call, rows, data.total_rows);
-    if (storage == tenon::Storage::row_sparse) {
-      const auto out = call.allocate_row_sparse<T>(0, data.rows);
-      copy(call, out.values, data.values, data.rows * data.row_size);
-      return copy(call, out.row_ids, data.row_ids, data.rows);
-    }
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
     tenon::gpu::for_each_block(call, data.rows, conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});

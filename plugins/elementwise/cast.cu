@@ -1,4 +1,4 @@
-#include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/copy_indices.hpp>
 
 #include "cast.hpp"
 
@@ -12,25 +12,21 @@ struct ConvertElements {
   TENON_FN void operator()(std::int64_t i) const { to[i] = convert<To>(from[i]); }
 };
 
-template <class From, class To>
-void convert_on_device(const tenon::Call& call, const tenon::View<const From>& from, const tenon::View<To>& to) {
-  tenon::gpu::for_each(call, to.size(), ConvertElements<From, To>{from.data(), to.data()});
-}
-
 }  // namespace
 
+/// The sparse kernels allocate: they are not captured.
 struct CastCuda : Cast {
   static constexpr bool capturable = true;
 
-  void forward(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class From>() {
-      tenon::visit(dtype, [&]<class To>() { convert_on_device<From, To>(call, call.input<From>(0), call.output<To>(0)); });
-    });
-  }
-  void backward(const tenon::Call& call) const {
-    tenon::visit(dtype, [&]<class From>() {
-      tenon::visit(call.input_type(0).dtype,
-                   [&]<class To>() { convert_on_device<From, To>(call, call.output_grad<From>(0), call.input_grad<To>(0)); });
+  void forward(const tenon::Call& call) const { convert_on_device(call); }
+  void forward_sparse(const tenon::Call& call) const { convert_on_device(call); }
+  void backward(const tenon::Call& call) const { convert_on_device(call); }
+  void backward_sparse(const tenon::Call& call) const { convert_on_device(call); }
+
+ private:
+  static void convert_on_device(const tenon::Call& call) {
+    convert_all(call, tenon::gpu::CopyIndices{call}, [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
+      tenon::gpu::for_each(call, count, ConvertElements<From, To>{from, to});
     });
   }
 };

@@ -1,6 +1,7 @@
 // Conversion between any two dtypes.
 #pragma once
 #include <tenon/operator.hpp>
+#include <tenon/same_places.hpp>
 
 #include "saturate.hpp"
 
@@ -28,8 +29,8 @@ struct Cast : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("x converted to another dtype; towards integers, fractions are cut off, floating values saturate and integers wrap around");
     op.types(tenon::any_type);
-    op.input("x", "any values; true counts as 1");
-    op.output("y", "same shape as x; of dtype bool it tells which elements are not 0");
+    op.input("x", "any values and storage; true counts as 1");
+    op.output("y", "same shape and storage as x; of dtype bool it tells which elements are not 0");
     op.param("dtype", &Cast::dtype, "dtype of y")
         .required()
         .one_of({{"bool", tenon::DType::boolean},
@@ -49,24 +50,31 @@ struct Cast : tenon::Operator {
     io.set_input(0, io.output(0).shape);
   }
 
-  void forward(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype,
-                 [&]<class From>() { tenon::visit(dtype, [&]<class To>() { copy(call, call.input<From>(0), call.output<To>(0)); }); });
-  }
+  /// Values that become 0 stay stored.
+  void infer_storage(tenon::InferStorage& io) const { keep_places(io); }
 
-  void backward(const tenon::Call& call) const {
-    tenon::visit(dtype, [&]<class From>() {
-      tenon::visit(call.input_type(0).dtype, [&]<class To>() { copy(call, call.output_grad<From>(0), call.input_grad<To>(0)); });
+  void forward(const tenon::Call& call) const { convert_on_threads(call); }
+  void forward_sparse(const tenon::Call& call) const { convert_on_threads(call); }
+  void backward(const tenon::Call& call) const { convert_on_threads(call); }
+  void backward_sparse(const tenon::Call& call) const { convert_on_threads(call); }
+
+ protected:
+  /// put(from, to, count) gets what is read and written, as pointers to any two dtypes; `copy` as of SamePlaces.
+  template <class Copy, class Put>
+  static void convert_all(const tenon::Call& call, const Copy& copy, const Put& put) {
+    if (call.write(0) == tenon::Write::none) return;
+    const tenon::SamePlaces places(call, copy);
+    tenon::visit(places.read_dtype(), [&]<class From>() {
+      tenon::visit(places.written_dtype(), [&]<class To>() { put(places.read<From>(), places.written<To>(), places.count()); });
     });
   }
 
  private:
-  template <class From, class To>
-  static void copy(const tenon::Call& call, tenon::View<From> from, tenon::View<To> to) {
-    const From* source = from.data();
-    To* target = to.data();
-    call.parallel_for(to.size(), 16384, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = begin; i < end; ++i) target[i] = convert<To>(source[i]);
+  static void convert_on_threads(const tenon::Call& call) {
+    convert_all(call, tenon::copy_indices, [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
+      call.parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) to[i] = convert<To>(from[i]);
+      });
     });
   }
 };

@@ -1,3 +1,5 @@
+#include <tenon/gpu/copy_indices.hpp>
+
 #include "scale_by.hpp"
 #include "sum_on_device.hpp"
 
@@ -33,21 +35,9 @@ struct ScaleByCuda : ScaleBy {
   std::size_t backward_workspace(const tenon::Infer&) const { return sum_parts * sizeof(double); }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const auto data = call.input<T>("data");
-      scale(call, data.data(), data.size(), call.output<T>(0).data());
-    });
+    scale_all(call, tenon::gpu::CopyIndices{call}, [&](auto... values) { scale(call, values...); });
   }
-
-  void forward_sparse(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr) return scale_csr<T>(call);
-      const auto data = call.row_sparse<T>(0);
-      const auto out = call.allocate_row_sparse<T>(0, data.rows);
-      copy_indices(call, out.row_ids, data.row_ids, data.rows);
-      scale(call, data.values, data.rows * data.row_size, out.values);
-    });
-  }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
@@ -62,19 +52,6 @@ struct ScaleByCuda : ScaleBy {
   }
 
  private:
-  static void copy_indices(const tenon::Call& call, std::int64_t* to, const std::int64_t* from, std::int64_t count) {
-    tenon::gpu::copy(call, to, from, static_cast<std::size_t>(count) * sizeof(std::int64_t));
-  }
-
-  template <class T>
-  static void scale_csr(const tenon::Call& call) {
-    const auto data = call.csr<T>(0);
-    const auto out = call.allocate_csr<T>(0, data.nnz);
-    copy_indices(call, out.columns_of, data.columns_of, data.nnz);
-    copy_indices(call, out.row_starts, data.row_starts, data.rows + 1);
-    scale(call, data.values, data.nnz, out.values);
-  }
-
   template <class T>
   static void scale(const tenon::Call& call, const T* from, std::int64_t size, T* to) {
     tenon::gpu::for_each(call, size, Scaled<T, Wide<T>>{from, call.input<float>("factor").data(), to});

@@ -1,8 +1,8 @@
 // A number for all elements.
 #pragma once
-#include <algorithm>
 #include <tenon/elementwise/convert.hpp>
 #include <tenon/operator.hpp>
+#include <tenon/same_places.hpp>
 #include <type_traits>
 
 #include "block_sum.hpp"
@@ -26,27 +26,13 @@ struct ScaleBy : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(0) == tenon::Storage::dense || io.input(1) != tenon::Storage::dense) return;
-    io.set_output(0, io.input(0));
-    io.sparse_kernel();
+    if (io.input(1) == tenon::Storage::dense) keep_places(io);
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const auto data = call.input<T>("data");
-      scale(call, data.data(), data.size(), call.output<T>(0).data());
-    });
+    scale_all(call, tenon::copy_indices, [&](auto... values) { scale(call, values...); });
   }
-
-  void forward_sparse(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr) return scale_csr<T>(call);
-      const auto data = call.row_sparse<T>(0);
-      const auto out = call.allocate_row_sparse<T>(0, data.rows);
-      std::copy_n(data.row_ids, data.rows, out.row_ids);
-      scale(call, data.values, data.rows * data.row_size, out.values);
-    });
-  }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
 
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
@@ -65,16 +51,14 @@ struct ScaleBy : tenon::Operator {
   template <class T>
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
- private:
-  template <class T>
-  static void scale_csr(const tenon::Call& call) {
-    const auto data = call.csr<T>(0);
-    const auto out = call.allocate_csr<T>(0, data.nnz);
-    std::copy_n(data.columns_of, data.nnz, out.columns_of);
-    std::copy_n(data.row_starts, data.rows + 1, out.row_starts);
-    scale(call, data.values, data.nnz, out.values);
+  /// scale(from, count, to) gets what is read and written; `copy` as of SamePlaces.
+  template <class Copy, class Scale>
+  static void scale_all(const tenon::Call& call, const Copy& copy, const Scale& scale) {
+    const tenon::SamePlaces places(call, copy);
+    tenon::visit<tenon::floating>(places.read_dtype(), [&]<class T>() { scale(places.read<T>(), places.count(), places.written<T>()); });
   }
 
+ private:
   template <class T>
   static void scale(const tenon::Call& call, const T* from, std::int64_t size, T* to) {
     const auto factor = static_cast<Wide<T>>(call.input<float>("factor")[0]);

@@ -1,22 +1,9 @@
-#include <tenon/gpu/scratch.hpp>
-#include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
 
 #include "retain.hpp"
 #include "rows_on_device.hpp"
 
 namespace {
-
-/// The list in order.
-struct Listed {
-  const std::int64_t* numbers;
-  std::int64_t count;
-
-  TENON_FN bool has(std::int64_t row) const {
-    const auto place = tenon::gpu::first_not_below(numbers, count, row);
-    return place < count && numbers[place] == row;
-  }
-};
 
 template <class T>
 struct KeepListed {
@@ -30,19 +17,6 @@ struct KeepListed {
     for (auto i = row * row_size + block.thread(); i < (row + 1) * row_size; i += tenon::gpu::block_threads)
       output[i] = keep ? data[i] : T(0);
   }
-};
-
-struct ListedRow {
-  Listed listed;
-
-  TENON_FN std::int64_t operator()(std::int64_t row) const { return listed.has(row) ? row : -1; }
-};
-
-struct ListedStored {
-  Listed listed;
-  const std::int64_t* row_ids;
-
-  TENON_FN PickedRow operator()(std::int64_t place) const { return {listed.has(row_ids[place]) ? row_ids[place] : -1, place}; }
 };
 
 struct NumberOfList {
@@ -71,19 +45,7 @@ struct RetainCuda : Retain {
     });
   }
 
-  void forward_sparse(const tenon::Call& call) const {
-    const auto type = call.input_type(0);
-    const auto listed = list(call);
-    tenon::visit(type.dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr) {
-        const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(type.shape[0]));
-        return pick_rows_on_device(call, call.csr<T>(0), type.shape[0], ListedRow{listed}, scratch.data());
-      }
-      const auto data = call.row_sparse<T>(0);
-      const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(data.rows));
-      put_rows_on_device(call, data, data.rows, ListedStored{listed, data.row_ids}, false, scratch.data());
-    });
-  }
+  void forward_sparse(const tenon::Call& call) const { keep<PicksOnDevice>(call, list(call)); }
 
  private:
   static std::int64_t scratch(std::int64_t numbers) { return numbers + tenon::gpu::sort_scratch(numbers); }

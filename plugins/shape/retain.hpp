@@ -1,8 +1,38 @@
 #pragma once
 #include <algorithm>
+#include <tenon/same_places.hpp>
 
 #include "row_numbers.hpp"
 #include "sparse_rows.hpp"
+
+/// The numbers of the list in ascending order, in which they may come again.
+struct Listed {
+  const std::int64_t* numbers;
+  std::int64_t count;
+
+  TENON_FN bool has(std::int64_t row) const {
+    const auto place = tenon::gpu::first_not_below(numbers, count, row);
+    return place < count && numbers[place] == row;
+  }
+};
+
+struct ListedRow {
+  Listed listed;
+
+  TENON_FN std::int64_t operator()(std::int64_t row) const { return listed.has(row) ? row : -1; }
+};
+
+/// Rows that are listed and stored.
+template <class T>
+struct ListedStored {
+  const std::int64_t* numbers;
+  tenon::RowSparse<const T> data;
+
+  TENON_FN PickedRow operator()(std::int64_t i) const {
+    const auto row = numbers[i];
+    return i > 0 && numbers[i - 1] == row ? PickedRow{-1, 0} : stored_as(data, row, row);
+  }
+};
 
 struct Retain : tenon::Operator {
   static constexpr void describe(auto& op) {
@@ -21,9 +51,7 @@ struct Retain : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(0) == tenon::Storage::dense || io.input(1) != tenon::Storage::dense) return;
-    io.set_output(0, io.input(0));
-    io.sparse_kernel();
+    if (io.input(1) == tenon::Storage::dense) keep_places(io);
   }
 
   void forward(const tenon::Call& call) const {
@@ -39,20 +67,22 @@ struct Retain : tenon::Operator {
   }
 
   void forward_sparse(const tenon::Call& call) const {
-    const auto type = call.input_type(0);
-    const auto rows = sorted_numbers(call, type.shape[0]);
-    tenon::visit(type.dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr) {
-        const auto listed = [&](std::int64_t row) { return std::binary_search(rows.begin(), rows.end(), row) ? row : -1; };
-        pick_rows(call, call.csr<T>(0), type.shape[0], listed);
-      } else {
-        retain_stored<T>(call, rows);
-      }
-    });
+    const auto rows = sorted_numbers(call, call.input_type(0).shape[0]);
+    keep<PicksOnCpu>(call, {rows.data(), static_cast<std::int64_t>(rows.size())});
   }
 
   /// The gradient of a row that is retained is the output's, that of others 0, in the storage that the output's gradient has.
   void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.add("retain", {g.output_grad(0), g.input(1)})); }
+
+ protected:
+  template <class Picks>
+  static void keep(const tenon::Call& call, const Listed& listed) {
+    visit_stored(
+        call, [&](const auto& data) { Picks::csr(call, data, data.rows, ListedRow{listed}); },
+        [&]<class T>(const tenon::RowSparse<const T>& data) {
+          Picks::rows(call, data, listed.count, ListedStored<T>{listed.numbers, data});
+        });
+  }
 
  private:
   static std::vector<std::int64_t> sorted_numbers(const tenon::Call& call, std::int64_t rows) {
@@ -60,14 +90,5 @@ struct Retain : tenon::Operator {
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
-  }
-
-  template <class T>
-  static void retain_stored(const tenon::Call& call, const std::vector<std::int64_t>& rows) {
-    const auto data = call.row_sparse<T>(0);
-    std::vector<PickedRow> picked;
-    for (const auto row : rows)
-      if (const auto place = place_of(data, row); place >= 0) picked.push_back({row, place});
-    put_rows(call, data, picked);
   }
 };

@@ -1,8 +1,10 @@
 // Rows of tensors picked on a CUDA device, by lists of numbers and out of sparse tensors.
 #pragma once
+#include <tenon/gpu/copy_indices.hpp>
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/number.hpp>
 #include <tenon/gpu/scan.hpp>
+#include <tenon/gpu/scratch.hpp>
 
 #include "bytes.hpp"
 #include "sparse_rows.hpp"
@@ -63,16 +65,6 @@ inline std::int64_t pick_scratch(std::int64_t items) {
   return items + 1 + tenon::gpu::scan_scratch(items);
 }
 
-/// As pick_rows() of sparse_rows.hpp. Waits for the number of values.
-template <class T, class Source>
-void pick_rows_on_device(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, const Source& source,
-                         std::int64_t* scratch) {
-  tenon::gpu::scan(call, rows, CountOfRow<Source>{source, from.row_starts}, scratch, scratch + rows + 1);
-  const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, scratch + rows));
-  tenon::gpu::copy(call, out.row_starts, scratch, static_cast<std::size_t>(rows + 1) * sizeof(std::int64_t));
-  tenon::gpu::for_each_block(call, rows, CopyCsrRow<T, Source>{from, out, source});
-}
-
 template <class Select>
 struct IsPicked {
   Select select;
@@ -99,12 +91,25 @@ struct CopyPicked {
   }
 };
 
-/// A row_sparse result of the rows that select(item) gives for the items; those with an id of -1 are none. Ids ascend, or where `reversed`
-/// descend. Waits for the number of rows.
-template <class T, class Select>
-void put_rows_on_device(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, const Select& select,
-                        bool reversed, std::int64_t* scratch) {
-  tenon::gpu::scan(call, items, IsPicked<Select>{select}, scratch, scratch + items + 1);
-  const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, scratch + items));
-  tenon::gpu::for_each_block(call, items, CopyPicked<T, Select>{from, out, select, scratch, items, reversed});
-}
+/// As PicksOnCpu; source and select go to the device. Both wait for the size of what they make: they are not to be captured.
+struct PicksOnDevice {
+  template <class T, class Source>
+  static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, const Source& source) {
+    const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(rows));
+    std::int64_t* const starts = scratch.data();
+    tenon::gpu::scan(call, rows, CountOfRow<Source>{source, from.row_starts}, starts, starts + rows + 1);
+    const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, starts + rows));
+    tenon::gpu::CopyIndices{call}(out.row_starts, starts, rows + 1);
+    tenon::gpu::for_each_block(call, rows, CopyCsrRow<T, Source>{from, out, source});
+  }
+
+  template <class T, class Select>
+  static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, const Select& select,
+                   bool reversed = false) {
+    const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(items));
+    std::int64_t* const before = scratch.data();
+    tenon::gpu::scan(call, items, IsPicked<Select>{select}, before, before + items + 1);
+    const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + items));
+    tenon::gpu::for_each_block(call, items, CopyPicked<T, Select>{from, out, select, before, items, reversed});
+  }
+};

@@ -1,4 +1,6 @@
 #pragma once
+#include <tenon/same_places.hpp>
+
 #include "box_copy.hpp"
 #include "bytes.hpp"
 #include "dims.hpp"
@@ -59,33 +61,11 @@ struct Slice : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
-    const auto storage = io.backward() ? io.output_grad(0) : io.input(0);
-    if (storage == tenon::Storage::dense || !cuts_rows(storage)) return;
-    io.set_output(0, storage);
-    io.sparse_kernel();
+    if (cuts_rows(io.backward() ? io.output_grad(0) : io.input(0))) keep_places(io);
   }
 
-  void forward_sparse(const tenon::Call& call) const {
-    const auto rows = along(0, call.input_type(0).shape[0]);
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr)
-        pick_rows(call, call.csr<T>(0), rows.count, [&](std::int64_t i) { return rows.first + i * rows.step; });
-      else
-        put_rows(call, call.row_sparse<T>(0), sliced(call.row_sparse<T>(0), rows));
-    });
-  }
-
-  void backward_sparse(const tenon::Call& call) const {
-    if (call.write(0) == tenon::Write::none) return;
-    const auto x = call.input_type(0);
-    const auto rows = along(0, x.shape[0]);
-    tenon::visit<tenon::floating>(x.dtype, [&]<class T>() {
-      if (call.output_grad_storage(0) == tenon::Storage::csr)
-        pick_rows(call, call.csr_output_grad<T>(0), x.shape[0], [&](std::int64_t row) { return index_in(rows, row); });
-      else
-        put_rows(call, call.row_sparse_output_grad<T>(0), put_back(call.row_sparse_output_grad<T>(0), rows));
-    });
-  }
+  void forward_sparse(const tenon::Call& call) const { cut_rows<PicksOnCpu>(call); }
+  void backward_sparse(const tenon::Call& call) const { put_rows_back<PicksOnCpu>(call); }
 
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
   void backward(const tenon::Call& call) const { paste<BoxCopy>(call); }
@@ -99,6 +79,11 @@ struct Slice : tenon::Operator {
   }
 
  protected:
+  template <class Picks>
+  void cut_rows(const tenon::Call& call) const;
+  template <class Picks>
+  void put_rows_back(const tenon::Call& call) const;
+
   template <class Copy>
   void cut(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
@@ -147,23 +132,6 @@ struct Slice : tenon::Operator {
     return begin.size() == 1 && (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
   }
 
-  template <class T>
-  static std::vector<PickedRow> sliced(const tenon::RowSparse<const T>& x, const Range& rows) {
-    std::vector<PickedRow> picked;
-    for (std::int64_t i = 0; i < x.rows; ++i)
-      if (const auto index = index_in(rows, x.row_ids[i]); index >= 0) picked.push_back({index, i});
-    if (rows.step < 0) std::reverse(picked.begin(), picked.end());
-    return picked;
-  }
-
-  template <class T>
-  static std::vector<PickedRow> put_back(const tenon::RowSparse<const T>& dy, const Range& rows) {
-    std::vector<PickedRow> picked;
-    for (std::int64_t i = 0; i < dy.rows; ++i) picked.push_back({rows.first + dy.row_ids[i] * rows.step, i});
-    if (rows.step < 0) std::reverse(picked.begin(), picked.end());
-    return picked;
-  }
-
   int axis(std::size_t i, int rank) const { return axes.size() == 0 ? static_cast<int>(i) : axis_of(axes[i], rank); }
 
   void check(const tenon::Infer& io, int rank) const {
@@ -183,3 +151,46 @@ struct Slice : tenon::Operator {
     return place;
   }
 };
+
+/// Row i of y as a row of x, and a row of x as one of y.
+struct RowOfSlice {
+  Slice::Range rows;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return rows.first + i * rows.step; }
+};
+struct RowInSlice {
+  Slice::Range rows;
+
+  TENON_FN std::int64_t operator()(std::int64_t row) const { return Slice::index_in(rows, row); }
+};
+
+/// The same of stored rows, by Number.
+template <class Number>
+struct StoredRow {
+  Number number;
+  const std::int64_t* row_ids;
+
+  TENON_FN PickedRow operator()(std::int64_t place) const { return {number(row_ids[place]), place}; }
+};
+
+template <class Picks>
+void Slice::cut_rows(const tenon::Call& call) const {
+  const auto rows = along(0, call.input_type(0).shape[0]);
+  visit_stored(
+      call, [&](const auto& x) { Picks::csr(call, x, rows.count, RowOfSlice{rows}); },
+      [&](const auto& x) {
+        Picks::rows(call, x, x.rows, StoredRow<RowInSlice>{{rows}, x.row_ids}, rows.step < 0);
+      });
+}
+
+template <class Picks>
+void Slice::put_rows_back(const tenon::Call& call) const {
+  if (call.write(0) == tenon::Write::none) return;
+  const auto total = call.input_type(0).shape[0];
+  const auto rows = along(0, total);
+  visit_stored(
+      call, [&](const auto& dy) { Picks::csr(call, dy, total, RowInSlice{rows}); },
+      [&](const auto& dy) {
+        Picks::rows(call, dy, dy.rows, StoredRow<RowOfSlice>{{rows}, dy.row_ids}, rows.step < 0);
+      });
+}

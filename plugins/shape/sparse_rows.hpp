@@ -1,56 +1,78 @@
 // Rows of sparse tensors put together anew: what slices, takes and retains of rows have in common.
 #pragma once
 #include <algorithm>
+#include <tenon/gpu/search.hpp>
 #include <tenon/operator.hpp>
 #include <vector>
 
-/// A csr result (in backward: the gradient) of `rows` rows, of which row i is row source(i) of `from`, or stores nothing where that is -1.
-template <class T, class Source>
-void pick_rows(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, Source source) {
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(rows) + 1, 0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const auto row = source(i);
-    const auto count = row < 0 ? 0 : from.row_starts[row + 1] - from.row_starts[row];
-    starts[static_cast<std::size_t>(i) + 1] = starts[static_cast<std::size_t>(i)] + count;
-  }
-  const auto stored = starts.back();
-  const auto out = call.allocate_csr<T>(0, stored);
-  std::copy(starts.begin(), starts.end(), out.row_starts);
-  const auto grain = 1 + (1 << 15) * rows / (stored + rows + 1);
-  call.parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) {
-      const auto to = out.row_starts[i], count = out.row_starts[i + 1] - to;
-      if (count == 0) continue;
-      const auto first = from.row_starts[source(i)];
-      std::copy_n(from.values + first, count, out.values + to);
-      std::copy_n(from.columns_of + first, count, out.columns_of + to);
-    }
+/// Gives input 0 (in backward: the gradient of output 0) to one of these, as it is stored: of_csr(Csr<const T>), of_rows(RowSparse<const
+/// T>).
+template <class OfCsr, class OfRows>
+void visit_stored(const tenon::Call& call, const OfCsr& of_csr, const OfRows& of_rows) {
+  const bool back = call.backward(), csr = (back ? call.output_grad_storage(0) : call.storage(0)) == tenon::Storage::csr;
+  tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+    if (csr)
+      of_csr(back ? call.csr_output_grad<T>(0) : call.csr<T>(0));
+    else
+      of_rows(back ? call.row_sparse_output_grad<T>(0) : call.row_sparse<T>(0));
   });
 }
 
-/// A row of the result and the place of its values among the rows that the other tensor stores.
+/// A row of the result and the place of its values among the rows that the other tensor stores; an id of -1: no row.
 struct PickedRow {
   std::int64_t id, place;
 };
 
-/// A row_sparse result of these rows, whose ids ascend.
+/// Row `row` of a tensor as row `id` of the result, where it is stored.
 template <class T>
-void put_rows(const tenon::Call& call, const tenon::RowSparse<const T>& from, const std::vector<PickedRow>& picked) {
-  const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(picked.size()));
-  const auto grain = 1 + (1 << 15) / (from.row_size + 1);
-  call.parallel_for(static_cast<std::int64_t>(picked.size()), grain, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) {
-      const auto [id, place] = picked[static_cast<std::size_t>(i)];
-      out.row_ids[i] = id;
-      std::copy_n(from.values + place * from.row_size, from.row_size, out.values + i * from.row_size);
-    }
-  });
+TENON_FN PickedRow stored_as(const tenon::RowSparse<const T>& tensor, std::int64_t row, std::int64_t id) {
+  const auto place = tenon::gpu::first_not_below(tensor.row_ids, tensor.rows, row);
+  return {place < tensor.rows && tensor.row_ids[place] == row ? id : -1, place};
 }
 
-/// Where a row stands among those stored; -1: it is not.
-template <class T>
-std::int64_t place_of(const tenon::RowSparse<const T>& tensor, std::int64_t row) {
-  const auto* const end = tensor.row_ids + tensor.rows;
-  const auto* const at = std::lower_bound(tensor.row_ids, end, row);
-  return at != end && *at == row ? at - tensor.row_ids : -1;
-}
+/// Makes results of rows on the CPU. PicksOnDevice of rows_on_device.hpp does the same on CUDA, where operators give it what they give
+/// here.
+struct PicksOnCpu {
+  /// A csr result of `rows` rows, of which row i is row source(i) of `from`, or stores nothing where that is -1.
+  template <class T, class Source>
+  static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, Source source) {
+    std::vector<std::int64_t> starts(static_cast<std::size_t>(rows) + 1);
+    std::int64_t stored = 0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      starts[static_cast<std::size_t>(i)] = stored;
+      if (const auto row = source(i); row >= 0) stored += from.row_starts[row + 1] - from.row_starts[row];
+    }
+    starts.back() = stored;
+    const auto out = call.allocate_csr<T>(0, stored);
+    std::copy(starts.begin(), starts.end(), out.row_starts);
+    const auto grain = 1 + (1 << 15) * rows / (stored + rows + 1);
+    call.parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) {
+        const auto to = out.row_starts[i], count = out.row_starts[i + 1] - to;
+        if (count == 0) continue;
+        const auto first = from.row_starts[source(i)];
+        std::copy_n(from.values + first, count, out.values + to);
+        std::copy_n(from.columns_of + first, count, out.columns_of + to);
+      }
+    });
+  }
+
+  /// A row_sparse result of the rows that select(item) gives for `items` items. Their ids ascend, or descend where `reversed`.
+  template <class T, class Select>
+  static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, Select select,
+                   bool reversed = false) {
+    std::vector<PickedRow> picked;
+    for (std::int64_t item = 0; item < items; ++item)
+      if (const auto row = select(item); row.id >= 0) picked.push_back(row);
+    if (reversed) std::reverse(picked.begin(), picked.end());
+    const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(picked.size()));
+    const auto grain = 1 + (1 << 15) / (from.row_size + 1);
+    call.parallel_for(static_cast<std::int64_t>(picked.size()), grain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) {
+        const auto [id, place] = picked[static_cast<std::size_t>(i)];
+        out.row_ids[i] = id;
+        std::copy_n(from.values + place * from.row_size, from.row_size, out.values + i * from.row_size);
+      }
+    });
+  }
+};

@@ -1,4 +1,3 @@
-#include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
 
 #include "box_copy_on_device.hpp"
@@ -41,24 +40,6 @@ void gather(const tenon::Call& call, const std::byte* data, const std::int64_t* 
   gather_as<1>(call, data, numbers, count, row_bytes, output);
 }
 
-struct NumberAt {
-  const std::int64_t* numbers;
-
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i]; }
-};
-
-/// Stored rows that are taken.
-template <class T>
-struct TakeStored {
-  tenon::RowSparse<const T> data;
-  const std::int64_t* numbers;
-
-  TENON_FN PickedRow operator()(std::int64_t i) const {
-    const auto place = tenon::gpu::first_not_below(data.row_ids, data.rows, numbers[i]);
-    return {place < data.rows && data.row_ids[place] == numbers[i] ? i : -1, place};
-  }
-};
-
 /// Whether place i of the sorted numbers is the first use of a row.
 struct IsFirstUse {
   const std::int64_t* keys;
@@ -96,7 +77,7 @@ struct TakeRowsCuda : TakeRows {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    return bytes_of(io, [](std::int64_t n) { return n + pick_scratch(n); });
+    return bytes_of(io, [](std::int64_t n) { return n; });
   }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return bytes_of(io, [](std::int64_t n) { return backward_scratch(n); });
@@ -109,15 +90,7 @@ struct TakeRowsCuda : TakeRows {
     gather(call, bytes::input(call, 0), numbers, count_of(call), row_bytes, bytes::output(call, 0));
   }
 
-  void forward_sparse(const tenon::Call& call) const {
-    const auto n = count_of(call);
-    auto* const numbers = checked(call, n + pick_scratch(n));
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr) return pick_rows_on_device(call, call.csr<T>(0), n, NumberAt{numbers}, numbers + n);
-      const auto data = call.row_sparse<T>(0);
-      put_rows_on_device(call, data, n, TakeStored<T>{data, numbers}, false, numbers + n);
-    });
-  }
+  void forward_sparse(const tenon::Call& call) const { take<PicksOnDevice>(call, checked(call, count_of(call))); }
 
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;

@@ -2,9 +2,25 @@
 #pragma once
 #include <algorithm>
 #include <numeric>
+#include <tenon/same_places.hpp>
 
 #include "row_numbers.hpp"
 #include "sparse_rows.hpp"
+
+struct NumberAt {
+  const std::int64_t* numbers;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i]; }
+};
+
+/// Rows that are taken and stored.
+template <class T>
+struct TakenStored {
+  const std::int64_t* numbers;
+  tenon::RowSparse<const T> data;
+
+  TENON_FN PickedRow operator()(std::int64_t i) const { return stored_as(data, numbers[i], i); }
+};
 
 struct TakeRows : tenon::Operator {
   bool sparse_grad = false;
@@ -29,16 +45,11 @@ struct TakeRows : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
-    const auto data = io.input(0);
     if (io.input(1) != tenon::Storage::dense) return;
-    if (io.backward()) {
-      if (!sparse_grad || io.output_grad(0) != tenon::Storage::dense) return;
-      io.set_output(0, tenon::Storage::row_sparse);
-      io.sparse_kernel();
-    } else if (data != tenon::Storage::dense) {
-      io.set_output(0, data);
-      io.sparse_kernel();
-    }
+    if (!io.backward()) return keep_places(io);
+    if (!sparse_grad || io.output_grad(0) != tenon::Storage::dense) return;
+    io.set_output(0, tenon::Storage::row_sparse);
+    io.sparse_kernel();
   }
 
   void forward(const tenon::Call& call) const {
@@ -55,15 +66,8 @@ struct TakeRows : tenon::Operator {
   }
 
   void forward_sparse(const tenon::Call& call) const {
-    const auto type = call.input_type(0);
-    const auto numbers = read_row_numbers(call, type.shape[0]);
-    tenon::visit(type.dtype, [&]<class T>() {
-      if (call.storage(0) == tenon::Storage::csr)
-        pick_rows(call, call.csr<T>(0), static_cast<std::int64_t>(numbers.size()),
-                  [&](auto i) { return numbers[static_cast<std::size_t>(i)]; });
-      else
-        take_stored<T>(call, numbers);
-    });
+    const auto numbers = read_row_numbers(call, call.input_type(0).shape[0]);
+    take<PicksOnCpu>(call, numbers.data());
   }
 
   void backward(const tenon::Call& call) const {
@@ -87,6 +91,17 @@ struct TakeRows : tenon::Operator {
       add_uses(call, uses, row_size(type.shape),
                [&](std::size_t i) { return out.values + static_cast<std::int64_t>(i) * row_size(type.shape); });
     });
+  }
+
+ protected:
+  template <class Picks>
+  static void take(const tenon::Call& call, const std::int64_t* numbers) {
+    const auto count = call.input_type(1).shape[0];
+    visit_stored(
+        call, [&](const auto& data) { Picks::csr(call, data, count, NumberAt{numbers}); },
+        [&]<class T>(const tenon::RowSparse<const T>& data) {
+          Picks::rows(call, data, count, TakenStored<T>{numbers, data});
+        });
   }
 
  private:
@@ -129,14 +144,5 @@ struct TakeRows : tenon::Operator {
         for (std::int64_t j = 0; j < size; ++j) to(i)[j] = static_cast<T>(sum[static_cast<std::size_t>(j)]);
       }
     });
-  }
-
-  template <class T>
-  static void take_stored(const tenon::Call& call, const std::vector<std::int64_t>& numbers) {
-    const auto data = call.row_sparse<T>(0);
-    std::vector<PickedRow> picked;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (const auto place = place_of(data, numbers[i]); place >= 0) picked.push_back({static_cast<std::int64_t>(i), place});
-    put_rows(call, data, picked);
   }
 };

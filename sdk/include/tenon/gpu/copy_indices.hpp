@@ -1,0 +1,19 @@
+// Indices of sparse tensors from one to another on a CUDA device.
+#pragma once
+#include <cstdint>
+
+#include "launch.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::gpu {
+
+/// For SamePlaces.
+struct CopyIndices {
+  const Call& call;
+  void operator()(std::int64_t* to, const std::int64_t* from, std::int64_t count) const {
+    copy(call, to, from, static_cast<std::size_t>(count) * sizeof *to);
+  }
+};
+
+}  // namespace tenon::gpu
+#pragma GCC visibility pop
