@@ -1,42 +1,11 @@
 // BoxCopy's counterpart on a CUDA device, for elements of any type.
 #pragma once
 #include <cstdlib>
+#include <optional>
 #include <tenon/gpu/launch.hpp>
 
 #include "box_copy.hpp"
-
-/// What is moved at once: one element, or several that lie side by side on both sides.
-template <int bytes>
-struct Unit;
-template <>
-struct Unit<1> {
-  std::uint8_t bits;
-};
-template <>
-struct Unit<2> {
-  std::uint16_t bits;
-};
-template <>
-struct Unit<4> {
-  std::uint32_t bits;
-};
-template <>
-struct Unit<8> {
-  std::uint64_t bits;
-};
-template <>
-struct alignas(16) Unit<16> {
-  std::uint64_t low, high;
-};
-
-/// Where the elements of a box lie on both sides, in bytes; the outermost axis first.
-struct BoxWalk {
-  struct Axis {
-    std::int64_t size, from, to;
-  };
-  Axis axes[tenon::max_rank] = {};
-  int rank = 0;
-};
+#include "transposition.hpp"
 
 template <int bytes>
 struct MoveUnit {
@@ -45,15 +14,8 @@ struct MoveUnit {
   std::byte* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    std::int64_t source = 0, target = 0;
-    for (int a = walk.rank - 1; a >= 0; --a) {
-      const auto& axis = walk.axes[a];
-      const auto outer = a > 0 ? i / axis.size : 0, at = i - outer * axis.size;
-      source += at * axis.from;
-      target += at * axis.to;
-      i = outer;
-    }
-    *reinterpret_cast<Unit<bytes>*>(to + target) = *reinterpret_cast<const Unit<bytes>*>(from + source);
+    const auto offsets = walk.at(i);
+    *reinterpret_cast<Unit<bytes>*>(to + offsets.to) = *reinterpret_cast<const Unit<bytes>*>(from + offsets.from);
   }
 };
 
@@ -69,6 +31,7 @@ class BoxCopyOnDevice {
       if (extent[a] != 1) axes[rank++] = {extent[a], from[a] * element_size_, to[a] * element_size_};
     std::stable_sort(axes, axes + rank, [](const auto& l, const auto& r) { return std::abs(l.to) > std::abs(r.to); });
     for (int a = 0; a < rank; ++a) push(axes[a]);
+    transposition_ = find_transposition();
   }
 
   static void clear(const tenon::Call& call, std::byte* memory, std::size_t bytes) { tenon::gpu::clear(call, memory, bytes); }
@@ -115,13 +78,31 @@ class BoxCopyOnDevice {
     return unit;
   }
 
+  /// Where the target is contiguous along one axis and the source along another.
+  std::optional<Transposition> find_transposition() const {
+    if (walk_.rank < 2 || inner().to != element_size_ || inner().from == element_size_) return {};
+    Transposition found{{}, {}, inner()};
+    for (int a = 0; a + 1 < walk_.rank; ++a) {
+      const auto& axis = walk_.axes[a];
+      if (axis.from == element_size_ && found.row.size == 0)
+        found.row = axis;
+      else
+        found.outer.axes[found.outer.rank++] = axis;
+    }
+    const bool worth = found.row.size >= Transposition::worth && found.line.size >= Transposition::worth;
+    return worth ? std::optional(found) : std::nullopt;
+  }
+
   template <int bytes>
   void move(const tenon::Call& call, const std::byte* from, std::byte* to) const {
+    if constexpr (bytes <= 8)
+      if (transposition_) return transpose<bytes>(call, *transposition_, from, to);
     MoveUnit<bytes> body{walk_, from, to};
     if (const auto times = bytes / element_size_; times > 1) body.walk.axes[walk_.rank - 1] = {inner().size / times, bytes, bytes};
     tenon::gpu::for_each(call, count_ * element_size_ / bytes, body);
   }
 
   BoxWalk walk_;
+  std::optional<Transposition> transposition_;
   std::int64_t element_size_, count_;
 };

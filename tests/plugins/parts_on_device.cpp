@@ -114,6 +114,34 @@ TEST_CASE("large on a GPU: sparse products, sorted by column") {
   for (const auto& test : cases) hold_against_cpu(*host, test);
 }
 
+TEST_CASE("large on a GPU: transpositions by tiles, beside moves of elements and of runs") {
+  auto* host = host_with_gpu();
+  if (host == nullptr) return;
+  const struct {
+    Shape x;
+    Axes axes;
+  } rows[] = {
+      {{32, 32}, {1, 0}},
+      {{33, 65}, {1, 0}},
+      {{31, 97}, {1, 0}},
+      {{16, 300}, {1, 0}},
+      {{15, 300}, {1, 0}},
+      {{3, 17, 50}, {0, 2, 1}},
+      {{2, 3, 40, 35}, {1, 0, 3, 2}},
+      {{40, 3, 35}, {2, 1, 0}},
+      {{40, 2, 3, 35}, {3, 1, 0, 2}},
+      {{5, 40, 70}, {2, 0, 1}},
+      {{5, 40, 70}, {1, 2, 0}},
+      {{70, 40, 6}, {1, 0, 2}},
+  };
+  for (const auto& row : rows)
+    for (const char* dtype : {"int8", "float16", "float32", "float64"}) {
+      CAPTURE(dtype);
+      const auto x = host->call("cast", {numbers(row.x)}, {{"dtype", dtype}});
+      hold_against_cpu(*host, {"transpose", {x}, {{"axes", row.axes}}});
+    }
+}
+
 TEST_CASE("large on a GPU: rows of sparse tensors") {
   auto* host = host_with_gpu();
   if (host == nullptr) return;
@@ -126,6 +154,8 @@ TEST_CASE("large on a GPU: rows of sparse tensors") {
         {"scale_by", {data, Tensor::from({0.5f}, Shape::scalar())}, {}},
         {"fill_like", {data}, {{"value", 2.5}}},
         {"stop_gradient", {data}, {}},
+        {"cast", {data}, {{"dtype", "int32"}}},
+        {"cast", {data}, {{"dtype", "float16"}}},
         {"cast_storage", {data}, {{"storage", "dense"}}},
         {"cast_storage", {data}, {{"storage", "csr"}}},
         {"cast_storage", {data}, {{"storage", "row_sparse"}}},

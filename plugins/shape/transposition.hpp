@@ -1,0 +1,60 @@
+// Copies on a CUDA device that read along one axis and write along another: by square tiles in memory that a block shares, so that threads
+// beside each other read beside each other, and write so, too.
+#pragma once
+#include <cstddef>
+#include <tenon/gpu/launch.hpp>
+
+#include "box_walk.hpp"
+
+struct Transposition {
+  static constexpr int side = 32;            ///< rows and columns of a tile
+  static constexpr std::int64_t worth = 16;  ///< shorter axes leave too much of a tile empty
+  static constexpr int rows_at_once = tenon::gpu::block_threads / side;
+
+  BoxWalk outer;            ///< all other axes
+  BoxWalk::Axis row, line;  ///< elements of a row lie side by side in the source, those of a line in the target
+
+  static std::int64_t tiles(const BoxWalk::Axis& axis) { return (axis.size + side - 1) / side; }
+  std::int64_t tiles() const {
+    std::int64_t count = tiles(row) * tiles(line);
+    for (int a = 0; a < outer.rank; ++a) count *= outer.axes[a].size;
+    return count;
+  }
+};
+
+template <int bytes>
+struct MoveTile {
+  static constexpr auto side = Transposition::side;
+  Transposition moved;
+  std::int64_t row_tiles, line_tiles;
+  const std::byte* from;
+  std::byte* to;
+
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
+    // One column more than needed: the elements of a column then lie in different banks of the memory.
+#if defined(__CUDACC__)
+    __shared__ Unit<bytes> tile[side][side + 1];
+#else
+    static thread_local Unit<bytes> tile[side][side + 1];  // a block runs on one thread of the CPU
+#endif
+    const auto tiles = row_tiles * line_tiles;
+    const auto offsets = moved.outer.at(i / tiles);
+    const auto first_in_row = i % row_tiles * side, first_in_line = i % tiles / row_tiles * side;
+    const int near = block.thread() % side, far = block.thread() / side;
+    const std::byte* const source = from + offsets.from + first_in_row * bytes + first_in_line * moved.line.from;
+    for (int line = far; line < side; line += Transposition::rows_at_once)
+      if (first_in_row + near < moved.row.size && first_in_line + line < moved.line.size)
+        tile[line][near] = *reinterpret_cast<const Unit<bytes>*>(source + near * bytes + line * moved.line.from);
+    block.sync();
+    std::byte* const target = to + offsets.to + first_in_line * bytes + first_in_row * moved.row.to;
+    for (int row = far; row < side; row += Transposition::rows_at_once)
+      if (first_in_line + near < moved.line.size && first_in_row + row < moved.row.size)
+        *reinterpret_cast<Unit<bytes>*>(target + near * bytes + row * moved.row.to) = tile[near][row];
+  }
+};
+
+template <int bytes>
+void transpose(const tenon::Call& call, const Transposition& moved, const std::byte* from, std::byte* to) {
+  tenon::gpu::for_each_block(call, moved.tiles(),
+                             MoveTile<bytes>{moved, Transposition::tiles(moved.row), Transposition::tiles(moved.line), from, to});
+}
