@@ -67,7 +67,7 @@ tell() {
     0) say "passed   $name ($((end - $2)) s)" ;;
     77) say "skipped  $name: there is no GPU"; ((result)) || result=77 ;;
     124 | 137) say "FAILED   $name: not done in time ($((end - $2)) s)"; result=1 ;;
-    *) say "FAILED   $name (exit code $code): $(grep -aE 'error|ERROR|FAILED' "$out/$name.log" | head -1)"; result=1 ;;
+    *) say "FAILED   $name (exit code $code): $(grep -aE 'error|ERROR|FAILED|CRASHED' "$out/$name.log" | head -1)"; result=1 ;;
   esac
 }
 
@@ -80,7 +80,14 @@ step() {
 # figure FILE NAME KEY: of the median of a benchmark's repetitions.
 figure() {
   awk -v name="\"name\": \"$2" -v key="\"$3\":" '/"name":/ {found = index($0, name) && /_median"/}
-    found && index($0, key) {gsub(/[",]/, ""); print $2; exit}' "$out/$1.json" 2>/dev/null
+    found && index($0, key) {gsub(/[",]/, ""); printf "%.4g", $2; exit}' "$out/$1.json" 2>/dev/null
+}
+
+# told BENCHMARK KEY: the same of a training step, or a word where nothing tells it.
+told() {
+  local value
+  value=$(figure bench_training "train_step/$1" "$2")
+  printf '%s' "${value:-(not told)}"
 }
 
 # goal WORDS VALUE COMPARISON BOUND [UNIT]
@@ -153,12 +160,11 @@ if ((result != 77)); then
   goal "chain of 1,000, a session's time over a captured graph's" \
     "$(ratio "$(figure bench_chain session real_time)" "$(figure bench_chain captured_by_hand real_time)")" '<=' 1.1
   for network in mlp convnet; do
-    say "$network: a training step takes $(figure bench_training train_step/${network}_cuda real_time) us;" \
-      "in kernels $(figure bench_training train_step/${network}_cuda kernel_us) us," \
-      "of which in libraries' $(figure bench_training train_step/${network}_cuda library)," \
-      "a kernel runs for $(figure bench_training train_step/${network}_cuda busy) of the step"
-    say "$network: $(figure bench_training train_step/${network}_cuda waits) waits and" \
-      "$(figure bench_training train_step/${network}_cuda allocations) allocations of CUDA a step; none is to be within a run (see steady_state)"
+    say "$network: a training step takes $(told ${network}_cuda real_time) us (on the CPU $(told ${network}_cpu real_time) us)," \
+      "with $(told ${network}_cuda kernel_us) us in $(told ${network}_cuda kernels) kernels," \
+      "$(told ${network}_cuda library) of that in libraries' kernels; a kernel runs for $(told ${network}_cuda busy) of the step"
+    say "$network: $(told ${network}_cuda waits) waits and $(told ${network}_cuda allocations) allocations of CUDA in a training step;" \
+      "within a run there are to be none (steady_state)"
   done
 fi
 case $result in

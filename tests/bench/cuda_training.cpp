@@ -98,8 +98,8 @@ void train_step(benchmark::State& state, Value (*network)(Graph&, Value), const 
 }  // namespace
 
 BENCHMARK_CAPTURE(train_step, mlp_cuda, mlp, "cuda")->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(train_step, mlp_cpu, mlp, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(train_step, convnet_cuda, convnet, "cuda")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(train_step, mlp_cpu, mlp, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(train_step, convnet_cpu, convnet, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 int main(int count, char** words) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,8 +47,10 @@ class KernelWatch {
     for (const auto& name : {built("tests/libcupti.so"), std::string("libcupti.so")})
       if (library_ == nullptr) library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(std::string("there is no CUPTI: ") + dlerror());
+    static const auto registered =
+        function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer);
+    require(registered);
     times() = {};
-    require(function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer));
     const auto enable = function<decltype(&cuptiActivityEnable)>("cuptiActivityEnable");
     for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME}) require(enable(kind));
   }
@@ -58,7 +61,8 @@ class KernelWatch {
   KernelTimes stop() {
     const auto disable = function<decltype(&cuptiActivityDisable)>("cuptiActivityDisable");
     for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) require(disable(kind));
-    require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(0));
+    require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+    const std::lock_guard lock(mutex_);
     return times();
   }
 
@@ -71,6 +75,7 @@ class KernelWatch {
     return only;
   }
   inline static void* library_ = nullptr;
+  inline static std::mutex mutex_;  // of times(): CUPTI has a thread of its own
 
   template <class Function>
   static Function function(const char* name) {
@@ -92,6 +97,7 @@ class KernelWatch {
   static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t filled) {
     static const auto next = function<decltype(&cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
     static const auto dropped = function<decltype(&cuptiActivityGetNumDroppedRecords)>("cuptiActivityGetNumDroppedRecords");
+    const std::lock_guard lock(mutex_);
     CUpti_Activity* record = nullptr;
     while (next(buffer, filled, &record) == CUPTI_SUCCESS) take(*record);
     std::size_t lost = 0;
@@ -104,11 +110,16 @@ class KernelWatch {
     else if (record.kind == CUPTI_ACTIVITY_KIND_RUNTIME)
       take_call(reinterpret_cast<const CUpti_ActivityAPI&>(record));
   }
-  // Every kernel of ours is made by tenon::gpu::for_each() or for_each_block(), or is in namespace tenon.
+  // Every kernel of ours is in namespace tenon, those of plugins by way of gpu::for_each() and for_each_block().
+  static bool is_own(std::string_view name) { return name.starts_with("_ZN5tenon") || name.starts_with("void tenon::"); }
   static void take_kernel(const CUpti_ActivityKernel9& kernel) {
+    if (kernel.end <= kernel.start) {  // it was not timed
+      ++times().lost;
+      return;
+    }
     const std::string name = kernel.name == nullptr ? "" : kernel.name;
     const double time = static_cast<double>(kernel.end - kernel.start) / 1000;
-    (name.find("5tenon") != name.npos ? times().own : times().library) += time;
+    (is_own(name) ? times().own : times().library) += time;
     ++times().kernels;
     times().by_name[name] += time;
   }
