@@ -26,7 +26,8 @@ tenon_kernel_function function_of(const tenon_operator& table, int dispatch) {
 
 OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting)
     : op_(op), types_(types), dispatch_(dispatch), context_{setting.threads, setting.sparse != nullptr ? *setting.sparse : none_needed_} {
-  const auto& device = op.device();
+  auto& device = op.device();
+  device.make_current();  // how much scratch a library wants follows the device
   const auto scratch = workspace_bytes(op.info(), op.kernel(), dispatch, types);
   if (scratch > 0) workspace_ = Tensor::empty(DType::u8, {static_cast<std::int64_t>(scratch)}, device.name());
   if (!device.is_cpu()) fault_ = Tensor::zeros(DType::i64, {sizeof(tenon_fault) / sizeof(std::int64_t)}).to(device.name());

@@ -16,11 +16,11 @@ struct MatmulCuda : MatmulShapes {
   void backward(const tenon::Call& call) const {
     call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call);
   }
-  void forward_sparse(const tenon::Call& call) const {
+  void forward_sparse(const tenon::Call& call) {
     if (call.write(0) == tenon::Write::none) return;
     call.input_type(0).dtype == tenon::f64 ? sparse_product<double>(call).forward() : sparse_product<float>(call).forward();
   }
-  void backward_sparse(const tenon::Call& call) const {
+  void backward_sparse(const tenon::Call& call) {
     call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call) : sparse_gradients<float>(call);
   }
 
@@ -77,17 +77,19 @@ struct MatmulCuda : MatmulShapes {
   }
 
   template <class T>
-  sparse::MatmulOnDevice<T> sparse_product(const tenon::Call& call) const {
-    return {call, call.storage(0) == tenon::Storage::csr ? 0 : 1, {transpose_a, transpose_b}};
+  sparse::MatmulOnDevice<T> sparse_product(const tenon::Call& call) {
+    return {call, call.storage(0) == tenon::Storage::csr ? 0 : 1, {transpose_a, transpose_b}, library_};
   }
 
   template <class T>
-  void sparse_gradients(const tenon::Call& call) const {
+  void sparse_gradients(const tenon::Call& call) {
     const int csr = call.storage(0) == tenon::Storage::csr ? 0 : 1;
     if (call.write(1 - csr) != tenon::Write::none) sparse_product<T>(call).operand_gradient();
     with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
       csr == 0 ? gradient_a(call, of, members) : gradient_b(call, of, members);
     });
   }
+
+  device_spmm::Library library_;
 };
 TENON_KERNEL(matmul, cuda, MatmulCuda)

@@ -6,50 +6,27 @@
 #include <tenon/gpu/scratch.hpp>
 #include <tenon/gpu/sort.hpp>
 
-#include "product_layout.hpp"
+#include "rows_times_dense.hpp"
 
 namespace sparse {
 
-/// out = (with `add`: +=) matrix * right, one product for each of a batch: a thread for each element.
-template <class T>
-struct RowTimesDense {
-  tenon::Csr<const T> matrix;
-  Dense<const T> right;
-  Dense<T> out;
-  std::int64_t columns, right_size, out_size;  ///< of one product
-  const std::int64_t* places;                  ///< rows of out for those of the matrix that store something; null: the same
-  bool add;
-  tenon::gpu::Fault fault;
-
-  TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto line = i / columns, column = i - line * columns, product = line / matrix.rows, row = line - product * matrix.rows;
-    const auto begin = matrix.row_starts[row], end = matrix.row_starts[row + 1];
-    if (places && begin == end) return;
-    const T* const from = right.data + product * right_size + column * right.column;
-    T sum = 0;
-    for (auto e = begin; e < end; ++e)
-      if (fault.fits(matrix.columns_of[e], matrix.columns)) sum += matrix.values[e] * from[matrix.columns_of[e] * right.row];
-    T& to = out.data[product * out_size + (places ? places[row] : row) * out.row + column * out.column];
-    to = add ? to + sum : sum;
-  }
-};
-
-/// The column of each stored value, or -1 where it points nowhere.
+/// The column of each stored value, or one behind the last where it points nowhere.
 template <class T>
 struct ColumnOf {
   tenon::Csr<const T> matrix;
   tenon::gpu::Fault fault;
 
   TENON_DEVICE std::int64_t operator()(std::int64_t e) const {
-    return fault.fits(matrix.columns_of[e], matrix.columns) ? matrix.columns_of[e] : -1;
+    return fault.fits(matrix.columns_of[e], matrix.columns) ? matrix.columns_of[e] : matrix.columns;
   }
 };
 
 /// Whether place i of the sorted values begins a column.
 struct BeginsColumn {
   const std::int64_t* columns;
+  std::int64_t limit;
 
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return columns[i] >= 0 && (i == 0 || columns[i - 1] != columns[i]); }
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return columns[i] < limit && (i == 0 || columns[i - 1] != columns[i]); }
 };
 
 /// The row of each stored value.
@@ -84,7 +61,7 @@ struct ColumnTimesDense {
   std::int64_t* row_ids;       ///< of the rows of out, where there is `before`
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
-    if (!BeginsColumn{sorted.keys}(i)) return;
+    if (!BeginsColumn{sorted.keys, matrix.columns}(i)) return;
     const auto id = sorted.keys[i], row = before ? before[i] : id;
     if (before && block.thread() == 0) row_ids[row] = id;
     for (std::int64_t j = block.thread(); j < columns * products; j += tenon::gpu::block_threads) {
@@ -121,7 +98,8 @@ struct ListRows {
 template <class T>
 class MatmulOnDevice : ProductLayout<T> {
  public:
-  MatmulOnDevice(const tenon::Call& call, int side, const bool (&transpose)[2]) : ProductLayout<T>(call, side, transpose), call_(call) {}
+  MatmulOnDevice(const tenon::Call& call, int side, const bool (&transpose)[2], device_spmm::Library& library)
+      : ProductLayout<T>(call, side, transpose), call_(call), library_(library) {}
 
   void forward() const {
     run(this->transposed_, 0, call_.input<T>(this->right_ ? 0 : 1).data(), this->operand_view(), this->product_view());
@@ -151,10 +129,7 @@ class MatmulOnDevice : ProductLayout<T> {
   }
 
   void multiply_rows(const T* right, Layout from, T* out, Layout to, bool add, const std::int64_t* places) const {
-    const auto& matrix = this->matrix_;
-    tenon::gpu::for_each(call_, this->count_ * matrix.rows * this->columns_,
-                         RowTimesDense<T>{matrix, from.at(right), to.at(out), this->columns_, matrix.columns * this->columns_,
-                                          matrix.rows * this->columns_, places, add, tenon::gpu::Fault(call_)});
+    rows_times_dense<T>(call_, library_, {this->matrix_, from.at(right), to.at(out), this->columns_, add}, this->count_, places);
   }
 
   /// The rows that the matrix stores something in.
@@ -175,13 +150,15 @@ class MatmulOnDevice : ProductLayout<T> {
     std::int64_t* row_of;
 
     Columns(const tenon::Call& call, const tenon::Csr<const T>& matrix)
-        : scratch(call, matrix.nnz + tenon::gpu::sort_scratch(matrix.nnz)),
-          sorted(tenon::gpu::sort(call, matrix.nnz, ColumnOf<T>{matrix, tenon::gpu::Fault(call)}, scratch.data() + matrix.nnz)),
+        : scratch(call, matrix.nnz + tenon::gpu::sort_scratch(matrix.nnz, matrix.columns)),
+          sorted(tenon::gpu::sort(call, matrix.nnz, ColumnOf<T>{matrix, tenon::gpu::Fault(call)}, matrix.columns,
+                                  scratch.data() + matrix.nnz)),
           row_of(scratch.data()) {
       tenon::gpu::for_each(call, matrix.nnz, RowOf{matrix.row_starts, matrix.rows, row_of});
     }
   };
 
+  /// Not by cuSPARSE, which for transposed matrices promises no two runs the same bits.
   void multiply_columns(const T* right, Layout from, T* out, Layout to, bool add) const {
     const auto out_size = this->matrix_.columns * this->columns_;
     if (!add) tenon::gpu::clear(call_, out, static_cast<std::size_t>(this->count_ * out_size) * sizeof(T));
@@ -194,7 +171,7 @@ class MatmulOnDevice : ProductLayout<T> {
     const Columns columns(call_, this->matrix_);
     const tenon::gpu::Scratch<std::int64_t> scratch(call_, nnz + 1 + tenon::gpu::scan_scratch(nnz));
     auto* const before = scratch.data();
-    tenon::gpu::scan(call_, nnz, BeginsColumn{columns.sorted.keys}, before, before + nnz + 1);
+    tenon::gpu::scan(call_, nnz, BeginsColumn{columns.sorted.keys, this->matrix_.columns}, before, before + nnz + 1);
     const auto count = tenon::gpu::wait_for(call_, before + nnz);
     const auto out = call_.allocate_row_sparse<T>(output, count);
     tenon::gpu::clear(call_, out.values, static_cast<std::size_t>(count * this->columns_) * sizeof(T));
@@ -210,6 +187,7 @@ class MatmulOnDevice : ProductLayout<T> {
   }
 
   const tenon::Call& call_;
+  device_spmm::Library& library_;
 };
 
 }  // namespace sparse

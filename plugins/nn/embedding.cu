@@ -124,7 +124,7 @@ struct EmbeddingCuda : Embedding {
   void backward_sparse(const tenon::Call& call) const {
     if (call.write(1) == tenon::Write::none) return;
     const auto uses = sorted_uses(call);
-    std::int64_t* const before = memory(call) + tenon::gpu::sort_scratch(uses.count);
+    std::int64_t* const before = memory(call) + tenon::gpu::sort_scratch(uses.count, input_dim);
     tenon::gpu::scan(call, uses.count, IsFirst{uses}, before, before + uses.count + 1);
     const auto used = tenon::gpu::wait_for(call, before + uses.count);
     tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
@@ -138,10 +138,10 @@ struct EmbeddingCuda : Embedding {
 
  private:
   /// Of numbers: for sorting, then for how many rows come before each use.
-  static std::int64_t scratch(std::int64_t places) {
-    return tenon::gpu::sort_scratch(places) + places + 1 + tenon::gpu::scan_scratch(places);
+  std::int64_t scratch(std::int64_t places) const {
+    return tenon::gpu::sort_scratch(places, input_dim) + places + 1 + tenon::gpu::scan_scratch(places);
   }
-  static std::int64_t* memory(const tenon::Call& call) {
+  std::int64_t* memory(const tenon::Call& call) const {
     return call.workspace<std::int64_t>(static_cast<std::size_t>(scratch(call.input_type(0).shape.size())));
   }
 
@@ -149,7 +149,7 @@ struct EmbeddingCuda : Embedding {
     const auto indices = IndexReader::of(call, 0);
     const auto count = call.input_type(0).shape.size();
     tenon::gpu::for_each(call, count, RequireRow{indices, tenon::gpu::Fault(call), input_dim});
-    return {tenon::gpu::sort(call, count, RowAt{indices, input_dim}, memory(call)), count, input_dim};
+    return {tenon::gpu::sort(call, count, RowAt{indices, input_dim}, input_dim, memory(call)), count, input_dim};
   }
 };
 TENON_KERNEL(embedding, cuda, EmbeddingCuda)

@@ -19,10 +19,12 @@ struct KeepListed {
   }
 };
 
+/// Those that point nowhere become one behind the last row and so come last.
 struct NumberOfList {
   const std::int64_t* numbers;
+  std::int64_t rows;
 
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i]; }
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i] < 0 ? rows : numbers[i]; }
 };
 
 }  // namespace
@@ -32,8 +34,8 @@ struct RetainCuda : Retain {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    const auto numbers = io.input(1).shape;
-    return numbers.known() ? static_cast<std::size_t>(scratch(numbers[0])) * sizeof(std::int64_t) : 0;
+    const auto data = io.input(0).shape, numbers = io.input(1).shape;
+    return data.known() && numbers.known() ? static_cast<std::size_t>(scratch(numbers[0], data[0])) * sizeof(std::int64_t) : 0;
   }
 
   void forward(const tenon::Call& call) const {
@@ -48,13 +50,13 @@ struct RetainCuda : Retain {
   void forward_sparse(const tenon::Call& call) const { keep<PicksOnDevice>(call, list(call)); }
 
  private:
-  static std::int64_t scratch(std::int64_t numbers) { return numbers + tenon::gpu::sort_scratch(numbers); }
+  static std::int64_t scratch(std::int64_t numbers, std::int64_t rows) { return numbers + tenon::gpu::sort_scratch(numbers, rows); }
 
   static Listed list(const tenon::Call& call) {
-    const auto count = call.input_type(1).shape[0];
-    auto* const numbers = call.workspace<std::int64_t>(static_cast<std::size_t>(scratch(count)));
-    check_numbers(call, call.input_type(0).shape[0], numbers);
-    return {tenon::gpu::sort(call, count, NumberOfList{numbers}, numbers + count).keys, count};
+    const auto rows = call.input_type(0).shape[0], count = call.input_type(1).shape[0];
+    auto* const numbers = call.workspace<std::int64_t>(static_cast<std::size_t>(scratch(count, rows)));
+    check_numbers(call, rows, numbers);
+    return {tenon::gpu::sort(call, count, NumberOfList{numbers, rows}, rows, numbers + count).keys, count};
   }
 };
 TENON_KERNEL(retain, cuda, RetainCuda)

@@ -40,18 +40,27 @@ void gather(const tenon::Call& call, const std::byte* data, const std::int64_t* 
   gather_as<1>(call, data, numbers, count, row_bytes, output);
 }
 
+/// Numbers that point nowhere become one behind the last row and so come last.
+struct RowToUse {
+  const std::int64_t* numbers;
+  std::int64_t rows;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i] < 0 ? rows : numbers[i]; }
+};
+
 /// Whether place i of the sorted numbers is the first use of a row.
 struct IsFirstUse {
   const std::int64_t* keys;
+  std::int64_t rows;
 
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return keys[i] >= 0 && (i == 0 || keys[i - 1] != keys[i]); }
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return keys[i] < rows && (i == 0 || keys[i - 1] != keys[i]); }
 };
 
 /// The gradients of all uses of a row, added in the order of the list. Row `key` of `to`, or, where there are row_ids, the next one.
 template <class T, class Sum>
 struct AddUses {
   tenon::gpu::Sorted uses;
-  std::int64_t count;
+  std::int64_t count, rows;
   const T* dy;
   std::int64_t size;
   T* to;
@@ -59,7 +68,7 @@ struct AddUses {
   const std::int64_t* before;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
-    if (!IsFirstUse{uses.keys}(i)) return;
+    if (!IsFirstUse{uses.keys, rows}(i)) return;
     const auto key = uses.keys[i], row = row_ids ? before[i] : key;
     if (row_ids && block.thread() == 0) row_ids[row] = key;
     for (std::int64_t j = block.thread(); j < size; j += tenon::gpu::block_threads) {
@@ -77,11 +86,9 @@ struct TakeRowsCuda : TakeRows {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    return bytes_of(io, [](std::int64_t n) { return n; });
+    return bytes_of(io, [](std::int64_t n, std::int64_t) { return n; });
   }
-  std::size_t backward_workspace(const tenon::Infer& io) const {
-    return bytes_of(io, [](std::int64_t n) { return backward_scratch(n); });
-  }
+  std::size_t backward_workspace(const tenon::Infer& io) const { return bytes_of(io, backward_scratch); }
 
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
@@ -106,25 +113,28 @@ struct TakeRowsCuda : TakeRows {
   void backward_sparse(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     const auto type = call.input_type(0);
-    const auto n = count_of(call);
+    const auto n = count_of(call), rows = type.shape[0];
     tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
       const auto uses = sorted(call);
       std::int64_t* const before =
-          call.workspace<std::int64_t>(static_cast<std::size_t>(backward_scratch(n))) + n + tenon::gpu::sort_scratch(n);
-      tenon::gpu::scan(call, n, IsFirstUse{uses.keys}, before, before + n + 1);
+          call.workspace<std::int64_t>(static_cast<std::size_t>(backward_scratch(n, rows))) + n + tenon::gpu::sort_scratch(n, rows);
+      tenon::gpu::scan(call, n, IsFirstUse{uses.keys, rows}, before, before + n + 1);
       const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + n));
       add_uses<T>(call, uses, row_size(type.shape), out.values, out.row_ids, before);
     });
   }
 
  private:
-  static std::int64_t backward_scratch(std::int64_t n) { return n + tenon::gpu::sort_scratch(n) + pick_scratch(n); }
+  static std::int64_t backward_scratch(std::int64_t n, std::int64_t rows) {
+    return n + tenon::gpu::sort_scratch(n, rows) + pick_scratch(n);
+  }
   static std::int64_t count_of(const tenon::Call& call) { return call.input_type(1).shape[0]; }
 
+  /// As numbers(length of the list, rows of data) says.
   template <class Numbers>
   static std::size_t bytes_of(const tenon::Infer& io, Numbers numbers) {
-    const auto list = io.input(1).shape;
-    return list.known() ? static_cast<std::size_t>(numbers(list[0])) * sizeof(std::int64_t) : 0;
+    const auto data = io.input(0).shape, list = io.input(1).shape;
+    return data.known() && list.known() ? static_cast<std::size_t>(numbers(list[0], data[0])) * sizeof(std::int64_t) : 0;
   }
 
   /// The checked list, at the beginning of so much scratch.
@@ -135,17 +145,17 @@ struct TakeRowsCuda : TakeRows {
   }
 
   static tenon::gpu::Sorted sorted(const tenon::Call& call) {
-    const auto n = count_of(call);
-    auto* const numbers = checked(call, backward_scratch(n));
-    return tenon::gpu::sort(call, n, NumberAt{numbers}, numbers + n);
+    const auto n = count_of(call), rows = call.input_type(0).shape[0];
+    auto* const numbers = checked(call, backward_scratch(n, rows));
+    return tenon::gpu::sort(call, n, RowToUse{numbers, rows}, rows, numbers + n);
   }
 
   template <class T>
   static void add_uses(const tenon::Call& call, const tenon::gpu::Sorted& uses, std::int64_t size, T* to, std::int64_t* row_ids,
                        const std::int64_t* before) {
     using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
-    const auto n = count_of(call);
-    tenon::gpu::for_each_block(call, n, AddUses<T, Sum>{uses, n, call.output_grad<T>(0).data(), size, to, row_ids, before});
+    const auto n = count_of(call), rows = call.input_type(0).shape[0];
+    tenon::gpu::for_each_block(call, n, AddUses<T, Sum>{uses, n, rows, call.output_grad<T>(0).data(), size, to, row_ids, before});
   }
 };
 TENON_KERNEL(take_rows, cuda, TakeRowsCuda)

@@ -1,10 +1,11 @@
 // Sorting on a device, with the same result every time: equals keep their order.
 #pragma once
+#include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "launch.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon::gpu {
 
 /// Numbers in ascending order, and where each of them stood before.
@@ -14,73 +15,39 @@ struct Sorted {
 
 namespace detail {
 
-inline constexpr std::int64_t first_run = 8;
+/// What sorting n numbers from 0 to `most` takes besides them, on the current device.
+std::size_t sort_bytes(std::int64_t n, std::int64_t most);
+/// Sorts `from` by its keys, of which none is above `most`: gives `from` or `spare`, whichever it ended in.
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes);
 
 template <class Key>
-struct SortRun {
+struct PutKey {
   Key key;
-  std::int64_t n;
   Sorted to;
 
-  TENON_FN void operator()(std::int64_t run) const {
-    const std::int64_t begin = run * first_run, end = begin + first_run < n ? begin + first_run : n;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t own = key(i);
-      std::int64_t at = i;
-      for (; at > begin && to.keys[at - 1] > own; --at) {
-        to.keys[at] = to.keys[at - 1];
-        to.places[at] = to.places[at - 1];
-      }
-      to.keys[at] = own;
-      to.places[at] = i;
-    }
-  }
-};
-
-/// Each element finds its place by how many of the other run come before it.
-struct MergeRuns {
-  Sorted from, to;
-  std::int64_t n, run;
-
   TENON_FN void operator()(std::int64_t i) const {
-    const std::int64_t pair = i / (2 * run) * (2 * run), middle = pair + run;
-    const bool second = i >= middle;
-    const std::int64_t own = from.keys[i], other = up_to_n(second ? pair : middle);
-    std::int64_t low = other, high = up_to_n(second ? middle : pair + 2 * run);
-    while (low < high) {
-      const std::int64_t half = low + (high - low) / 2;
-      if (second ? from.keys[half] <= own : from.keys[half] < own)
-        low = half + 1;
-      else
-        high = half;
-    }
-    const std::int64_t at = pair + (i - (second ? middle : pair)) + (low - other);
-    to.keys[at] = own;
-    to.places[at] = from.places[i];
+    to.keys[i] = key(i);
+    to.places[i] = i;
   }
-
- private:
-  TENON_FN std::int64_t up_to_n(std::int64_t i) const { return i < n ? i : n; }
 };
 
 }  // namespace detail
 
-/// How many numbers of scratch sort() needs for n of them; the result lies in it.
-constexpr std::int64_t sort_scratch(std::int64_t n) {
-  return 4 * n;
+/// How many numbers of scratch sort() needs for n keys from 0 to `most`, on the current device; the result lies in it. Throws Error.
+inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
+  return n <= 0 ? 0 : 4 * n + static_cast<std::int64_t>((detail::sort_bytes(n, most) + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
 }
 
-/// key(0) ... key(n - 1) sorted, on the call's stream: merge sort. Key is a trivially copyable class with
-/// `TENON_FN std::int64_t operator()(std::int64_t i) const`, which is asked once for each i. Throws Error.
+/// key(0) ... key(n - 1) sorted, on the call's stream. Key is a trivially copyable class with
+/// `TENON_FN std::int64_t operator()(std::int64_t i) const`, which gives a number from 0 to `most`: what is below, or has more bits, comes
+/// anywhere. Time follows the bits of `most`. One source of the plugin includes sort_and_scan.hpp. Throws Error.
 template <class Key>
-Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t* scratch) {
-  Sorted from{scratch, scratch + n}, to{scratch + 2 * n, scratch + 3 * n};
-  for_each(call, (n + detail::first_run - 1) / detail::first_run, detail::SortRun<Key>{key, n, from});
-  for (std::int64_t run = detail::first_run; run < n; run *= 2) {
-    for_each(call, n, detail::MergeRuns{from, to, n, run});
-    std::swap(from, to);
-  }
-  return from;
+Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most, std::int64_t* scratch) {
+  const Sorted from{scratch, scratch + 2 * n}, spare{scratch + n, scratch + 3 * n};
+  if (n <= 0) return from;
+  for_each(call, n, detail::PutKey<Key>{key, from});
+  return detail::sort_pairs(call, n, most, from, spare, scratch + 4 * n, detail::sort_bytes(n, most));
 }
 
 }  // namespace tenon::gpu
+#pragma GCC visibility pop

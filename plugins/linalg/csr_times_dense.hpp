@@ -1,0 +1,31 @@
+// csr_times_dense on every device: its inference.
+#pragma once
+#include <tenon/operator.hpp>
+
+struct CsrTimesDense : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("matrix product, with a kernel of its own for a csr left operand");
+    op.types({tenon::f32});
+    op.input("left", "[m, k], csr or dense");
+    op.input("right", "[k, n]");
+    op.output("product", "[m, n]");
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto l = io.input(0).shape, r = io.input(1).shape;
+    if (!l.has_rank() || !r.has_rank()) return;
+    io.require(l.rank() == 2 && r.rank() == 2, "needs two matrices, got ", l, " and ", r);
+    io.require(l[1] == r[0] || l[1] == tenon::unknown || r[0] == tenon::unknown, "inner sizes differ: ", l, " x ", r);
+    io.set_output(0, {l[0], r[1]});
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) == tenon::Storage::csr && io.input(1) == tenon::Storage::dense) {
+      io.set_output(0, tenon::Storage::dense);
+      io.sparse_kernel();
+    }
+  }
+
+  void forward(const tenon::Call& call) const;
+  void forward_sparse(const tenon::Call& call) const;
+};

@@ -1,0 +1,235 @@
+// csr * dense on a CUDA device: by cuSPARSE; on simulated GPUs by plain loops.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <tenon/gpu/fault.hpp>
+#include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/scratch.hpp>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "product_layout.hpp"
+
+#if defined(TENON_HAVE_CUSPARSE)
+#include <cusparse.h>
+
+#include <tenon/gpu/library_handle.hpp>
+#endif
+
+namespace device_spmm {
+
+/// out = (with `add`: +=) matrix * right, both of so many columns.
+template <class T>
+struct Product {
+  tenon::Csr<const T> matrix;
+  sparse::Dense<const T> right;
+  sparse::Dense<T> out;
+  std::int64_t columns;
+  bool add;
+};
+
+/// How the dense sides lie in memory: both row after row or both column after column, so many elements from each to the next, where the
+/// right one may be there as its transpose.
+struct Layout {
+  bool by_rows, transposed;
+  std::int64_t right, out;
+
+  friend bool operator==(const Layout&, const Layout&) = default;
+
+  template <class T>
+  static Layout of(const Product<T>& product) {
+    const auto& right = product.right;
+    const auto& out = product.out;
+    if (out.column == 1 && out.row >= product.columns) {
+      const bool same = right.column == 1 && right.row >= product.columns;
+      return {true, !same, same ? right.row : right.column, out.row};
+    }
+    const bool same = right.row == 1 && right.column >= product.matrix.columns;
+    return {false, !same, same ? right.column : right.row, out.column};
+  }
+};
+
+#if defined(TENON_SIMULATED_CUDA)
+
+template <class T>
+struct PlainProduct : Product<T> {
+  Layout layout;
+  std::byte* scratch;
+
+  void operator()(std::int64_t i) const {
+    const auto row = i / this->columns, column = i % this->columns;
+    T sum = 0;
+    for (auto e = this->matrix.row_starts[row]; e < this->matrix.row_starts[row + 1]; ++e)
+      sum += this->matrix.values[e] *
+             this->right.data[place(layout.by_rows != layout.transposed, layout.right, this->matrix.columns_of[e], column)];
+    T& to = this->out.data[place(layout.by_rows, layout.out, row, column)];
+    to = this->add ? to + sum : sum;
+    *scratch = std::byte{0xdb};
+  }
+
+ private:
+  static std::int64_t place(bool by_rows, std::int64_t step, std::int64_t row, std::int64_t column) {
+    return by_rows ? row * step + column : column * step + row;
+  }
+};
+
+class Library {
+ public:
+  static constexpr bool here = true;
+
+  template <class T>
+  std::size_t scratch_bytes(const tenon::Call&, const Product<T>&) {
+    return 5;
+  }
+
+  template <class T>
+  void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
+    tenon::gpu::for_each(call, of.matrix.rows * of.columns, PlainProduct<T>{of, Layout::of(of), scratch});
+  }
+};
+
+#elif defined(TENON_HAVE_CUSPARSE)
+
+[[gnu::cold]] inline void require(cusparseStatus_t status) {
+  if (status != CUSPARSE_STATUS_SUCCESS) throw tenon::Error("cuSPARSE: ", cusparseGetErrorString(status));
+}
+
+/// cuSPARSE for the products of one node, whose matrices stay described for as long as their sizes stay.
+class Library {
+ public:
+  static constexpr bool here = true;
+
+  /// Where the product's arrays lie is not looked at.
+  template <class T>
+  std::size_t scratch_bytes(const tenon::Call& call, const Product<T>& of) {
+    const Sizes sizes{sizeof(T), of.matrix.rows, of.matrix.columns, of.matrix.nnz, of.columns, Layout::of(of)};
+    int device = 0;
+    tenon::gpu::require(cudaGetDevice(&device));
+    if (device == device_ && sizes == sizes_) return bytes_;
+    device_ = -1;  // nothing is known until all of it is
+    describe(of, Layout::of(of));
+    const T one = 1, beta = of.add ? 1 : 0;
+    require(cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>, algorithm,
+                                    &bytes_));
+    sizes_ = sizes;
+    device_ = device;
+    return bytes_;
+  }
+
+  /// After scratch_bytes() for the same sizes. Rows are summed in an order of cuSPARSE's that is the same every time.
+  template <class T>
+  void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
+    require(cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts), unread(of.matrix.columns_of), unread(of.matrix.values)));
+    require(cusparseDnMatSetValues(right_.get(), unread(of.right.data)));
+    require(cusparseDnMatSetValues(out_.get(), of.out.data));
+    const T one = 1, beta = of.add ? 1 : 0;
+    require(cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>, algorithm, scratch));
+  }
+
+ private:
+  using Sizes = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout>;
+  static constexpr auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  static constexpr auto algorithm = CUSPARSE_SPMM_CSR_ALG3;  // the only one for csr that promises the same bits every time
+  template <class T>
+  static constexpr auto type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+
+  struct Destroy {
+    void operator()(std::remove_pointer_t<cusparseSpMatDescr_t>* matrix) const { cusparseDestroySpMat(matrix); }
+    void operator()(std::remove_pointer_t<cusparseDnMatDescr_t>* matrix) const { cusparseDestroyDnMat(matrix); }
+  };
+  template <class Description>
+  using Owned = std::unique_ptr<std::remove_pointer_t<Description>, Destroy>;
+
+  static cusparseHandle_t handle(const tenon::Call& call) {
+    const auto found = tenon::gpu::library_handle<cusparseHandle_t>([](cusparseHandle_t* made) { require(cusparseCreate(made)); });
+    require(cusparseSetStream(found, tenon::gpu::stream_of(call)));
+    return found;
+  }
+
+  /// Descriptions whose arrays change are of arrays that could be written, even where they never are.
+  template <class T>
+  static void* unread(const T* data) {
+    return const_cast<T*>(data);
+  }
+
+  template <class T>
+  void describe(const Product<T>& of, const Layout& layout) {
+    cusparseSpMatDescr_t matrix = nullptr;
+    require(cusparseCreateCsr(&matrix, of.matrix.rows, of.matrix.columns, of.matrix.nnz, unread(of.matrix.row_starts),
+                              unread(of.matrix.columns_of), unread(of.matrix.values), CUSPARSE_INDEX_64I, CUSPARSE_INDEX_64I,
+                              CUSPARSE_INDEX_BASE_ZERO, type<T>));
+    matrix_.reset(matrix);
+    auto rows = of.matrix.columns, columns = of.columns;
+    if (layout.transposed) std::swap(rows, columns);
+    turn_ = layout.transposed ? CUSPARSE_OPERATION_TRANSPOSE : plain;
+    const auto order = layout.by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+    right_ = dense(rows, columns, layout.right, unread(of.right.data), type<T>, order);
+    out_ = dense(of.matrix.rows, of.columns, layout.out, of.out.data, type<T>, order);
+  }
+
+  static Owned<cusparseDnMatDescr_t> dense(std::int64_t rows, std::int64_t columns, std::int64_t step, void* data, cudaDataType type,
+                                           cusparseOrder_t order) {
+    cusparseDnMatDescr_t made = nullptr;
+    require(cusparseCreateDnMat(&made, rows, columns, step, data, type, order));
+    return Owned<cusparseDnMatDescr_t>(made);
+  }
+
+  Sizes sizes_;
+  cusparseOperation_t turn_ = plain;
+  int device_ = -1;
+  std::size_t bytes_ = 0;
+  Owned<cusparseSpMatDescr_t> matrix_;
+  Owned<cusparseDnMatDescr_t> right_, out_;
+};
+
+#else
+
+/// No library: its callers have bodies of their own.
+struct Library {
+  static constexpr bool here = false;
+
+  template <class T>
+  std::size_t scratch_bytes(const tenon::Call&, const Product<T>&) {
+    return 0;
+  }
+  template <class T>
+  void run(const tenon::Call&, const Product<T>&, std::byte*) {}
+};
+
+#endif
+
+/// Columns as the library may read them, which looks at none of them first.
+struct CheckColumn {
+  const std::int64_t* columns_of;
+  std::int64_t columns;
+  std::int64_t* checked;
+  tenon::gpu::Fault fault;
+
+  TENON_DEVICE void operator()(std::int64_t e) const { checked[e] = fault.fits(columns_of[e], columns) ? columns_of[e] : 0; }
+};
+
+/// Whether the library has a product for these: something to multiply, and arrays as it wants them.
+template <class T>
+bool fits_library(const Product<T>& of) {
+  const auto& matrix = of.matrix;
+  const auto aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+  return Library::here && std::min({matrix.rows, matrix.columns, matrix.nnz, of.columns}) > 0 && aligned(matrix.values) &&
+         aligned(matrix.row_starts);
+}
+
+/// A product that fits. An index that points nowhere becomes the node's fault.
+template <class T>
+void multiply(const tenon::Call& call, Library& library, Product<T> of) {
+  constexpr std::size_t each = sizeof(std::int64_t);
+  const auto bytes = (library.scratch_bytes(call, of) + each - 1) / each * each;
+  const tenon::gpu::Scratch<std::byte> scratch(call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(of.matrix.nnz) * each));
+  auto* const columns = reinterpret_cast<std::int64_t*>(scratch.data() + bytes);
+  tenon::gpu::for_each(call, of.matrix.nnz, CheckColumn{of.matrix.columns_of, of.matrix.columns, columns, tenon::gpu::Fault(call)});
+  of.matrix.columns_of = columns;
+  library.run(call, of, scratch.data());
+}
+
+}  // namespace device_spmm
