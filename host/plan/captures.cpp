@@ -1,10 +1,11 @@
 #include "plan/captures.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <tenon/failure.hpp>
+
+#include "plan/call_failure.hpp"
 
 namespace tenon {
 namespace {
@@ -38,28 +39,27 @@ void Captures::capture(Variant& variant) {
   try {
     for (const auto& stretch : stretches_) {
       steps.insert(steps.end(), steps_.begin() + next, steps_.begin() + stretch.begin);
-      auto& captured = variant.captured.emplace_back(
-          stretch.stream, [&] { std::for_each(steps_.begin() + stretch.begin, steps_.begin() + stretch.end, put); });
-      steps.push_back({launch, &captured, steps_[stretch.begin].call});
+      Captured captured(stretch.turn->stream, [&] { std::for_each(stretch.work.begin(), stretch.work.end(), put); });
+      variant.launches.push_back({std::move(captured), *stretch.turn});
+      steps.push_back({launch, &variant.launches.back(), stretch.work.front().call});
       next = stretch.end;
     }
     steps.insert(steps.end(), steps_.begin() + next, steps_.end());
     variant.steps = std::move(steps);
   } catch (const std::exception& failure) {
-    variant.captured.clear();
+    variant.launches.clear();
     trouble_ = failure.what();
   }
 }
 
-std::int32_t Captures::launch(void* captured, const tenon_call* call) {
-  try {
-    static_cast<const Captured*>(captured)->launch();
+std::int32_t Captures::launch(void* self, const tenon_call* call) {
+  const auto& [captured, turn] = *static_cast<const Launch*>(self);
+  return failure_to_call(*call, [&] {
+    turn.begin();
+    captured.launch();
+    turn.end();
     return 0;
-  } catch (const std::exception& failure) {
-    call->error->kind = TENON_ERROR_FAILED;
-    std::snprintf(call->error->text, call->error->capacity, "%s", failure.what());
-    return 1;
-  }
+  });
 }
 
 bool Captures::contains(std::size_t step) const {

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "device/captured.hpp"
-#include "plan/step.hpp"
+#include "plan/turn.hpp"
 
 namespace tenon {
 
 /// Steps [begin, end), all of them kernels on the stream's device that only put work there, the same in every run.
 struct Stretch {
   std::uint32_t begin, end;
-  Stream stream;
+  std::vector<Step> work;  // those steps, without their turn, which stays outside of what is captured
+  const Turn* turn;
 };
 
 /// Captured work uses the memory and the ways of writing that it was captured with, which a key tells. A key's first run goes step by step,
@@ -30,12 +31,16 @@ class Captures {
   const std::string& trouble() const { return trouble_; }
 
  private:
+  struct Launch {
+    Captured captured;
+    const Turn& turn;
+  };
   struct Variant {
     std::vector<std::uint64_t> key;
-    std::deque<Captured> captured;  // one for each stretch
-    std::vector<Step> steps;        // empty before it is captured
+    std::deque<Launch> launches;  // one for each stretch
+    std::vector<Step> steps;      // empty before it is captured
   };
-  static std::int32_t launch(void* captured, const tenon_call* call);
+  static std::int32_t launch(void* self, const tenon_call* call);
   void capture(Variant& variant);
 
   std::vector<Stretch> stretches_;

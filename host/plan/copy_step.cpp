@@ -1,10 +1,10 @@
 #include "plan/copy_step.hpp"
 
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <tenon/dtype.hpp>
 #include <tenon/failure.hpp>
+
+#include "plan/call_failure.hpp"
 
 namespace tenon {
 namespace {
@@ -18,41 +18,28 @@ std::int64_t elements(const tenon_dense& dense, int first_axis) {
 }  // namespace
 
 std::int32_t CopyStep::run(void* self, const tenon_call* call) {
-  try {
+  return failure_to_call(*call, [&] {
     static_cast<CopyStep*>(self)->copy_all();
     return 0;
-  } catch (const std::exception& failure) {
-    call->error->kind = TENON_ERROR_FAILED;
-    std::snprintf(call->error->text, call->error->capacity, "%s", failure.what());
-    return 1;
-  }
+  });
 }
 
-// Between GPUs each stream waits for the other: for what is copied to be made, and for the copy before its memory is used again.
 void CopyStep::copy_all() {
-  if (made_) {
-    made_->record(from_stream_);
-    to_stream_.wait(*made_);
-  }
   if (pinned_ != nullptr)
     copy_pinned();
   else if (to_.storage == TENON_DENSE)
     copy_dense(to_.dense.data, from_.dense.data, bytes());
   else
     copy_sparse();
-  if (copied_) {
-    copied_->record(to_stream_);
-    from_stream_.wait(*copied_);
-  }
 }
 
 void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const {
   auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is read and written
-  copy({to_stream_.device(), static_cast<std::byte*>(to)}, {from_stream_.device(), source}, static_cast<std::uint64_t>(bytes), stream());
+  copy({to_device_, static_cast<std::byte*>(to)}, {from_device_, source}, static_cast<std::uint64_t>(bytes), stream_);
 }
 
 void CopyStep::copy_pinned() const {
-  if (to_stream_.device().is_cpu()) return copy_dense(pinned_, from_.dense.data, bytes());
+  if (to_device_.is_cpu()) return copy_dense(pinned_, from_.dense.data, bytes());
   if (bytes() > 0) std::memcpy(pinned_, from_.dense.data, static_cast<std::size_t>(bytes()));
   copy_dense(to_.dense.data, pinned_, bytes());
 }
@@ -66,7 +53,7 @@ void CopyStep::copy_sparse() {
   copy_dense(to_.dense.data, from_.dense.data, from_.stored * (csr ? 1 : elements(to_.dense, 1)) * element);
   copy_dense(const_cast<void*>(to_.indices), from_.indices, from_.stored * index);
   if (csr) copy_dense(const_cast<void*>(to_.row_starts), from_.row_starts, (to_.dense.shape[0] + 1) * index);
-  if (!to_stream_.device().is_cpu()) return;
+  if (!to_device_.is_cpu()) return;
   if (const auto fault = sparse_fault(to_); !fault.empty())
     throw Failure(FailureKind::failed, join("what was copied breaks a rule of sparse tensors: ", fault));
 }

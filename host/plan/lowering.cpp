@@ -7,6 +7,7 @@
 
 #include "device/devices.hpp"
 #include "device/tensor_device.hpp"
+#include "plan/copy_step.hpp"
 #include "plan/operator_storage.hpp"
 
 namespace tenon {
@@ -152,7 +153,7 @@ class Lowering {
   }
 
   // It reads one value and gives one of the same type. What is added comes before the node at hand; what is there from the start is copied
-  // before all nodes, so that their kernels follow each other.
+  // before all nodes, so that their kernels follow each other, unless it is so large that kernels had better run meanwhile.
   ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix, Device& device) {
     own();
     const auto id = static_cast<NodeId>(own_->nodes.size());
@@ -171,7 +172,8 @@ class Lowering {
     record.type = types_[value];
     types_.push_back(record.type);
     const auto role = own_->values[value].role;
-    const bool early = &op == &copy_operator() && role != Role::output && role != Role::state;
+    const bool large = record.type.storage == TENON_DENSE && is_known(record.type) && byte_count(record.type) >= large_copy;
+    const bool early = &op == &copy_operator() && role != Role::output && role != Role::state && !large;
     (early ? first_ : lowered_.order).push_back(id);
     lowered_.sparse.push_back(false);
     lowered_.copy_of.push_back(none);

@@ -39,6 +39,10 @@ struct Lowered {
   std::unique_ptr<Binding> own_binding;  // without objects: those are the Kernels'
 
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
+  /// Whether the node copies to a GPU what is there before a run begins.
+  bool copies_given(NodeId id) const {
+    return copies_at(id) && !devices[id]->is_cpu() && model.values[copies[copy_of[id]].value].role != Role::output;
+  }
 };
 
 /// enum tenon_dispatch

@@ -210,8 +210,10 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     return TENON_WRITE_TO;
   }
   if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;
+  // what is given to a run is copied while kernels run, so its copy's memory must not be theirs
+  const auto first = graph.copies_given(plan_.order[step]) ? 0 : step;
   plan_.buffer_of[value] = plan_.buffer_of[root] =
-      add_buffer(*graph.places[value], {byte_count(plan_.types[value]), step, last_use_[root]});
+      add_buffer(*graph.places[value], {byte_count(plan_.types[value]), first, last_use_[root]});
   return TENON_WRITE_TO;
 }
 

@@ -66,7 +66,10 @@ Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, co
   make_copies(*context.streams);
   make_calls(kernels, context);
   connect_gpus(*context.streams);
-  if (context.capture && !gpus_.empty()) find_stretches(kernels);
+  if (gpus_.empty()) return;
+  if (context.capture) find_stretches(kernels);
+  take_turns();
+  capture_stretches();
 }
 
 void Plan::make_arenas(Streams& streams) {

@@ -19,6 +19,8 @@
 #include "plan/memory_plan.hpp"
 #include "plan/step.hpp"
 #include "plan/streams.hpp"
+#include "plan/turn.hpp"
+#include "plan/waits.hpp"
 
 namespace tenon {
 
@@ -49,8 +51,8 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
 
 /// Everything points into the plan itself, so it does not move. Threads: one at a time.
 ///
-/// A run: set_data() and the like, start(), each of the steps that it gives, finish(). Steps on a GPU only put work on its stream; finish()
-/// waits for it, once. A run that fails ends with abandon() instead.
+/// A run: set_data() and the like, start(), each of the steps that it gives, finish(). Steps on a GPU only put work on its streams;
+/// finish() waits for it, once. A run that fails ends with abandon() instead.
 class Plan {
  public:
   Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, PlanInputs inputs);
@@ -119,14 +121,16 @@ class Plan {
   static std::int32_t run_on_gpu(void* step, const tenon_call* call);
 
   struct Gpu {
-    Stream stream;
+    Stream stream;  // of its kernels
     Faults faults;
+    const Turn* last = nullptr;  // after all that a run put on any of its streams
   };
 
   void make_arenas(Streams& streams);
   std::byte* memory_at(std::uint32_t buffer) const { return arenas_[memory_.arena_of[buffer]].data() + memory_.offsets[buffer]; }
   void make_tensors();
   void make_copies(Streams& streams);
+  const Stream& stream_of(const DeviceCopy& copy, Streams& streams) const;
   bool may_pin(std::size_t copy) const;
   void pin_copies();
   void make_calls(Kernels& kernels, const PlanContext& context);
@@ -135,8 +139,24 @@ class Plan {
   void connect_gpu(const Stream& stream, bool several);
   void find_stretches(const Kernels& kernels);
   bool is_capturable(std::size_t step, const Kernels& kernels) const;
+  std::vector<bool> nodes_before_copies() const;
+  void capture_stretches();
+
+  // plan_streams.cpp
+  void take_turns();
+  void add_turn(Waits& waits, const Stream& stream, const std::vector<Touch>& touches);
+  void put_in_turn(std::uint32_t begin, std::uint32_t end, const Turn& turn);
+  const Stream* stream_of(std::size_t step) const;
+  std::uint32_t line_of(const Stream& stream) const;
+  std::vector<Touch> touches_of(std::uint32_t begin, std::uint32_t end) const;
+  void touch(ValueId value, bool written, std::vector<Touch>& touches) const;
+  void touch_buffer(std::uint32_t buffer, bool written, std::vector<Touch>& touches) const;
+  std::int64_t beside_arenas(const Device& device) const;
+
   bool runs_kernel(std::size_t step, const Device& device) const;
   void update_variables();
+  template <class Work>
+  void for_each_gpu(Work work);
   void report_fault(Gpu& gpu) const;
   Failure failure_at(std::size_t step, const std::string& reason, const std::string& hint = {}) const;
   std::string nodes_before(std::size_t step, const Device& device) const;
@@ -160,10 +180,14 @@ class Plan {
   std::vector<CopyStep*> put_off_;
   std::optional<PinnedBlock> pinned_;
   std::vector<Gpu> gpus_;
+  std::vector<Stream> lines_;  // all that work is put on
   std::deque<OtherGpuStep> other_gpu_steps_;
+  std::deque<Turn> turns_;  // of each piece of work on a GPU, in order
+  std::deque<StepInTurn> steps_in_turn_;
   std::vector<Step> steps_;
   std::vector<ValueId> outside_;  // what captured work reads and writes that lies elsewhere in each run
   std::vector<std::uint64_t> key_;
+  std::vector<Stretch> stretches_;
   std::optional<Captures> captures_;
 };
 

@@ -40,9 +40,9 @@ void Plan::make_tensors() {
 }
 
 void Plan::make_copies(Streams& streams) {
-  for (const auto& [node, value, copy] : graph_.copies)
-    copies_.emplace_back(tensors_[value], tensors_[copy], streams.of(*graph_.places[value]), streams.of(*graph_.places[copy]),
-                         sparse_memory_);
+  for (const auto& copy : graph_.copies)
+    copies_.emplace_back(*graph_.places[copy.value], tensors_[copy.value], *graph_.places[copy.copy], tensors_[copy.copy],
+                         stream_of(copy, streams), sparse_memory_);
 }
 
 void Plan::make_calls(Kernels& kernels, const PlanContext& context) {

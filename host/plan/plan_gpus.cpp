@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "device/fault.hpp"
 #include "device/memory.hpp"
+#include "plan/call_failure.hpp"
 #include "plan/plan.hpp"
 
 namespace tenon {
@@ -50,14 +50,10 @@ void Plan::connect_gpu(const Stream& stream, bool several) {
 
 std::int32_t Plan::run_on_gpu(void* self, const tenon_call* call) {
   const auto& [device, step] = *static_cast<OtherGpuStep*>(self);
-  try {
+  return failure_to_call(*call, [&] {
     device->make_current();
-  } catch (const std::exception& failure) {
-    call->error->kind = TENON_ERROR_FAILED;
-    std::snprintf(call->error->text, call->error->capacity, "%s", failure.what());
-    return 1;
-  }
-  return step.function(step.instance, call);
+    return step.function(step.instance, call);
+  });
 }
 
 // Between the CPU and a GPU; of what comes to the CPU, outputs that only the caller reads.
@@ -94,21 +90,33 @@ bool Plan::is_capturable(std::size_t step, const Kernels& kernels) const {
   return (kernels.of(graph_.model, id, device).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
 }
 
+// What makes a value that a copy waits for, or copies for long, ends its stretch: others tell of it only when all of them are done.
+std::vector<bool> Plan::nodes_before_copies() const {
+  std::vector<bool> found(graph_.model.nodes.size());
+  for (std::size_t i = 0; i < copies_.size(); ++i)
+    if (const auto producer = graph_.model.values[graph_.copies[i].value].producer; producer != none)
+      if (copies_[i].waits() || copies_[i].is_large()) found[producer] = true;
+  return found;
+}
+
 void Plan::find_stretches(const Kernels& kernels) {
-  std::vector<Stretch> stretches;
+  const auto last = nodes_before_copies();
   for (std::uint32_t begin = 0, end = 0; begin < steps_.size(); begin = std::max(end, begin + 1)) {
     end = begin;
-    while (end < steps_.size() && &device_of(end) == &device_of(begin) && is_capturable(end, kernels)) ++end;
+    while (end < steps_.size() && &device_of(end) == &device_of(begin) && is_capturable(end, kernels))
+      if (last[node_of(end++)]) break;
     if (end - begin < 2) continue;  // one call is one call
-    const auto gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& each) { return &each.stream.device() == &device_of(begin); });
-    stretches.push_back({begin, end, gpu->stream});
+    stretches_.push_back({begin, end, {steps_.begin() + begin, steps_.begin() + end}, nullptr});
   }
-  if (stretches.empty()) return;
+}
+
+void Plan::capture_stretches() {
+  if (stretches_.empty()) return;
   for (const auto input : graph_.model.inputs)
     if (!graph_.places[input]->is_cpu()) outside_.push_back(input);
   for (const auto& [value, written] : memory_.given_out_writes)
     if (!graph_.places[value]->is_cpu()) outside_.push_back(value);
-  captures_.emplace(std::move(stretches), steps_);
+  captures_.emplace(std::move(stretches_), steps_);
 }
 
 void Plan::start_steps() {
@@ -127,18 +135,24 @@ const std::vector<Step>& Plan::start() {
   return captures_->steps_for(key_);
 }
 
-void Plan::finish() {
-  update_variables();
-  for (auto& gpu : gpus_) gpu.faults.fetch();
+// A failure is that of what the GPU was doing.
+template <class Work>
+void Plan::for_each_gpu(Work work) {
   for (auto& gpu : gpus_) {
-    const auto& device = gpu.stream.device();
     try {
-      gpu.stream.synchronize();
+      work(gpu);
     } catch (const Failure& failure) {
-      const auto nodes = nodes_before(steps_.size(), device);
+      const auto nodes = nodes_before(steps_.size(), gpu.stream.device());
       throw Failure(failure.kind(), fmt::format("{}{}{}", nodes, nodes.empty() ? "" : ": ", failure.what()), failure.hint());
     }
   }
+}
+
+void Plan::finish() {
+  for_each_gpu([](Gpu& gpu) { gpu.last->begin(); });
+  update_variables();
+  for_each_gpu([](Gpu& gpu) { gpu.faults.fetch(); });
+  for_each_gpu([](Gpu& gpu) { gpu.stream.synchronize(); });
   for (auto& gpu : gpus_) report_fault(gpu);
   for (const auto* copy : put_off_) copy->deliver();
 }
@@ -153,24 +167,24 @@ void Plan::report_fault(Gpu& gpu) const {
 }
 
 void Plan::abandon() noexcept {
-  for (auto& gpu : gpus_) {
+  const auto attempt = [](auto&& work) {
     try {
-      gpu.stream.synchronize();
-      gpu.faults.clear();
+      work();
     } catch (const std::exception&) {
       // the first failure is on its way already
     }
-  }
+  };
+  for (const auto& line : lines_) attempt([&] { line.synchronize(); });
+  for (auto& gpu : gpus_) attempt([&] { gpu.faults.clear(); });
 }
 
 void Plan::wait_for(std::size_t step) {
-  for (auto& gpu : gpus_) {
-    if (&gpu.stream.device() != &device_of(step) && &gpu.stream.device() != copied_from(step)) continue;
-    try {
-      gpu.stream.synchronize();
-    } catch (const Failure& failure) {
-      throw failure_at(step, failure.what(), failure.hint());
-    }
+  const auto* stream = stream_of(step);
+  if (stream == nullptr) return;
+  try {
+    stream->synchronize();
+  } catch (const Failure& failure) {
+    throw failure_at(step, failure.what(), failure.hint());
   }
 }
 
@@ -189,11 +203,14 @@ void Plan::update_variables() {
   }
 }
 
-// `nodes 'a' to 'b'`: the kernels that the device was asked for since somebody last waited for it; empty where there are none.
+// `nodes 'a' to 'b'`: the kernels that the device was asked for and that nobody knows to be done; empty where there are none.
 std::string Plan::nodes_before(std::size_t step, const Device& device) const {
+  const auto& values = graph_.model.values;
   std::size_t first = step;
-  for (auto at = step; at-- > 0;) {
-    if (copied_from(at) == &device && copies_[graph_.copy_of[node_of(at)]].waits()) break;
+  std::vector<NodeId> done;  // a copy waited for what they made
+  for (auto at = step; at-- > 0 && std::find(done.begin(), done.end(), node_of(at)) == done.end();) {
+    if (copied_from(at) == &device && copies_[graph_.copy_of[node_of(at)]].waits())
+      done.push_back(values[graph_.copies[graph_.copy_of[node_of(at)]].value].producer);
     if (runs_kernel(at, device)) first = at;
   }
   while (step > first && !runs_kernel(step - 1, device)) --step;

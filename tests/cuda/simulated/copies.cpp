@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "beside.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
 #include "stream.hpp"
@@ -8,7 +9,10 @@ using namespace simulated;
 
 static void copy_later(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream) {
   ++counters().copies;
-  stream->add(touching(stream->device, [=] { std::memcpy(to, from, bytes); }));
+  stream->add(touching(stream->device, [=, device = stream->device] {
+    const InFlight flight(device, Kind::copy);
+    std::memcpy(to, from, bytes);
+  }));
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
@@ -28,6 +32,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
   ++counters().copies;
   stream->add(touching(to_device, [=] {
     const Opened other(from_device);
+    const InFlight reading(from_device, Kind::copy), writing(to_device, Kind::copy);
     std::memcpy(to, from, bytes);
   }));
   return result_of();

@@ -76,7 +76,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (goal == 0) return result_of();  // it was never recorded: there is nothing to wait for
   stream->add([marks = event->marks, goal] {
     std::unique_lock lock(marks->mutex);
-    marks->changed.wait(lock, [&] { return marks->reached >= goal; });
+    while (marks->reached < goal && state() == cudaSuccess) marks->changed.wait_for(lock, std::chrono::milliseconds(10));
   });
   return result_of();
 }

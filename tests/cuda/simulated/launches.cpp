@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "beside.hpp"
 #include "cuda_simulated.h"
 #include "cuda_simulated_launch.h"
 #include "host_address.hpp"
@@ -82,7 +83,8 @@ void run_blocks(const void* body, std::int64_t count, ThreadsOfBlock::Run run) {
 
 cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (const auto result = judge(stream, launch); result != cudaSuccess) return result_of(result);
-  stream->add(touching(stream->device, [copied = Copied(launch), count = launch.count, run = launch.run] {
+  stream->add(touching(stream->device, [device = stream->device, copied = Copied(launch), count = launch.count, run = launch.run] {
+    const InFlight flight(device, Kind::kernel);
     ++counters().launches;
     run(copied.body(), count);
   }));
@@ -91,7 +93,8 @@ cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch)
 
 cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (const auto result = judge(stream, launch); result != cudaSuccess) return result_of(result);
-  stream->add(touching(stream->device, [copied = Copied(launch), count = launch.count, run = launch.run] {
+  stream->add(touching(stream->device, [device = stream->device, copied = Copied(launch), count = launch.count, run = launch.run] {
+    const InFlight flight(device, Kind::kernel);
     ++counters().launches;
     run_blocks(copied.body(), count, run);
   }));
