@@ -56,7 +56,7 @@ void compare(const Graph& graph, const SessionOptions& options, int runs) {
 }
 
 struct Example {
-  const char* what;
+  std::string what;
   std::function<void(Graph&)> make;
   std::uint64_t overlaps, waits;  // of a run: at least so many, and exactly
 };
