@@ -137,7 +137,7 @@ TEST_CASE("overlap: a run that comes again allocates nothing, and waits once at 
 
 TEST_CASE("overlap: the same bits, whatever comes late") {
   GpuHost gpu;
-  for (const int milliseconds : {0, 10}) {
+  for (const int milliseconds : {0, 5}) {
     const Lingering linger(milliseconds);
     for (const auto& example : examples) {
       for (const bool capture : {false, true}) {
@@ -156,7 +156,7 @@ TEST_CASE("overlap: random graphs over devices give the same bits as the CPU") {
   GpuHost gpu;
   const Lingering linger(3);
   const auto gpus = static_cast<std::uint32_t>(devices().size() - 1);
-  for (std::uint32_t n = 0; n < 25; ++n) {
+  for (std::uint32_t n = 0; n < 16; ++n) {
     CAPTURE(n);
     std::mt19937 random(n);
     const auto below = [&](std::size_t count) { return static_cast<std::uint32_t>(random() % count); };
