@@ -53,11 +53,11 @@ void Captures::capture(Variant& variant) {
 }
 
 std::int32_t Captures::launch(void* self, const tenon_call* call) {
-  const auto& [captured, turn] = *static_cast<const Launch*>(self);
+  const auto& own = *static_cast<const Launch*>(self);
   return failure_to_call(*call, [&] {
-    turn.begin();
-    captured.launch();
-    turn.end();
+    own.turn.begin();
+    own.captured.launch();
+    own.turn.end();
     return 0;
   });
 }

@@ -49,10 +49,10 @@ void Plan::connect_gpu(const Stream& stream, bool several) {
 }
 
 std::int32_t Plan::run_on_gpu(void* self, const tenon_call* call) {
-  const auto& [device, step] = *static_cast<OtherGpuStep*>(self);
+  const auto& own = *static_cast<const OtherGpuStep*>(self);
   return failure_to_call(*call, [&] {
-    device->make_current();
-    return step.function(step.instance, call);
+    own.device->make_current();
+    return own.step.function(own.step.instance, call);
   });
 }
 

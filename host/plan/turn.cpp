@@ -5,11 +5,11 @@
 namespace tenon {
 
 std::int32_t StepInTurn::run(void* self, const tenon_call* call) {
-  const auto& [step, begins, ends] = *static_cast<StepInTurn*>(self);
+  const auto& own = *static_cast<const StepInTurn*>(self);
   return failure_to_call(*call, [&] {
-    if (begins != nullptr) begins->begin();
-    if (const auto failed = step.function(step.instance, call)) return failed;
-    if (ends != nullptr) ends->end();
+    if (own.begins != nullptr) own.begins->begin();
+    if (const auto failed = own.step.function(own.step.instance, call)) return failed;
+    if (own.ends != nullptr) own.ends->end();
     return 0;
   });
 }
