@@ -86,10 +86,18 @@ SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
   return parts_[&tensor];
 }
 
-Tensor SparseMemory::release(tenon_tensor& tensor) {
-  const auto parts = std::make_shared<Parts>(std::move(parts_[&tensor]));
+std::shared_ptr<const SparseMemory::Parts> SparseMemory::give_away(const tenon_tensor& tensor) {
+  auto parts = std::make_shared<const Parts>(std::move(parts_[&tensor]));
   parts_.erase(&tensor);
-  return Tensor::borrow(tensor, parts);
+  return parts;
+}
+
+Tensor SparseMemory::release(tenon_tensor& tensor) {
+  return Tensor::borrow(tensor, give_away(tensor));
+}
+
+Tensor SparseMemory::release_checked(tenon_tensor& tensor) {
+  return Tensor::borrow_checked(tensor, give_away(tensor));
 }
 
 std::int64_t SparseMemory::bytes() const {

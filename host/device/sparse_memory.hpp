@@ -3,6 +3,7 @@
 #include <tenon/abi.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <tenon/tensor.hpp>
@@ -22,6 +23,8 @@ class SparseMemory {
   /// Failure where a rule of its storage is broken (see Tensor::csr and Tensor::row_sparse); for that a GPU's indices are copied to the
   /// CPU, which costs 8 bytes over the bus for each value or row.
   Tensor release(tenon_tensor& tensor);
+  /// The same of what sparse_fault() found nothing wrong with on the CPU: it is not looked at again.
+  Tensor release_checked(tenon_tensor& tensor);
 
   std::int64_t bytes() const;  ///< that are held
 
@@ -30,6 +33,7 @@ class SparseMemory {
     Tensor values, indices, row_starts;  // as bytes
   };
   Parts& parts_of(const tenon_tensor& tensor);
+  std::shared_ptr<const Parts> give_away(const tenon_tensor& tensor);
 
   std::unordered_map<const tenon_tensor*, Parts> parts_;
   std::mutex mutex_;  // guards the map, not what is in it

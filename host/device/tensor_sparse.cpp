@@ -92,6 +92,24 @@ Tensor Tensor::row_sparse(const Tensor& values, const Tensor& row_ids, const Sha
   return sparse(Storage::row_sparse, std::move(parts), shape);
 }
 
+// The arrays of a sparse tensor whose fields make sense.
+Tensor::Parts Tensor::borrow_parts(const tenon_tensor& from, const std::shared_ptr<const void>& owner) {
+  const Device& device = device_of(from.dense);
+  const Shape shape(from.dense.shape, from.dense.ndim);
+  const auto storage = static_cast<Storage>(from.storage);
+  const auto array = [&](const void* at, std::int64_t count) {
+    return borrow_on(device, const_cast<void*>(at), static_cast<DType>(from.index_dtype), {count}, {}, owner);
+  };
+  auto* const data = from.dense.data == nullptr ? nullptr : static_cast<std::byte*>(from.dense.data) + from.dense.byte_offset;
+  return {borrow_on(device, data, static_cast<DType>(from.dtype), values_shape(storage, shape, from.stored), {}, owner),
+          array(from.indices, from.stored), storage == Storage::csr ? array(from.row_starts, shape[0] + 1) : Tensor()};
+}
+
+// Without checks: `from` keeps the rules of its storage.
+Tensor Tensor::borrow_checked(const tenon_tensor& from, const std::shared_ptr<const void>& owner) {
+  return sparse(static_cast<Storage>(from.storage), borrow_parts(from, owner), Shape(from.dense.shape, from.dense.ndim));
+}
+
 // What a boundary's struct says may be wrong in every field.
 Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owner) {
   const auto refuse_struct = [](const auto&... reason) { throw Failure(FailureKind::usage, join("a tensor at the boundary ", reason...)); };
@@ -115,14 +133,10 @@ Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owne
   if (from.index_dtype != TENON_I32 && from.index_dtype != TENON_I64)
     refuse_struct("has indices of dtype ", static_cast<int>(from.index_dtype), ", and only int32 and int64 can be");
   if (from.stored < 0) refuse_struct("has ", from.stored, " stored entries");
-  const auto array = [&](const void* at, std::int64_t count) {
-    return borrow_on(device, const_cast<void*>(at), static_cast<DType>(from.index_dtype), {count}, {}, owner);
-  };
-  const Tensor values = borrow_on(device, data, dtype, values_shape(storage, shape, from.stored), {}, owner);
-  const Tensor indices = array(from.indices, from.stored);
-  if (storage == Storage::row_sparse) return row_sparse(values, indices, shape);
-  if (shape.rank() != 2 || shape[0] == INT64_MAX) refuse(storage, dtype, shape, "csr needs two dimensions, and rows that can be counted");
-  return csr(values, indices, array(from.row_starts, shape[0] + 1), shape);
+  if (storage == Storage::csr && (shape.rank() != 2 || shape[0] == INT64_MAX))
+    refuse(storage, dtype, shape, "csr needs two dimensions, and rows that can be counted");
+  const auto [values, indices, row_starts] = borrow_parts(from, owner);
+  return storage == Storage::csr ? csr(values, indices, row_starts, shape) : row_sparse(values, indices, shape);
 }
 
 Storage Tensor::storage() const {

@@ -91,6 +91,12 @@ void Plan::set_tensor(ValueId value, const tenon_tensor& tensor) {
   own.row_starts = tensor.row_starts;
 }
 
+// On the CPU each step looked at what its kernel stored when it returned.
+Tensor Plan::take_sparse(ValueId output) {
+  auto& tensor = tensors_[output];
+  return tensor.dense.device_type == TENON_CPU ? sparse_memory_.release_checked(tensor) : sparse_memory_.release(tensor);
+}
+
 bool Plan::can_add(ValueId output) const {
   const auto found = memory_.given_out_writes.find(output);
   return found != memory_.given_out_writes.end() && found->second.adds;

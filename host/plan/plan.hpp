@@ -95,8 +95,9 @@ class Plan {
   void set_data(ValueId value, void* data);
   /// The same for an input of any storage; its indices are int64.
   void set_tensor(ValueId value, const tenon_tensor& tensor);
-  /// A sparse output of the run that is over; it belongs to the caller then. Throws Failure where its kernel broke a rule of its storage.
-  Tensor take_sparse(ValueId output) { return sparse_memory_.release(tensors_[output]); }
+  /// A sparse output of the run that is over; it belongs to the caller then. Throws Failure where a GPU's kernel broke a rule of its
+  /// storage.
+  Tensor take_sparse(ValueId output);
   std::int64_t sparse_bytes() const { return sparse_memory_.bytes(); }  ///< held for sparse values inside
   /// Whether an output's kernels can add to what is there; set_add then says whether they shall.
   bool can_add(ValueId output) const;

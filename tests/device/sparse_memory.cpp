@@ -35,6 +35,26 @@ TEST_CASE("memory of sparse outputs is reused, and given away only once") {
   CHECK(memory.bytes() <= 2 * (16 * 4 + 16 * 8 + 5 * 8));
 }
 
+TEST_CASE("what was checked when its kernel returned is given away as it is, other things are looked at") {
+  for (const bool checked : {true, false}) {
+    SparseMemory memory;
+    Planned rows({4, 2}, Storage::row_sparse);
+    memory.allocate(rows.tensor, 1);
+    const auto* values = rows.tensor.dense.data;
+    *static_cast<std::int64_t*>(const_cast<void*>(rows.tensor.indices)) = 4;  // there are rows 0 to 3
+    CHECK(sparse_fault(rows.tensor) == "row 0 is 4, and there are 4");
+    Tensor given;
+    const auto failure = failure_of([&] { given = checked ? memory.release_checked(rows.tensor) : memory.release(rows.tensor); });
+    CHECK(failure.message == (checked ? "" : "row_sparse float32 [4, 2]: row 0 is 4, and there are 4"));
+    REQUIRE(static_cast<bool>(given) == checked);
+    if (!checked) continue;
+    CHECK(given.shape() == Shape{4, 2});
+    CHECK(given.stored_values().data() == values);
+    CHECK(given.row_ids().values<std::int64_t>()[0] == 4);
+    CHECK(memory.bytes() == 0);
+  }
+}
+
 TEST_CASE("memory that cannot be counted, or that the shape cannot hold, is refused") {
   SparseMemory memory;
   const std::int64_t large = std::int64_t{1} << 31;

@@ -133,6 +133,8 @@ class Tensor {
   Tensor strided_on_cpu() const;
   std::string dense_text(const std::string& where, std::int64_t limit) const;
   static Tensor sparse(Storage storage, Parts parts, const Shape& shape);
+  static Parts borrow_parts(const tenon_tensor& from, const std::shared_ptr<const void>& owner);
+  static Tensor borrow_checked(const tenon_tensor& from, const std::shared_ptr<const void>& owner);
   const Parts& parts(Storage wanted, const char* part) const;
   void require_dense() const;
   void require_dtype(DType wanted) const;
@@ -140,6 +142,7 @@ class Tensor {
   void require_on_cpu() const;
 
   std::shared_ptr<Impl> impl_;
+  friend class SparseMemory;  // whose tensors were checked when their kernels returned
 };
 
 /// Same storage, dtype, shape and bits, on whatever devices; of sparse tensors the same indices of the same dtype.
