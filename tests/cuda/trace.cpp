@@ -1,0 +1,36 @@
+// Traces of sessions on GPUs: each step is there, those that copy too, in the order in which they ran.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "gpu_graph.hpp"
+#include "temporary_folder.hpp"
+
+using namespace tenon;
+
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("trace: the steps of a run over devices, in order") {
+  GpuHost gpu;
+  const TemporaryFolder folder;
+  SessionOptions options;
+  options.device = "cuda";
+  options.trace = folder / "trace.json";
+  Graph graph(gpu.host);
+  const auto a = graph.add("scale", {graph.input("x", f32, {3})}, {{"factor", 2.0}}, "a");
+  graph.output("y", graph.add("scale", {graph.add("backwards", {a}, {}, "b")}, {{"factor", 3.0}}, "c"));
+  Session session(graph, options);
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
+  std::ifstream file(options.trace);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::size_t from = 0;
+  for (const char* name : {"x.cuda:0", "a", "a.cpu", "b", "b.cuda:0", "c", "c.cpu"}) {
+    CAPTURE(std::string(name));
+    from = text.find("\"name\":\"" + std::string(name) + "\"", from);
+    REQUIRE(from != std::string::npos);
+  }
+}
+
+TEST_SUITE_END();
