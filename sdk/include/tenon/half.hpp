@@ -12,8 +12,8 @@ namespace tenon {
 class half {
  public:
   half() = default;
-  TENON_FN constexpr half(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}  // implicit, as float from double is
-  TENON_FN constexpr operator float() const { return bits_as<float>(widen(bits_)); }
+  TENON_FN constexpr half(float value) : bits_(rounded(value)) {}  // implicit, as float from double is
+  TENON_FN constexpr operator float() const { return widened(bits_); }
 
   TENON_FN static constexpr half from_bits(std::uint16_t bits) {
     half result{};
@@ -23,6 +23,28 @@ class half {
   TENON_FN constexpr std::uint16_t bits() const { return bits_; }
 
  private:
+  // GPUs have an instruction for each direction, which differ from what is below in the bits of NaN alone.
+  TENON_FN static constexpr std::uint16_t rounded(float value) {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) {
+      std::uint16_t bits = 0;
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+      return bits;
+    }
+#endif
+    return round(bits_as<std::uint32_t>(value));
+  }
+  TENON_FN static constexpr float widened(std::uint16_t bits) {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) {
+      float value = 0;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+      return value;
+    }
+#endif
+    return bits_as<float>(widen(bits));
+  }
+
   // Both directions work out every case and choose at the end, so that loops over them become vector code.
   TENON_FN static constexpr std::uint32_t widen(std::uint16_t bits) {
     const std::uint32_t magnitude = (bits & 0x7fffu) << 13, sign = (bits & 0x8000u) << 16;
