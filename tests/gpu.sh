@@ -120,6 +120,7 @@ done
 
 step device_layer 60 "$tests/test_cuda"
 step lost_device 20 "$tests/test_cuda" --lost-device
+step lost_session 20 "$tests/test_cuda" --lost-session
 
 # Each operator's kernels against the CPU's: most of it is processes that start, so all plugins at once.
 if ((result != 77)); then

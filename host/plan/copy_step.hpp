@@ -35,6 +35,7 @@ class CopyStep {
   void copy_pinned() const;
   void copy_sparse();
   void copy_all();
+  bool is_empty() const;
 
   Device &from_device_, &to_device_;
   const tenon_tensor& from_;

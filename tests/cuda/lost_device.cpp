@@ -3,6 +3,7 @@
 #include "device/block.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
+#include "gpu_graph.hpp"
 #include "kernels.hpp"
 
 using namespace tenon;
@@ -26,6 +27,34 @@ TEST_CASE("after a kernel's wild write every call says that the device is lost, 
     CHECK(!failure.hint.empty());
   }
   CHECK(failure_of([&] { Block(stream, 1000, "this test"); }).kind == 1);
+}
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("lost session");
+
+TEST_CASE("a kernel that loses the device in the middle of a session: runs there fail with a sentence, runs on the CPU go on") {
+  GpuHost gpu;
+  Graph good(gpu.host), bad(gpu.host);
+  good.output("y", good.add("scale", {good.input("x", f32, {-1})}, {{"factor", 2.0}}, "a"));
+  const auto scaled = bad.add("scale", {bad.input("x", f32, {-1})}, {{"factor", 2.0}}, "a");
+  bad.output("y", bad.add("scale", {bad.add("wild", {scaled}, {}, "wild")}, {{"factor", 3.0}}, "c"));
+  SessionOptions there;
+  there.device = "cuda";
+  Session before(good, there), losing(bad, there), here(good);
+  const NamedTensors inputs{{"x", vector_of({1, 2})}};
+  CHECK(floats_of(before.run(inputs).at("y")) == std::vector<float>{2, 4});
+
+  const auto lost = failure_of([&] { losing.run(inputs); });
+  CHECK(lost.kind == 1);
+  CHECK(lost.message.starts_with("nodes 'a' to 'c': "));  // a GPU does not say which of them
+  CHECK(lost.message.find("the process cannot use cuda:0 any more") != std::string::npos);
+  for (Session* session : {&losing, &before}) {
+    const auto again = failure_of([&] { session->run(inputs); });
+    CHECK(again.kind == 1);
+    CHECK(again.message.find("the process cannot use cuda:0 any more") != std::string::npos);
+  }
+  CHECK(floats_of(here.run(inputs).at("y")) == std::vector<float>{2, 4});
 }
 
 TEST_SUITE_END();

@@ -1,8 +1,9 @@
 // test_cuda: the tests that need a GPU; exits 77 and says why where there is none.
-// test_cuda --host: those that need none. test_cuda --lost-device: the one that loses the device.
+// test_cuda --host: those that need none. test_cuda --lost-device, test_cuda --lost-session: one that loses the device.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -10,9 +11,14 @@
 
 int main(int count, char** words) {
   doctest::Context context(count, words);
-  const std::string suite = count > 1 ? words[1] : "";
-  const bool on_gpu = suite != "--host";
-  context.addFilter("test-suite", suite == "--host" ? "host" : suite == "--lost-device" ? "lost device" : "gpu");
+  const std::string word = count > 1 ? words[1] : "";
+  std::string suite = "gpu";
+  if (word == "--host" || word.starts_with("--lost-")) {
+    suite = word.substr(2);
+    std::replace(suite.begin(), suite.end(), '-', ' ');
+  }
+  const bool on_gpu = suite != "host";
+  context.addFilter("test-suite", suite.c_str());
   if (on_gpu && tenon::cuda_state().status != tenon::CudaStatus::usable) {
     std::printf("skipped: %s; these tests need a GPU:\n", tenon::cuda_state().reason.c_str());
     std::fflush(stdout);

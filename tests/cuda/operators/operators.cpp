@@ -3,6 +3,9 @@
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
 #include <tenon/operator.hpp>
+#if !defined(__CUDACC__)
+#include <cuda_simulated.h>
+#endif
 
 struct Scale : tenon::Elementwise {
   float factor = 1;
@@ -180,3 +183,30 @@ struct LiarOnGpu : Liar {
   }
 };
 TENON_KERNEL(liar, cuda, LiarOnGpu)
+
+/// Loses the device.
+struct Wild : Plain {
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i];
+  }
+};
+TENON_OPERATOR(wild, Wild)
+
+#if defined(__CUDACC__)
+struct WildBody {
+  TENON_DEVICE void operator()(std::int64_t) const { *reinterpret_cast<volatile int*>(std::uintptr_t{64}) = 1; }
+};
+#endif
+struct WildOnGpu : Wild {
+  void forward(const tenon::Call& call) const {
+#if defined(__CUDACC__)
+    tenon::gpu::for_each(call, 1, WildBody{});
+#else
+    const auto lose = [](void*) { simulated_lose_device(cudaErrorIllegalAddress, "an illegal memory access was encountered"); };
+    cudaLaunchHostFunc(static_cast<cudaStream_t>(call.stream()), lose, nullptr);
+#endif
+  }
+};
+TENON_KERNEL(wild, cuda, WildOnGpu)
