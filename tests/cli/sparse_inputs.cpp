@@ -18,6 +18,8 @@ struct Site : Workplace {
  "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
     write("labels.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "int32"}},
  "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
+    write("transposed.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}},
+ "nodes": [{"name": "y", "op": "transpose", "inputs": ["x"]}], "outputs": {"y": "y"}})");
     write("wide.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}},
  "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": {"y": "y"}})");
     write("declared.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4], "storage": "csr"}},
@@ -36,7 +38,7 @@ struct Site : Workplace {
 
 TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsewhere") {
   const Site site;
-  const char* const whole = "y  float32 [3, 3]  0.5 0 2 0 0 0 0 1 0\n";
+  const char* const whole = "y  csr float32 [3, 3], 3 stored  (0, 0) 0.5 (0, 2) 2 (2, 1) 1\n";
   const struct {
     const char *graph, *file;
     int code;
@@ -44,7 +46,7 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
   } cases[] = {
       {"same_float32.json", "x.svm", 0, whole},
       {"same_float32.json", "x.svm:from-1", 0, whole},
-      {"same_float32.json", "x.svm:from-0", 0, "y  float32 [3, 4]  0 0.5 0 2 0 0 0 0 0 0 1 0\n"},
+      {"same_float32.json", "x.svm:from-0", 0, "y  csr float32 [3, 4], 3 stored  (0, 1) 0.5 (0, 3) 2 (2, 2) 1\n"},
       {"same_float32.json", "zero.libsvm", 0, whole},
       {"same_float32.json", "x.npz", 0, whole},
       {"same_float64.json", "x.svm", 0, whole},
@@ -53,8 +55,10 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
       {"declared.json", "x.svm", 0, "y  csr float32 [3, 4], 3 stored  (0, 0) 0.5 (0, 2) 2 (2, 1) 1\n"},
       {"declared.json", "dense.npy", 0, "y  csr float32 [2, 4], 0 stored\n"},
       {"wide.json", "dense.npy", 0, "y  float32 [2, 4]  0 0 0 0 0 0 0 0\n"},
-      {"same_float32.json", "x.svm[1:]", 0, "y  float32 [2, 3]  0 0 0 0 1 0\n"},
-      {"same_float32.json", "x.npz[0:1]", 0, "y  float32 [1, 3]  0.5 0 2\n"},
+      {"same_float32.json", "x.svm[1:]", 0, "y  csr float32 [2, 3], 1 stored  (1, 1) 1\n"},
+      {"same_float32.json", "x.npz[0:1]", 0, "y  csr float32 [1, 3], 2 stored  (0, 0) 0.5 (0, 2) 2\n"},
+      {"transposed.json", "x.svm", 0, "y  float32 [3, 3]  0.5 0 0 0 0 1 2 0 0\n"},
+      {"transposed.json", "x.npz", 0, "y  float32 [3, 3]  0.5 0 0 0 0 1 2 0 0\n"},
       {"labels.json", "x.svm:labels", 0, "y  float32 [3]  3 -1 7\n"},
       {"labels.json", "x.svm:labels[2:]", 0, "y  float32 [1]  7\n"},
       {"same_float32.json", "half.svmlight:labels", 0, "y  float32 [1]  0.5\n"},
@@ -74,8 +78,8 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
     CHECK(result.code == test.code);
     CHECK((test.code == 0 ? result.out : result.err).starts_with(test.text));
   }
-  CHECK(site.run({"run", "same_float32.json", "--input", "x=x.npz"}).err ==
-        "warning: [cast] node 'y': 'x' is csr and is made dense, 36 bytes, because cast has no kernel for these storages\n");
+  CHECK(site.run({"run", "transposed.json", "--input", "x=x.npz"}).err ==
+        "warning: [transpose] node 'y': 'x' is csr and is made dense, 36 bytes, because transpose has no kernel for these storages\n");
 }
 
 TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads them") {
