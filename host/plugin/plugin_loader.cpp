@@ -5,6 +5,7 @@
 #include "plugin/candidate.hpp"
 #include "plugin/companions.hpp"
 #include "plugin/library_place.hpp"
+#include "plugin/loaded_libraries.hpp"
 #include "plugin/probe.hpp"
 #include "plugin/refusal.hpp"
 
@@ -51,10 +52,7 @@ const Library& PluginLoader::open(PluginFile& file, const std::vector<const Oper
   try {
     const auto bytes = copy(file, expected);
     file.content_hash = bytes->content_hash();
-    const auto companions = admit_companions(file, *bytes);
-    try_in_child(file, *bytes, companions);
-    const Library library(bytes->path(), companions);
-    bytes->keep_open();
+    const Library library = load(file, *bytes);
     history_.remember_loaded(file.path, file.content_hash);
     file.status = PluginStatus::loaded;
     return libraries_.emplace(file.path, library).first->second;
@@ -63,6 +61,17 @@ const Library& PluginLoader::open(PluginFile& file, const std::vector<const Oper
     file.reason = refusal.what();
     throw;
   }
+}
+
+Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
+  const auto companions = admit_companions(file, copy);
+  auto& all = LoadedLibraries::of_this_process();
+  if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
+  try_in_child(file, copy, companions);
+  Library library(copy.path(), companions);
+  copy.keep_open();
+  all.add(file.path, copy.content_hash(), library);
+  return library;
 }
 
 std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {

@@ -30,6 +30,7 @@ class PluginLoader {
 
  private:
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected);
+  Library load(const PluginFile& file, PrivateCopy& copy);
   /// Libraries that the plugin brings along; others may not be able to write to them either. Throws Refusal (untrusted).
   std::vector<std::filesystem::path> admit_companions(const PluginFile& file, const PrivateCopy& copy);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions);

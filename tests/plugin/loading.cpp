@@ -50,6 +50,20 @@ TEST_CASE("an operator is loaded at its first use") {
   CHECK(set.content_hash(0) == file_of(set, "plain.so").content_hash);
 }
 
+TEST_CASE("hosts of one process share a plugin's code, as long as its file is the same") {
+  PluginFolder folder;
+  folder.put("plain");
+  const auto table_in = [&] {
+    PluginSet set(folder.options(), idle_host());
+    set.scan(folder.plugins());
+    return set.load("plain").table;
+  };
+  const auto* const first = table_in();
+  CHECK(table_in() == first);
+  write_bytes(folder.plugins() / "plain.so", marked(plain(), 1));
+  CHECK(table_in() != first);
+}
+
 TEST_CASE("whether CUDA kernels are wanted is asked once, before the first operator is loaded") {
   for (const bool wanted : {false, true}) {
     PluginFolder folder;
