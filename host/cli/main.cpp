@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/report.hpp"
+#include "device/threads.hpp"
 
 namespace {
 
@@ -118,11 +119,8 @@ int run(int argc, char** argv) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // `tenon list | head` ends quietly
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
+// What run() gives, or what went wrong, reported.
+int status_of(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const tenon::Failure& failure) {
@@ -135,4 +133,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", error.what());
   }
   return static_cast<int>(tenon::FailureKind::failed);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // `tenon list | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
+  const int status = status_of(argc, argv);
+  tenon::end_workers();
+  return status;
 }

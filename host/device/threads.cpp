@@ -9,6 +9,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 #include <tenon/failure.hpp>
@@ -97,6 +98,11 @@ void Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, 
   } else {
     loop.spread(arena_->arena);
   }
+}
+
+void end_workers() noexcept {
+  tbb::task_scheduler_handle workers{tbb::attach{}};
+  tbb::finalize(workers, std::nothrow);
 }
 
 }  // namespace tenon

@@ -30,4 +30,8 @@ class Threads {
   std::unique_ptr<Arena> arena_;  // null for one thread
 };
 
+/// Waits until the workers have ended, for a program about to end: what they clean up then belongs to libraries that the end unloads.
+/// Does nothing while a Threads lives or others use oneTBB.
+void end_workers() noexcept;
+
 }  // namespace tenon

@@ -151,6 +151,37 @@ TEST_CASE("as many parts run at once as there are threads, on fewer cores too") 
   }
 }
 
+// Says so, late, when its thread has ended.
+struct Farewell {
+  std::atomic<int>* said = nullptr;
+  ~Farewell() {
+    if (said == nullptr) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ++*said;
+  }
+};
+
+TEST_CASE("workers that were told to end have ended, and others are started where they are needed again") {
+  constexpr int count = 3;
+  for (int round = 0; round < 2; ++round) {
+    static std::atomic<int> said = 0;
+    said = 0;
+    const auto caller = std::this_thread::get_id();
+    std::atomic<int> arrived = 0;
+    {
+      const Threads threads(count);
+      run(threads, count, 1, [&](std::int64_t, std::int64_t) {
+        static thread_local Farewell farewell;
+        if (std::this_thread::get_id() != caller) farewell.said = &said;
+        ++arrived;
+        while (arrived < count) std::this_thread::yield();
+      });
+    }
+    tenon::end_workers();
+    CHECK(said == count - 1);
+  }
+}
+
 TEST_CASE("the number of threads") {
   CHECK(Threads().count() >= 1);
   CHECK(Threads(1024).count() == 1024);
