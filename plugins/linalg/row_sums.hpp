@@ -5,13 +5,21 @@
 
 namespace sparse {
 
-/// For rows i: out[i, 0 ... columns) = (with `add`: +=) sum over e from starts[i] to before starts[i + 1] of values[e] *
-/// dense[columns_of[e], 0 ... columns). Rows of out and of dense are `row` and `dense_row` elements apart; sum i goes to row places[i] of
-/// out, row i where there are no places. With `add`, rows without terms are left alone.
-template <class T, class Index = std::int64_t>
-struct RowSums {
-  const Index *starts, *columns_of;
+/// Sum i adds value(e) times row row(e) of the dense side, for e from starts[i] to before starts[i + 1]. Here: a csr matrix times dense.
+template <class T>
+struct CsrTerms {
+  const std::int64_t *starts, *columns_of;
   const T* values;
+
+  std::int64_t row(std::int64_t e) const { return columns_of[e]; }
+  T value(std::int64_t e) const { return values[e]; }
+};
+
+/// For rows i: out[i, 0 ... columns) = (with `add`: +=) sum i. Rows of out and of dense are `row` and `dense_row` elements apart; sum i
+/// goes to row places[i] of out, row i where there are no places. With `add`, rows without terms are left alone.
+template <class T, class Terms = CsrTerms<T>>
+struct RowSums {
+  Terms terms;
   const T* dense;
   std::int64_t dense_row, columns;
   T* out;
@@ -20,12 +28,12 @@ struct RowSums {
   bool add = false;
 
   T* target(std::int64_t i) const { return out + (places ? places[i] : i) * row; }
-  bool nothing_to_add(std::int64_t i) const { return add && starts[i] == starts[i + 1]; }
+  bool nothing_to_add(std::int64_t i) const { return add && terms.starts[i] == terms.starts[i + 1]; }
 };
 
 /// sizeof...(I) vectors of `bytes` bytes from column `first` on; the sums stay in registers.
-template <int bytes, class T, class Index, std::size_t... I>
-[[gnu::always_inline]] inline void sum_tile(const RowSums<T, Index>& of, std::int64_t begin, std::int64_t end, std::int64_t first,
+template <int bytes, class T, class Terms, std::size_t... I>
+[[gnu::always_inline]] inline void sum_tile(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end, std::int64_t first,
                                             std::index_sequence<I...>) {
   typedef T Vector __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
   constexpr std::int64_t width = bytes / sizeof(T);
@@ -34,29 +42,29 @@ template <int bytes, class T, class Index, std::size_t... I>
     Vector sum[sizeof...(I)] = {};
     T* const to = of.target(i) + first;
     if (of.add) ((sum[I] = *reinterpret_cast<const Vector*>(to + static_cast<std::int64_t>(I) * width)), ...);
-    for (auto e = of.starts[i]; e < of.starts[i + 1]; ++e) {
-      const T value = of.values[e];
-      const T* const from = of.dense + std::int64_t{of.columns_of[e]} * of.dense_row + first;
+    for (auto e = of.terms.starts[i]; e < of.terms.starts[i + 1]; ++e) {
+      const T value = of.terms.value(e);
+      const T* const from = of.dense + of.terms.row(e) * of.dense_row + first;
       ((sum[I] += value * *reinterpret_cast<const Vector*>(from + static_cast<std::int64_t>(I) * width)), ...);
     }
     ((*reinterpret_cast<Vector*>(to + static_cast<std::int64_t>(I) * width) = sum[I]), ...);
   }
 }
 
-template <class T, class Index>
-[[gnu::always_inline]] inline void sum_column(const RowSums<T, Index>& of, std::int64_t begin, std::int64_t end, std::int64_t column) {
+template <class T, class Terms>
+[[gnu::always_inline]] inline void sum_column(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end, std::int64_t column) {
   for (auto i = begin; i < end; ++i) {
     if (of.nothing_to_add(i)) continue;
     T sum = of.add ? of.target(i)[column] : T(0);
-    for (auto e = of.starts[i]; e < of.starts[i + 1]; ++e)
-      sum += of.values[e] * of.dense[std::int64_t{of.columns_of[e]} * of.dense_row + column];
+    for (auto e = of.terms.starts[i]; e < of.terms.starts[i + 1]; ++e)
+      sum += of.terms.value(e) * of.dense[of.terms.row(e) * of.dense_row + column];
     of.target(i)[column] = sum;
   }
 }
 
 /// The widest tiles first; one tile of all rows before the next, so that the part of dense that it reads stays in cache.
-template <int bytes, class T, class Index>
-[[gnu::always_inline]] inline void sum_rows(const RowSums<T, Index>& of, std::int64_t begin, std::int64_t end) {
+template <int bytes, class T, class Terms>
+[[gnu::always_inline]] inline void sum_rows(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t width = bytes / sizeof(T), narrow = 16 / sizeof(T);
   std::int64_t column = 0;
   for (; column + 8 * width <= of.columns; column += 8 * width) sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<8>());
@@ -65,32 +73,32 @@ template <int bytes, class T, class Index>
   for (; column < of.columns; ++column) sum_column(of, begin, end, column);
 }
 
-template <class T, class Index = std::int64_t>
-using SumRows = void (*)(const RowSums<T, Index>&, std::int64_t begin, std::int64_t end);
+template <class T, class Terms = CsrTerms<T>>
+using SumRows = void (*)(const RowSums<T, Terms>&, std::int64_t begin, std::int64_t end);
 
-template <class T, class Index>
-void sum_rows_plain(const RowSums<T, Index>& of, std::int64_t begin, std::int64_t end) {
+template <class T, class Terms>
+void sum_rows_plain(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
   sum_rows<16>(of, begin, end);
 }
 
 #if defined(__x86_64__)
-template <class T, class Index>
-[[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Index>& of, std::int64_t begin, std::int64_t end) {
+template <class T, class Terms>
+[[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
   sum_rows<32>(of, begin, end);
 }
-template <class T, class Index>
-[[gnu::target("avx512f")]] void sum_rows_avx512(const RowSums<T, Index>& of, std::int64_t begin, std::int64_t end) {
+template <class T, class Terms>
+[[gnu::target("avx512f")]] void sum_rows_avx512(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
   sum_rows<64>(of, begin, end);
 }
 #endif
 
-template <class T, class Index = std::int64_t>
-SumRows<T, Index> best_sum_rows() {
+template <class T, class Terms = CsrTerms<T>>
+SumRows<T, Terms> best_sum_rows() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return sum_rows_avx512<T, Index>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return sum_rows_avx2<T, Index>;
+  if (__builtin_cpu_supports("avx512f")) return sum_rows_avx512<T, Terms>;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return sum_rows_avx2<T, Terms>;
 #endif
-  return sum_rows_plain<T, Index>;
+  return sum_rows_plain<T, Terms>;
 }
 
 }  // namespace sparse

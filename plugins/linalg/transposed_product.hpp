@@ -46,11 +46,21 @@ class Strips {
   std::vector<std::int64_t> first_rows_;
 };
 
-/// A strip, transposed: column c stores values[e] in row rows[e], for e from starts[c] to before starts[c + 1], in the order of the rows.
+/// What a strip stores in a row of one column. In one piece, so that it goes to one place in memory when strips are transposed.
+template <class T>
+struct StripTerm {
+  std::int32_t row;
+  T value;
+};
+
+/// A strip, transposed: column c stores terms[e], for e from starts[c] to before starts[c + 1], in the order of the rows.
 template <class T>
 struct TransposedStrip {
-  std::int32_t *starts, *rows;
-  T* values;
+  std::int32_t* starts;
+  StripTerm<T>* terms;
+
+  std::int64_t row(std::int64_t e) const { return terms[e].row; }
+  T value(std::int64_t e) const { return terms[e].value; }
 
   void take(const tenon::Csr<const T>& matrix, std::int64_t first, std::int64_t last) const {
     std::fill_n(starts, matrix.columns + 1, 0);
@@ -59,42 +69,31 @@ struct TransposedStrip {
     std::int32_t place = 0;
     for (std::int64_t column = 0; column < matrix.columns; ++column) place += std::exchange(next[column], place);
     for (auto row = first; row < last; ++row)
-      for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e) {
-        const auto at = next[matrix.columns_of[e]]++;
-        rows[at] = static_cast<std::int32_t>(row);
-        values[at] = matrix.values[e];
-      }
+      for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e)
+        terms[next[matrix.columns_of[e]]++] = {static_cast<std::int32_t>(row), matrix.values[e]};
   }
 };
 
-/// Memory for a round of transposed strips, in one piece. The threads that transpose are the first to touch it.
+/// Memory for a round of transposed strips. The threads that transpose are the first to touch it.
 template <class T>
 class StripMemory {
  public:
   StripMemory(const Strips<T>& strips, std::int64_t columns)
       : strips_(strips),
         starts_of_one_(columns + 1),
-        starts_(aligned(strips.in_a_round() * starts_of_one_ * sizeof_index)),
-        rows_(aligned(strips.most_values_in_a_round() * sizeof_index)),
-        memory_(std::make_unique_for_overwrite<std::byte[]>(
-            static_cast<std::size_t>(starts_ + rows_ + strips.most_values_in_a_round() * static_cast<std::int64_t>(sizeof(T))))) {}
+        starts_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(strips.in_a_round() * starts_of_one_))),
+        terms_(std::make_unique_for_overwrite<StripTerm<T>[]>(static_cast<std::size_t>(strips.most_values_in_a_round()))) {}
 
   /// For strip number `strip` of the round that begins with strip `first`.
   TransposedStrip<T> at(std::int64_t first, std::int64_t strip) const {
-    const auto value = strips_.first_value(strip) - strips_.first_value(first);
-    return {reinterpret_cast<std::int32_t*>(memory_.get()) + (strip - first) * starts_of_one_,
-            reinterpret_cast<std::int32_t*>(memory_.get() + starts_) + value,
-            reinterpret_cast<T*>(memory_.get() + starts_ + rows_) + value};
+    return {starts_.get() + (strip - first) * starts_of_one_, terms_.get() + strips_.first_value(strip) - strips_.first_value(first)};
   }
 
  private:
-  static constexpr std::int64_t sizeof_index = sizeof(std::int32_t);
-  static std::int64_t aligned(std::int64_t bytes) { return (bytes + 15) / 16 * 16; }
-
   const Strips<T>& strips_;
-  std::int64_t starts_of_one_;
-  std::int64_t starts_, rows_;  // bytes
-  std::unique_ptr<std::byte[]> memory_;
+  const std::int64_t starts_of_one_;
+  const std::unique_ptr<std::int32_t[]> starts_;
+  const std::unique_ptr<StripTerm<T>[]> terms_;
 };
 
 /// Whether the numbers of rows and of a strip's values fit the indices above.
@@ -112,7 +111,7 @@ void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& mat
   if (places) std::fill_n(out, out_rows * columns, T(0));
   const Strips<T> strips(matrix, call.threads());
   const StripMemory<T> memory(strips, matrix.columns);
-  const auto sum = best_sum_rows<T, std::int32_t>();
+  const auto sum = best_sum_rows<T, TransposedStrip<T>>();
   const auto cached = (128 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
   const auto block = std::max<std::int64_t>(std::min(cached, matrix.columns / (8 * call.threads())), 16);
   for (std::int64_t first = 0; first < strips.count(); first += strips.in_a_round()) {
@@ -122,10 +121,8 @@ void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& mat
         memory.at(first, strip).take(matrix, strips.first_row(strip), strips.first_row(strip + 1));
     });
     call.parallel_for(matrix.columns, block, [&](std::int64_t begin, std::int64_t end) {
-      for (auto strip = first; strip < last; ++strip) {
-        const auto of = memory.at(first, strip);
-        sum({of.starts, of.rows, of.values, right, right_row, columns, out, columns, places, places || strip > 0}, begin, end);
-      }
+      for (auto strip = first; strip < last; ++strip)
+        sum({memory.at(first, strip), right, right_row, columns, out, columns, places, places || strip > 0}, begin, end);
     });
   }
 }
