@@ -19,7 +19,7 @@ class Strips {
  public:
   /// As many as give each thread the same number, up to four at a time. None is much smaller than the list of columns that it needs.
   Strips(const tenon::Csr<const T>& matrix, std::int64_t threads) : matrix_(matrix) {
-    constexpr std::int64_t cached_values = 48 << 10, smallest = 4 << 10;
+    constexpr std::int64_t cached_values = 32 << 10, smallest = 4 << 10;
     const auto for_each_thread = matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;
     count_ = std::min(for_each_thread * threads, std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
     in_a_round_ = std::min(4 * threads, count_);
@@ -65,12 +65,26 @@ struct TransposedStrip {
   void take(const tenon::Csr<const T>& matrix, std::int64_t first, std::int64_t last) const {
     std::fill_n(starts, matrix.columns + 1, 0);
     auto* const next = starts + 1;  // counts, then where each column begins, and at last where it ends: there the next one begins
-    for (auto e = matrix.row_starts[first]; e < matrix.row_starts[last]; ++e) ++next[matrix.columns_of[e]];
+    for (auto e = matrix.row_starts[first]; e < matrix.row_starts[last]; e += line) {
+      fetch(matrix, e + 32 * line);
+      for (auto i = e; i < std::min(e + line, matrix.row_starts[last]); ++i) ++next[matrix.columns_of[i]];
+    }
     std::int32_t place = 0;
     for (std::int64_t column = 0; column < matrix.columns; ++column) place += std::exchange(next[column], place);
     for (auto row = first; row < last; ++row)
       for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e)
         terms[next[matrix.columns_of[e]]++] = {static_cast<std::int32_t>(row), matrix.values[e]};
+  }
+
+ private:
+  static constexpr std::int64_t line = 16;  // values fetched at once
+
+  /// The matrix comes from memory, which several threads keep waiting unless they ask early.
+  static void fetch(const tenon::Csr<const T>& matrix, std::int64_t e) {
+    const auto last = matrix.nnz - 1;
+    __builtin_prefetch(matrix.columns_of + std::min(e, last));
+    __builtin_prefetch(matrix.columns_of + std::min(e + line / 2, last));
+    __builtin_prefetch(matrix.values + std::min(e, last));
   }
 };
 
@@ -112,8 +126,8 @@ void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& mat
   const Strips<T> strips(matrix, call.threads());
   const StripMemory<T> memory(strips, matrix.columns);
   const auto sum = best_sum_rows<T, TransposedStrip<T>>();
-  const auto cached = (128 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
-  const auto block = std::max<std::int64_t>(std::min(cached, matrix.columns / (8 * call.threads())), 16);
+  const auto cached = (256 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
+  const auto block = std::max<std::int64_t>(std::min(cached, matrix.columns / (4 * call.threads())), 16);
   for (std::int64_t first = 0; first < strips.count(); first += strips.in_a_round()) {
     const auto last = std::min(first + strips.in_a_round(), strips.count());
     call.parallel_for(last - first, 1, [&](std::int64_t begin, std::int64_t end) {
