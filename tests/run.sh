@@ -38,8 +38,9 @@ tests() {
 }
 
 run_default() {
-  # One architecture, for time; tests/cuda/architectures.sh compiles a sample for all.
-  step configure cmake --preset default -DCMAKE_CUDA_ARCHITECTURES=90 && step build cmake --build build && tests test build || return
+  # One architecture, for time; tests/cuda/architectures.sh compiles a sample for all. Where nobody builds again after a change, a few
+  # sources are compiled as one.
+  step configure cmake --preset default -DCMAKE_CUDA_ARCHITECTURES=90 -DCMAKE_UNITY_BUILD="${CI:+ON}" && step build cmake --build build && tests test build || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
   [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here; where there is one, tests/gpu.sh runs what needs it"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
@@ -73,7 +74,7 @@ run_clang() {
 
 run_tidy() {
   command -v run-clang-tidy >/dev/null || { skipped clang-tidy "clang-tidy is missing"; return; }
-  step tidy-configure cmake --preset default &&
+  step tidy-configure cmake --preset default -DCMAKE_UNITY_BUILD=OFF &&
     step tidy-headers cmake --build build --target host/generated/graph_generated.h host/generated/template_files.hpp &&
     step tidy run-clang-tidy -p build -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
 }
