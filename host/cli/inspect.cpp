@@ -81,7 +81,8 @@ void print_operator(const Catalog& catalog, const CatalogOperator& op) {
   if (!op.info.aliases.empty()) fmt::print("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
   if (op.file >= 0) {
     const auto& file = catalog.files()[static_cast<std::size_t>(op.file)];
-    fmt::print("  {:<16} {} {}\n  {:<16} {}\n", "plugin", file.name, file.version, "file", file.path.string());
+    fmt::print("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name, file.version.empty() ? "" : " ", file.version, "file",
+               file.path.string());
   }
   for (const auto& file : catalog.files())
     for (const auto& kernel : file.kernels)

@@ -66,9 +66,8 @@ struct AllRowsStep {
   Rule rule;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto row = i / grad.row_size, place = tenon::gpu::first_not_below(grad.row_ids, grad.rows, row);
-    const bool stored = place < grad.rows && grad.row_ids[place] == row;
-    const auto slope = stored ? Wide<T>(grad.values[place * grad.row_size + i - row * grad.row_size]) : Wide<T>(0);
+    const auto row = i / grad.row_size, place = tenon::gpu::place_of(grad.row_ids, grad.rows, row);
+    const auto slope = place >= 0 ? Wide<T>(grad.values[place * grad.row_size + i - row * grad.row_size]) : Wide<T>(0);
     to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), slope));
   }
 };

@@ -10,10 +10,7 @@ struct Listed {
   const std::int64_t* numbers;
   std::int64_t count;
 
-  TENON_FN bool has(std::int64_t row) const {
-    const auto place = tenon::gpu::first_not_below(numbers, count, row);
-    return place < count && numbers[place] == row;
-  }
+  TENON_FN bool has(std::int64_t row) const { return tenon::gpu::place_of(numbers, count, row) >= 0; }
 };
 
 struct ListedRow {

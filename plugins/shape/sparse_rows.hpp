@@ -26,8 +26,8 @@ struct PickedRow {
 /// Row `row` of a tensor as row `id` of the result, where it is stored.
 template <class T>
 TENON_FN PickedRow stored_as(const tenon::RowSparse<const T>& tensor, std::int64_t row, std::int64_t id) {
-  const auto place = tenon::gpu::first_not_below(tensor.row_ids, tensor.rows, row);
-  return {place < tensor.rows && tensor.row_ids[place] == row ? id : -1, place};
+  const auto place = tenon::gpu::place_of(tensor.row_ids, tensor.rows, row);
+  return {place >= 0 ? id : -1, place};
 }
 
 /// Makes results of rows on the CPU. PicksOnDevice of rows_on_device.hpp does the same on CUDA, where operators give it what they give

@@ -1,8 +1,10 @@
 // csr x dense and its transpose times dense, f32, [4096, 4096] x [4096, 128], against Eigen's product of the same matrices in the layouts
 // that suit it best, compiled for this very processor. Both take turns, and what is timed follows untimed products of the same kind: its
 // threads are awake, its operands in cache. Counters: `ratio`, Eigen's time on one thread through this one's; the goal is at least 1 on one
-// thread, and 0.7 a core on more. `cold_ms`: our first product of a turn, whose threads slept meanwhile. `cpu_ms`: what all threads
-// together spend on one product, which tells on a busy machine, too, whether work is done twice.
+// thread, and 0.7 a core on more. `line_ns`: what a cache line takes between the two cores that are the furthest apart, before and after,
+// the longer one; under about 60 where all of them share a cache, as the goal supposes. `cold_ms`: our first product of a turn, whose
+// threads slept meanwhile. `cpu_ms`: what all threads together spend on one product, which tells on a busy machine, too, whether work is
+// done twice.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -17,6 +19,7 @@
 #include <thread>
 
 #include "../temporary_folder.hpp"
+#include "line_exchange.hpp"
 
 using namespace tenon;
 
@@ -118,6 +121,7 @@ void product(benchmark::State& state, bool transpose) {
   Eigen::setNbThreads(1);
 
   std::vector<double> ours, cold, eigen, cpu;
+  const auto line_before = worst_line_exchange();
   for (auto _ : state) {
     double before = 0;
     const auto times = turn([&] {
@@ -132,6 +136,7 @@ void product(benchmark::State& state, bool transpose) {
     benchmark::DoNotOptimize(eigen_out.data());
   }
   if (!eigen_out.isApprox(Eigen::Map<const Dense>(out.data<float>(), size, columns), 1e-4f)) state.SkipWithError("the products differ");
+  state.counters["line_ns"] = std::max(line_before, worst_line_exchange());
   state.counters["eigen_ms"] = median(eigen) * 1e3;
   state.counters["cold_ms"] = median(cold) * 1e3;
   state.counters["cpu_ms"] = median(cpu) * 1e3;

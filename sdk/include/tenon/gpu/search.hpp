@@ -20,5 +20,11 @@ TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int6
   return low;
 }
 
+/// The place of `number` in an ascending list, the first one where it comes again; -1 where it is not in it.
+TENON_FN inline std::int64_t place_of(const std::int64_t* list, std::int64_t count, std::int64_t number) {
+  const auto place = first_not_below(list, count, number);
+  return place < count && list[place] == number ? place : -1;
+}
+
 }  // namespace tenon::gpu
 #pragma GCC visibility pop
