@@ -28,7 +28,7 @@ void clear_gap(const Rows<T>& rows, std::int64_t i, T* out, std::int64_t columns
 /// out [total, columns] = left * right, whose rows lie whole in memory.
 template <class T>
 void multiply_rows(const tenon::Call& call, const Rows<T>& left, const T* right, std::int64_t right_row, std::int64_t columns, T* out) {
-  const RowSums<T> sums{left.starts.data(), left.columns_of, left.values, right, right_row, columns, out, columns, left.ids.data()};
+  const RowSums<T> sums{{left.starts.data(), left.columns_of, left.values}, right, right_row, columns, out, columns, left.ids.data()};
   const auto run = best_sum_rows<T>();
   clear_gap(left, left.count(), out, columns);
   call.parallel_for(left.count(), row_grain(left, columns), [&](std::int64_t begin, std::int64_t end) {
@@ -41,7 +41,7 @@ void multiply_rows(const tenon::Call& call, const Rows<T>& left, const T* right,
 template <class T>
 void multiply_csr(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row, std::int64_t columns,
                   T* out) {
-  const RowSums<T> sums{matrix.row_starts, matrix.columns_of, matrix.values, right, right_row, columns, out, columns, nullptr};
+  const RowSums<T> sums{{matrix.row_starts, matrix.columns_of, matrix.values}, right, right_row, columns, out, columns, nullptr};
   const auto run = best_sum_rows<T>();
   const double work = static_cast<double>(matrix.nnz + matrix.rows) * static_cast<double>(columns);
   const auto parts = static_cast<std::int64_t>(std::clamp(work / 500'000, 1.0, 64.0));
@@ -92,7 +92,7 @@ void multiply_panel(const Rows<T>& left, Dense<const T> right, Dense<T> out, std
     sum_unpacked(left, right, first, width, to.data());
   } else {
     const auto from = packed(left, right, first, width);
-    best_sum_rows<T>()({left.starts.data(), left.columns_of, left.values, from.data(), panel, width, to.data(), panel, nullptr}, 0,
+    best_sum_rows<T>()({{left.starts.data(), left.columns_of, left.values}, from.data(), panel, width, to.data(), panel, nullptr}, 0,
                        left.count());
   }
   for (std::int64_t j = 0; j < width; ++j) {
