@@ -61,9 +61,9 @@ TEST_CASE("training on a GPU does what it does on the CPU, up to rounding, with 
       CHECK(*there.metrics.accuracy == doctest::Approx(*here.metrics.accuracy).epsilon(0.1));
     }
     const auto here = values_of(trainers[0].graph()), there = values_of(trainers[1].graph());
-    for (const auto& [name, tensor] : there) {
-      CAPTURE(name);
-      CHECK(tensor.device() == "cuda:0");
+    for (const auto& variable : there) {
+      CAPTURE(variable.first);
+      CHECK(variable.second.device() == "cuda:0");
     }
     CHECK(furthest(here, there) < 2e-3);
     CHECK(trainers[1].evaluate(digits(60, 100)).loss == doctest::Approx(trainers[0].evaluate(digits(60, 100)).loss).epsilon(1e-2));

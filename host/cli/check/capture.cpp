@@ -74,9 +74,9 @@ Outcome check_capture(const Subject& subject) {
     if ((subject.op.cuda->traits & TENON_TRAIT_CAPTURABLE) == 0) return skipped("its kernel does not say capturable: each run calls it");
     if (subject.op.info->random) return skipped("its random numbers are other ones in each run, which calls it");
     const auto look = [&](const OperatorCall&, const Sample& sample) { return try_sample(subject, sample, device); };
-    const auto outcome = each_sample(subject, SampleKind::ordinary, look, 12);
+    auto outcome = each_sample(subject, SampleKind::ordinary, look, 12);
     if (outcome.verdict != Verdict::passed) return outcome;
-    const auto large = each_sample(subject, SampleKind::large, look, 2);
+    auto large = each_sample(subject, SampleKind::large, look, 2);
     return large.verdict == Verdict::failed ? large : outcome;
   });
 }
