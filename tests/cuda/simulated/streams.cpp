@@ -55,11 +55,15 @@ bool CUstream_st::idle() {
   return work_.empty() && !busy_;
 }
 
-// Always after a pause, so that whoever does not wait for the stream is too early; now and then within a row of work, so that streams which
-// do not wait for each other pass each other.
+// Always after a pause, so that whoever does not wait for the stream is too early; now and then for long, within a row of work, too, so
+// that streams which do not wait for each other pass each other.
 void CUstream_st::be_late(bool begins) {
+  using std::chrono::microseconds;
   random_ = random_ * 6364136223846793005 + 1442695040888963407;
-  if (begins || random_ >> 60 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100 + (random_ >> 32) % 300));
+  if (random_ >> 60 == 0) return std::this_thread::sleep_for(microseconds(100 + (random_ >> 32) % 300));
+  if (!begins) return;
+  const auto end = std::chrono::steady_clock::now() + microseconds(20);  // sleeping takes much longer than one asks for
+  while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 void CUstream_st::run() {
