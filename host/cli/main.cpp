@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cli/command.hpp"
-#include "cli/report.hpp"
+#include "cli/print/report.hpp"
 #include "device/threads.hpp"
 
 namespace {

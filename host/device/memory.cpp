@@ -5,7 +5,7 @@
 #include <limits>
 #include <tenon/failure.hpp>
 
-#include "device/readable_bytes.hpp"
+#include "io/readable_bytes.hpp"
 
 namespace tenon {
 

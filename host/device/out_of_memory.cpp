@@ -1,6 +1,6 @@
 #include "device/out_of_memory.hpp"
 
-#include "device/readable_bytes.hpp"
+#include "io/readable_bytes.hpp"
 
 namespace tenon {
 

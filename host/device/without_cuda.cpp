@@ -1,6 +1,6 @@
 // In place of cuda/, where there was no toolkit.
 #include "device/cuda_state.hpp"
-#include "device/finite.hpp"
+#include "device/mark_non_finite.hpp"
 
 namespace tenon {
 

@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "plan/memory_use.hpp"
+#include "plan/memory/memory_use.hpp"
 
 namespace tenon {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "device/devices.hpp"
-#include "device/tensor_device.hpp"
 #include "plan/copy_step.hpp"
 #include "plan/operator_storage.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon {
 namespace {

@@ -10,17 +10,17 @@
 #include <vector>
 
 #include "device/block.hpp"
-#include "device/call_context.hpp"
 #include "graph/binding.hpp"
 #include "plan/captures.hpp"
 #include "plan/copy_step.hpp"
 #include "plan/faults.hpp"
 #include "plan/kernels.hpp"
-#include "plan/memory_plan.hpp"
+#include "plan/memory/memory_plan.hpp"
 #include "plan/step.hpp"
 #include "plan/streams.hpp"
 #include "plan/turn.hpp"
 #include "plan/waits.hpp"
+#include "tensor/call_context.hpp"
 
 namespace tenon {
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugin/candidate.hpp"
-#include "plugin/kernel_table.hpp"
+#include "plugin/discovery/candidate.hpp"
+#include "plugin/discovery/kernel_table.hpp"
 
 namespace tenon {
 

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "plugin/catalog_builder.hpp"
-#include "plugin/plugin_folder.hpp"
-#include "plugin/plugin_loader.hpp"
+#include "plugin/discovery/plugin_folder.hpp"
+#include "plugin/loading/plugin_loader.hpp"
 #include "plugin/refusal.hpp"
 
 namespace tenon {

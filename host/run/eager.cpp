@@ -5,10 +5,10 @@
 #include <atomic>
 #include <tenon/cast_storage.hpp>
 
-#include "device/tensor_device.hpp"
 #include "graph/initialize.hpp"
 #include "run/host_impl.hpp"
 #include "run/operator_call.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon {
 namespace {

@@ -1,10 +1,10 @@
 // Graphs to files and back.
 #include <string>
 
-#include "file/graph_json.hpp"
-#include "file/mapped_file.hpp"
-#include "file/tenon_file.hpp"
+#include "file/json/graph_json.hpp"
+#include "file/tenon/tenon_file.hpp"
 #include "graph/initialize.hpp"
+#include "io/mapped_file.hpp"
 #include "run/graph_impl.hpp"
 
 namespace tenon {

@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "device/call_context.hpp"
 #include "run/host_impl.hpp"
+#include "tensor/call_context.hpp"
 
 namespace tenon {
 namespace {

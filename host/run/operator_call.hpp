@@ -3,11 +3,11 @@
 #include <tenon/failure.hpp>
 #include <vector>
 
-#include "device/call_context.hpp"
 #include "device/devices.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "plan/operator_storage.hpp"
+#include "tensor/call_context.hpp"
 
 namespace tenon {
 

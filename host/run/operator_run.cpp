@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "device/fault.hpp"
-#include "device/tensor_device.hpp"
 #include "run/host_impl.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
-#include "plan/memory_plan.hpp"
+#include "plan/memory/memory_plan.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
 

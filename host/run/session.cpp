@@ -5,11 +5,11 @@
 #include <tenon/cast_storage.hpp>
 
 #include "device/devices.hpp"
-#include "device/tensor_device.hpp"
 #include "graph/initialize.hpp"
 #include "plan/describe.hpp"
 #include "run/homes.hpp"
 #include "run/session_impl.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon {
 namespace {

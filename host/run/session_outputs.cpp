@@ -4,9 +4,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "device/add_elements.hpp"
-#include "device/tensor_device.hpp"
 #include "run/session_impl.hpp"
+#include "tensor/add_elements.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon {
 

@@ -3,9 +3,9 @@
 
 #include <tenon/visit.hpp>
 
-#include "device/finite.hpp"
-#include "device/tensor_device.hpp"
 #include "run/session_impl.hpp"
+#include "tensor/finite.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon {
 namespace {

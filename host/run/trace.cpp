@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "file/atomic_file.hpp"
+#include "io/atomic_file.hpp"
 
 namespace tenon {
 

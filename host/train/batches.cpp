@@ -8,7 +8,7 @@
 #include <tenon/failure.hpp>
 #include <tenon/random.hpp>
 
-#include "device/csr_rows.hpp"
+#include "tensor/csr_rows.hpp"
 
 namespace tenon {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tenon/failure.hpp>
 
-#include "device/add_elements.hpp"
 #include "graph/parameters.hpp"
+#include "tensor/add_elements.hpp"
 
 namespace tenon {
 namespace {

@@ -8,8 +8,8 @@
 #include <tenon/trainer.hpp>
 #include <tenon/visit.hpp>
 
-#include "device/finite.hpp"
 #include "graph/model.hpp"
+#include "tensor/finite.hpp"
 #include "train/accuracy.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"

@@ -8,7 +8,7 @@
 
 #include "../file/sample_graph.hpp"
 #include "../temporary_folder.hpp"
-#include "file/tenon_file.hpp"
+#include "file/tenon/tenon_file.hpp"
 
 using namespace tenon;
 

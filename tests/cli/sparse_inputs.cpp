@@ -4,7 +4,7 @@
 #include <tenon/cast_storage.hpp>
 
 #include "cli/workplace.hpp"
-#include "file/npz.hpp"
+#include "file/array/npz.hpp"
 
 using namespace tenon;
 

@@ -5,8 +5,8 @@
 #include <tenon/cast_storage.hpp>
 
 #include "cli/workplace.hpp"
-#include "file/npy.hpp"
-#include "file/npz.hpp"
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
 
 using namespace tenon;
 

@@ -1,4 +1,4 @@
-#include "device/finite.hpp"
+#include "tensor/finite.hpp"
 
 #include <doctest/doctest.h>
 

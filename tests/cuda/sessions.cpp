@@ -5,7 +5,7 @@
 #include "failure_of.hpp"
 #include "gpu_graph.hpp"
 #include "plan/describe.hpp"
-#include "plan/memory_use.hpp"
+#include "plan/memory/memory_use.hpp"
 #include "plan/plan.hpp"
 
 using namespace tenon;

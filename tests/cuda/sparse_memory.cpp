@@ -1,9 +1,9 @@
-#include "device/sparse_memory.hpp"
+#include "tensor/sparse_memory.hpp"
 
 #include <doctest/doctest.h>
 
-#include "device/tensor_device.hpp"
 #include "failure_of.hpp"
+#include "tensor/tensor_device.hpp"
 
 using namespace tenon;
 

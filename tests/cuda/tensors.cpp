@@ -7,9 +7,9 @@
 #include <tenon/tensor.hpp>
 #include <tenon/visit.hpp>
 
-#include "device/add_elements.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
+#include "tensor/add_elements.hpp"
 
 using namespace tenon;
 

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "device/readable_bytes.hpp"
 #include "failure_of.hpp"
+#include "io/readable_bytes.hpp"
 
 using namespace tenon;
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "../temporary_folder.hpp"
-#include "file/layout.hpp"
-#include "file/tenon_file.hpp"
+#include "file/tenon/layout.hpp"
+#include "file/tenon/tenon_file.hpp"
 
 /// Reads a file that exists in memory alone.
 inline tenon::GraphModel read_forged(const std::string& bytes, tenon::FileCheck check = tenon::FileCheck::everything) {

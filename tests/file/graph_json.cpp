@@ -1,5 +1,5 @@
 // graph.json: what is written comes back, and what is wrong is named with its place.
-#include "file/graph_json.hpp"
+#include "file/json/graph_json.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -10,9 +10,9 @@
 #include "../application_host.hpp"
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
-#include "file/npy.hpp"
-#include "file/npz.hpp"
-#include "file/tenon_file.hpp"
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
+#include "file/tenon/tenon_file.hpp"
 #include "graph/model.hpp"
 #include "odd_operator.hpp"
 #include "same_graph.hpp"

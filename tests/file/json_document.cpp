@@ -1,4 +1,4 @@
-#include "file/json_document.hpp"
+#include "file/json/json_document.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "../failure_of.hpp"
-#include "file/json_text.hpp"
+#include "file/json/json_text.hpp"
 
 using namespace tenon;
 

@@ -5,7 +5,7 @@
 #include <tenon/cast_storage.hpp>
 #include <tenon/failure.hpp>
 
-#include "file/metadata_writer.hpp"
+#include "file/tenon/metadata_writer.hpp"
 #include "forged_file.hpp"
 #include "sample_graph.hpp"
 

@@ -1,4 +1,4 @@
-#include "file/npy.hpp"
+#include "file/array/npy.hpp"
 
 #include <doctest/doctest.h>
 

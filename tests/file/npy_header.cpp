@@ -1,4 +1,4 @@
-#include "file/npy_header.hpp"
+#include "file/array/npy_header.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "file/npz.hpp"
+#include "file/array/npz.hpp"
 
 #include <doctest/doctest.h>
 

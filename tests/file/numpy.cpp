@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <tenon/visit.hpp>
 
-#include "file/npy.hpp"
-#include "file/npz.hpp"
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;

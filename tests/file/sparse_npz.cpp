@@ -7,8 +7,8 @@
 #include <tenon/cast_storage.hpp>
 
 #include "failure_of.hpp"
-#include "file/npy.hpp"
-#include "file/npz.hpp"
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
 #include "temporary_folder.hpp"
 #include "zip_builder.hpp"
 

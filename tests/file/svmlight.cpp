@@ -1,4 +1,4 @@
-#include "file/svmlight.hpp"
+#include "file/array/svmlight.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // What is written comes back, byte by byte.
-#include "file/tenon_file.hpp"
+#include "file/tenon/tenon_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 
 #include "../temporary_folder.hpp"
-#include "file/layout.hpp"
+#include "file/tenon/layout.hpp"
 #include "same_graph.hpp"
 #include "sample_graph.hpp"
 

@@ -4,7 +4,7 @@
 #include "../file/forged_file.hpp"
 #include "../file/sample_graph.hpp"
 #include "../file/sample_json.hpp"
-#include "file/graph_json.hpp"
+#include "file/json/graph_json.hpp"
 
 int main(int argc, char** argv) {
   const std::filesystem::path folder = argc > 1 ? argv[1] : "corpus";

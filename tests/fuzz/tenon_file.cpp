@@ -5,8 +5,8 @@
 
 #include "../file/forged_file.hpp"
 #include "../file/sample_graph.hpp"
-#include "file/graph_json.hpp"
-#include "file/metadata_writer.hpp"
+#include "file/json/graph_json.hpp"
+#include "file/tenon/metadata_writer.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include "application_host.hpp"
 #include "application_operators.hpp"
+#include "draw/dot.hpp"
 #include "failure_of.hpp"
-#include "graph/dot.hpp"
 #include "graph/model.hpp"
 
 using tenon::DType;

@@ -18,7 +18,11 @@ for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
 done
 
 # A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
-declare -A place=([device]=1 [plugin]=2 [graph]=3 [file]=4 [plan]=4 [run]=5 [train]=6 [cli]=7 [python]=7)
+declare -A place=([io]=1 [device]=2 [tensor]=3 [plugin]=4 [graph]=5 [file]=6 [plan]=6 [run]=7 [train]=8 [draw]=9 [onnx]=10 [cli]=11 [python]=11)
+for folder in host/*/; do
+  folder=$(basename "$folder")
+  [[ -n ${place[$folder]:-} || " include cmake demo " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
+done
 
 includes() {  # file:line:<name> or file:line:"name" of every include in the files given
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true

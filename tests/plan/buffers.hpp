@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/placement.hpp"
+#include "plan/memory/placement.hpp"
 
 inline std::int64_t rounded_bytes(const tenon::Buffer& buffer) {
   return (buffer.bytes + 63) / 64 * 64;

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "failure_of.hpp"
-#include "plan/memory_use.hpp"
+#include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
 #include "random_graph_host.hpp"
 

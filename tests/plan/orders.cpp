@@ -1,4 +1,4 @@
-#include "plan/orders.hpp"
+#include "plan/memory/orders.hpp"
 
 #include <doctest/doctest.h>
 

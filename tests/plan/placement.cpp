@@ -1,4 +1,4 @@
-#include "plan/placement.hpp"
+#include "plan/memory/placement.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <tenon/session.hpp>
 
 #include "buffers.hpp"
-#include "plan/memory_use.hpp"
+#include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
 #include "random_graph_host.hpp"
 

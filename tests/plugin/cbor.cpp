@@ -1,5 +1,5 @@
 // CBOR that nobody means well with.
-#include "plugin/cbor.hpp"
+#include "plugin/discovery/cbor.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // What a child process can come to, and that nothing of it is left.
-#include "plugin/child_watch.hpp"
+#include "io/child_watch.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "plugin/candidate.hpp"
+#include "plugin/discovery/candidate.hpp"
 #include "plugin/folder_of_faults.hpp"
 
 using namespace tenon;

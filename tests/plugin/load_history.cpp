@@ -1,5 +1,5 @@
 // What is remembered of earlier loads, and that nothing depends on it.
-#include "plugin/load_history.hpp"
+#include "plugin/loading/load_history.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // The system loader's messages, as people and programs read them.
-#include "plugin/loader_message.hpp"
+#include "plugin/loading/loader_message.hpp"
 
 #include <doctest/doctest.h>
 

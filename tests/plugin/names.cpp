@@ -4,7 +4,7 @@
 #include <string>
 #include <tenon/catalog.hpp>
 
-#include "plugin/plain_text.hpp"
+#include "io/plain_text.hpp"
 
 using namespace tenon;
 

@@ -8,7 +8,7 @@
 #include "device/copy.hpp"
 #include "device/devices.hpp"
 #include "device/fault.hpp"
-#include "device/tensor_device.hpp"
+#include "tensor/tensor_device.hpp"
 
 using namespace tenon;
 

@@ -7,8 +7,8 @@
 #include <tenon/session.hpp>
 #include <vector>
 
-#include "device/expanded.hpp"
 #include "numbers.hpp"
+#include "tensor/expanded.hpp"
 
 namespace plugin_tests {
 

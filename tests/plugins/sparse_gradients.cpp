@@ -7,9 +7,9 @@
 #include <tenon/graph.hpp>
 #include <tenon/session.hpp>
 
-#include "device/expanded.hpp"
 #include "numbers.hpp"
 #include "strict_host.hpp"
+#include "tensor/expanded.hpp"
 
 using namespace plugin_tests;
 using tenon::Storage;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "application_host.hpp"
-#include "device/expanded.hpp"
 #include "failure_of.hpp"
 #include "run/sparse_operators.hpp"
+#include "tensor/expanded.hpp"
 
 using tenon::DType;
 using tenon::Graph;

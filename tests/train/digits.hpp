@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "../temporary_folder.hpp"
-#include "file/npy.hpp"
+#include "file/array/npy.hpp"
 #include "graph/model.hpp"
 
 struct DigitsHost {

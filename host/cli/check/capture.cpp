@@ -8,8 +8,8 @@
 #include "cli/check/same_call.hpp"
 #include "cli/check/with_device.hpp"
 #include "device/captured.hpp"
-#include "device/tensor_device.hpp"
 #include "run/operator_run.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include <tenon/failure.hpp>
 
 #include "cli/check/guarded_memory.hpp"
-#include "plugin/child_watch.hpp"
+#include "io/child_watch.hpp"
 
 namespace tenon::cli {
 namespace {

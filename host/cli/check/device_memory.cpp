@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "device/tensor_device.hpp"
+#include "tensor/tensor_device.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -1,7 +1,7 @@
 // The host's own kernel: whether anything is NaN or infinite.
 #include <tenon/gpu/launch.hpp>
 
-#include "device/finite.hpp"
+#include "device/mark_non_finite.hpp"
 #include "device/stream.hpp"
 
 namespace tenon {

@@ -1,0 +1,74 @@
+// tenon bench: how long a graph takes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/command.hpp"
+#include "cli/input/feed.hpp"
+
+namespace tenon::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+struct Times {
+  double first = 0;            // planning included
+  std::vector<double> sorted;  // the others
+  double at(double share) const { return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))]; }
+};
+
+Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
+  Times times;
+  for (std::int64_t i = 0; i <= runs; ++i) {
+    const auto begin = Clock::now();
+    session.run(inputs);
+    const auto took = milliseconds(Clock::now() - begin);
+    if (i == 0)
+      times.first = took;
+    else
+      times.sorted.push_back(took);
+  }
+  std::sort(times.sorted.begin(), times.sorted.end());
+  return times;
+}
+
+int run(Context& context, const Arguments& arguments) {
+  const auto runs = arguments.get_number("runs", 100, 1, 1'000'000'000);
+  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
+  const auto inputs = feed(graph, arguments);
+  SessionOptions options;
+  options.device = context.device();
+  options.capture = !arguments.has("no-capture");
+  Session session(graph, options);
+  const auto times = measure(session, inputs, runs);
+  if (context.json())
+    fmt::print(R"({{"unit": "ms", "runs": {}, "threads": {}, "first": {}, "min": {}, "median": {}, "p90": {}, "max": {}}})"
+               "\n",
+               runs, context.host().threads(), times.first, times.at(0), times.at(0.5), times.at(0.9), times.at(1));
+  else
+    fmt::print("first {:.4f} ms (with planning), then {} runs on {} threads: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n",
+               times.first, runs, context.host().threads(), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
+  return 0;
+}
+
+std::vector<Option> options() {
+  auto all = feed_options();
+  all.push_back({"runs", "N", "how often, after the first; 100 where left out"});
+  all.push_back({"no-capture", "", "ask GPUs for each kernel in each run, not for captured graphs of them"});
+  return all;
+}
+
+const bool added = add_command({.name = "bench",
+                                .doc = "measure how long a graph takes",
+                                .details = "The first run makes the plan and is told apart; the others give median and spread.",
+                                .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+                                .options = options(),
+                                .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

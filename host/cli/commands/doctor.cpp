@@ -1,0 +1,104 @@
+// tenon doctor: what this machine has, and what could keep Tenon from working on it.
+#include <fmt/format.h>
+#include <tenon/abi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/print/json_text.hpp"
+#include "device/cuda_state.hpp"
+#include "device/devices.hpp"
+#include "io/readable_bytes.hpp"
+#include "run/plugin_folders.hpp"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Finding {
+  std::string what, found;
+  bool trouble = false;
+};
+
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  const std::string list = path == nullptr ? "" : path;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const auto end = std::min(list.find(':', begin), list.size());
+    if (access((fs::path(list.substr(begin, end - begin)) / program).c_str(), X_OK) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+Finding cuda() {
+  const auto& state = cuda_state();
+  if (state.status == CudaStatus::usable) {
+    return {"CUDA", fmt::format("runtime {}, driver for CUDA {}", cuda_version_text(state.runtime), cuda_version_text(state.driver))};
+  }
+  const bool trouble = state.status == CudaStatus::broken || state.status == CudaStatus::old_driver;
+  return {"CUDA", fmt::format("{}; everything runs on the CPU{}", state.reason, state.hint.empty() ? "" : " (" + state.hint + ")"),
+          trouble};
+}
+
+Finding look_at(Device& device) {
+  try {
+    const auto found = device.properties();
+    const auto memory = device.memory();
+    const auto capability = device.is_cpu() ? "" : fmt::format(", compute capability {}.{}", found.major, found.minor);
+    return {device.name(), fmt::format("{}, {} processors{}, {} of {} free", found.model, found.processors, capability,
+                                       readable_bytes(memory.free), readable_bytes(memory.total))};
+  } catch (const Failure& failure) {
+    return {device.name(), failure.what(), true};
+  }
+}
+
+std::vector<Finding> examine(Host& host) {
+  std::vector<Finding> findings;
+  findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
+  findings.push_back({"threads", fmt::format("{} in use", host.threads())});
+  findings.push_back(cuda());
+  for (Device* device : devices()) findings.push_back(look_at(*device));
+  for (const auto* program : {"g++", "clang++", "nvcc", "cmake"})
+    findings.push_back({program, in_path(program) ? "found" : "not in PATH; only needed to build plugins"});
+  findings.push_back({"dot", in_path("dot") ? "found" : "not in PATH; tenon show --svg needs it (package graphviz)"});
+  std::size_t usable = 0;
+  const auto& catalog = host.catalog();
+  for (const auto& folder : catalog.searched()) findings.push_back({"plugin folder", folder.string()});
+  if (catalog.searched().empty()) findings.push_back({"plugin folder", "none; name one with --plugins or TENON_PLUGIN_PATH", true});
+  for (const auto& file : catalog.files()) {
+    if (file.usable())
+      ++usable;
+    else
+      findings.push_back({"plugin", fmt::format("{}: {}: {}", file.path.string(), name_of(file.status), file.reason), true});
+  }
+  findings.push_back({"plugins", fmt::format("{} usable files, {} operators", usable, catalog.operators().size())});
+  return findings;
+}
+
+int run(Context& context, const Arguments&) {
+  bool trouble = false;
+  std::string json;
+  for (const auto& finding : examine(context.host())) {
+    trouble = trouble || finding.trouble;
+    if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.trouble ? "   <-- look here" : "");
+    json += fmt::format("{}  {{\"what\": {}, \"found\": {}, \"trouble\": {}}}", json.empty() ? "" : ",\n", json_string(finding.what),
+                        json_string(finding.found), finding.trouble);
+  }
+  if (context.json()) fmt::print("[\n{}\n]\n", json);
+  return trouble ? static_cast<int>(FailureKind::failed) : 0;
+}
+
+const bool added = add_command({.name = "doctor",
+                                .doc = "say what this machine has, and what is wrong with it",
+                                .details = "The exit code is 1 where something needs to be looked at.",
+                                .positionals = {},
+                                .options = {},
+                                .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,31 @@
+// tenon plot: what a training wrote with --metrics, as a picture.
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "draw/curve_plot.hpp"
+
+namespace tenon::cli {
+namespace {
+
+int run(Context&, const Arguments& arguments) {
+  const auto to = arguments.get("output");
+  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon plot metrics.jsonl -o plot.svg");
+  check_plot_path("--output", to);
+  const auto from = arguments.get("METRICS");
+  const auto curves = read_curves(from);
+  if (curves.epochs().empty())
+    throw Failure(FailureKind::file, fmt::format("{} holds no metrics", from), "tenon train --metrics FILE writes them");
+  write_plot(to, curves);
+  fmt::print(stderr, "wrote {}\n", to);
+  return 0;
+}
+
+const bool added = add_command({.name = "plot",
+                                .doc = "draw loss and accuracy of a training",
+                                .details = "tenon train --plot draws the same while it trains.",
+                                .positionals = {{"METRICS", "the JSON lines that tenon train --metrics wrote"}},
+                                .options = {{"output", "FILE", "the .svg file to write", false, 'o'}},
+                                .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,154 @@
+// tenon show: a graph as text, JSON, DOT or SVG, or its plan.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <tenon/session.hpp>
+
+#include "cli/command.hpp"
+#include "cli/input/feed.hpp"
+#include "cli/print/json_text.hpp"
+#include "cli/print/show_graph.hpp"
+#include "draw/dot.hpp"
+#include "draw/memory_drawing.hpp"
+#include "io/atomic_file.hpp"
+#include "plan/describe.hpp"
+#include "plan/plan.hpp"
+#include "train/training_graphs.hpp"
+
+namespace tenon::cli {
+namespace {
+
+[[noreturn]] void refuse_drawing(const std::string& why) {
+  throw Failure(FailureKind::failed, "the graph cannot be drawn: " + why,
+                "install graphviz, or write the drawing's text with --dot and draw it elsewhere");
+}
+
+// graphviz reads from one pipe and writes to another; feeding it from a child of our own keeps both from filling up.
+std::string run_graphviz(const std::string& dot) {
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) refuse_drawing(std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+  std::string program = "dot", format = "-Tsvg";
+  char* arguments[] = {program.data(), format.data(), nullptr};
+  pid_t graphviz = 0;
+  const int failed = posix_spawnp(&graphviz, "dot", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(in[0]);
+  close(out[1]);
+  if (failed != 0) refuse_drawing(std::string("graphviz's program dot cannot be started: ") + std::strerror(failed));
+  const pid_t writer = fork();
+  if (writer == 0) {
+    std::signal(SIGPIPE, SIG_DFL);
+    for (std::size_t done = 0; done < dot.size();) {
+      const auto count = write(in[1], dot.data() + done, dot.size() - done);
+      if (count <= 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    _exit(0);
+  }
+  close(in[1]);
+  std::string svg;
+  char buffer[65536];
+  for (ssize_t count = 0; (count = read(out[0], buffer, sizeof buffer)) > 0;) svg.append(buffer, static_cast<std::size_t>(count));
+  close(out[0]);
+  int status = 0;
+  waitpid(writer, nullptr, 0);
+  waitpid(graphviz, &status, 0);
+  if (status != 0 || svg.empty()) refuse_drawing("graphviz's program dot failed");
+  return svg;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+// Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
+void show_plan(const Context& context, Graph graph, const Arguments& arguments) {
+  const auto inputs = feed(graph, arguments);
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+  SessionOptions options;
+  options.device = context.device();
+  options.capture = !arguments.has("no-capture");
+  options.training = arguments.has("loss");
+  if (options.training) {
+    TrainerOptions training;
+    training.loss = arguments.get("loss");
+    graph = make_gradient_graph(graph, inputs, training).graph;
+  }
+  Session session(graph, options);
+  const auto& plan = session.plan(shapes);
+  const auto uses = [&] { return memory_uses(plan.model(), plan.memory()); };
+  if (context.json())
+    fmt::print("{}\n", json_text(plan));
+  else if (arguments.has("svg"))
+    write_file(arguments.get("svg"), draw(plan.memory(), uses()));
+  else if (arguments.has("memory"))
+    fmt::print("{}", describe(plan.memory(), uses()));
+  else
+    fmt::print("{}", describe(plan));
+}
+
+void check_one_form(const Context& context, const Arguments& arguments) {
+  std::vector<std::string> forms;
+  for (const auto* form : {"dot", "plan", "memory", "svg"})
+    if (arguments.has(form)) forms.push_back(std::string("--") + form);
+  if (context.json()) forms.emplace_back("--json");
+  const auto together = [](const std::string& one, const std::string& other) {
+    return (other == "--json" && (one == "--plan" || one == "--memory")) || (one == "--memory" && other == "--svg");
+  };
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    for (std::size_t j = i + 1; j < forms.size(); ++j)
+      if (!together(forms[i], forms[j]))
+        throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[i], forms[j]),
+                      "give one of them; --plan and --memory go with --json, and --memory with --svg");
+  for (const std::string option : {"shape", "loss"})
+    if (arguments.has(option) && !arguments.has("plan") && !arguments.has("memory"))
+      throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
+}
+
+int run(Context& context, const Arguments& arguments) {
+  check_one_form(context, arguments);
+  const auto path = arguments.get("GRAPH");
+  if (arguments.has("plan") || arguments.has("memory")) {
+    show_plan(context, Graph::load(context.host(), path), arguments);
+  } else if (arguments.has("dot")) {
+    fmt::print("{}", to_dot(Graph::load(context.host(), path).model()));
+  } else if (arguments.has("svg")) {
+    write_file(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path).model())));
+  } else {
+    return show_graph(context, path);
+  }
+  return 0;
+}
+
+const bool added = add_command(
+    {.name = "show",
+     .doc = "show a graph: as text, as graph.json with --json, drawn, as its plan, or its plan's memory",
+     .details = "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
+                "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
+                "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
+                "sum of bytes that are alive at one step.",
+     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .options = {{"dot", "", "print the graph in graphviz's language", false},
+                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)", false},
+                 {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
+                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
+                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true},
+                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs", false},
+                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false}},
+     .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

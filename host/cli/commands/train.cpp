@@ -1,0 +1,246 @@
+// tenon train: a graph, data and an optimizer give a trained graph.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/input/examples.hpp"
+#include "cli/print/parameter_text.hpp"
+#include "cli/print/show_graph.hpp"
+#include "cli/print/train_log.hpp"
+#include "draw/curve_plot.hpp"
+#include "train/optimizer.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr int interrupted_code = 130;
+volatile std::sig_atomic_t interrupted = 0;
+
+/// The first signal lets the step come to its end; a second one ends the program at once.
+void note_signal(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+double real(const Arguments& arguments, const std::string& name, double otherwise) {
+  return arguments.has(name) ? parse_real("--" + name, arguments.get(name)) : otherwise;
+}
+
+std::uint64_t count(const Arguments& arguments, const std::string& name, std::int64_t otherwise, std::int64_t least) {
+  return static_cast<std::uint64_t>(arguments.get_number(name, otherwise, least, INT64_MAX / 2));
+}
+
+/// `1000`, `512K`, `64M`, `2G`.
+std::int64_t parse_bytes(std::string text) {
+  const auto given = text;
+  const auto unit = text.empty() ? std::string::npos : std::string_view("KMG").find(text.back());
+  if (unit != std::string::npos) text.pop_back();
+  const double bytes =
+      parse_real("--memory-budget", text) * static_cast<double>(std::int64_t{1} << (unit == std::string::npos ? 0 : 10 * (unit + 1)));
+  if (!(bytes >= 0 && bytes < 1e18))
+    throw Failure(FailureKind::usage, fmt::format("--memory-budget is '{}' but must be a number of bytes, like 64M", given));
+  return static_cast<std::int64_t>(bytes);
+}
+
+Schedule parse_schedule(const Arguments& arguments) {
+  Schedule schedule;
+  const auto kind = arguments.get("schedule", "constant");
+  if (kind != "constant" && kind != "step" && kind != "cosine")
+    throw Failure(FailureKind::usage, fmt::format("--schedule is '{}' but must be constant, step or cosine", kind));
+  schedule.kind = kind == "step" ? Schedule::Kind::step : kind == "cosine" ? Schedule::Kind::cosine : Schedule::Kind::constant;
+  schedule.rate = real(arguments, "learning-rate", schedule.rate);
+  schedule.warm_up = count(arguments, "warm-up", 0, 0);
+  schedule.every = count(arguments, "decay-every", 1000, 1);
+  schedule.factor = real(arguments, "decay", schedule.factor);
+  schedule.end = real(arguments, "end-rate", 0);
+  schedule.total = 0;
+  return schedule;
+}
+
+TrainerOptions parse_options(Context& context, const Arguments& arguments) {
+  TrainerOptions options;
+  options.loss = arguments.get("loss", "loss");
+  options.optimizer = arguments.get("optimizer", options.optimizer);
+  options.parameters = parse_parameters(find_optimizer(context.host(), options.optimizer), named_values(arguments, "set"));
+  options.schedule = parse_schedule(arguments);
+  options.epochs = count(arguments, "epochs", 10, 0);
+  options.batch = arguments.get_number("batch", options.batch, 1, INT32_MAX);
+  options.accumulate = arguments.get_number("accumulate", 1, 1, INT32_MAX);
+  options.clip_norm = real(arguments, "clip-norm", 0);
+  options.memory_budget = parse_bytes(arguments.get("memory-budget", "0"));
+  options.shuffle = !arguments.has("no-shuffle");
+  options.seed = count(arguments, "seed", 0, 0);
+  options.device = context.device();
+  options.capture = !arguments.has("no-capture");
+  if (const auto pairs = named_values(arguments, "accuracy"); !pairs.empty()) {
+    options.scores = pairs.begin()->first;
+    options.label = pairs.begin()->second;
+  }
+  return options;
+}
+
+/// Where files go. Without --checkpoint, an interrupted training is kept beside the output.
+struct Files {
+  explicit Files(const Arguments& arguments)
+      : output(arguments.get("output")),
+        checkpoint(arguments.get("checkpoint")),
+        plot(arguments.get("plot")),
+        every(count(arguments, "checkpoint-every", 0, 1)) {
+    if (output.empty() && checkpoint.empty())
+      throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
+    for (const auto& path : {output, checkpoint}) {
+      if (!path.empty() && path.extension() != ".tenon")
+        throw Failure(FailureKind::usage, fmt::format("'{}' must end in .tenon to be written", path.string()));
+      if (const auto folder = path.parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
+        throw Failure(FailureKind::file, fmt::format("{} cannot be written: there is no folder {}", path.string(), folder.string()));
+    }
+    if (!plot.empty()) check_plot_path("--plot", plot);
+    always = !checkpoint.empty();
+    if (checkpoint.empty()) checkpoint = std::filesystem::path(output).replace_extension(".checkpoint.tenon");
+  }
+  std::filesystem::path output, checkpoint, plot;
+  std::uint64_t every;
+  bool always = false;  // the checkpoint was asked for
+};
+
+class Training {
+ public:
+  Training(Context& context, const Arguments& arguments)
+      : files_(arguments),
+        options_(parse_options(context, arguments)),
+        graph_(Graph::load(context.host(), arguments.get("GRAPH"))),
+        validation_(arguments.has("validate") ? std::optional(read_examples(graph_, arguments, "validate")) : std::nullopt),
+        trainer_(graph_, read_examples(graph_, arguments, "data"), options_) {
+    if (arguments.has("resume")) resume();
+    const auto metrics = arguments.get("metrics");
+    metrics_.emplace(metrics, trainer_.steps());
+    if (!metrics.empty() && trainer_.steps() > 0) curves_ = read_curves(metrics);
+    progress_.emplace(options_.epochs, trainer_.steps_per_epoch(), trainer_.steps());
+  }
+
+  /// False where it was interrupted.
+  bool run() {
+    while (trainer_.epoch() < options_.epochs && interrupted == 0) take_step();
+    progress_->end();
+    const bool done = trainer_.epoch() >= options_.epochs;
+    if (files_.always || files_.every > 0 || !done) checkpoint();
+    return done;
+  }
+
+  void finish(bool json) {
+    if (!files_.output.empty()) trainer_.graph().save(files_.output, options_.seed);
+    const auto last = validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
+    if (json)
+      fmt::print("{{\"epochs\": {}, \"steps\": {}, \"train\": {}, \"validation\": {}}}\n", trainer_.epoch(), trainer_.steps(),
+                 trained_ ? json_of(*trained_) : "null", last ? json_of(*last) : "null");
+    else if (trained_ || last)
+      fmt::print("{}{}\n", trained_ ? text_of(*trained_) : "", last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
+    if (!files_.output.empty()) fmt::print(stderr, "wrote {}\n", files_.output.string());
+  }
+
+  void tell_interrupted() const {
+    fmt::print(stderr, "interrupted after step {}, in epoch {}; {} keeps everything\n", trainer_.steps(), trainer_.epoch() + 1,
+               files_.checkpoint.string());
+    fmt::print(stderr, "hint: the same command with --resume goes on from there\n");
+  }
+
+ private:
+  void resume() {
+    if (!std::filesystem::exists(files_.checkpoint)) {
+      fmt::print(stderr, "there is no {} yet: beginning at the start\n", files_.checkpoint.string());
+      return;
+    }
+    trainer_.resume(files_.checkpoint);
+    fmt::print(stderr, "going on after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
+  }
+
+  void checkpoint() {
+    metrics_->flush();
+    trainer_.save_checkpoint(files_.checkpoint);
+  }
+
+  void take_step() {
+    const auto report = trainer_.step();
+    metrics_->write(report);
+    curves_.add_step(report);
+    progress_->step(report);
+    if (trainer_.epoch() != report.epoch) end_epoch(report);
+    if (files_.every > 0 && trainer_.steps() % files_.every == 0) checkpoint();
+  }
+
+  void end_epoch(const StepReport& report) {
+    trained_ = progress_->means();
+    if (validation_) {
+      validated_ = trainer_.evaluate(*validation_);
+      metrics_->write_validation(report.step, report.epoch, *validated_);
+      curves_.add_validation(report.epoch, *validated_);
+    }
+    if (!files_.plot.empty()) write_plot(files_.plot, curves_);
+    progress_->epoch(report.step, trainer_.epoch(), validated_);
+  }
+
+  Files files_;
+  TrainerOptions options_;
+  Graph graph_;
+  std::optional<NamedTensors> validation_;
+  Trainer trainer_;
+  std::optional<MetricsFile> metrics_;
+  LearningCurves curves_;
+  std::optional<Progress> progress_;
+  std::optional<Metrics> trained_, validated_;  // of the last whole epoch
+};
+
+int run(Context& context, const Arguments& arguments) {
+  Training training(context, arguments);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, note_signal);
+  if (!training.run()) {
+    training.tell_interrupted();
+    return interrupted_code;
+  }
+  training.finish(context.json());
+  return 0;
+}
+
+const bool added = add_command(
+    {.name = "train",
+     .doc = "train a graph's variables on examples",
+     .details =
+         "Every input gets an array whose first dimension counts the examples; FILE[BEGIN:END] takes some of its rows. "
+         "FILE.svm is the features of a text of svmlight or libsvm, FILE.svm:labels its labels (tenon run --help says more). The same seed "
+         "gives "
+         "the same bits on any number of threads, and --resume goes on bit for bit. Ctrl-C ends the step and keeps everything in the "
+         "checkpoint.",
+     .positionals = {{"GRAPH", "a .tenon or graph.json file with a loss among its values"}},
+     .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file", true},
+                 {"validate", "NAME=FILE", "the same of examples that are not trained on, for a look after each epoch", true},
+                 {"output", "FILE", "the .tenon file to write in the end", false, 'o'},
+                 {"loss", "NAME", "the output or value to make small; loss where left out"},
+                 {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels"},
+                 {"optimizer", "NAME", "an operator that updates a variable; adam where left out"},
+                 {"set", "NAME=VALUE", "a parameter of the optimizer (tenon inspect NAME lists them)", true},
+                 {"learning-rate", "R", "0.001 where left out"},
+                 {"schedule", "KIND", "of the learning rate: constant, step or cosine"},
+                 {"warm-up", "STEPS", "steps over which the learning rate grows evenly"},
+                 {"decay-every", "STEPS", "schedule step: how often the learning rate is multiplied; 1000 where left out"},
+                 {"decay", "FACTOR", "schedule step: by what; 0.1 where left out"},
+                 {"end-rate", "R", "schedule cosine: the last learning rate; 0 where left out"},
+                 {"epochs", "N", "how often all examples are used; 10 where left out"},
+                 {"batch", "N", "examples in a batch; 64 where left out"},
+                 {"accumulate", "N", "batches whose gradients are averaged for one step"},
+                 {"no-capture", "", "ask GPUs for each kernel in each step, not for captured graphs of them", false},
+                 {"clip-norm", "X", "largest norm of all gradients together"},
+                 {"memory-budget", "BYTES", "for the values of one batch, like 64M; where it is too little, some are computed again"},
+                 {"seed", "N", "of first values, shuffling and random operators; 0 where left out"},
+                 {"no-shuffle", "", "take the examples in their order"},
+                 {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
+                 {"plot", "FILE", "draw them into an .svg file after each epoch; a resumed training needs --metrics to draw all of it"},
+                 {"checkpoint", "FILE", "a .tenon file that a training goes on from; beside the output where left out"},
+                 {"checkpoint-every", "STEPS", "write it that often, besides at the end and when interrupted"},
+                 {"resume", "", "go on from the checkpoint, where there is one"}},
+     .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

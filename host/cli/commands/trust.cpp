@@ -1,0 +1,118 @@
+// tenon trust: plugins that are not loaded because they crashed once, or because others may write to them.
+#include "plugin/loading/trust.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/print/json_text.hpp"
+#include "plugin/loading/load_history.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Distrusted {
+  std::string state;  // "quarantined", "refused" or "released"
+  fs::path path;
+  std::string reason;  // reads on after the path
+};
+
+fs::path whole_path(const std::string& text) {
+  const auto path = fs::absolute(text).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();  // dir/ is dir
+}
+
+/// What the file is today may be something else than what crashed.
+std::string state_today(const QuarantineEntry& entry) {
+  try {
+    return content_hash(InputFile(entry.plugin)) == entry.content_hash ? "" : " (it is another file now, and will be tried)";
+  } catch (const Refusal&) {
+    return " (the file is not there now)";
+  }
+}
+
+std::vector<Distrusted> find_all(Context& context, const LoadHistory& history) {
+  std::vector<Distrusted> found;
+  for (const auto& entry : history.quarantine()) found.push_back({"quarantined", entry.plugin, entry.reason + state_today(entry)});
+  for (const auto& file : context.host().catalog().files())
+    if (file.status == PluginStatus::untrusted) found.push_back({"refused", file.path, file.reason});
+  return found;
+}
+
+void print(Context& context, const std::vector<Distrusted>& found) {
+  std::string json;
+  for (const auto& [state, path, reason] : found) {
+    if (!context.json()) fmt::print("{:<12} {}: {}\n", state, path.string(), reason);
+    json += fmt::format("{}  {{\"state\": {}, \"path\": {}, \"reason\": {}}}", json.empty() ? "" : ",\n", json_string(state),
+                        json_string(path.string()), json_string(reason));
+  }
+  if (context.json()) fmt::print("[{}{}]\n", json.empty() ? "" : "\n", json.empty() ? "" : json + '\n');
+}
+
+int list(Context& context, const LoadHistory& history) {
+  const auto found = find_all(context, history);
+  print(context, found);
+  bool quarantined = false, refused = false;
+  for (const auto& entry : found) (entry.state == "refused" ? refused : quarantined) = true;
+  if (found.empty()) fmt::print(stderr, "no plugin is in quarantine or refused\n");
+  if (quarantined)
+    fmt::print(stderr, "tenon trust FILE lets a file in quarantine be tried again; one that is built anew is tried anyway\n");
+  if (refused)
+    fmt::print(stderr, "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted\n");
+  return 0;
+}
+
+std::optional<std::string> objection_to(const fs::path& path) {
+  try {
+    const InputFile file(path);
+    const auto objection = Trust().objection(path, file);
+    return objection.empty() ? std::nullopt : std::optional(objection);
+  } catch (const Refusal&) {
+    return std::nullopt;  // it is not a file; whoever loads it says so
+  }
+}
+
+void release(LoadHistory& history, const fs::path& path, std::vector<Distrusted>& released) {
+  const auto entries = history.quarantine();  // a copy: forgetting changes it
+  for (const auto& entry : entries) {
+    if (entry.plugin != path && entry.plugin.parent_path() != path) continue;
+    if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.content_hash; }) != nullptr)
+      throw Failure(FailureKind::file, fmt::format("{} cannot be taken out of quarantine: its record {} cannot be removed",
+                                                   entry.plugin.string(), entry.record.string()));
+    released.push_back({"released", entry.plugin, entry.reason});
+  }
+}
+
+int run(Context& context, const Arguments& arguments) {
+  LoadHistory history(user_cache_folder());
+  if (!arguments.has("FILE")) return list(context, history);
+  std::vector<Distrusted> released;
+  const auto path = whole_path(arguments.get("FILE"));
+  release(history, path, released);
+  if (released.empty() && !fs::exists(path))
+    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", path.string()),
+                  "tenon trust lists the files in quarantine");
+  print(context, released);
+  if (const auto objection = objection_to(path); objection && !context.trust_writable())
+    throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), *objection),
+                  "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted");
+  if (released.empty()) fmt::print(stderr, "{} is not in quarantine, and nobody else may write to it\n", path.string());
+  return 0;
+}
+
+const bool added = add_command(
+    {.name = "trust",
+     .doc = "list the plugins that are not trusted, or let one be tried again",
+     .details = "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
+                "named here. A plugin that other users may write to is refused unless --trust-writable is given with each command.",
+     .positionals = {{"FILE", "a plugin file in quarantine, or a folder of them; a list of all where left out", false}},
+     .options = {},
+     .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,40 @@
+// tenon validate: everything that can be checked of a graph file.
+#include <fmt/format.h>
+
+#include <tenon/graph.hpp>
+
+#include "cli/command.hpp"
+#include "cli/print/json_text.hpp"
+#include "file/tenon/tenon_file.hpp"
+#include "graph/model.hpp"
+
+namespace tenon::cli {
+namespace {
+
+int run(Context& context, const Arguments& arguments) {
+  const auto path = arguments.get("GRAPH");
+  if (path.ends_with(".tenon")) read_tenon(path, FileCheck::everything);
+  auto graph = Graph::load(context.host(), path);
+  if (!arguments.has("file-only")) graph.bind();
+  const auto& model = graph.model();
+  if (context.json()) {
+    fmt::print(R"({{"graph": {}, "sound": true, "bound": {}, "nodes": {}, "values": {}, "tensors": {}}})"
+               "\n",
+               json_string(path), !arguments.has("file-only"), model.nodes.size(), model.values.size(), model.tensors.size());
+    return 0;
+  }
+  fmt::print("{}: sound{}; {} nodes, {} values, {} tensors\n", path,
+             arguments.has("file-only") ? " as a file" : ", and every operator is here", model.nodes.size(), model.values.size(),
+             model.tensors.size());
+  return 0;
+}
+
+const bool added = add_command({.name = "validate",
+                                .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
+                                .details = "The exit code tells what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
+                                .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+                                .options = {{"file-only", "", "only the file itself; needs no plugin"}},
+                                .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,67 @@
+#include "cli/input/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <numeric>
+#include <tenon/failure.hpp>
+#include <vector>
+
+#include "cli/input/feed.hpp"
+#include "tensor/csr_rows.hpp"
+
+namespace tenon::cli {
+namespace {
+
+/// FILE, or FILE[BEGIN:END] with either end left out.
+struct Source {
+  std::string file;
+  std::int64_t begin = 0, end = -1;  // -1: the last row
+};
+
+std::int64_t parse_row(const std::string& text, const std::string& row, std::int64_t otherwise) {
+  if (row.empty()) return otherwise;
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(row.data(), row.data() + row.size(), number);
+  if (error != std::errc() || stop != row.data() + row.size() || number < 0)
+    throw Failure(FailureKind::usage, fmt::format("'{}' is no row of '{}'", row, text),
+                  "rows are written like x.npy[0:1500], x.npy[1500:]");
+  return number;
+}
+
+Source parse_source(const std::string& text) {
+  const auto open = text.rfind('['), colon = text.rfind(':');
+  if (!text.ends_with("]") || open == std::string::npos || colon == std::string::npos || colon < open) return {text, 0, -1};
+  return {text.substr(0, open), parse_row(text, text.substr(open + 1, colon - open - 1), 0),
+          parse_row(text, text.substr(colon + 1, text.size() - colon - 2), -1)};
+}
+
+/// The rows as they lie in the whole tensor's memory.
+Tensor take_rows(const Tensor& whole, const Source& source) {
+  auto shape = whole.shape();
+  if (source.begin == 0 && source.end < 0) return whole;
+  if (shape.rank() == 0)
+    throw Failure(FailureKind::usage, fmt::format("rows of '{}' were asked for, but it is a single number", source.file));
+  const auto end = source.end < 0 ? shape[0] : source.end;
+  if (source.begin > end || end > shape[0])
+    throw Failure(FailureKind::usage,
+                  fmt::format("rows {} to {} of '{}' were asked for, but it has {}", source.begin, end, source.file, shape[0]));
+  if (whole.storage() == Storage::csr) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(end - source.begin));
+    std::iota(rows.begin(), rows.end(), source.begin);
+    return csr_rows(whole, rows);
+  }
+  const auto row = shape[0] == 0 ? 0 : whole.bytes() / shape[0];
+  shape.set(0, end - source.begin);
+  return Tensor::borrow(static_cast<std::byte*>(whole.data()) + source.begin * row, whole.dtype(), shape, {},
+                        std::make_shared<Tensor>(whole));
+}
+
+}  // namespace
+
+Tensor read_rows(const std::string& name, const std::string& text, const tenon_type& type) {
+  const auto source = parse_source(text);
+  return take_rows(read_input(name, source.file, type).make_contiguous(), source);
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,90 @@
+#include "cli/print/parameter_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <tenon/catalog.hpp>
+#include <tenon/failure.hpp>
+
+namespace tenon::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& text, const char* needed) {
+  throw Failure(FailureKind::usage, fmt::format("{} is '{}' but must be {}", what, text, needed));
+}
+
+template <class T>
+bool read(const std::string& text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::int64_t parse_whole(const std::string& what, const std::string& text) {
+  std::int64_t number = 0;
+  if (!read(text, number)) refuse(what, text, "a whole number");
+  return number;
+}
+
+/// `1,2,3`; nothing for an empty text.
+template <class T, class Parse>
+std::vector<T> parse_list(const std::string& text, Parse parse) {
+  std::vector<T> list;
+  for (std::size_t at = 0; !text.empty() && at <= text.size();) {
+    const auto comma = std::min(text.find(',', at), text.size());
+    list.push_back(parse(text.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return list;
+}
+
+AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
+  const auto whole = [&](const std::string& part) { return parse_whole(what, part); };
+  const auto real = [&](const std::string& part) { return parse_real(what, part); };
+  switch (param.kind) {
+    case ParamKind::boolean:
+      if (text != "true" && text != "false") refuse(what, text, "true or false");
+      return text == "true";
+    case ParamKind::int32:
+    case ParamKind::int64:
+      return whole(text);
+    case ParamKind::float32:
+    case ParamKind::float64:
+      return real(text);
+    case ParamKind::ints:
+      return parse_list<std::int64_t>(text, whole);
+    case ParamKind::floats:
+      return parse_list<double>(text, real);
+    default:
+      return text;
+  }
+}
+
+}  // namespace
+
+double parse_real(const std::string& what, const std::string& text) {
+  double number = 0;
+  if (!read(text, number) || !std::isfinite(number)) refuse(what, text, "a number");
+  return number;
+}
+
+Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string, std::string>& texts) {
+  std::vector<std::string> names;
+  for (const auto& param : info.params) names.push_back(param.name);
+  Attributes parameters;
+  for (const auto& [name, text] : texts) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      const auto near = near_names(name, names);
+      throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
+                    near.empty() ? fmt::format("its parameters are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near[0]));
+    }
+    const auto& param = info.params[static_cast<std::size_t>(found - names.begin())];
+    parameters.set(name, parse(param, fmt::format("parameter '{}'", name), text));
+  }
+  return parameters;
+}
+
+}  // namespace tenon::cli

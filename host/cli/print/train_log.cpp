@@ -1,0 +1,127 @@
+#include "cli/print/train_log.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <tenon/failure.hpp>
+
+#include "cli/print/report.hpp"
+#include "io/atomic_file.hpp"
+
+namespace tenon::cli {
+namespace {
+
+/// JSON has no nan.
+std::string json_number(double number) {
+  return std::isfinite(number) ? fmt::to_string(number) : "null";
+}
+
+/// The number after `{"step": `; nothing for a line that a kill cut short.
+std::optional<std::uint64_t> step_of(const std::string& line) {
+  static constexpr std::string_view begin = "{\"step\": ";
+  std::uint64_t step = 0;
+  if (!line.starts_with(begin) || !line.ends_with("}")) return {};
+  if (std::from_chars(line.data() + begin.size(), line.data() + line.size(), step).ec != std::errc()) return {};
+  return step;
+}
+
+std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
+  std::ifstream old(path);
+  std::string kept;
+  for (std::string line; std::getline(old, line);)
+    if (const auto found = step_of(line); found && *found <= step) kept += line + '\n';
+  return kept;
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long long>(std::ceil(seconds));
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace
+
+std::string text_of(const Metrics& metrics) {
+  auto text = fmt::format("loss {:.5g}", metrics.loss);
+  if (metrics.accuracy) text += fmt::format("  accuracy {:.4f}", *metrics.accuracy);
+  return text;
+}
+
+std::string json_of(const Metrics& metrics) {
+  auto text = "{\"loss\": " + json_number(metrics.loss);
+  if (metrics.accuracy) text += ", \"accuracy\": " + json_number(*metrics.accuracy);
+  return text + '}';
+}
+
+MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) : path_(path) {
+  if (path.empty()) return;
+  AtomicFile kept(path);
+  kept.write(lines_up_to(path, step));
+  kept.commit();
+  file_.open(path, std::ios::app);
+}
+
+void MetricsFile::write(const StepReport& report) {
+  if (path_.empty()) return;
+  auto line = fmt::format("{{\"step\": {}, \"epoch\": {}, \"loss\": {}", report.step, report.epoch, json_number(report.metrics.loss));
+  if (report.metrics.accuracy) line += ", \"accuracy\": " + json_number(*report.metrics.accuracy);
+  file_ << line << fmt::format(", \"learning_rate\": {}, \"examples\": {}}}\n", json_number(report.rate), report.examples);
+}
+
+void MetricsFile::write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics) {
+  if (path_.empty()) return;
+  file_ << fmt::format("{{\"step\": {}, \"epoch\": {}, \"validation\": {}}}\n", step, epoch, json_of(metrics));
+  flush();
+}
+
+void MetricsFile::flush() {
+  if (!path_.empty() && !file_.flush()) throw Failure(FailureKind::file, fmt::format("cannot write {}", path_.string()));
+}
+
+Progress::Progress(std::uint64_t epochs, std::uint64_t steps_per_epoch, std::uint64_t first_step)
+    : epochs_(epochs), steps_per_epoch_(steps_per_epoch), first_step_(first_step), terminal_(interactive()) {}
+
+double Progress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+Metrics Progress::means() const {
+  const auto n = static_cast<double>(epoch_examples_);
+  if (epoch_examples_ == 0) return {std::nan(""), std::nullopt};
+  return {loss_ / n, counts_ ? std::optional(right_ / n) : std::nullopt};
+}
+
+void Progress::step(const StepReport& report) {
+  using std::chrono::milliseconds;
+  const auto n = static_cast<double>(report.examples);
+  examples_ += report.examples;
+  epoch_examples_ += report.examples;
+  loss_ += report.metrics.loss * n;
+  counts_ = report.metrics.accuracy.has_value();
+  right_ += report.metrics.accuracy.value_or(0) * n;
+  if (!terminal_ || Clock::now() - shown_ < milliseconds(100)) return;
+  shown_ = Clock::now();
+  const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
+  const auto left = total > report.step ? static_cast<double>(total - report.step) : 0;
+  fmt::print(stderr, "\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1, epochs_, report.step, total,
+             text_of(means()), static_cast<double>(examples_) / seconds(), clock_text(seconds() / static_cast<double>(done) * left));
+  std::fflush(stderr);
+  open_ = true;
+}
+
+void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optional<Metrics>& validation) {
+  fmt::print(stderr, "{}epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", open_ ? "\r\033[K" : "", epoch, epochs_, step, text_of(means()),
+             validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
+  open_ = false;
+  epoch_examples_ = 0;
+  loss_ = right_ = 0;
+}
+
+void Progress::end() {
+  if (open_) fmt::print(stderr, "\n");
+  open_ = false;
+}
+
+}  // namespace tenon::cli

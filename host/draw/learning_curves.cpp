@@ -1,0 +1,84 @@
+#include "draw/learning_curves.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <tenon/failure.hpp>
+
+#include "file/json/json_document.hpp"
+#include "io/system_reason.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::int64_t most_examples = std::int64_t{1} << 32;  // of one step: sums of them stay inside 64 bits
+
+double number_or_nan(const JsonField& line, const char* key) {
+  const auto field = line.need(key, "a line of metrics");
+  return field.is_null() ? std::nan("") : field.number(key);
+}
+
+Metrics metrics_of(const JsonField& fields) {
+  Metrics metrics{number_or_nan(fields, "loss"), std::nullopt};
+  if (fields.find("accuracy")) metrics.accuracy = number_or_nan(fields, "accuracy");
+  return metrics;
+}
+
+std::int64_t count_of(const JsonField& line, const char* key) {
+  const auto field = line.need(key, "a line of metrics");
+  const auto count = field.integer(key);
+  if (count < 0 || count > most_examples) field.refuse("'{}' is {} but must be from 0 to {}", key, count, most_examples);
+  return count;
+}
+
+void add_line(LearningCurves& curves, const JsonField& line) {
+  line.object("a line of metrics");
+  const auto epoch = static_cast<std::uint64_t>(count_of(line, "epoch"));
+  if (const auto validation = line.find("validation")) {
+    validation->object("validation");
+    return curves.add_validation(epoch, metrics_of(*validation));
+  }
+  StepReport report;
+  report.metrics = metrics_of(line);
+  report.epoch = epoch;
+  report.examples = count_of(line, "examples");
+  curves.add_step(report);
+}
+
+}  // namespace
+
+Metrics EpochRecord::training() const {
+  Metrics means{std::nan(""), std::nullopt};
+  if (examples > 0) means.loss = loss / static_cast<double>(examples);
+  if (answered > 0) means.accuracy = right / static_cast<double>(answered);
+  return means;
+}
+
+void LearningCurves::add_step(const StepReport& report) {
+  auto& epoch = epochs_[report.epoch];
+  const auto examples = static_cast<double>(report.examples);
+  epoch.examples += report.examples;
+  epoch.loss += report.metrics.loss * examples;
+  if (!report.metrics.accuracy) return;
+  epoch.answered += report.examples;
+  epoch.right += *report.metrics.accuracy * examples;
+}
+
+LearningCurves read_curves(const std::filesystem::path& metrics) {
+  std::ifstream file(metrics);
+  if (!file) throw file_failure("read", metrics, system_reason(errno));
+  LearningCurves curves;
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+    if (file.eof() && !line.ends_with('}')) break;  // a kill cut the last line short
+    const auto document = parse_json(line, fmt::format("{}, line {}", metrics.string(), number));
+    add_line(curves, JsonField(document, document.root));
+  }
+  if (file.bad()) throw file_failure("read", metrics, system_reason(errno));
+  return curves;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,88 @@
+#include "file/array/npy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <tenon/failure.hpp>
+#include <vector>
+
+#include "file/array/npy_header.hpp"
+#include "io/atomic_file.hpp"
+#include "io/mapped_file.hpp"
+#include "io/system_reason.hpp"
+#include "tensor/element_count.hpp"
+#include "tensor/tensor_impl.hpp"
+
+namespace tenon {
+
+static void check_size(const std::string& name, const NpyHeader& header, std::size_t available) {
+  const std::optional<std::int64_t> wanted = byte_count(header.dtype, header.shape);
+  const auto type = [&] { return join(header.dtype, " ", header.shape); };
+  if (!wanted) throw file_failure("read", name, "its shape " + to_string(header.shape) + " has more bytes than can be counted");
+  const auto needed = static_cast<std::size_t>(*wanted);
+  if (available < needed) {
+    throw file_failure("read", name, join("it is cut short: ", type(), " takes ", needed, " bytes, and ", available, " are there"));
+  }
+  if (available > needed) throw file_failure("read", name, join(available - needed, " bytes follow its array of ", type()));
+}
+
+// C++ reads only 0 and 1 as bool.
+static void check_booleans(const std::string& name, std::span<const std::byte> elements) {
+  const auto wrong = std::find_if(elements.begin(), elements.end(), [](std::byte element) { return element > std::byte{1}; });
+  if (wrong == elements.end()) return;
+  throw file_failure("read", name,
+                     join("element ", wrong - elements.begin(), " is ", std::to_integer<int>(*wrong), ", and a bool is 0 or 1"));
+}
+
+static void swap_bytes(const Tensor& tensor) {
+  auto* const bytes = static_cast<std::byte*>(tensor.data());
+  const auto element = static_cast<std::int64_t>(size_of(tensor.dtype()));
+  for (std::int64_t at = 0; at < tensor.bytes(); at += element) std::reverse(bytes + at, bytes + at + element);
+}
+
+// Elements as they lie in the file: with the first axis as the fastest in Fortran order.
+static Tensor view(const NpyHeader& header, std::byte* elements, std::shared_ptr<const void> owner) {
+  std::vector<std::int64_t> strides;
+  if (header.fortran_order && element_count(header.shape) != 0) {
+    std::int64_t stride = 1;
+    for (const std::int64_t dim : header.shape) {
+      strides.push_back(stride);
+      stride *= dim;
+    }
+  }
+  return Tensor::borrow(elements, header.dtype, header.shape, strides, std::move(owner));
+}
+
+Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, const std::shared_ptr<const void>& owner) {
+  const NpyHeader header = parse_npy_header(name, bytes);
+  const std::span<std::byte> elements = bytes.subspan(header.size);
+  check_size(name, header, elements.size());
+  if (header.dtype == boolean) check_booleans(name, elements);
+
+  if (is_aligned(elements.data(), header.dtype) && !header.big_endian) return view(header, elements.data(), owner).make_contiguous();
+  const Tensor copy = Tensor::empty(u8, {static_cast<std::int64_t>(elements.size())});
+  std::copy(elements.begin(), elements.end(), static_cast<std::byte*>(copy.data()));
+  Tensor result = view(header, static_cast<std::byte*>(copy.data()), std::make_shared<Tensor>(copy)).make_contiguous();
+  if (header.big_endian) swap_bytes(result);
+  return result;
+}
+
+Tensor read_npy(const std::filesystem::path& path) {
+  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  return tensor_from_npy(path.string(), {file->data(), file->bytes().size()}, file);
+}
+
+void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
+  if (tensor.storage() != Storage::dense) {
+    throw Failure(FailureKind::usage,
+                  join("a .npy file holds a dense array, and what is to go to ", path.string(), " is ", tensor.storage()),
+                  "csr goes to .npz files");
+  }
+  const Tensor elements = tensor.to("cpu").make_contiguous();
+  AtomicFile file(path);
+  file.write(npy_header(elements.dtype(), elements.shape()));
+  file.write({static_cast<const std::byte*>(elements.data()), static_cast<std::size_t>(elements.bytes())});
+  file.commit();
+}
+
+}  // namespace tenon

@@ -1,0 +1,107 @@
+#include "file/array/sparse_npz.hpp"
+
+#include <algorithm>
+#include <tenon/cast_storage.hpp>
+#include <tenon/failure.hpp>
+
+#include "io/system_reason.hpp"
+
+namespace tenon {
+namespace {
+
+class SparseNpz {
+ public:
+  SparseNpz(const std::filesystem::path& path, const NamedArrays& arrays) : path_(path), arrays_(arrays) {}
+
+  Tensor read() {
+    for (const auto& [name, tensor] : arrays_)
+      if (name != "data" && name != "indices" && name != "indptr" && name != "shape" && name != "_is_array")
+        fail("a sparse matrix has no array '" + name + "'");
+    const Tensor data = list("data"), indices = list("indices"), starts = list("indptr");
+    const Shape shape = read_shape();
+    if (shape[0] == INT64_MAX || starts.size() != shape[0] + 1)
+      fail(join("'indptr' has ", starts.size(), " entries, and ", shape[0], " rows need one more than there are rows"));
+    if (indices.dtype() != starts.dtype()) fail(join("'indices' are ", indices.dtype(), ", but 'indptr' is ", starts.dtype()));
+    if (indices.dtype() != i32 && indices.dtype() != i64) fail(join("'indices' are ", indices.dtype(), ", not int32 or int64"));
+    if (ascends(starts, indices)) return Tensor::csr(data, indices, starts, shape);
+    const Tensor sorted = csr_from_coordinates(data, rows_, indices, shape);
+    return cast_storage(sorted, Storage::csr, indices.dtype());
+  }
+
+ private:
+  Tensor list(const char* name) {
+    const auto found = arrays_.find(name);
+    if (found == arrays_.end()) fail(std::string("a sparse matrix needs an array '") + name + "', and there is none");
+    if (found->second.shape().rank() != 1) fail(join("'", name, "' has the shape ", found->second.shape(), ", and a list is needed"));
+    return found->second;
+  }
+
+  Shape read_shape() {
+    const Tensor shape = list("shape");
+    if (shape.size() != 2) fail(join("'shape' has ", shape.size(), " entries, and a matrix has 2"));
+    if (shape.dtype() != i32 && shape.dtype() != i64) fail(join("'shape' is ", shape.dtype(), ", not int32 or int64"));
+    std::int64_t dims[2];
+    for (int axis = 0; axis < 2; ++axis) {
+      dims[axis] = shape.dtype() == i32 ? shape.data<std::int32_t>()[axis] : shape.data<std::int64_t>()[axis];
+      if (dims[axis] < 0) fail(join("'shape' has a dimension of ", dims[axis]));
+    }
+    return {dims[0], dims[1]};
+  }
+
+  // Whether the columns ascend in every row; where they do not, rows_ gets the row of each. Starts that are wrong are left to Tensor::csr.
+  bool ascends(const Tensor& starts, const Tensor& columns) {
+    const Tensor all = Tensor::zeros(i64, columns.shape());
+    bool ascending = true;
+    visit_indices(starts, columns, [&](auto start, auto column) {
+      const auto stored = static_cast<std::int64_t>(column.size());
+      if (start.front() != 0 || start.back() != stored || !std::is_sorted(start.begin(), start.end())) return;
+      for (std::size_t row = 0; row + 1 < start.size(); ++row) {
+        const auto begin = static_cast<std::size_t>(start[row]), end = static_cast<std::size_t>(start[row + 1]);
+        for (std::size_t i = begin; i < end; ++i) {
+          all.data<std::int64_t>()[i] = static_cast<std::int64_t>(row);
+          ascending = ascending && (i == begin || column[i] > column[i - 1]);
+        }
+      }
+    });
+    if (!ascending) rows_ = all;
+    return ascending;
+  }
+
+  template <class F>
+  static void visit_indices(const Tensor& starts, const Tensor& columns, F&& f) {
+    if (starts.dtype() == i32)
+      f(starts.values<std::int32_t>(), columns.values<std::int32_t>());
+    else
+      f(starts.values<std::int64_t>(), columns.values<std::int64_t>());
+  }
+
+  [[noreturn]] void fail(const std::string& reason) const { throw file_failure("read", path_, reason); }
+
+  const std::filesystem::path& path_;
+  const NamedArrays& arrays_;
+  Tensor rows_;
+};
+
+}  // namespace
+
+Tensor csr_from_npz(const std::filesystem::path& path, const std::string& format, const NamedArrays& arrays) {
+  if (format != "csr")
+    throw file_failure("read", path, "it holds a sparse matrix in the format '" + format + "', and only csr is read",
+                       "scipy.sparse.save_npz(file, matrix.tocsr()) writes that");
+  try {
+    return SparseNpz(path, arrays).read();
+  } catch (const Failure& failure) {
+    if (failure.kind() != FailureKind::usage) throw;
+    throw file_failure("read", path, failure.what());
+  }
+}
+
+NamedArrays npz_of_csr(const Tensor& csr) {
+  const Shape shape = csr.shape();
+  return {{"data", csr.stored_values()},
+          {"indices", csr.columns()},
+          {"indptr", csr.row_starts()},
+          {"shape", Tensor::from({shape[0], shape[1]}, {2})}};
+}
+
+}  // namespace tenon

@@ -1,0 +1,148 @@
+#include "file/array/svmlight.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <tenon/failure.hpp>
+#include <tenon/visit.hpp>
+#include <vector>
+
+#include "io/mapped_file.hpp"
+#include "io/system_reason.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+using First = SvmOptions::First;
+
+std::string_view next_word(std::string_view& line) {
+  constexpr std::string_view space = " \t\r";
+  line.remove_prefix(std::min(line.find_first_not_of(space), line.size()));
+  const std::string_view word = line.substr(0, line.find_first_of(space));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+// The whole word; a plus sign before it is usual.
+template <class Number>
+std::errc parse(std::string_view word, Number& number) {
+  if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end != word.data() + word.size() ? std::errc::invalid_argument : error;
+}
+
+class SvmReader {
+ public:
+  SvmReader(const std::filesystem::path& path, const SvmOptions& options) : path_(path), options_(options) {}
+
+  SvmExamples read(std::string_view text) {
+    while (!text.empty()) {
+      ++line_;
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      example(line.substr(0, line.find('#')));
+    }
+    return {matrix(), Tensor::from(labels_, {static_cast<std::int64_t>(labels_.size())})};
+  }
+
+ private:
+  void example(std::string_view line) {
+    std::string_view word = next_word(line);
+    if (word.empty()) return;
+    labels_.push_back(number(word, "label"));
+    last_ = -1;
+    word = next_word(line);
+    if (word.starts_with("qid:")) word = next_word(line);
+    for (; !word.empty(); word = next_word(line)) feature(word);
+    starts_.push_back(static_cast<std::int64_t>(columns_.size()));
+  }
+
+  void feature(std::string_view word) {
+    const std::size_t colon = word.find(':');
+    if (colon == std::string_view::npos) fail(quoted(word) + " has no colon", "a feature is written NUMBER:VALUE");
+    std::int64_t index = 0;
+    const std::errc error = parse(word.substr(0, colon), index);
+    if (error == std::errc::result_out_of_range || index == std::numeric_limits<std::int64_t>::max())
+      fail(quoted(word) + " has a number that is larger than can be counted");
+    if (error != std::errc() || index < 0) fail(quoted(word) + " begins with no number of a feature");
+    if (index == 0 && options_.first == First::one) fail("feature 0 is there, but the features are said to be counted from 1");
+    if (index <= last_) fail(join("feature ", index, " follows feature ", last_, ": they must ascend"));
+    if (index > largest_) largest_ = index, line_of_largest_ = line_;
+    zero_ = zero_ || index == 0;
+    last_ = index;
+    columns_.push_back(index);
+    values_.push_back(number(word.substr(colon + 1), "value"));
+    const bool fits = options_.dtype == f64 || !std::isfinite(values_.back()) || std::isfinite(rounded(values_.back()));
+    if (!fits) fail(join("the value of ", quoted(word), " does not fit ", options_.dtype));
+  }
+
+  double number(std::string_view word, const char* what) const {
+    double value = 0;
+    const std::errc error = parse(word, value);
+    if (error == std::errc::result_out_of_range) fail(join("the ", what, " ", quoted(word), " is out of the range of float64"));
+    if (error != std::errc()) fail(join("the ", what, " ", quoted(word), " is no number"));
+    return value;
+  }
+
+  double rounded(double value) const {
+    return visit<floating>(options_.dtype, [&]<class T>() {
+      if constexpr (sizeof(T) == sizeof(double))
+        return value;
+      else
+        return static_cast<double>(static_cast<T>(static_cast<float>(value)));
+    });
+  }
+
+  Tensor matrix() {
+    const bool from_zero = options_.first == First::zero || (options_.first == First::automatic && zero_);
+    const std::int64_t needed = from_zero ? largest_ + 1 : std::max<std::int64_t>(largest_, 0);
+    line_ = line_of_largest_;
+    if (options_.columns >= 0 && needed > options_.columns)
+      fail(join("feature ", largest_, " is there, but there are ", options_.columns, " features, counted from ", from_zero ? 0 : 1));
+    if (!from_zero)
+      for (std::int64_t& column : columns_) --column;
+    const Shape shape = {static_cast<std::int64_t>(labels_.size()), options_.columns >= 0 ? options_.columns : needed};
+    const auto list = [](const auto& values) { return Tensor::from(values, {static_cast<std::int64_t>(values.size())}); };
+    const Tensor values = Tensor::empty(options_.dtype, {static_cast<std::int64_t>(values_.size())});
+    visit<floating>(options_.dtype, [&]<class T>() {
+      std::transform(values_.begin(), values_.end(), values.data<T>(), [](double value) {
+        if constexpr (sizeof(T) == sizeof(double))
+          return value;
+        else
+          return static_cast<T>(static_cast<float>(value));
+      });
+    });
+    try {
+      return Tensor::csr(values, list(columns_), list(starts_), shape);
+    } catch (const Failure& failure) {  // too large: everything else was looked at
+      throw file_failure("read", path_, failure.what());
+    }
+  }
+
+  static std::string quoted(std::string_view word) { return "'" + printable(word.substr(0, 40)) + "'"; }
+  [[noreturn]] void fail(const std::string& reason, const char* hint = "") const {
+    throw file_failure("read", path_, join("line ", line_, ": ", reason), hint);
+  }
+
+  const std::filesystem::path& path_;
+  const SvmOptions& options_;
+  std::vector<double> labels_, values_;
+  std::vector<std::int64_t> columns_, starts_ = {0};  // columns_ as they are written, until the end
+  std::int64_t line_ = 0, last_ = -1, largest_ = -1, line_of_largest_ = 0;
+  bool zero_ = false;
+};
+
+}  // namespace
+
+SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options) {
+  if (!floating.has(options.dtype))
+    throw Failure(FailureKind::usage, join("the values of ", path.string(), " can be read as floating numbers, not as ", options.dtype));
+  const auto file = MappedFile::open(path);
+  return SvmReader(path, options).read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
+}
+
+}  // namespace tenon

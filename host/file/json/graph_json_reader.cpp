@@ -1,0 +1,236 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "file/json/graph_json.hpp"
+#include "file/json/json_init.hpp"
+#include "file/json/json_nodes.hpp"
+#include "file/json/json_tensor.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+class GraphJsonReader {
+ public:
+  GraphJsonReader(GraphModel& model, GraphBuilder& builder, const Catalog& catalog, const JsonDocument& document,
+                  const std::filesystem::path& folder)
+      : model_(model), builder_(builder), catalog_(catalog), document_(document), folder_(folder), root_(document, document.root) {}
+
+  void run() {
+    root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes"});
+    const auto form = root_.need("tenon", "the graph").integer("'tenon'");
+    if (form != 1) root_.need("tenon", "").refuse("the text has form {}, and this tenon reads form 1", form);
+    if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
+    for (const auto& entry : section("inputs")) read_input(entry);
+    for (const auto& entry : section("variables")) read_value(entry, Role::variable);
+    for (const auto& entry : section("constants")) read_value(entry, Role::constant);
+    for (const auto& entry : section("states")) read_value(entry, Role::state);
+    const auto nodes = root_.find("nodes");
+    if (nodes) read_nodes(*nodes);
+    for (const auto& entry : section("states")) require_taken(entry);
+    for (const auto& entry : section("outputs")) {
+      const auto value = refer(entry.value, fmt::format("output '{}'", printable(entry.key)));
+      at(entry.key_offset, [&] { builder_.output(entry.key, value); });
+    }
+    for (const auto& entry : section("updates")) {
+      const auto value = refer(entry.value, fmt::format("the update of '{}'", printable(entry.key)));
+      at(entry.key_offset, [&] { builder_.update(find_value(model_, entry.key), value); });
+    }
+    for (const auto& entry : section("notes"))
+      model_.meta.emplace_back(model_.strings.intern(entry.key), model_.strings.intern(entry.value.text("a note")));
+    at(nodes ? nodes->value().offset : 0, [&] { builder_.complete(); });
+  }
+
+ private:
+  std::vector<JsonField::Entry> section(std::string_view key) const {
+    const auto field = root_.find(key);
+    return field ? field->object(fmt::format("'{}'", key)) : std::vector<JsonField::Entry>();
+  }
+
+  /// Runs something that knows nothing of the text; its failures get the place.
+  template <class Call>
+  void at(std::size_t offset, Call&& call) const {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      throw Failure(failure.kind(), fmt::format("{}: {}", place_of(document_, offset), failure.what()), failure.hint());
+    }
+  }
+
+  [[noreturn]] void refuse_at(std::size_t offset, const std::string& sentence) const {
+    throw Failure(FailureKind::file, fmt::format("{}: {}", place_of(document_, offset), sentence));
+  }
+
+  void read_input(const JsonField::Entry& entry) {
+    const std::string name(entry.key);
+    entry.value.object(fmt::format("input '{}'", printable(name)), {"dtype", "shape", "storage"});
+    const auto type = read_json_type(entry.value, fmt::format("input '{}'", printable(name)));
+    at(entry.key_offset, [&] { builder_.input(name, type); });
+  }
+
+  void read_value(const JsonField::Entry& entry, Role role) {
+    static constexpr const char* roles[] = {"input", "variable", "state", "constant"};
+    const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
+    const auto& object = entry.value;
+    if (role == Role::constant)
+      object.object(what, {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
+    else
+      object.object(what, {"init", "dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
+    const auto type = read_json_type(object, what);
+    const auto tensor = read_json_tensor(object, what, type, folder_);
+    Init init;
+    if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));
+    if (!tensor && role == Role::constant) object.refuse("{} has neither 'values' nor 'npy'", what);
+    at(entry.key_offset, [&] {
+      const auto id = tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
+      model_.values[id].init = init;
+    });
+  }
+
+  // Nodes take the states that carry their names; one that is left over is a slip.
+  void require_taken(const JsonField::Entry& entry) {
+    if (states_.empty())
+      for (const auto& node : model_.nodes)
+        for (std::uint32_t i = 0; i < node.state_count; ++i) states_.insert(model_.edges[node.first_edge + node.input_count + i]);
+    if (states_.count(find_value(model_, entry.key)) == 0)
+      refuse_at(entry.key_offset, fmt::format("no node has a state '{}'", printable(entry.key)));
+  }
+
+  void read_nodes(const JsonField& list) {
+    const auto nodes = read_json_nodes(list);
+    for (const auto& node : nodes) {
+      if (is_named(model_, node.name)) node.field.refuse("there is already something named '{}'", printable(node.name));
+      names_.push_back(node.name);
+    }
+    require_operators(nodes);
+    for (const auto i : build_order(nodes)) build(nodes[i]);
+  }
+
+  // All that are missing, in one message.
+  void require_operators(const std::vector<JsonNode>& nodes) const {
+    std::unordered_set<std::string_view> seen;
+    std::vector<const JsonNode*> missing;
+    for (const auto& node : nodes)
+      if (catalog_.find(node.op) == nullptr && seen.insert(node.op).second) missing.push_back(&node);
+    if (missing.empty()) return;
+    const auto& first = *missing[0];
+    const auto why = catalog_.why_missing(first.op);
+    if (missing.size() > 1 || why.empty()) refuse_missing(missing);
+    throw Failure(FailureKind::plugin,
+                  fmt::format("{}: operator '{}' of node '{}' cannot be used: {}", first.field.place(), printable(first.op),
+                              printable(first.name), why),
+                  catalog_.next_step(first.op));
+  }
+
+  [[noreturn]] void refuse_missing(const std::vector<const JsonNode*>& missing) const {
+    std::vector<std::string> texts, near, folders;
+    for (const auto* node : missing) {
+      const auto why = catalog_.why_missing(node->op);
+      texts.push_back(
+          fmt::format("'{}' of node '{}'{}", printable(node->op), printable(node->name), why.empty() ? "" : fmt::format(" ({})", why)));
+      for (auto& name : catalog_.near(node->op)) near.push_back(std::move(name));
+    }
+    for (const auto& folder : catalog_.searched()) folders.push_back(folder.string());
+    throw Failure(FailureKind::plugin,
+                  fmt::format("{}: no plugin has the operator{} {}; searched {}", missing[0]->field.place(), texts.size() == 1 ? "" : "s",
+                              fmt::join(texts, ", "), folders.empty() ? "no folder" : fmt::format("in {}", fmt::join(folders, ", "))),
+                  near.empty() ? "name the folder of the plugin with --plugins" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+  }
+
+  void build(const JsonNode& node) {
+    if (node.pass != Pass::forward) return build_from_origin(node);
+    const auto& info = catalog_.find(node.op)->info;
+    const auto inputs = place_inputs(node, info);
+    const auto attributes = read_json_attributes(node, info);
+    at(node.field.value().offset, [&] {
+      builder_.node(
+          {.op = node.op, .name = node.name, .inputs = inputs, .named_inputs = {}, .attributes = attributes, .device = node.device});
+    });
+  }
+
+  // Inputs by position, those left out at the end not connected.
+  void build_from_origin(const JsonNode& node) {
+    const auto& name = node.origin->text("an origin");
+    const auto text = model_.strings.find(name);
+    const auto found = text == none ? model_.node_names.end() : model_.node_names.find(text);
+    if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].name != node.op)
+      node.origin->refuse("the origin of node '{}' must be a node of operator {}, and '{}' is none", printable(node.name),
+                          printable(node.op), printable(name));
+    std::vector<ValueId> inputs;
+    for (const auto& [input, field] : node.inputs) {
+      if (!input.empty()) node.field.refuse("the inputs of node '{}' go by their places, not by names", printable(node.name));
+      inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
+    }
+    at(node.field.value().offset, [&] {
+      node.pass == Pass::backward ? builder_.backward(found->second, inputs, node.name) : builder_.again(found->second, inputs, node.name);
+    });
+  }
+
+  /// One entry for each input of the operator, more for a variadic one.
+  std::vector<ValueId> place_inputs(const JsonNode& node, const OperatorInfo& info) const {
+    std::vector<ValueId> placed(info.inputs.size() - (info.variadic() ? 1 : 0), none);
+    std::vector<bool> given(info.inputs.size());
+    std::size_t position = 0;
+    for (const auto& [name, field] : node.inputs) {
+      const auto value = field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none;
+      const auto index = name.empty() ? position++ : input_index(node, info, name);
+      const bool more = index + 1 >= info.inputs.size() && info.variadic();
+      if (!more && index < given.size() && given[index])
+        node.field.refuse("input '{}' of node '{}' is given twice", name, printable(node.name));
+      if (index < given.size()) given[index] = true;
+      if (more || index >= placed.size())
+        placed.push_back(value);
+      else
+        placed[index] = value;
+    }
+    return placed;
+  }
+
+  std::size_t input_index(const JsonNode& node, const OperatorInfo& info, std::string_view name) const {
+    const int index = info.find_input(name);
+    if (index >= 0) return static_cast<std::size_t>(index);
+    std::vector<std::string> names;
+    for (const auto& input : info.inputs) names.push_back(input.name);
+    const auto near = near_names(name, names);
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: node '{}' has no input '{}'", node.field.place(), printable(node.name), printable(name)),
+                  near.empty() ? fmt::format("{} has the inputs {}", info.name, fmt::join(names, ", "))
+                               : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+  }
+
+  ValueId refer(const JsonField& field, const std::string& who) const {
+    const auto& text = field.text(fmt::format("what {} reads", who));
+    const auto base = text.substr(0, text.find(':'));
+    if (is_named(model_, text) || is_named(model_, base)) {
+      ValueId value = none;
+      at(field.value().offset, [&] { value = find_value(model_, text); });
+      return value;
+    }
+    auto names = names_;
+    for (const auto& [name, value] : model_.value_names) names.emplace_back(model_.strings[name]);
+    const auto near = near_names(base, names);
+    throw Failure(FailureKind::file, fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who, printable(text)),
+                  near.empty() ? "a value is a node, node:1, node:output, or the name of an input, variable or constant"
+                               : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+  }
+
+  GraphModel& model_;
+  GraphBuilder& builder_;
+  const Catalog& catalog_;
+  const JsonDocument& document_;
+  const std::filesystem::path& folder_;
+  JsonField root_;
+  std::unordered_set<ValueId> states_;  // that nodes have
+  std::vector<std::string> names_;      // of all nodes, those to come too
+};
+
+}  // namespace
+
+void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model, GraphBuilder& builder, const Catalog& catalog) {
+  const auto document = parse_json(text, source.label);
+  GraphJsonReader(model, builder, catalog, document, source.folder).run();
+}
+
+}  // namespace tenon

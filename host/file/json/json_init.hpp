@@ -1,0 +1,16 @@
+// How variables get their first values, in a graph.json: "zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]},
+// {"value": v}.
+#pragma once
+#include <string>
+
+#include "file/json/json_document.hpp"
+#include "graph/model.hpp"
+
+namespace tenon {
+
+Init read_init(const JsonField& field, std::string_view what);
+
+/// Not for Init::Kind::automatic, which is nothing said.
+void append_init(std::string& to, const Init& init);
+
+}  // namespace tenon

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tenon/catalog.hpp>
+#include <tenon/visit.hpp>
+
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
+#include "file/json/json_tensor.hpp"
+#include "file/json/json_text.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+DType read_dtype(const JsonField& field, const std::string& what) {
+  const auto& text = field.text(what);
+  std::string known;
+  for (int i = 0; i < dtype_count; ++i) {
+    if (text == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+    known += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<DType>(i)));
+  }
+  field.refuse("{} is '{}' but must be one of {}", what, printable(text), known);
+}
+
+void read_shape(const JsonField& field, const std::string& what, tenon_type& type) {
+  const auto dims = field.list(what);
+  if (dims.size() > TENON_MAX_RANK) field.refuse("{} has {} dimensions, and at most {} are allowed", what, dims.size(), TENON_MAX_RANK);
+  type.rank = static_cast<std::int32_t>(dims.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    type.dims[i] = dims[i].integer("a dimension");
+    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 where it is unknown", type.dims[i]);
+  }
+}
+
+std::uint8_t read_storage(const JsonField& field, const std::string& what) {
+  for (const auto storage : {Storage::dense, Storage::row_sparse, Storage::csr})
+    if (field.text(what) == name_of(storage)) return static_cast<std::uint8_t>(storage);
+  field.refuse("{} is '{}' but must be dense, row_sparse or csr", what, printable(field.text(what)));
+}
+
+/// The shape that the lists have, by their first elements.
+Shape nested_shape(const JsonField& values) {
+  std::vector<std::int64_t> dims;
+  for (const auto* value = &values.value(); const auto* list = std::get_if<JsonValue::List>(&value->content); value = &list->front()) {
+    dims.push_back(static_cast<std::int64_t>(list->size()));
+    if (dims.size() > TENON_MAX_RANK) values.refuse("the values have more than {} dimensions", TENON_MAX_RANK);
+    if (list->empty()) break;
+  }
+  return Shape(dims.data(), static_cast<int>(dims.size()));
+}
+
+template <class T>
+T element(const JsonField& field) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const auto* flag = field.get<bool>();
+    if (flag == nullptr) field.refuse("a bool element must be true or false");
+    return *flag;
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto whole = field.integer("an element");
+    if (whole < std::numeric_limits<T>::min() || whole > std::numeric_limits<T>::max())
+      field.refuse("the element {} does not fit {}", whole, name_of(dtype_of<T>));
+    return static_cast<T>(whole);
+  } else {
+    const double number = field.number("an element");
+    T value;
+    if constexpr (std::is_same_v<T, double>)
+      value = number;
+    else
+      value = static_cast<T>(static_cast<float>(number));
+    if (std::isfinite(number) && !std::isfinite(static_cast<double>(value)))
+      field.refuse("the element {} does not fit {}", number, name_of(dtype_of<T>));
+    return value;
+  }
+}
+
+/// Fills elements from lists in lists, as deep as the shape is.
+template <class T>
+void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
+  if (axis == shape.rank()) {
+    *next++ = element<T>(field);
+    return;
+  }
+  const auto items = field.list(fmt::format("dimension {} of the values", axis));
+  if (static_cast<std::int64_t>(items.size()) != shape[axis])
+    field.refuse("there are {} values here, and the shape {} needs {}", items.size(), to_string(shape), shape[axis]);
+  for (const auto& item : items) fill(item, shape, axis + 1, next);
+}
+
+Tensor read_values(const JsonField& values, const tenon_type& type) {
+  const auto shape = type.rank < 0 ? nested_shape(values) : shape_of(type);
+  if (!shape.known()) values.refuse("elements are given, but the shape {} has unknown dimensions", to_string(shape));
+  // A shape can say more elements than the text has characters; memory is taken only for what can be there.
+  const auto count = element_count(type_of(f32, shape));
+  if (count < 0 || count > static_cast<std::int64_t>(values.document().text.size()))
+    values.refuse("the shape {} needs more values than are there", to_string(shape));
+  auto tensor = Tensor::empty(type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
+  visit(tensor.dtype(), [&]<class T>() {
+    auto* next = tensor.data<T>();
+    const auto* list = values.get<JsonValue::List>();
+    if (count == 0 && list != nullptr && list->empty()) return;
+    fill(values, shape, 0, next);
+  });
+  return tensor;
+}
+
+Tensor read_indices(const JsonField& object, const std::string& what, const char* key, const tenon_type& type) {
+  const auto dtype = object.find("index_dtype");
+  const auto field = object.need(key, what);
+  tenon_type wanted = type_of(dtype ? read_dtype(*dtype, "the index_dtype of " + what) : i64,
+                              {static_cast<std::int64_t>(field.list(fmt::format("'{}' of {}", key, what)).size())});
+  if (wanted.dtype != TENON_I32 && wanted.dtype != TENON_I64)
+    dtype->refuse("the index_dtype of {} is {} but must be int32 or int64", what, name_of(static_cast<DType>(wanted.dtype)));
+  if (type.rank < 0) object.refuse("{} needs a 'shape'", what);
+  return read_values(field, wanted);
+}
+
+Tensor read_sparse(const JsonField& object, const std::string& what, const JsonField& values, const tenon_type& type) {
+  const bool csr = type.storage == TENON_CSR;
+  const Tensor indices = read_indices(object, what, csr ? "columns" : "row_ids", type);
+  const Tensor row_starts = csr ? read_indices(object, what, "row_starts", type) : Tensor();
+  Shape stored = csr ? Shape{0} : shape_of(type);
+  if (stored.rank() > 0) stored.set(0, indices.size());
+  const Tensor elements = read_values(values, type_of(static_cast<DType>(type.dtype), stored));
+  try {
+    return csr ? Tensor::csr(elements, indices, row_starts, shape_of(type)) : Tensor::row_sparse(elements, indices, shape_of(type));
+  } catch (const Failure& failure) {
+    object.refuse("{}: {}", what, failure.what());
+  }
+}
+
+void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor, const tenon_type& type) {
+  if (static_cast<Storage>(type.storage) != tensor.storage())
+    field.refuse("{} holds a {} tensor, but the storage said here is {}", file, name_of(tensor.storage()),
+                 name_of(static_cast<Storage>(type.storage)));
+  auto joined = type_of(tensor);
+  if (merge(joined, type) == Merge::contradiction)
+    field.refuse("{} holds {} {}, but {} is said here", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
+}
+
+/// Indices stand beside the values of the storage that they belong to.
+void require_no_strangers(const JsonField& object, const std::string& what, const tenon_type& type, bool values) {
+  const auto storage = values ? static_cast<Storage>(type.storage) : Storage::dense;
+  const struct {
+    const char* key;
+    bool known;
+  } keys[] = {{"columns", storage == Storage::csr},
+              {"row_starts", storage == Storage::csr},
+              {"row_ids", storage == Storage::row_sparse},
+              {"index_dtype", storage != Storage::dense}};
+  for (const auto& [key, known] : keys)
+    if (const auto field = object.find(key); field && !known)
+      field->refuse("{} has '{}', which {} do not have", what, key, values ? name_of(storage) + std::string(" values") : "files");
+}
+
+Tensor only_array(const JsonField& field, const std::filesystem::path& path) {
+  const auto arrays = read_npz(path);
+  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
+  return arrays.begin()->second;
+}
+
+}  // namespace
+
+tenon_type read_json_type(const JsonField& object, const std::string& what) {
+  auto type = unknown_type();
+  if (const auto dtype = object.find("dtype"))
+    type.dtype = static_cast<std::uint8_t>(read_dtype(*dtype, fmt::format("the dtype of {}", what)));
+  if (const auto shape = object.find("shape")) read_shape(*shape, fmt::format("the shape of {}", what), type);
+  if (const auto storage = object.find("storage")) type.storage = read_storage(*storage, fmt::format("the storage of {}", what));
+  return type;
+}
+
+Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
+  const auto values = object.find("values"), npy = object.find("npy"), npz = object.find("npz");
+  if (values && (npy || npz)) (npy ? npy : npz)->refuse("{} has both values and an {} file", what, npy ? "npy" : "npz");
+  if (npy && npz) npz->refuse("{} has both an npy and an npz file", what);
+  require_no_strangers(object, what, type, values.has_value());
+  if (values) return type.storage == TENON_DENSE ? read_values(*values, type) : read_sparse(object, what, *values, type);
+  if (!npy && !npz) return {};
+  const auto& field = npy ? *npy : *npz;
+  const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
+  auto tensor = npy ? read_npy(folder / path) : only_array(field, folder / path);
+  require_fit(field, path.string(), tensor, type);
+  return tensor;
+}
+
+}  // namespace tenon

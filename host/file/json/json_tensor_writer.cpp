@@ -1,0 +1,71 @@
+#include <tenon/visit.hpp>
+
+#include "file/json/json_tensor.hpp"
+#include "file/json/json_text.hpp"
+
+namespace tenon {
+namespace {
+
+template <class T>
+void append_element(std::string& to, const T* at) {
+  if constexpr (std::is_same_v<T, bool>)
+    to += *reinterpret_cast<const unsigned char*>(at) != 0 ? "true" : "false";  // a file's bytes need not be the two that a bool may have
+  else if constexpr (std::is_integral_v<T>)
+    append_json_number(to, static_cast<std::int64_t>(*at));
+  else if constexpr (std::is_same_v<T, double>)
+    append_json_number(to, *at);
+  else
+    append_json_number(to, static_cast<float>(*at));
+}
+
+template <class T>
+void append_axis(std::string& to, const Shape& shape, int axis, const T*& next) {
+  if (axis == shape.rank()) return append_element(to, next++);
+  to += '[';
+  for (std::int64_t i = 0; i < shape[axis]; ++i) {
+    if (i != 0) to += ", ";
+    append_axis(to, shape, axis + 1, next);
+  }
+  to += ']';
+}
+
+}  // namespace
+
+std::string json_type(const tenon_type& type) {
+  std::string text;
+  if (type.dtype < TENON_DTYPE_COUNT) text = fmt::format("\"dtype\": \"{}\"", name_of(static_cast<DType>(type.dtype)));
+  if (type.rank >= 0) {
+    text += text.empty() ? "\"shape\": [" : ", \"shape\": [";
+    for (int axis = 0; axis < type.rank; ++axis) text += fmt::format("{}{}", axis == 0 ? "" : ", ", type.dims[axis]);
+    text += ']';
+  }
+  if (type.storage != TENON_DENSE)
+    text += fmt::format("{}\"storage\": \"{}\"", text.empty() ? "" : ", ", name_of(static_cast<Storage>(type.storage)));
+  return text;
+}
+
+static void append_elements(std::string& to, const char* key, const Tensor& tensor) {
+  to += fmt::format("{}\"{}\": ", to.empty() ? "" : ", ", key);
+  if (tensor.size() == 0) {  // whatever the shape, which stands beside
+    to += "[]";
+    return;
+  }
+  const auto whole = tensor.to("cpu").make_contiguous();
+  visit(whole.dtype(), [&]<class T>() {
+    const T* next = whole.data<T>();
+    append_axis(to, whole.shape(), 0, next);
+  });
+}
+
+std::string json_elements(const Tensor& tensor) {
+  std::string text;
+  append_elements(text, "values", tensor.stored_values());
+  if (tensor.storage() == Storage::dense) return text;
+  if (tensor.storage() == Storage::row_sparse) append_elements(text, "row_ids", tensor.row_ids());
+  if (tensor.storage() == Storage::csr) append_elements(text, "columns", tensor.columns());
+  if (tensor.storage() == Storage::csr) append_elements(text, "row_starts", tensor.row_starts());
+  if (tensor.index_dtype() != i64) text += fmt::format(", \"index_dtype\": \"{}\"", name_of(tensor.index_dtype()));
+  return text;
+}
+
+}  // namespace tenon

@@ -1,0 +1,63 @@
+// What the parts of the metadata writer share. Includes the generated code: for those few sources alone.
+#pragma once
+#include <graph_generated.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "file/tenon/data_layout.hpp"
+#include "file/tenon/file_order.hpp"
+#include "file/tenon/file_texts.hpp"
+#include "file/tenon/file_types.hpp"
+
+namespace tenon {
+
+template <class T>
+using ColumnOffset = flatbuffers::Offset<flatbuffers::Vector<T>>;
+template <class T>
+using TablesOffset = ColumnOffset<flatbuffers::Offset<T>>;
+
+/// Callers give each offset a name before they use it: compilers differ in the order of arguments, and the order of calls is the order of
+/// the bytes.
+struct MetadataBuilder {
+  const GraphModel& model;
+  const FileOrder& order;
+  FileTexts texts{model.strings};
+  FileTypes types{};
+  flatbuffers::FlatBufferBuilder buffer{1 << 16};
+
+  /// A column that is always there.
+  template <class T>
+  ColumnOffset<T> required(const std::vector<T>& column) {
+    return buffer.CreateVector<T>(column.data(), column.size());
+  }
+
+  /// A column that is left out where it is zeros.
+  template <class T>
+  ColumnOffset<T> column(const std::vector<T>& column) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(column.data());
+    const bool zeros = std::all_of(bytes, bytes + column.size() * sizeof(T), [](unsigned char byte) { return byte == 0; });
+    return zeros ? ColumnOffset<T>() : required(column);
+  }
+
+  template <class T>
+  TablesOffset<T> tables(const std::vector<flatbuffers::Offset<T>>& tables) {
+    return tables.empty() ? TablesOffset<T>() : buffer.CreateVector(tables);
+  }
+};
+
+/// Parameters of nodes, or of an optimizer.
+struct AttributeColumns {
+  std::vector<std::uint32_t> names;
+  std::vector<format::AttributeKind> kinds;
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+};
+
+flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to, const AttributeColumns& columns);
+flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to);
+/// Nothing where the model has none.
+flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to);
+
+}  // namespace tenon

@@ -1,0 +1,170 @@
+#include "file/tenon/metadata_writer.hpp"
+
+#include "file/tenon/layout.hpp"
+#include "file/tenon/metadata_builder.hpp"
+#include "file/tenon/refusal.hpp"
+#include "graph/parameters.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+using flatbuffers::Offset;
+
+std::uint64_t text_bytes(const TrainingRecord& training) {
+  std::uint64_t size = training.optimizer.size() + 200;
+  for (const auto& slot : training.slots) size += slot.name.size() + 80;
+  for (const auto& [name, value] : training.parameters) size += name.size() + to_string(value).size() * 8 + 80;
+  return size;
+}
+
+/// A bound from above, because FlatBuffers would stop the program past 2 GiB.
+std::uint64_t size_bound(const GraphModel& model) {
+  std::uint64_t size = 1 << 16;
+  for (StringId id = 0; id < model.strings.size(); ++id) size += model.strings[id].size() + 16;
+  for (const auto& op : model.operators) size += op.info->manifest.size() + op.name.size() + 80;
+  for (const auto& plugin : model.plugins) size += plugin.name.size() + plugin.version.size() + 80;
+  for (const auto& extension : model.extensions) size += extension.content.size() + extension.name.size() + 80;
+  if (model.training) size += text_bytes(*model.training);
+  size += model.values.size() * 160 + model.nodes.size() * 32 + model.edges.size() * 4 + model.attributes.size() * 24;
+  return size + (model.ints.size() + model.floats.size()) * 8 + model.tensors.size() * 260 +
+         (model.meta.size() + model.outputs.size()) * 32;
+}
+
+TablesOffset<format::Segment> write_segments(MetadataBuilder& to, const DataLayout& data) {
+  std::vector<Offset<format::Segment>> segments;
+  for (const auto& segment : data.segments) {
+    const auto purpose = to.texts(std::string_view(segment.purpose));
+    segments.push_back(format::CreateSegment(to.buffer, segment.offset, segment.size, purpose));
+  }
+  return to.tables(segments);
+}
+
+TablesOffset<format::Buffer> write_buffers(MetadataBuilder& to, const DataLayout& data) {
+  std::vector<Offset<format::Buffer>> buffers;
+  for (const auto& place : data.buffers) {
+    const auto offset = place.offset - data.segments[place.segment].offset;
+    buffers.push_back(format::CreateBuffer(to.buffer, place.segment, offset, place.size, place.checksum));
+  }
+  return to.tables(buffers);
+}
+
+TablesOffset<format::Tensor> write_tensors(MetadataBuilder& to, const DataLayout& data) {
+  std::vector<Offset<format::Tensor>> tensors;
+  for (const auto& stored : data.tensors) {
+    const auto type = to.types(type_of(stored.tensor));
+    const auto index_dtype = stored.indices == none ? format::DType::i64 : static_cast<format::DType>(stored.tensor.index_dtype());
+    tensors.push_back(format::CreateTensor(to.buffer, type, stored.values, stored.indices, stored.row_starts,
+                                           static_cast<std::uint64_t>(stored.tensor.stored()), index_dtype));
+  }
+  return to.tables(tensors);
+}
+
+TablesOffset<format::Operator> write_operators(MetadataBuilder& to) {
+  std::vector<Offset<format::Operator>> operators;
+  for (const auto id : to.order.operators.order()) {
+    const auto& op = to.model.operators[id];
+    const auto& manifest = op.info->manifest;
+    const auto bytes = to.buffer.CreateVector(reinterpret_cast<const std::uint8_t*>(manifest.data()), manifest.size());
+    const auto name = to.texts(std::string_view(op.name));
+    const auto plugin = op.plugin == none ? none : to.order.plugins.at(op.plugin);
+    operators.push_back(format::CreateOperator(to.buffer, name, op.version, bytes, plugin));
+  }
+  return to.tables(operators);
+}
+
+TablesOffset<format::Plugin> write_plugins(MetadataBuilder& to) {
+  std::vector<Offset<format::Plugin>> plugins;
+  for (const auto id : to.order.plugins.order()) {
+    const auto& plugin = to.model.plugins[id];
+    const auto name = to.texts(std::string_view(plugin.name));
+    const auto version = to.texts(std::string_view(plugin.version));
+    plugins.push_back(format::CreatePlugin(to.buffer, name, version, plugin.abi_minor, plugin.content_hash));
+  }
+  return to.tables(plugins);
+}
+
+TablesOffset<format::Meta> write_meta(MetadataBuilder& to) {
+  std::vector<Offset<format::Meta>> meta;
+  for (const auto& [key, value] : to.model.meta) {
+    const auto key_text = to.texts(key);
+    const auto value_text = to.texts(value);
+    meta.push_back(format::CreateMeta(to.buffer, key_text, value_text));
+  }
+  return to.tables(meta);
+}
+
+TablesOffset<format::Extension> write_extensions(MetadataBuilder& to) {
+  std::vector<Offset<format::Extension>> extensions;
+  for (const auto& extension : to.model.extensions) {
+    const auto& content = extension.content;
+    const auto bytes = to.buffer.CreateVector(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
+    const auto name = to.texts(std::string_view(extension.name));
+    extensions.push_back(format::CreateExtension(to.buffer, name, bytes));
+  }
+  return to.tables(extensions);
+}
+
+TablesOffset<format::TensorType> write_types(MetadataBuilder& to) {
+  std::vector<Offset<format::TensorType>> types;
+  for (const auto& type : to.types.order()) {
+    const std::vector<std::int64_t> dims(type.dims, type.dims + std::max(type.rank, 0));
+    const auto dims_at = dims.empty() ? ColumnOffset<std::int64_t>() : to.required(dims);
+    const auto dtype = static_cast<format::DType>(type.dtype);
+    types.push_back(format::CreateTensorType(to.buffer, dtype, static_cast<format::Storage>(type.storage), dims_at, type.rank < 0));
+  }
+  return to.tables(types);
+}
+
+TablesOffset<flatbuffers::String> write_strings(MetadataBuilder& to, const std::filesystem::path& path) {
+  std::vector<Offset<flatbuffers::String>> strings;
+  for (const auto text : to.texts.order()) {
+    if (!is_utf8(text)) refuse_file(path, "cannot be written: the text '{}' is not UTF-8", printable(text));
+    strings.push_back(to.buffer.CreateString(text.data(), text.size()));
+  }
+  return to.buffer.CreateVector(strings);
+}
+
+// What a reader must know about to read the file rightly.
+ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout& data) {
+  std::vector<std::uint32_t> features;
+  const auto& nodes = to.model.nodes;
+  const bool gradient = std::any_of(nodes.begin(), nodes.end(), [](const NodeRecord& node) { return node.pass != Pass::forward; });
+  if (gradient || !to.model.updates.empty()) features.push_back(to.texts(layout::gradient_feature));
+  if (to.model.training) features.push_back(to.texts(layout::training_feature));
+  if (std::any_of(data.tensors.begin(), data.tensors.end(), [](const auto& stored) { return stored.indices != none; }))
+    features.push_back(to.texts(layout::sparse_feature));
+  return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
+}
+
+}  // namespace
+
+std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& order, const DataLayout& data,
+                                      const std::filesystem::path& path) {
+  if (const auto size = size_bound(model); size > layout::metadata_limit)
+    refuse_file(path, "cannot be written: to describe {} nodes and {} values may take {} bytes, and a file holds {}", model.nodes.size(),
+                model.values.size(), size, layout::metadata_limit);
+  MetadataBuilder to{model, order};
+  // What names texts and types comes first, so that the tables of both are complete when they are written.
+  const std::string producer_text = model.producer.empty() ? "tenon " TENON_VERSION : model.producer;
+  const auto producer = to.texts(std::string_view(producer_text));
+  const auto features = write_features(to, data);
+  const auto graph = write_graph(to);
+  const auto graphs = to.tables(std::vector{graph});
+  const auto segments = write_segments(to, data);
+  const auto buffers = write_buffers(to, data);
+  const auto tensors = write_tensors(to, data);
+  const auto operators = write_operators(to);
+  const auto plugins = write_plugins(to);
+  const auto meta = write_meta(to);
+  const auto training = write_training(to);
+  const auto extensions = write_extensions(to);
+  const auto types = write_types(to);
+  const auto strings = write_strings(to, path);
+  to.buffer.Finish(format::CreateModel(to.buffer, format_version, features, producer, strings, segments, buffers, types, tensors, plugins,
+                                       operators, graphs, training, meta, extensions));
+  const auto* bytes = reinterpret_cast<const std::byte*>(to.buffer.GetBufferPointer());
+  return {bytes, bytes + to.buffer.GetSize()};
+}
+
+}  // namespace tenon

@@ -1,0 +1,208 @@
+// Nodes, their edges, outputs and attributes.
+#include "file/tenon/attribute_reader.hpp"
+#include "file/tenon/reading.hpp"
+#include "graph/operator_use.hpp"
+
+namespace tenon {
+namespace {
+
+struct NodeColumns {
+  NodeColumns(const Reading& from, const format::Nodes& nodes, std::size_t count)
+      : names(from, nodes.names(), count, "nodes.names"),
+        operators(from, nodes.operators(), count, "nodes.operators"),
+        inputs(from, nodes.input_counts(), count, "nodes.input_counts"),
+        states(from, nodes.state_counts(), count, "nodes.state_counts"),
+        outputs(from, nodes.output_counts(), count, "nodes.output_counts"),
+        attributes(from, nodes.attribute_counts(), count, "nodes.attribute_counts"),
+        devices(from, nodes.devices(), count, "nodes.devices"),
+        passes(from, nodes.passes(), count, "nodes.passes"),
+        origins(from, nodes.origins(), count, "nodes.origins") {}
+  Column<std::uint32_t> names, operators, inputs, states, outputs, attributes, devices;
+  Column<format::Pass> passes;
+  Column<std::uint32_t> origins;
+};
+
+class NodeReader {
+ public:
+  NodeReader(Reading& reading, const format::Graph& graph, const format::Nodes& nodes)
+      : reading_(reading),
+        model_(reading.model),
+        count_(count_of(nodes.names())),
+        columns_(reading, nodes, count_),
+        edges_(nodes.edges()),
+        types_(nodes.output_types()),
+        attributes_(reading, graph.attributes(), "its graph"),
+        state_taken_(reading.model.values.size()) {}
+
+  void run() {
+    require_total(columns_.inputs, columns_.states, count_of(edges_), "edges");
+    require_total(columns_.outputs, {}, count_of(types_), "output types");
+    model_.nodes.reserve(count_);
+    model_.node_names.reserve(count_);
+    model_.edges.reserve(count_of(edges_));
+    model_.values.reserve(model_.values.size() + count_of(types_));
+    for (std::uint32_t i = 0; i < count_; ++i) read(i);
+    attributes_.finish();
+  }
+
+ private:
+  using Counts = Column<std::uint32_t>;
+
+  // Once the sums fit, no node can reach beyond the end of a column.
+  void require_total(const Counts& counts, const std::optional<Counts>& more, std::size_t found, const char* what) const {
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) total += std::uint64_t{counts[i]} + (more ? (*more)[i] : 0);
+    if (total != found) reading_.refuse("its nodes have {} {} by their counts, but {} are there", total, what, found);
+  }
+
+  void read(std::uint32_t i) {
+    NodeRecord node;
+    node.name = reading_.index(columns_.names[i], model_.strings.size(), "the name of node {}", i);
+    require_name(reading_, node.name, "node", i);
+    const auto name = reading_.text(node.name);
+    if (model_.value_names.count(node.name) != 0 || !model_.node_names.emplace(node.name, i).second)
+      reading_.refuse("two nodes or values have the name '{}'", name);
+    node.op = reading_.index(columns_.operators[i], model_.operators.size(), "the operator of node '{}'", name);
+    node.device = reading_.index(columns_.devices[i], model_.strings.size(), "the device of node '{}'", name);
+    node.input_count = columns_.inputs[i];
+    node.state_count = columns_.states[i];
+    node.output_count = columns_.outputs[i];
+    read_pass(node, i);
+    read_edges(node);
+    node.first_attribute = static_cast<std::uint32_t>(model_.attributes.size());
+    node.attribute_count = columns_.attributes[i];
+    attributes_.read({"node", name}, node.attribute_count);
+    node.pass == Pass::backward ? require_backward_arity(node) : require_arity(node);
+    read_outputs(node, i);
+    model_.nodes.push_back(node);
+  }
+
+  void read_pass(NodeRecord& node, std::uint32_t i) {
+    const auto pass = static_cast<std::uint8_t>(columns_.passes[i]);
+    const auto name = reading_.text(node.name);
+    if (pass > static_cast<std::uint8_t>(Pass::again)) reading_.refuse("node '{}' is of the unknown pass {}", name, pass);
+    node.pass = static_cast<Pass>(pass);
+    if (node.pass == Pass::forward) {
+      if (columns_.origins[i] != 0) reading_.refuse("node '{}' has an origin, but it is a forward node", name);
+      return;
+    }
+    node.origin = columns_.origins[i] - 1;
+    if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
+      reading_.refuse("the origin of node '{}' is no forward node of its operator before it", name);
+    if (node.pass == Pass::again && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
+  }
+
+  void require_backward_arity(const NodeRecord& node) const {
+    const auto& forward = model_.nodes[node.origin];
+    const auto inputs = std::uint64_t{forward.output_count} * 2 + forward.input_count;
+    if (node.input_count != inputs || node.output_count != forward.input_count || node.state_count != 0 || node.attribute_count != 0)
+      reading_.refuse("node '{}' does not fit node '{}', whose backward it is", reading_.text(node.name), reading_.text(forward.name));
+  }
+
+  // A node reads only what stands before it, so a file cannot hold a cycle.
+  void read_edges(NodeRecord& node) {
+    node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
+    for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) {
+      const auto value = edges_->Get(node.first_edge + i);
+      const bool state = i >= node.input_count;
+      if (value >= model_.values.size() && (value != none || state))
+        reading_.refuse("node '{}' reads value {}, and only {} values come before it", reading_.text(node.name), value,
+                        model_.values.size());
+      if (state) take_state(node, value);
+      model_.edges.push_back(value);
+    }
+  }
+
+  void take_state(const NodeRecord& node, ValueId value) {
+    if (model_.values[value].role != Role::state)
+      reading_.refuse("node '{}' has '{}' as a state, which it is not", reading_.text(node.name), value_label(model_, value));
+    if (state_taken_[value])
+      reading_.refuse("the state '{}' belongs to two nodes, '{}' is the second", value_label(model_, value), reading_.text(node.name));
+    state_taken_[value] = true;
+  }
+
+  // The operator as the file describes it; binding checks the one that is here.
+  void require_arity(const NodeRecord& node) const {
+    const auto& op = model_.operators[node.op];
+    const auto inputs = op.info->inputs.size();
+    const auto need = [&](bool holds, const char* what, std::uint32_t found, std::size_t needed) {
+      if (!holds)
+        reading_.refuse("node '{}' has {} {}, but its operator '{}' has {}", reading_.text(node.name), found, what, op.name, needed);
+    };
+    need(op.info->variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs, "inputs", node.input_count,
+         inputs);
+    need(node.state_count == op.info->states.size(), "states", node.state_count, op.info->states.size());
+    try {
+      const auto outputs = output_count(model_, node, *op.info);
+      need(node.output_count == outputs, "outputs", node.output_count, outputs);
+    } catch (const Failure& failure) {
+      if (failure.kind() == FailureKind::file) throw;
+      reading_.refuse("node '{}': {}", reading_.text(node.name), failure.what());
+    }
+  }
+
+  void read_outputs(NodeRecord& node, std::uint32_t id) {
+    node.first_output = static_cast<std::uint32_t>(model_.values.size());
+    for (std::uint32_t i = 0; i < node.output_count; ++i) {
+      auto& value = model_.values.emplace_back();
+      value.producer = id;
+      value.index = i;
+      const auto type = types_->Get(next_type_++);
+      value.type =
+          reading_.types[reading_.index(type, reading_.types.size(), "the type of output {} of node '{}'", i, reading_.text(node.name))];
+    }
+  }
+
+  Reading& reading_;
+  GraphModel& model_;
+  std::uint32_t count_;
+  NodeColumns columns_;
+  const flatbuffers::Vector<std::uint32_t>*edges_, *types_;
+  AttributeReader attributes_;
+  std::vector<bool> state_taken_;
+  std::uint32_t next_type_ = 0;
+};
+
+}  // namespace
+
+void read_nodes(Reading& reading, const format::Graph& graph) {
+  if (graph.nodes() == nullptr) reading.refuse("its graph has no nodes");
+  NodeReader(reading, graph, *graph.nodes()).run();
+}
+
+namespace {
+
+void read_updates(Reading& reading, const format::Graph& graph) {
+  auto& model = reading.model;
+  const auto count = count_of(graph.updated());
+  require_aligned(reading, graph.updated(), "updated");
+  const Column<std::uint32_t> values(reading, graph.update_values(), count, "update_values");
+  std::vector<bool> seen(model.values.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto variable = reading.index(graph.updated()->Get(i), model.values.size(), "updated variable {}", i);
+    if (model.values[variable].role != Role::variable || seen[variable])
+      reading.refuse("'{}' is updated, but it is no variable or is updated already", value_label(model, variable));
+    seen[variable] = true;
+    model.updates.emplace_back(variable, reading.index(values[i], model.values.size(), "the value that updates variable {}", i));
+  }
+}
+
+}  // namespace
+
+void read_outputs(Reading& reading, const format::Graph& graph) {
+  auto& model = reading.model;
+  const auto count = count_of(graph.output_names());
+  const Column<std::uint32_t> values(reading, graph.output_values(), count, "output_values");
+  std::vector<bool> seen(model.strings.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto name = reading.index(graph.output_names()->Get(i), model.strings.size(), "the name of output {}", i);
+    require_name(reading, name, "output", i);
+    if (seen[name]) reading.refuse("two outputs have the name '{}'", reading.text(name));
+    seen[name] = true;
+    model.outputs.emplace_back(name, reading.index(values[i], model.values.size(), "the value of output '{}'", reading.text(name)));
+  }
+  read_updates(reading, graph);
+  model.name = reading.text(reading.index(graph.name(), model.strings.size(), "the graph's name"));
+}
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// Texts, features, notes: what needs no checks but its own.
+#include <unordered_set>
+
+#include "file/tenon/budget.hpp"
+#include "file/tenon/metadata_writer.hpp"
+#include "file/tenon/reading.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+void read_texts(Reading& reading) {
+  const auto* strings = reading.file.strings();
+  const auto count = count_of(strings);
+  if (count == 0 || strings->Get(0)->size() != 0) reading.refuse("text 0 must be the empty text");
+  reading.model.strings.reserve(count);
+  Budget budget(reading);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const auto text = strings->Get(i)->string_view();
+    budget.take(text.size(), "texts");
+    if (!is_utf8(text)) reading.refuse("text {}, '{}', is not UTF-8", i, printable(text));
+    if (reading.model.strings.intern(text) != i) reading.refuse("text {}, '{}', stands there twice", i, printable(text));
+  }
+}
+
+void read_features(const Reading& reading) {
+  const auto& file = reading.file;
+  const auto texts = reading.model.strings.size();
+  const auto producer = reading.text(reading.index(file.producer(), texts, "the producer"));
+  const auto by = producer.empty() ? std::string("another program") : printable(producer);
+  if (file.format() != format_version)
+    reading.refuse("it has format {}, written by {}; this tenon reads format {}", file.format(), by, format_version);
+  bool training = false;
+  for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
+    const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
+    if (feature == layout::gradient_feature || feature == layout::sparse_feature) continue;
+    if (feature != layout::training_feature || training)
+      reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
+    training = true;
+  }
+  if (training && file.training() == nullptr) reading.refuse("it says that it holds the state of a training, but there is none");
+  if (!training && file.training() != nullptr) reading.refuse("it holds the state of a training, but does not name that as a feature");
+  if (count_of(file.graphs()) != 1) reading.refuse("it holds {} graphs, and this tenon reads files with one", count_of(file.graphs()));
+  const auto& graph = *file.graphs()->Get(0);
+  if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph belongs inside another one, which is not there");
+}
+
+void read_notes(Reading& reading) {
+  const auto& file = reading.file;
+  auto& model = reading.model;
+  const auto texts = model.strings.size();
+  model.producer = reading.text(file.producer());
+  std::unordered_set<StringId> seen;
+  for (std::uint32_t i = 0; i < count_of(file.meta()); ++i) {
+    const auto* meta = file.meta()->Get(i);
+    const auto key = reading.index(meta->key(), texts, "the key of note {}", i);
+    if (!seen.insert(key).second) reading.refuse("two notes have the key '{}'", printable(reading.text(key)));
+    model.meta.emplace_back(key, reading.index(meta->value(), texts, "the text of note {}", i));
+  }
+  Budget budget(reading);
+  for (std::uint32_t i = 0; i < count_of(file.extensions()); ++i) {
+    const auto* extension = file.extensions()->Get(i);
+    const auto name = reading.text(reading.index(extension->name(), texts, "the name of extension {}", i));
+    budget.take(count_of(extension->content()) + name.size(), "extensions");
+    auto& kept = model.extensions.emplace_back();
+    kept.name = name;
+    if (extension->content() == nullptr) continue;
+    const auto bytes = std::as_bytes(std::span(extension->content()->data(), extension->content()->size()));
+    kept.content.assign(bytes.begin(), bytes.end());
+  }
+}
+
+}  // namespace tenon

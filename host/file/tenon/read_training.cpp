@@ -1,0 +1,82 @@
+// Where a training stands, in checkpoints.
+#include <set>
+#include <utility>
+
+#include "file/tenon/attribute_reader.hpp"
+#include "file/tenon/reading.hpp"
+#include "graph/parameters.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+std::string_view read_name(const Reading& reading, std::uint32_t id, const std::string& whose) {
+  const auto text = reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
+  if (!is_name(text)) reading.refuse("{} has the name '{}', which is none", whose, printable(text));
+  return text;
+}
+
+/// They are kept as people write them; the reader puts them at the end of the nodes' and they are taken from there.
+Attributes read_parameters(Reading& reading, const format::TrainingState& from, std::string_view optimizer) {
+  auto& model = reading.model;
+  const auto attributes = model.attributes.size(), ints = model.ints.size(), floats = model.floats.size();
+  AttributeReader reader(reading, from.parameters(), "the optimizer of its training");
+  reader.read({"optimizer", optimizer}, reader.left());
+  reader.finish();
+  Attributes parameters;
+  for (auto i = attributes; i < model.attributes.size(); ++i)
+    parameters.set(std::string(reading.text(model.attributes[i].name)), value_of(model, model.attributes[i]));
+  model.attributes.resize(attributes);
+  model.ints.resize(ints);
+  model.floats.resize(floats);
+  return parameters;
+}
+
+class SlotReader {
+ public:
+  explicit SlotReader(const Reading& reading) : reading_(reading), taken_(reading.model.tensors.size()) {
+    for (const auto& value : reading.model.values)
+      if (value.tensor != none) taken_[value.tensor] = true;
+  }
+
+  TrainingSlot read(const format::Slot& from, std::uint32_t i) {
+    const auto& model = reading_.model;
+    TrainingSlot slot;
+    slot.name = read_name(reading_, from.name(), fmt::format("slot {}", i));
+    slot.variable = reading_.index(from.value(), model.values.size(), "the variable of slot {}", i);
+    const auto variable = value_label(model, slot.variable);
+    if (model.values[slot.variable].role != Role::variable)
+      reading_.refuse("slot {}, '{}', belongs to '{}', which is no variable", i, slot.name, variable);
+    if (!seen_.emplace(slot.variable, from.name()).second) reading_.refuse("'{}' has two slots '{}'", variable, slot.name);
+    slot.tensor = reading_.index(from.tensor(), taken_.size(), "the tensor of slot '{}' of '{}'", slot.name, variable);
+    if (taken_[slot.tensor])
+      reading_.refuse("tensor {} belongs to two values, slot '{}' of '{}' is the second", slot.tensor, slot.name, variable);
+    taken_[slot.tensor] = true;
+    return slot;
+  }
+
+ private:
+  const Reading& reading_;
+  std::vector<bool> taken_;
+  std::set<std::pair<ValueId, StringId>> seen_;
+};
+
+}  // namespace
+
+void read_training(Reading& reading) {
+  const auto* from = reading.file.training();
+  if (from == nullptr) return;
+  TrainingRecord record;
+  record.optimizer = read_name(reading, from->optimizer(), "the optimizer of its training");
+  record.parameters = read_parameters(reading, *from, record.optimizer);
+  record.step = from->step();
+  record.seed = from->seed();
+  record.epoch = from->epoch();
+  record.data_position = from->data_position();
+  record.random_step = from->random_step();
+  SlotReader slots(reading);
+  for (std::uint32_t i = 0; i < count_of(from->slots()); ++i) record.slots.push_back(slots.read(*from->slots()->Get(i), i));
+  reading.model.training = std::move(record);
+}
+
+}  // namespace tenon

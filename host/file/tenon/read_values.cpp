@@ -1,0 +1,82 @@
+// The values that no node makes.
+#include "file/tenon/reading.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+static_assert(static_cast<int>(Role::input) == static_cast<int>(format::Role::input) &&
+              static_cast<int>(Role::variable) == static_cast<int>(format::Role::variable) &&
+              static_cast<int>(Role::state) == static_cast<int>(format::Role::state) &&
+              static_cast<int>(Role::constant) == static_cast<int>(format::Role::constant));
+static_assert(static_cast<int>(Init::Kind::value) == static_cast<int>(format::Initial::value) &&
+              static_cast<int>(Init::Kind::xavier) == static_cast<int>(format::Initial::xavier));
+
+struct ValueColumns {
+  ValueColumns(const Reading& from, const format::Values& values, std::size_t count)
+      : names(from, values.names(), count, "values.names"),
+        roles(from, values.roles(), count, "values.roles"),
+        types(from, values.types(), count, "values.types"),
+        tensors(from, values.tensors(), count, "values.tensors"),
+        initials(from, values.initials(), count, "values.initials"),
+        numbers(from, values.initial_numbers(), 2 * count, "values.initial_numbers") {}
+  Column<std::uint32_t> names;
+  Column<format::Role> roles;
+  Column<std::uint32_t> types, tensors;
+  Column<format::Initial> initials;
+  Column<double> numbers;
+};
+
+void take_tensor(const Reading& reading, ValueRecord& value, std::uint32_t number, std::vector<bool>& taken) {
+  const auto name = reading.text(value.name);
+  value.tensor = reading.index(number, taken.size(), "the tensor of '{}'", name);
+  if (taken[number]) reading.refuse("tensor {} belongs to two values, '{}' is the second", number, name);
+  taken[number] = true;
+  if (value.role == Role::input) reading.refuse("the input '{}' has a tensor, but inputs are given at each run", name);
+  const auto& tensor = reading.model.tensors[number];
+  if (value.type.dtype != static_cast<std::uint8_t>(tensor.dtype()) || !(shape_of(value.type) == tensor.shape()))
+    reading.refuse("'{}' is {}, but its tensor is {} {}", name, to_string(value.type), name_of(tensor.dtype()), to_string(tensor.shape()));
+  if (static_cast<Storage>(value.type.storage) != tensor.storage())
+    reading.refuse("'{}' is {}, but its tensor is {}", name, name_of(static_cast<Storage>(value.type.storage)), name_of(tensor.storage()));
+}
+
+ValueRecord read_value(const Reading& reading, const ValueColumns& columns, std::uint32_t i, std::vector<bool>& taken) {
+  ValueRecord value;
+  value.name = reading.index(columns.names[i], reading.model.strings.size(), "the name of value {}", i);
+  require_name(reading, value.name, "value", i);
+  const auto role = static_cast<unsigned>(columns.roles[i]), initial = static_cast<unsigned>(columns.initials[i]);
+  if (role > static_cast<unsigned>(Role::constant)) reading.refuse("'{}' has role {}, which is none", reading.text(value.name), role);
+  if (initial > static_cast<unsigned>(Init::Kind::value))
+    reading.refuse("'{}' gets its first values in way {}, which is none", reading.text(value.name), initial);
+  value.role = static_cast<Role>(role);
+  value.type = reading.types[reading.index(columns.types[i], reading.types.size(), "the type of '{}'", reading.text(value.name))];
+  value.init = {static_cast<Init::Kind>(initial), columns.numbers[2 * std::size_t{i}], columns.numbers[2 * std::size_t{i} + 1]};
+  if (const auto tensor = columns.tensors[i]; tensor != 0) take_tensor(reading, value, tensor - 1, taken);
+  if (value.role == Role::constant && value.tensor == none) reading.refuse("the constant '{}' has no tensor", reading.text(value.name));
+  return value;
+}
+
+}  // namespace
+
+void require_name(const Reading& reading, StringId name, const char* what, std::uint32_t i) {
+  const auto text = reading.text(name);
+  if (!is_name(text) || text.find(':') != std::string_view::npos)
+    reading.refuse("{} {} has the name '{}'; names are not empty and have neither colons nor control characters", what, i, printable(text));
+}
+
+void read_values(Reading& reading, const format::Graph& graph) {
+  auto& model = reading.model;
+  if (graph.values() == nullptr) reading.refuse("its graph has no values");
+  const auto count = count_of(graph.values()->names());
+  const ValueColumns columns(reading, *graph.values(), count);
+  std::vector<bool> taken(model.tensors.size());
+  model.values.reserve(count);
+  model.value_names.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto& value = model.values.emplace_back(read_value(reading, columns, i, taken));
+    if (value.role == Role::input) model.inputs.push_back(i);
+    if (!model.value_names.emplace(value.name, i).second) reading.refuse("two values have the name '{}'", reading.text(value.name));
+  }
+}
+
+}  // namespace tenon

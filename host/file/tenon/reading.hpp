@@ -1,0 +1,88 @@
+// What the parts of the .tenon reader share. Includes the generated code: for those few sources alone.
+#pragma once
+#include <graph_generated.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "file/tenon/layout.hpp"
+#include "file/tenon/refusal.hpp"
+#include "graph/model.hpp"
+
+namespace tenon {
+
+/// A file while it is read. Its offsets are verified; nothing else is believed before it has been checked.
+struct Reading {
+  const std::filesystem::path& path;
+  const format::Model& file;
+  std::uint64_t metadata_size;
+  std::span<std::byte> data;  // what follows the metadata; the file's bytes, writable here alone
+  std::shared_ptr<const void> owner;
+  GraphModel model{};
+  std::vector<tenon_type> types{};
+  std::vector<std::span<std::byte>> buffers{};
+
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
+    refuse_file(path, text, std::forward<Args>(args)...);
+  }
+
+  /// The index itself, below count. `what` says whose index it is, e.g. "operator 3's plugin".
+  template <class... What>
+  std::uint32_t index(std::uint32_t index, std::size_t count, fmt::format_string<What...> what, What&&... args) const {
+    if (index >= count) refuse("{} is number {}, but there are {}", fmt::format(what, std::forward<What>(args)...), index, count);
+    return index;
+  }
+
+  std::string_view text(StringId id) const { return model.strings[id]; }
+};
+
+/// How many entries a vector has; none where it was left out.
+template <class T>
+std::uint32_t count_of(const flatbuffers::Vector<T>* entries) {
+  return entries == nullptr ? 0 : entries->size();
+}
+
+/// FlatBuffers' verifier looks at where a vector's length stands, not at its entries.
+template <class T>
+void require_aligned(const Reading& from, const flatbuffers::Vector<T>* entries, const char* name) {
+  if (count_of(entries) != 0 && reinterpret_cast<std::uintptr_t>(entries->Data()) % sizeof(T) != 0)
+    from.refuse("column {} does not begin at a multiple of {} bytes", name, sizeof(T));
+}
+
+/// A column of a table; zeros where it was left out.
+template <class T>
+class Column {
+ public:
+  Column(const Reading& from, const flatbuffers::Vector<T>* entries, std::size_t count, const char* name) : entries_(entries) {
+    require_aligned(from, entries, name);
+    if (entries != nullptr && entries->size() != count)
+      from.refuse("column {} has {} entries, but there are {} of what it tells", name, entries->size(), count);
+  }
+  T operator[](std::size_t i) const { return entries_ == nullptr ? T{} : entries_->Get(static_cast<flatbuffers::uoffset_t>(i)); }
+
+ private:
+  const flatbuffers::Vector<T>* entries_;
+};
+
+/// Names of nodes and values are printed, and `node:1` is a reference.
+void require_name(const Reading& reading, StringId name, const char* what, std::uint32_t i);
+
+// The steps, in their order. Each fills its part of `model` (or `types`, `buffers`) and relies on those before it.
+void read_texts(Reading& reading);
+void read_features(const Reading& reading);
+void read_types(Reading& reading);
+void read_buffers(Reading& reading);
+void read_tensors(Reading& reading);
+void read_operators(Reading& reading);
+void read_notes(Reading& reading);
+void read_values(Reading& reading, const format::Graph& graph);
+void read_nodes(Reading& reading, const format::Graph& graph);
+void read_outputs(Reading& reading, const format::Graph& graph);
+void read_training(Reading& reading);
+
+}  // namespace tenon

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cstring>
+
+#include "file/tenon/reading.hpp"
+#include "file/tenon/tenon_file.hpp"
+#include "io/mapped_file.hpp"
+
+namespace tenon {
+namespace {
+
+/// A copy, so that a program that writes into the file meanwhile cannot change what was checked.
+std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file, const layout::Header& header, const std::filesystem::path& path) {
+  const auto mapped = file.subspan(layout::header_size, header.metadata_size);
+  std::vector<std::uint8_t> metadata(mapped.size());
+  if (!mapped.empty()) std::memcpy(metadata.data(), mapped.data(), mapped.size());
+  if (layout::checksum(std::as_bytes(std::span(metadata))) != header.metadata_checksum)
+    refuse_file(path, "the metadata are damaged: their checksum does not fit");
+  return metadata;
+}
+
+const format::Model& verify(const std::vector<std::uint8_t>& metadata, const std::filesystem::path& path) {
+  // Every table is reached through an offset of four bytes, so this is no limit for honest files and linear work for others.
+  const auto most_tables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4 + 1);
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), 8, most_tables);
+  if (!format::VerifyModelBuffer(verifier))
+    refuse_file(path, "the metadata are no sound FlatBuffers: an offset or a length leads outside of them");
+  return *format::GetModel(metadata.data());
+}
+
+void read_model(Reading& reading) {
+  read_texts(reading);
+  read_features(reading);
+  read_notes(reading);
+  read_types(reading);
+  read_buffers(reading);
+  read_tensors(reading);
+  read_operators(reading);
+  const auto& graph = *reading.file.graphs()->Get(0);
+  read_values(reading, graph);
+  read_nodes(reading, graph);
+  read_outputs(reading, graph);
+  read_training(reading);
+}
+
+/// Whether one of its arrays begins there.
+bool holds(const Tensor& tensor, const std::byte* begin) {
+  const auto& parts = tensor.abi();
+  return parts.dense.data == begin || (tensor.storage() != Storage::dense && (parts.indices == begin || parts.row_starts == begin));
+}
+
+std::string owner_of(const Reading& reading, std::span<const std::byte> bytes) {
+  for (const auto& value : reading.model.values)
+    if (value.tensor != none && holds(reading.model.tensors[value.tensor], bytes.data()))
+      return fmt::format("'{}'", reading.text(value.name));
+  if (reading.model.training)
+    for (const auto& slot : reading.model.training->slots)
+      if (holds(reading.model.tensors[slot.tensor], bytes.data()))
+        return fmt::format("slot '{}' of '{}'", slot.name, value_label(reading.model, slot.variable));
+  return "a tensor that nothing uses";
+}
+
+void require_zeros(const Reading& reading, const std::byte* begin, const std::byte* end) {
+  if (std::any_of(begin, end, [](std::byte byte) { return byte != std::byte{}; }))
+    reading.refuse("the bytes between two tensors are not zero: the file is damaged or holds something hidden");
+}
+
+/// `end`: of what was checked before, the metadata.
+void check_data(const Reading& reading, const std::byte* end) {
+  if (reading.data.empty()) return;
+  for (std::uint32_t i = 0; i < reading.buffers.size(); ++i) {
+    const auto bytes = reading.buffers[i];
+    if (layout::checksum(bytes) != reading.file.buffers()->Get(i)->checksum())
+      reading.refuse("the data of {} are damaged: the checksum of its {} bytes does not fit", owner_of(reading, bytes), bytes.size());
+    require_zeros(reading, end, bytes.data());
+    end = bytes.data() + bytes.size();
+  }
+  require_zeros(reading, end, reading.data.data() + reading.data.size());
+}
+
+}  // namespace
+
+GraphModel read_tenon(const FileBytes& file, FileCheck check) {
+  const auto header = layout::decode(file.bytes, file.path);
+  const auto metadata = take_metadata(file.bytes, header, file.path);
+  const auto data = header.data_offset == 0 ? std::span<std::byte>() : file.bytes.subspan(header.data_offset);
+  Reading reading{file.path, verify(metadata, file.path), header.metadata_size, data, file.owner};
+  read_model(reading);
+  if (check == FileCheck::everything) check_data(reading, file.bytes.data() + layout::header_size + header.metadata_size);
+  return std::move(reading.model);
+}
+
+GraphModel read_tenon(const std::filesystem::path& path, FileCheck check) {
+  const auto file = MappedFile::open(path);
+  return read_tenon({path, {file->data(), file->bytes().size()}, file}, check);
+}
+
+}  // namespace tenon

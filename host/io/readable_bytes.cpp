@@ -1,0 +1,16 @@
+#include "io/readable_bytes.hpp"
+
+namespace tenon {
+
+std::string readable_bytes(std::uint64_t bytes) {
+  static constexpr const char* units[] = {" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  int unit = 0;
+  while (bytes >= std::uint64_t{1024} * 1024) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes / 1024) + "." + std::to_string(bytes % 1024 * 10 / 1024) + units[unit];
+}
+
+}  // namespace tenon

@@ -1,0 +1,48 @@
+#include "io/system_reason.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace tenon {
+
+std::string system_reason(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "the disk is full";
+    case EDQUOT:
+      return "the disk quota is used up";
+    case EFBIG:
+      return "it would be larger than files may be here";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case EROFS:
+      return "the file system is read-only";
+    case ENOENT:
+      return "there is no such file";
+    case EISDIR:
+      return "it is a folder, and a file is needed";
+    case ENOTDIR:
+      return "a part of the path is a file where a folder is needed";
+    case ELOOP:
+      return "its symbolic links lead in a circle";
+    case ENAMETOOLONG:
+      return "the name is too long";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open";
+    case ENOMEM:
+      return "out of memory";
+    case EIO:
+      return "the device reports an error";
+    default:
+      return std::generic_category().message(error);
+  }
+}
+
+Failure file_failure(const char* action, const std::filesystem::path& path, const std::string& reason, std::string hint) {
+  return {FailureKind::file, std::string("cannot ") + action + " " + path.string() + ": " + reason, std::move(hint)};
+}
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+#include "io/utf8.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace tenon {
+namespace {
+
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+std::size_t skip_ascii(std::string_view text, std::size_t i) {
+  for (std::uint64_t word = 0; i + sizeof word <= text.size(); i += sizeof word) {
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if ((word & 0x8080808080808080) != 0) break;
+  }
+  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
+  return i;
+}
+
+/// Length of the well-formed sequence of more than one byte at `text`; 0 where there is none. Unicode 15, table 3-7.
+std::size_t sequence_length(std::string_view text) {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = at(0);
+  const std::size_t length = first >= 0xc2 && first <= 0xdf   ? 2
+                             : first >= 0xe0 && first <= 0xef ? 3
+                             : first >= 0xf0 && first <= 0xf4 ? 4
+                                                              : 0;
+  // The second byte's range shuts out overlong forms (e0, f0), surrogates (ed) and what is above U+10FFFF (f4).
+  const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (length == 0 || at(1) < low || at(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i)
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = skip_ascii(text, 0); i < text.size(); i = skip_ascii(text, i)) {
+    const auto length = sequence_length(text.substr(i));
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::none_of(text.begin(), text.end(), is_control) && is_utf8(text);
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto length = static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{!is_control(text[0])} : sequence_length(text);
+    if (length == 0)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+}  // namespace tenon

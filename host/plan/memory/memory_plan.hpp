@@ -1,0 +1,57 @@
+// Which nodes run, which values share memory, how long each piece of it is needed, and where it lies.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plan/lowering.hpp"
+#include "plan/memory/placement.hpp"
+#include "plan/memory/sums.hpp"
+
+namespace tenon {
+
+/// What a plan takes of one device's memory.
+struct PlannedArena {
+  Device* device;
+  MemoryPlacement placement;  ///< offsets: of its own buffers, one after the other
+};
+
+/// Steps are positions in `order`; writes has one entry for each output of each step, in order (enum tenon_write).
+struct MemoryPlan {
+  /// An output of the graph that a step writes: its entry in writes, and whether it can be made add.
+  struct GivenOut {
+    std::size_t write;
+    bool adds;
+  };
+
+  std::vector<NodeId> order;
+  std::vector<tenon_type> types;
+  std::vector<std::uint32_t> readers;                         // of each value: steps that read it, names it is given out by, updates
+  std::vector<ValueId> root;                                  // the value in whose memory it lies; mostly its own
+  std::unordered_map<ValueId, std::vector<ValueId>> members;  // of roots that are given out: the values in their memory
+  std::vector<FoldedSum> sums;                                // they have no steps
+  std::unordered_map<ValueId, ValueId> updated;               // value -> variable whose memory it is written to
+  std::vector<std::pair<ValueId, ValueId>> copies;            // (variable, value) to copy after a run: updates that are not made in place
+  std::unordered_map<ValueId, GivenOut> given_out_writes;
+  std::vector<std::uint32_t> buffer_of;         // of each value; none: in no arena
+  std::vector<std::uint32_t> workspace_buffer;  // of each step; none: it needs no scratch
+  std::vector<std::uint64_t> workspace_bytes;
+  std::vector<Buffer> buffers;
+  std::vector<std::uint32_t> arena_of;  // of each buffer
+  std::vector<std::int64_t> offsets;    // of each buffer, in its arena
+  std::vector<PlannedArena> arenas;     // the CPU's first, then in the order in which they are needed
+  std::vector<std::uint8_t> writes;
+
+  /// Of a value in an arena; -1: it lives elsewhere (inputs, variables, outputs).
+  std::int64_t offset_of(ValueId value) const;
+  /// Of all arenas together.
+  std::int64_t bytes() const;
+  std::int64_t lower_bound() const;
+};
+
+/// `types` are those of all values of the lowered graph, inferred to the end, storages too; what is not known of values that no step
+/// touches is of no matter. Sparse values have no buffer: their kernels allocate them when they run.
+MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types);
+
+}  // namespace tenon

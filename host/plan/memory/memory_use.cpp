@@ -1,0 +1,131 @@
+#include "plan/memory/memory_use.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace tenon {
+namespace {
+
+class Uses {
+ public:
+  Uses(const GraphModel& model, const MemoryPlan& plan)
+      : model_(model), plan_(plan), first_(model.values.size(), none), last_(model.values.size(), none), over_(model.values.size(), none) {}
+
+  std::vector<MemoryUse> run() {
+    find_lives();
+    find_sums();
+    for (const auto& [variable, value] : plan_.copies) last_[value] = static_cast<std::uint32_t>(plan_.order.size() - 1);
+    for (ValueId value = 0; value < first_.size(); ++value)
+      if (first_[value] != none && plan_.offset_of(value) >= 0) add(value);
+    for (std::uint32_t step = 0; step < plan_.order.size(); ++step)
+      if (plan_.workspace_buffer[step] != none) add_workspace(step);
+    std::stable_sort(uses_.begin(), uses_.end(), [](const MemoryUse& left, const MemoryUse& right) {
+      return left.first != right.first ? left.first < right.first : left.offset < right.offset;
+    });
+    return std::move(uses_);
+  }
+
+ private:
+  void find_lives();
+  void find_sums();
+  ValueId taken_over(const NodeRecord& node, ValueId value) const;
+  void add(ValueId value);
+  void add_workspace(std::uint32_t step);
+
+  const GraphModel& model_;
+  const MemoryPlan& plan_;
+  std::vector<std::uint32_t> first_, last_;  // of each value; none: no step makes or reads it
+  std::vector<ValueId> over_;                // whose memory it takes over
+  std::vector<MemoryUse> uses_;
+};
+
+void Uses::find_lives() {
+  std::size_t write = 0;
+  for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
+    const auto& node = model_.nodes[plan_.order[step]];
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model_.edges[node.first_edge + i]; value != none) last_[value] = step;
+    for (auto value = node.first_output; value < node.first_output + node.output_count; ++value, ++write) {
+      if (plan_.writes[write] == TENON_WRITE_NONE) continue;
+      first_[value] = last_[value] = step;
+      if (plan_.writes[write] == TENON_WRITE_IN_PLACE) over_[value] = taken_over(node, value);
+    }
+  }
+}
+
+// No step makes a folded sum: its right side's does, where the left side lies.
+void Uses::find_sums() {
+  auto sums = plan_.sums;
+  std::sort(sums.begin(), sums.end(), [](const FoldedSum& one, const FoldedSum& other) { return one.node < other.node; });
+  for (const auto& sum : sums) {
+    first_[sum.sum] = last_[sum.left] = first_[sum.right];
+    if (last_[sum.sum] == none) last_[sum.sum] = first_[sum.sum];
+    over_[sum.sum] = sum.left;
+    first_[sum.right] = none;
+  }
+}
+
+ValueId Uses::taken_over(const NodeRecord& node, ValueId value) const {
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto input = model_.edges[node.first_edge + i];
+    if (input != none && plan_.offset_of(input) >= 0 && plan_.buffer_of[plan_.root[input]] == plan_.buffer_of[plan_.root[value]])
+      return input;
+  }
+  return none;
+}
+
+void Uses::add(ValueId value) {
+  MemoryUse use;
+  use.name = value_label(model_, value);
+  if (over_[value] != none) use.in_place_of = value_label(model_, over_[value]);
+  use.arena = plan_.arena_of[plan_.buffer_of[plan_.root[value]]];
+  use.bytes = byte_count(plan_.types[value]);
+  use.offset = plan_.offset_of(value);
+  use.first = first_[value];
+  use.last = last_[value];
+  uses_.push_back(std::move(use));
+}
+
+void Uses::add_workspace(std::uint32_t step) {
+  MemoryUse use;
+  use.name = model_.strings[model_.nodes[plan_.order[step]].name];
+  use.bytes = static_cast<std::int64_t>(plan_.workspace_bytes[step]);
+  use.arena = plan_.arena_of[plan_.workspace_buffer[step]];
+  use.offset = plan_.offsets[plan_.workspace_buffer[step]];
+  use.first = use.last = step;
+  use.workspace = true;
+  uses_.push_back(std::move(use));
+}
+
+}  // namespace
+
+std::vector<MemoryUse> memory_uses(const GraphModel& model, const MemoryPlan& plan) {
+  return Uses(model, plan).run();
+}
+
+std::string describe(const MemoryPlan& plan, const std::vector<MemoryUse>& uses) {
+  std::size_t width = 24;
+  const bool several = plan.arenas.size() > 1;
+  const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };
+  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<8}", name) : std::string(); };
+  for (const auto& use : uses) width = std::max(width, name_of_use(use).size());
+  auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width, device("device"), "bytes", "offset", "steps");
+  for (const auto& use : uses)
+    fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,
+                   device(plan.arenas[use.arena].device->name()), use.bytes, use.offset, fmt::format("{}..{}", use.first, use.last),
+                   use.in_place_of.empty() ? "-" : use.in_place_of);
+  return text + describe(plan) + '\n';
+}
+
+std::string describe(const MemoryPlan& plan) {
+  std::string text;
+  for (const auto& [device, placement] : plan.arenas)
+    fmt::format_to(std::back_inserter(text), "{}{} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}",
+                   plan.arenas.size() == 1 ? fmt::format("{} steps, ", plan.order.size()) : fmt::format("\n{}: ", device->name()),
+                   placement.bytes, placement.lower_bound, placement.ratio(), name_of(placement.strategy));
+  return plan.arenas.size() == 1 ? text : fmt::format("{} steps", plan.order.size()) + text;
+}
+
+}  // namespace tenon

@@ -1,0 +1,118 @@
+#include "plan/memory/placement.hpp"
+
+#include <algorithm>
+
+#include "plan/memory/free_list.hpp"
+#include "plan/memory/greedy.hpp"
+#include "plan/memory/orders.hpp"
+
+namespace tenon {
+namespace {
+
+// Pairs of buffers, of which some 30 million are looked at in a second.
+constexpr std::int64_t work_of_strategy = 3'000'000, work_of_reordering = 1'000'000;
+constexpr int most_orders = 1000;
+
+std::vector<Buffer> rounded(std::span<const Buffer> buffers) {
+  std::vector<Buffer> rounded(buffers.begin(), buffers.end());
+  for (auto& buffer : rounded) buffer.bytes = (buffer.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  return rounded;
+}
+
+// Finds the lower bound on the way.
+MemoryPlacement place_as_they_come(std::span<const Buffer> buffers) {
+  MemoryPlacement placement;
+  placement.offsets.resize(buffers.size());
+  const auto starts = order_by(&Buffer::first, buffers), ends = order_by(&Buffer::last, buffers);
+  FreeList free;
+  std::int64_t alive = 0;
+  std::size_t ended = 0;
+  for (const auto id : starts) {
+    for (; buffers[ends[ended]].last < buffers[id].first; ++ended) {
+      const auto bytes = buffers[ends[ended]].bytes;
+      alive -= bytes;
+      if (bytes > 0) free.give_back(placement.offsets[ends[ended]], bytes);
+    }
+    const auto bytes = buffers[id].bytes;
+    alive += bytes;
+    placement.lower_bound = std::max(placement.lower_bound, alive);
+    if (bytes > 0) placement.offsets[id] = free.take(bytes);
+  }
+  placement.bytes = free.end();
+  return placement;
+}
+
+/// The smallest arena so far, which greedy placement is to make smaller.
+class Search {
+ public:
+  Search(std::span<const Buffer> buffers, MemoryPlacement& best) : placer_(buffers), best_(best) {}
+
+  void try_order(Strategy strategy, std::span<const std::uint32_t> order) {
+    std::int64_t work = work_of_strategy;
+    if (placer_.place(order, best_.bytes - 1, work) == order.size()) take(strategy);
+  }
+  void reorder(std::vector<std::uint32_t> order);
+
+ private:
+  bool near() const { return best_.bytes - best_.lower_bound <= best_.lower_bound / 1000; }
+  void take(Strategy strategy) {
+    best_.strategy = strategy;
+    best_.bytes = placer_.bytes();
+    best_.offsets = placer_.offsets();
+  }
+
+  GreedyPlacer placer_;
+  MemoryPlacement& best_;
+};
+
+// Where the arena is larger by more than a thousandth: what does not fit below the best arena so far is moved up, in turn to the front and
+// half the way, and all is placed again: the buffers that are hard to place come first by and by (Joslin and Clements, "Squeaky wheel
+// optimization", 1999).
+void Search::reorder(std::vector<std::uint32_t> order) {
+  std::int64_t work = work_of_reordering;
+  for (int i = 0; i < most_orders && !near(); ++i) {
+    const auto stuck = static_cast<std::ptrdiff_t>(placer_.place(order, best_.bytes - 1, work));
+    if (work < 0) return;
+    if (stuck == std::ssize(order))
+      take(Strategy::reordered);
+    else
+      std::rotate(order.begin() + (i % 2 == 0 ? stuck / 2 : 0), order.begin() + stuck, order.begin() + stuck + 1);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Strategy strategy) {
+  static constexpr std::string_view names[] = {"execution order", "greedy by size", "greedy by breadth", "greedy, reordered"};
+  return names[static_cast<std::size_t>(strategy)];
+}
+
+MemoryPlacement place(std::span<const Buffer> given) {
+  const auto buffers = rounded(given);
+  auto best = place_as_they_come(buffers);
+  if (best.bytes == best.lower_bound) return best;
+  Search search(buffers, best);
+  const auto by_size = order_by_size(buffers);
+  search.try_order(Strategy::by_size, by_size);
+  if (best.bytes == best.lower_bound) return best;
+  const auto by_breadth = order_by_breadth(buffers);
+  search.try_order(Strategy::by_breadth, by_breadth);
+  search.reorder(by_size);
+  search.reorder(by_breadth);
+  return best;
+}
+
+MemoryPlacement place_by(Strategy strategy, std::span<const Buffer> given) {
+  const auto buffers = rounded(given);
+  auto placement = place_as_they_come(buffers);
+  if (strategy == Strategy::execution_order) return placement;
+  GreedyPlacer placer(buffers);
+  std::int64_t work = INT64_MAX;
+  placer.place(strategy == Strategy::by_size ? order_by_size(buffers) : order_by_breadth(buffers), INT64_MAX, work);
+  placement.strategy = strategy;
+  placement.bytes = placer.bytes();
+  placement.offsets = placer.offsets();
+  return placement;
+}
+
+}  // namespace tenon

@@ -1,0 +1,132 @@
+#include "plugin/discovery/candidate.hpp"
+
+#include <tenon/abi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "io/plain_text.hpp"
+#include "plugin/discovery/elf_file.hpp"
+#include "plugin/discovery/plugin_symbols.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint64_t manifest_limit = std::uint64_t{1} << 16;   // bytes of one manifest
+constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;  // bytes of all manifests of a file
+
+[[noreturn]] void refuse_broken(const std::string& reason) {
+  throw Refusal(PluginStatus::broken_manifest, reason);
+}
+
+template <std::size_t Size>
+std::string fixed_text(const char (&field)[Size], const char* what) {
+  std::string text(field, strnlen(field, Size));
+  if (!is_plain_text(text)) refuse_broken(std::string("has a broken tenon_plugin_v1: its ") + what + " is not plain UTF-8 text");
+  return text;
+}
+
+/// The record in its first form; newer ones are longer. Written by plugins of every minor version, so it is read before anything else.
+void read_record(const ElfFile& elf, const ElfSymbol& symbol, PluginFile& file) {
+  constexpr std::uint64_t record_limit = 4096;
+  const std::vector<std::byte> bytes = elf.bytes(symbol, record_limit);
+  tenon_plugin record{};
+  if (bytes.size() < sizeof record) refuse_broken("has a broken tenon_plugin_v1: it has " + std::to_string(bytes.size()) + " bytes");
+  std::memcpy(&record, bytes.data(), sizeof record);
+  if (record.size < sizeof record) refuse_broken("has a broken tenon_plugin_v1: its size field is " + std::to_string(record.size));
+  if (record.abi_major != TENON_ABI_MAJOR) {
+    throw Refusal(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(record.abi_major) + "; this host has ABI " +
+                                                     std::to_string(TENON_ABI_MAJOR) + ": build it against this host's SDK");
+  }
+  file.abi_minor = record.abi_minor;
+  file.sdk_version = record.sdk_version;
+  file.cuda_version = record.cuda_version;
+  if (std::string name = fixed_text(record.name, "name"); !name.empty()) file.name = std::move(name);
+  file.version = fixed_text(record.version, "version");
+  file.compiler = fixed_text(record.compiler, "compiler");
+  if (record.abi_minor > TENON_ABI_MINOR) {
+    throw Refusal(PluginStatus::needs_newer_host, "needs ABI " + std::to_string(TENON_ABI_MAJOR) + "." + std::to_string(record.abi_minor) +
+                                                      "; this host has " + std::to_string(TENON_ABI_MAJOR) + "." +
+                                                      std::to_string(TENON_ABI_MINOR) + ": update Tenon");
+  }
+}
+
+void check_majors(const PluginSymbols& symbols) {
+  if (!symbols.empty()) return;
+  if (symbols.other_majors.empty()) {
+    throw Refusal(PluginStatus::not_a_plugin, "is a shared object without operators or kernels: it exports no symbol " +
+                                                  std::string(TENON_MANIFEST_SYMBOL_PREFIX) + "NAME");
+  }
+  throw Refusal(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(*symbols.other_majors.begin()) +
+                                                   "; this host has ABI " + std::to_string(TENON_ABI_MAJOR) +
+                                                   ": build it against this host's SDK");
+}
+
+OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& symbols) {
+  if (symbols.manifest.name.empty()) refuse_broken("has no manifest for operator '" + symbols.name + "'");
+  if (!elf.is_code(symbols.getter)) {
+    refuse_broken("has no function " + std::string(TENON_GET_SYMBOL_PREFIX) + symbols.name + " beside the operator's manifest");
+  }
+  const std::vector<std::byte> bytes = elf.bytes(symbols.manifest, manifest_limit);
+  try {
+    OperatorInfo info = read_manifest(bytes);
+    if (info.name == symbols.name) return info;
+    refuse_broken("has a broken manifest of operator '" + symbols.name + "': it says that its name is '" + info.name + "'");
+  } catch (const Refusal&) {
+    throw;
+  } catch (const Failure& failure) {
+    refuse_broken("has a broken manifest of operator '" + symbols.name + "': " + failure.what());
+  }
+}
+
+void read_operators(const ElfFile& elf, const PluginSymbols& symbols, Candidate& candidate) {
+  std::uint64_t total = 0;
+  for (const auto& op : symbols.operators) {
+    candidate.operators.push_back(read_operator(elf, op));
+    total += candidate.operators.back().manifest.size();
+    if (total > manifests_limit) refuse_broken("has manifests of more than " + std::to_string(manifests_limit) + " bytes");
+  }
+}
+
+void read_kernels(const ElfFile& elf, const PluginSymbols& symbols) {
+  for (const auto& kernel : symbols.kernels) {
+    if (!elf.is_code(kernel.getter)) refuse_broken("has a symbol " + kernel.getter.name + " that is no function");
+  }
+}
+
+void list_names(const PluginSymbols& symbols, PluginFile& file) {
+  for (const auto& op : symbols.operators) file.operators.push_back(op.name);
+  for (const auto& kernel : symbols.kernels) file.kernels.push_back({kernel.op, kernel.device});
+}
+
+void read_plugin(const InputFile& input, Candidate& candidate) {
+  const ElfFile elf(input);
+  const PluginSymbols symbols = read_plugin_symbols(elf);
+  check_majors(symbols);
+  list_names(symbols, candidate.file);
+  if (symbols.record) read_record(elf, *symbols.record, candidate.file);
+  read_operators(elf, symbols, candidate);
+  read_kernels(elf, symbols);
+}
+
+}  // namespace
+
+Candidate read_candidate(const std::filesystem::path& path, const std::function<void(const InputFile&)>& admit) {
+  Candidate candidate;
+  candidate.file.path = path;
+  candidate.file.name = path.stem().string();
+  try {
+    const InputFile file(path);
+    read_plugin(file, candidate);
+    admit(file);
+  } catch (const Refusal& refusal) {
+    candidate.operators.clear();
+    candidate.file.status = refusal.status();
+    candidate.file.reason = refusal.what();
+  }
+  return candidate;
+}
+
+}  // namespace tenon

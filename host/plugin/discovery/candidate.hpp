@@ -1,0 +1,21 @@
+// One file of a plugin folder, read and checked as far as that goes without running it.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <tenon/catalog.hpp>
+#include <vector>
+
+#include "plugin/discovery/input_file.hpp"
+
+namespace tenon {
+
+struct Candidate {
+  PluginFile file;
+  std::vector<OperatorInfo> operators;  ///< empty where the file is not usable; file.operators has the names then, as far as known
+};
+
+/// Never throws for what is in the file: that becomes its status. Once the file is found sound, `admit` is asked about it, which refuses by
+/// throwing a Refusal.
+Candidate read_candidate(const std::filesystem::path& path, const std::function<void(const InputFile&)>& admit);
+
+}  // namespace tenon

@@ -1,0 +1,75 @@
+#include "plugin/discovery/input_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void refuse_file(const std::string& reason) {
+  throw Refusal(PluginStatus::not_a_plugin, reason);
+}
+
+std::string reason_of(int error) {
+  return std::generic_category().message(error);
+}
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+  if (descriptor_ < 0) refuse_file("cannot be read: " + reason_of(errno));
+  if (fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) {
+    // A few pages far apart are read of each file; reading on after each of them would be most of the work.
+    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM);
+    return;
+  }
+  close(descriptor_);
+  refuse_file(std::string("is ") + kind_of(status_.st_mode) + ", not a shared object");
+}
+
+InputFile::~InputFile() {
+  close(descriptor_);
+}
+
+void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse_file("cannot be read: " + reason_of(errno));
+    if (got == 0) refuse_file("is cut off: it ends at byte " + std::to_string(offset) + ", within something that it says it has");
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  std::vector<std::byte> part(std::size_t{1} << 18);
+  for (std::uint64_t offset = 0; offset < file.size();) {
+    const auto bytes = std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), file.size() - offset)));
+    file.read_at(offset, bytes);
+    XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
+    if (also) also(bytes);
+    offset += bytes.size();
+  }
+  return XXH3_64bits_digest(state.get());
+}
+
+}  // namespace tenon

@@ -1,0 +1,81 @@
+#include "plugin/loading/library.hpp"
+
+#include <dlfcn.h>
+
+#include <boost/dll/shared_library.hpp>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "plugin/loading/loader_message.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+namespace dll = boost::dll;
+
+Refusal threw(const std::string& who, const char* what) {
+  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? std::string(": ") + what : std::string(" something"))};
+}
+
+/// Takes over what is loaded, for good: its destructor would unload the plugin.
+const dll::shared_library* keep(dll::shared_library library) {
+  static std::mutex keeping;
+  static auto& kept = *new std::list<dll::shared_library>;
+  const std::lock_guard lock(keeping);
+  return &kept.emplace_back(std::move(library));
+}
+
+/// Never closed, as plugins are not.
+void load_companion(const std::filesystem::path& path) {
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  const char* reason = dlerror();
+  throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
+}
+
+const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions) {
+  dll::shared_library library;
+  std::error_code error;
+  try {
+    for (const auto& companion : companions) load_companion(companion);
+    library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+  } catch (const Refusal&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    throw threw("an initialiser", thrown.what());
+  } catch (...) {
+    throw threw("an initialiser", nullptr);
+  }
+  if (!error) return keep(std::move(library));
+  const char* reason = dlerror();
+  throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
+}
+
+const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host) {
+  try {
+    return get(&host);
+  } catch (const std::exception& thrown) {
+    throw threw(symbol, thrown.what());
+  } catch (...) {
+    throw threw(symbol, nullptr);
+  }
+}
+
+}  // namespace
+
+Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions)
+    : library_(open_library(path, companions)) {}
+
+const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) const {
+  if (!library_->has(symbol)) throw Refusal(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
+  const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
+  const tenon_operator* table = call(get, symbol, host);
+  const char* fault = table_fault(table, role);
+  if (fault) throw Refusal(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
+  return table;
+}
+
+}  // namespace tenon

@@ -1,0 +1,130 @@
+#include "plugin/loading/load_history.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "io/plain_text.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* first_line = "tenon plugin record 1";
+constexpr std::uintmax_t size_limit = 16384;
+
+std::string hex(std::uint64_t value) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
+  return digits;
+}
+
+fs::path whole_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  return error ? path : whole.lexically_normal();
+}
+
+/// For the user alone, as other programs' cache folders are.
+bool make_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return true;
+  if (folder.has_parent_path() && folder.parent_path() != folder && !make_folder(folder.parent_path())) return false;
+  return mkdir(folder.c_str(), 0700) == 0 || fs::is_directory(folder, error);
+}
+
+/// Another process sees the whole file or none.
+bool write_whole(const fs::path& path, const std::string& text) {
+  if (!make_folder(path.parent_path())) return false;
+  std::string draft = (path.parent_path() / ".draft-XXXXXX").string();
+  const int descriptor = mkstemp(draft.data());
+  if (descriptor < 0) return false;
+  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool closed = close(descriptor) == 0;
+  if (written && closed && rename(draft.c_str(), path.c_str()) == 0) return true;
+  unlink(draft.c_str());
+  return false;
+}
+
+/// Lines: what this is, content hash, reason; then the plugin's path up to the end, for a path may have lines.
+std::optional<QuarantineEntry> read_entry(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > size_limit || error) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  std::string kind, hash;
+  QuarantineEntry entry;
+  if (!std::getline(file, kind) || kind != first_line || !std::getline(file, hash) || !std::getline(file, entry.reason))
+    return std::nullopt;
+  const auto [end, problem] = std::from_chars(hash.data(), hash.data() + hash.size(), entry.content_hash, 16);
+  if (problem != std::errc() || end != hash.data() + hash.size() || !is_plain_text(entry.reason)) return std::nullopt;
+  entry.plugin = std::string(std::istreambuf_iterator<char>(file), {});
+  entry.record = path;
+  if (entry.plugin.empty()) return std::nullopt;
+  return entry;
+}
+
+}  // namespace
+
+LoadHistory::LoadHistory(fs::path folder) : folder_(std::move(folder)) {
+  if (folder_.empty()) return;
+  std::error_code error;
+  for (fs::directory_iterator files(folder_ / "quarantine", error), end; !error && files != end; files.increment(error)) {
+    if (auto entry = read_entry(files->path())) quarantine_.push_back(std::move(*entry));
+  }
+}
+
+fs::path LoadHistory::record(const char* kind, const fs::path& plugin, std::uint64_t content_hash) const {
+  const std::string path = whole_path(plugin).string();
+  return folder_ / kind / (hex(XXH3_64bits(path.data(), path.size())) + "-" + hex(content_hash));
+}
+
+bool LoadHistory::was_loaded(const fs::path& plugin, std::uint64_t content_hash) const {
+  std::error_code error;
+  return !folder_.empty() && fs::exists(record("loaded", plugin, content_hash), error);
+}
+
+void LoadHistory::remember_loaded(const fs::path& plugin, std::uint64_t content_hash) const {
+  if (!folder_.empty()) write_whole(record("loaded", plugin, content_hash), "");
+}
+
+const QuarantineEntry* LoadHistory::find_quarantined(const fs::path& plugin, const std::function<std::uint64_t()>& content_hash) const {
+  if (quarantine_.empty()) return nullptr;
+  const fs::path whole = whole_path(plugin);
+  for (const QuarantineEntry& entry : quarantine_) {
+    if (entry.plugin == whole && entry.content_hash == content_hash()) return &entry;
+  }
+  return nullptr;
+}
+
+bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t content_hash, const std::string& reason) {
+  const fs::path whole = whole_path(plugin);
+  const fs::path file = folder_.empty() ? fs::path() : record("quarantine", plugin, content_hash);
+  quarantine_.push_back({whole, content_hash, reason, file});
+  return !folder_.empty() && write_whole(file, std::string(first_line) + "\n" + hex(content_hash) + "\n" + reason + "\n" + whole.string());
+}
+
+int LoadHistory::forget(const fs::path& plugin) {
+  const fs::path whole = whole_path(plugin);
+  return static_cast<int>(std::erase_if(quarantine_, [&](const QuarantineEntry& entry) {
+    if (entry.plugin != whole) return false;
+    return entry.record.empty() || unlink(entry.record.c_str()) == 0 || errno == ENOENT;
+  }));
+}
+
+fs::path user_cache_folder() {
+  for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", "tenon"), std::pair("HOME", ".cache/tenon")}) {
+    const char* folder = std::getenv(variable);
+    if (folder && folder[0] == '/') return fs::path(folder) / below;
+  }
+  return {};
+}
+
+}  // namespace tenon

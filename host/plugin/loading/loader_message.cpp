@@ -1,0 +1,48 @@
+#include "plugin/loading/loader_message.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "io/plain_text.hpp"
+
+namespace tenon {
+namespace {
+
+/// What stands in `text` between `before` and the next of `ends`; empty where `before` does not.
+std::string_view between(std::string_view text, std::string_view before, std::string_view ends) {
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + before.size());
+  return text.substr(0, text.find_first_of(ends));
+}
+
+/// Without the private copy's path, which means nothing to anybody: it stands before a colon, or in "required by /proc/self/fd/3)".
+std::string without_copy(std::string_view message) {
+  std::string text(message);
+  for (auto at = text.find("/proc/"); at != std::string::npos; at = text.find("/proc/", at)) {
+    const auto end = std::min(text.find_first_of(": )", at), text.size());
+    const bool leads = at == 0 && text.compare(end, 2, ": ") == 0;
+    text.replace(at, end - at + (leads ? 2 : 0), leads ? "" : "the plugin");
+  }
+  return text;
+}
+
+}  // namespace
+
+Refusal explain_loader_message(std::string_view message) {
+  if (!is_plain_text(message)) return {PluginStatus::not_loadable, "cannot be loaded, for a reason that is not plain text"};
+  if (const auto symbol = between(message, "undefined symbol: ", ", "); !symbol.empty()) {
+    return {PluginStatus::unresolved_symbol, "uses the symbol " + std::string(symbol) +
+                                                 ", which neither it nor the libraries that it names have: link the library that has it"};
+  }
+  constexpr std::string_view no_library = ": cannot open shared object file";
+  if (const auto at = message.find(no_library); at != std::string_view::npos) {
+    const std::string_view name = message.substr(0, at);
+    return {PluginStatus::not_loadable,
+            "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) +
+                ", which is not found here: install it, or put it beside the plugin, which is linked with -Wl,-rpath,'$ORIGIN' then"};
+  }
+  return {PluginStatus::not_loadable, "cannot be loaded: " + without_copy(message)};
+}
+
+}  // namespace tenon

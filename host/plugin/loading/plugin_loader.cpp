@@ -1,0 +1,111 @@
+#include "plugin/loading/plugin_loader.hpp"
+
+#include <algorithm>
+
+#include "plugin/discovery/candidate.hpp"
+#include "plugin/loading/companions.hpp"
+#include "plugin/loading/library_place.hpp"
+#include "plugin/loading/loaded_libraries.hpp"
+#include "plugin/loading/probe.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+std::vector<std::string> table_symbols(const PluginFile& file) {
+  std::vector<std::string> symbols;
+  for (const std::string& op : file.operators) symbols.push_back(TENON_GET_SYMBOL_PREFIX + op);
+  for (const KernelInfo& kernel : file.kernels) symbols.push_back(TENON_KERNEL_SYMBOL_PREFIX + kernel.device + "__" + kernel.op);
+  return symbols;
+}
+
+/// The copy was made later than the catalog: it must still say what the catalog says.
+void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+  const Candidate now = read_candidate(copy.path(), [](const InputFile&) {});
+  const auto has = [&](const OperatorInfo* info) {
+    return std::any_of(now.operators.begin(), now.operators.end(), [&](const OperatorInfo& op) { return op.manifest == info->manifest; });
+  };
+  const bool same =
+      now.file.usable() && table_symbols(now.file) == table_symbols(file) && std::all_of(expected.begin(), expected.end(), has);
+  if (!same) throw Refusal(PluginStatus::not_loadable, "has changed since its folder was read: start again to use what it is now");
+}
+
+}  // namespace
+
+PluginLoader::PluginLoader(const PluginOptions& options)
+    : options_(options), history_(options.cache.empty() ? user_cache_folder() : options.cache) {
+  if (options_.probe_program.empty()) options_.probe_program = find_beside_library("tenon-probe");
+}
+
+void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
+  if (!options_.trust_writable) {
+    const std::lock_guard lock(trusting_);
+    if (const std::string objection = trust_.objection(path, file); !objection.empty()) throw Refusal(PluginStatus::untrusted, objection);
+  }
+  const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });
+  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined since an earlier load: it " + entry->reason);
+}
+
+const Library& PluginLoader::open(PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+  if (const auto loaded = libraries_.find(file.path); loaded != libraries_.end()) return loaded->second;
+  if (!file.usable()) throw Refusal(file.status, file.reason);
+  try {
+    const auto bytes = copy(file, expected);
+    file.content_hash = bytes->content_hash();
+    const Library library = load(file, *bytes);
+    history_.remember_loaded(file.path, file.content_hash);
+    file.status = PluginStatus::loaded;
+    return libraries_.emplace(file.path, library).first->second;
+  } catch (const Refusal& refusal) {
+    file.status = refusal.status();
+    file.reason = refusal.what();
+    throw;
+  }
+}
+
+Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
+  const auto companions = admit_companions(file, copy);
+  auto& all = LoadedLibraries::of_this_process();
+  if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
+  try_in_child(file, copy, companions);
+  Library library(copy.path(), companions);
+  copy.keep_open();
+  all.add(file.path, copy.content_hash(), library);
+  return library;
+}
+
+std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+  const InputFile input(file.path);
+  admit(file.path, input);
+  auto copy = std::make_unique<PrivateCopy>(input, file.path);
+  require_unchanged(*copy, file, expected);
+  return copy;
+}
+
+std::vector<std::filesystem::path> PluginLoader::admit_companions(const PluginFile& file, const PrivateCopy& copy) {
+  auto companions = find_companions(InputFile(copy.path()), file.path.parent_path());
+  if (options_.trust_writable) return companions;
+  const std::lock_guard lock(trusting_);
+  for (const auto& companion : companions) {
+    const std::string objection = trust_.objection(companion, InputFile(companion));
+    if (!objection.empty()) throw Refusal(PluginStatus::untrusted, "needs the library " + companion.string() + ", which " + objection);
+  }
+  return companions;
+}
+
+void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions) {
+  if (!options_.probe || history_.was_loaded(file.path, copy.content_hash())) return;
+  if (options_.probe_program.empty()) {
+    throw Failure(FailureKind::failed, "the program tenon-probe, which tries a plugin before its first load, is not beside Tenon's library",
+                  "install Tenon whole, or give its path as PluginOptions::probe_program");
+  }
+  try {
+    probe_library(copy.descriptor(), companions, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
+  } catch (const Refusal& refusal) {
+    const bool dangerous = refusal.status() == PluginStatus::crashed || refusal.status() == PluginStatus::hung;
+    if (dangerous) history_.add_to_quarantine(file.path, copy.content_hash(), refusal.what());
+    throw;
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+// From a file of the catalog to its code in this process: copy, check again, try in a child, load.
+#pragma once
+#include <tenon/abi.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tenon/catalog.hpp>
+
+#include "plugin/loading/library.hpp"
+#include "plugin/loading/load_history.hpp"
+#include "plugin/loading/private_copy.hpp"
+#include "plugin/loading/trust.hpp"
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// Threads: admit() from any, open() from one.
+class PluginLoader {
+ public:
+  explicit PluginLoader(const PluginOptions& options);
+
+  /// May this file be used at all? Throws Refusal: untrusted or quarantined. Before anything of it is loaded.
+  void admit(const std::filesystem::path& path, const InputFile& file);
+
+  /// The plugin's code, loaded at the first call. `file` must be usable; its status becomes what happens. Throws Refusal.
+  /// `expected` says which operators of it the catalog counts on.
+  const Library& open(PluginFile& file, const std::vector<const OperatorInfo*>& expected);
+
+ private:
+  std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected);
+  Library load(const PluginFile& file, PrivateCopy& copy);
+  /// Libraries that the plugin brings along; others may not be able to write to them either. Throws Refusal (untrusted).
+  std::vector<std::filesystem::path> admit_companions(const PluginFile& file, const PrivateCopy& copy);
+  void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions);
+
+  PluginOptions options_;
+  std::mutex trusting_;
+  Trust trust_;
+  LoadHistory history_;
+  std::map<std::filesystem::path, Library> libraries_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,64 @@
+#include "plugin/loading/private_copy.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "plugin/refusal.hpp"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw Refusal(PluginStatus::not_loadable,
+                std::string("cannot be copied for loading: ") + what + ": " + std::generic_category().message(errno));
+}
+
+/// Kernels since 6.3 want to be told that nobody will execve the file; older ones do not know the flag.
+int make_memory_file(const std::string& name) {
+  constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int descriptor = memfd_create(name.c_str(), flags | MFD_NOEXEC_SEAL);
+  return descriptor >= 0 || errno != EINVAL ? descriptor : memfd_create(name.c_str(), flags);
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EFBIG) refuse("the limit of files' sizes (ulimit -f) holds for it too");
+    if (written <= 0) refuse("no memory");
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as) {
+  descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200));
+  if (descriptor_ < 0) refuse("no memory file");
+  try {
+    content_hash_ = tenon::content_hash(file, [this](std::span<const std::byte> part) { write_all(descriptor_, part); });
+    if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) refuse("no seal");
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+PrivateCopy::~PrivateCopy() {
+  if (!keep_open_) close(descriptor_);
+}
+
+std::filesystem::path PrivateCopy::path() const {
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(descriptor_);
+}
+
+}  // namespace tenon

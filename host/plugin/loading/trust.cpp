@@ -1,0 +1,75 @@
+#include "plugin/loading/trust.hpp"
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+constexpr auto no_group = static_cast<gid_t>(-1);
+
+/// The user's own group, where it bears the user's name and has no other members.
+gid_t find_private_group(uid_t user) {
+  std::vector<char> text(1 << 14);
+  passwd account{};
+  passwd* found = nullptr;
+  if (getpwuid_r(user, &account, text.data(), text.size(), &found) != 0 || !found) return no_group;
+  const std::string name = found->pw_name;
+  const gid_t id = found->pw_gid;
+  group entry{};
+  group* own = nullptr;
+  if (getgrgid_r(id, &entry, text.data(), text.size(), &own) != 0 || !own || name != own->gr_name) return no_group;
+  for (char** member = own->gr_mem; *member; ++member) {
+    if (name != *member) return no_group;
+  }
+  return id;
+}
+
+/// Further users that an access control list names show only in the group's bits.
+bool has_access_list(const std::filesystem::path& path) {
+  return getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+}
+
+}  // namespace
+
+Trust::Trust() : user_(geteuid()), private_group_(find_private_group(user_)) {}
+
+std::string Trust::object(const struct stat& status, const char* what, const std::filesystem::path& where) const {
+  const std::string place = what + (" " + where.string());
+  if (status.st_uid != 0 && status.st_uid != user_) {
+    return "is not trusted: " + place + " belongs to user number " + std::to_string(status.st_uid) + ", not to you or root";
+  }
+  if ((status.st_mode & S_IWOTH) != 0) return "is not trusted: everybody may write to " + place;
+  const bool own_group = status.st_gid == 0 || status.st_gid == private_group_;
+  if ((status.st_mode & S_IWGRP) != 0 && (!own_group || has_access_list(where))) {
+    return "is not trusted: group number " + std::to_string(status.st_gid) + " may write to " + place;
+  }
+  return {};
+}
+
+std::string Trust::folder_objection(const std::filesystem::path& folder) {
+  const auto [entry, is_new] = folders_.try_emplace(folder);
+  if (!is_new) return entry->second;
+  struct stat status {};
+  const bool found = stat(folder.empty() ? "." : folder.c_str(), &status) == 0;
+  entry->second = found ? object(status, "the folder", folder) : "is not trusted: its folder cannot be read";
+  return entry->second;
+}
+
+std::string Trust::objection(const std::filesystem::path& path, const InputFile& file) {
+  if (std::string reason = folder_objection(path.parent_path()); !reason.empty()) return reason;
+  std::error_code error;
+  if (std::filesystem::is_symlink(path, error)) {
+    const auto target = std::filesystem::canonical(path, error);
+    if (error) return "is not trusted: where it leads to cannot be read";
+    if (std::string reason = folder_objection(target.parent_path()); !reason.empty()) return reason;
+  }
+  return object(file.status(), "the file", path);
+}
+
+}  // namespace tenon

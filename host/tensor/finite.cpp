@@ -1,0 +1,82 @@
+#include "tensor/finite.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "device/mark_non_finite.hpp"
+#include "tensor/tensor_device.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t block = 256;
+
+/// Whether one of a block has all bits of the exponent set. GCC 12 makes vector code at -O2 only of loops with a constant count.
+template <class Bits>
+bool spoilt(const Bits* bits, Bits exponent) {
+  Bits found = 0;
+  for (std::int64_t i = 0; i < block; ++i) found = static_cast<Bits>(found | ((bits[i] & exponent) == exponent ? 1 : 0));
+  return found != 0;
+}
+
+template <class Bits>
+std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
+  const auto* bits = static_cast<const Bits*>(elements);
+  std::int64_t i = 0;
+  while (i + block <= n && !spoilt(bits + i, exponent)) i += block;
+  while (i < n && (bits[i] & exponent) != exponent) ++i;
+  return i < n ? i : -1;
+}
+
+}  // namespace
+
+std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n) {
+  switch (dtype) {
+    case DType::f16:
+      return find<std::uint16_t>(elements, n, 0x7c00);
+    case DType::bf16:
+      return find<std::uint16_t>(elements, n, 0x7f80);
+    case DType::f32:
+      return find<std::uint32_t>(elements, n, 0x7f800000);
+    case DType::f64:
+      return find<std::uint64_t>(elements, n, 0x7ff0000000000000);
+    default:
+      return -1;
+  }
+}
+
+namespace {
+
+using Found = std::vector<std::int64_t>;  // 1 for each tensor that has such an element
+
+void find_on_cpu(std::span<const Tensor> tensors, Found& found) {
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].device() == "cpu") found[i] = first_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size()) < 0 ? 0 : 1;
+}
+
+void find_on(Device& device, std::span<const Tensor> tensors, Found& found) {
+  const auto count = static_cast<std::int64_t>(tensors.size());
+  const Tensor words = Tensor::zeros(DType::i64, {count}).to(device.name());
+  device.make_current();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].device() == device.name())
+      mark_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size(), words.data<std::int64_t>() + i, tensor_stream(device));
+  const Tensor back = words.to("cpu");
+  for (std::size_t i = 0; i < tensors.size(); ++i) found[i] |= back.values<std::int64_t>()[i];
+}
+
+}  // namespace
+
+std::int64_t first_non_finite(std::span<const Tensor> tensors) {
+  Found found(tensors.size());
+  find_on_cpu(tensors, found);
+  std::map<std::string, Device*> gpus;
+  for (const auto& tensor : tensors)
+    if (tensor.device() != "cpu") gpus.emplace(tensor.device(), &device_of(tensor));
+  for (const auto& [name, gpu] : gpus) find_on(*gpu, tensors, found);
+  const auto first = std::find(found.begin(), found.end(), 1);
+  return first == found.end() ? -1 : first - found.begin();
+}
+
+}  // namespace tenon

@@ -1,0 +1,124 @@
+#include "tensor/sparse_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+
+#include "tensor/sparse_rules.hpp"
+#include "tensor/tensor_device.hpp"
+
+namespace tenon {
+namespace {
+
+// Shapes and counts come from plugins: what does not fit 64 bits is no number of bytes.
+[[noreturn]] void refuse_bytes() {
+  throw Failure(FailureKind::failed, "it needs more memory than can be counted");
+}
+
+std::int64_t product(std::int64_t left, std::int64_t right) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(left, right, &result)) refuse_bytes();
+  return result;
+}
+
+std::int64_t row_size(const tenon_dense& dense) {
+  std::int64_t size = 1;
+  for (int axis = 1; axis < dense.ndim; ++axis) size = product(size, dense.shape[axis]);
+  return size;
+}
+
+std::int64_t most_stored(const tenon_tensor& tensor) {
+  return tensor.storage == TENON_CSR ? product(tensor.dense.shape[0], tensor.dense.shape[1]) : tensor.dense.shape[0];
+}
+
+std::int64_t value_bytes(const tenon_tensor& tensor, std::int64_t stored) {
+  const auto elements = tensor.storage == TENON_CSR ? stored : product(stored, row_size(tensor.dense));
+  return product(elements, static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype))));
+}
+
+std::int64_t index_bytes(std::int64_t count) {
+  return product(count, sizeof(std::int64_t));
+}
+
+std::int64_t row_start_bytes(const tenon_tensor& csr) {
+  std::int64_t count = 0;
+  if (__builtin_add_overflow(csr.dense.shape[0], 1, &count)) refuse_bytes();
+  return index_bytes(count);
+}
+
+// The first memory is as large as it must be; what turns out too small gets a quarter more than that.
+void* grow(Tensor& memory, const Device& device, std::int64_t bytes) {
+  if (!memory || memory.bytes() < bytes) {
+    const auto wanted = memory ? bytes + bytes / 4 : bytes;
+    memory = Tensor();  // both at once would be more than is needed
+    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)}, device.name());
+  }
+  return memory.data();
+}
+
+template <class T>
+std::span<const std::byte> bytes_at(const T* data, std::int64_t bytes) {
+  return {reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)};
+}
+
+}  // namespace
+
+void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
+  const bool csr = tensor.storage == TENON_CSR;
+  if (stored < 0 || stored > most_stored(tensor))
+    throw Failure(FailureKind::failed, fmt::format("{} {} were asked for, but {} {} hold at most {}", stored, csr ? "values" : "rows",
+                                                   name_of(static_cast<Storage>(tensor.storage)),
+                                                   to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
+  const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
+  const auto starts = csr ? row_start_bytes(tensor) : 0;
+  auto& parts = parts_of(tensor);
+  const Device& device = device_of(tensor.dense);
+  tensor.dense.data = grow(parts.values, device, values);
+  tensor.indices = grow(parts.indices, device, indices);
+  tensor.row_starts = csr ? grow(parts.row_starts, device, starts) : nullptr;
+  tensor.index_dtype = TENON_I64;
+  tensor.stored = stored;
+}
+
+SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
+  const std::scoped_lock lock(mutex_);
+  return parts_[&tensor];
+}
+
+std::shared_ptr<const SparseMemory::Parts> SparseMemory::give_away(const tenon_tensor& tensor) {
+  auto parts = std::make_shared<const Parts>(std::move(parts_[&tensor]));
+  parts_.erase(&tensor);
+  return parts;
+}
+
+Tensor SparseMemory::release(tenon_tensor& tensor) {
+  return Tensor::borrow(tensor, give_away(tensor));
+}
+
+Tensor SparseMemory::release_checked(tenon_tensor& tensor) {
+  return Tensor::borrow_checked(tensor, give_away(tensor));
+}
+
+std::int64_t SparseMemory::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& [tensor, parts] : parts_)
+    for (const auto* part : {&parts.values, &parts.indices, &parts.row_starts}) sum += *part ? part->bytes() : 0;
+  return sum;
+}
+
+std::string sparse_fault(const tenon_tensor& tensor) {
+  if (tensor.dense.device_type != TENON_CPU) return {};
+  SparseParts parts;
+  parts.type.dtype = tensor.dtype;
+  parts.type.storage = tensor.storage;
+  parts.type.rank = tensor.dense.ndim;
+  std::copy_n(tensor.dense.shape, tensor.dense.ndim, parts.type.dims);
+  parts.stored = static_cast<std::uint64_t>(tensor.stored);
+  parts.values = bytes_at(tensor.dense.data, value_bytes(tensor, tensor.stored));
+  parts.indices = bytes_at(tensor.indices, index_bytes(tensor.stored));
+  if (tensor.storage == TENON_CSR) parts.row_starts = bytes_at(tensor.row_starts, row_start_bytes(tensor));
+  return sparse_fault(parts);
+}
+
+}  // namespace tenon

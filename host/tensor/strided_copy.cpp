@@ -1,0 +1,128 @@
+#include "tensor/strided_copy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace tenon {
+namespace {
+
+// Strides in bytes.
+struct Axis {
+  std::int64_t dim, from, to;
+};
+
+struct Axes {
+  Axis axes[TENON_MAX_RANK];
+  int count = 0;
+  Axis& inner() { return axes[count - 1]; }
+};
+
+// Without axes of one element; neighbours that can be walked as one are one. Inner axes last.
+Axes simplified(const tenon_dense& tensor, std::int64_t element) {
+  Axes result;
+  std::int64_t to = element;
+  for (int i = tensor.ndim; i-- > 0;) {
+    if (tensor.shape[i] == 1) continue;  // whose stride may be anything
+    const Axis axis{tensor.shape[i], tensor.strides != nullptr ? tensor.strides[i] * element : to, to};
+    to *= axis.dim;
+    if (result.count > 0 && axis.from == result.inner().from * result.inner().dim) {
+      result.inner().dim *= axis.dim;
+    } else {
+      result.axes[result.count++] = axis;
+    }
+  }
+  std::reverse(result.axes, result.axes + result.count);
+  return result;
+}
+
+// Calls body(from, to) for every combination of the axes' indices.
+template <class Body>
+void for_each(const Axis* axes, int count, const std::byte* from, std::byte* to, const Body& body) {
+  if (count == 0) {
+    body(from, to);
+    return;
+  }
+  for (std::int64_t i = 0; i < axes->dim; ++i) for_each(axes + 1, count - 1, from + i * axes->from, to + i * axes->to, body);
+}
+
+template <std::size_t element>
+void copy_row(const std::byte* from, std::byte* to, std::int64_t count, std::int64_t stride) {
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * static_cast<std::int64_t>(element), from + i * stride, element);
+}
+
+// `across` lies contiguous in the source, `inner` in the target. In tiles, so that each cache line that is fetched is used up while it is
+// there; a tile's constant size lets the compiler unroll it.
+template <std::size_t element>
+void transpose(const std::byte* from, std::byte* to, const Axis& across, const Axis& inner) {
+  constexpr std::int64_t side = 16;
+  const auto copy_tile = [&](std::int64_t a, std::int64_t i, std::int64_t height, std::int64_t width) {
+    const std::byte* const source = from + a * across.from + i * inner.from;
+    std::byte* const target = to + a * across.to + i * inner.to;
+    for (std::int64_t row = 0; row < height; ++row) {
+      for (std::int64_t column = 0; column < width; ++column) {
+        std::memcpy(target + row * across.to + column * static_cast<std::int64_t>(element),
+                    source + row * static_cast<std::int64_t>(element) + column * inner.from, element);
+      }
+    }
+  };
+  for (std::int64_t i = 0; i < inner.dim; i += side) {
+    for (std::int64_t a = 0; a < across.dim; a += side) {
+      if (i + side <= inner.dim && a + side <= across.dim) {
+        copy_tile(a, i, side, side);
+      } else {
+        copy_tile(a, i, std::min(side, across.dim - a), std::min(side, inner.dim - i));
+      }
+    }
+  }
+}
+
+template <std::size_t element>
+void copy(Axes axes, const std::byte* from, std::byte* to) {
+  constexpr auto unit = static_cast<std::int64_t>(element);
+  if (axes.count == 0) {
+    std::memcpy(to, from, element);
+    return;
+  }
+  const Axis inner = axes.inner();
+  --axes.count;
+  if (inner.from == unit) {
+    for_each(axes.axes, axes.count, from, to, [&](const std::byte* source, std::byte* target) {
+      std::memcpy(target, source, static_cast<std::size_t>(inner.dim) * element);
+    });
+    return;
+  }
+  Axis* const across = std::find_if(axes.axes, axes.axes + axes.count, [](const Axis& axis) { return axis.from == unit; });
+  if (across == axes.axes + axes.count) {
+    for_each(axes.axes, axes.count, from, to,
+             [&](const std::byte* source, std::byte* target) { copy_row<element>(source, target, inner.dim, inner.from); });
+    return;
+  }
+  const Axis turned = *across;
+  std::copy(across + 1, axes.axes + axes.count, across);
+  --axes.count;
+  for_each(axes.axes, axes.count, from, to,
+           [&](const std::byte* source, std::byte* target) { transpose<element>(source, target, turned, inner); });
+}
+
+}  // namespace
+
+void copy_to_contiguous(const tenon_dense& from, std::byte* to) {
+  if (std::find(from.shape, from.shape + from.ndim, 0) != from.shape + from.ndim) return;
+  const std::byte* const data = static_cast<const std::byte*>(from.data) + from.byte_offset;
+  const std::int64_t element = from.type_bits / 8;
+  const Axes axes = simplified(from, element);
+  switch (element) {
+    case 1:
+      return copy<1>(axes, data, to);
+    case 2:
+      return copy<2>(axes, data, to);
+    case 4:
+      return copy<4>(axes, data, to);
+    default:
+      return copy<8>(axes, data, to);
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <cstring>
+#include <tenon/failure.hpp>
+
+#include "device/devices.hpp"
+#include "tensor/element_count.hpp"
+#include "tensor/strided_copy.hpp"
+#include "tensor/tensor_device.hpp"
+#include "tensor/tensor_impl.hpp"
+
+namespace tenon {
+
+Tensor Tensor::empty(DType dtype, const Shape& shape, std::string_view device) {
+  if (Device& found = find_device(device); !found.is_cpu()) return empty_on(found, dtype, shape);
+  auto impl = std::make_shared<Impl>(dtype, shape, nullptr);
+  impl->memory = allocate(impl->bytes());
+  impl->abi.dense.data = impl->memory.get();
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::zeros(DType dtype, const Shape& shape) {
+  Tensor result = empty(dtype, shape);
+  std::memset(result.data(), 0, result.impl_->bytes());
+  return result;
+}
+
+Tensor Tensor::copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape) {
+  Tensor result = empty(dtype, shape);
+  if (count != static_cast<std::size_t>(result.size())) {
+    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " takes ", result.size(), " values, not ", count));
+  }
+  if (count != 0) std::memcpy(result.data(), values, result.impl_->bytes());
+  return result;
+}
+
+Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
+                      std::shared_ptr<const void> owner) {
+  return borrow_on(cpu_device(), data, dtype, shape, strides, std::move(owner));
+}
+
+Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
+                         std::shared_ptr<const void> owner) {
+  if (!strides.empty() && shape.has_rank() && strides.size() != static_cast<std::size_t>(shape.rank())) {
+    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", shape.rank(), " strides, not ", strides.size()));
+  }
+  auto impl = std::make_shared<Impl>(dtype, shape, strides.empty() ? nullptr : strides.data());
+  if (data == nullptr && impl->size != 0) {
+    throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " needs memory, not a null pointer"));
+  }
+  if (impl->size != 0 && !is_aligned(data, dtype)) {
+    throw Failure(FailureKind::usage, join("elements of ", dtype, " must lie at addresses that are multiples of ", size_of(dtype)));
+  }
+  impl->abi.dense.data = data;
+  impl->abi.dense.device_type = device.type();
+  impl->abi.dense.device_id = device.id();
+  impl->owner = std::move(owner);
+  return Tensor(std::move(impl));
+}
+
+const Tensor::Impl& Tensor::impl() const {
+  if (impl_ == nullptr) throw Failure(FailureKind::usage, "this tensor is empty: it has no dtype, shape or elements");
+  return *impl_;
+}
+
+DType Tensor::dtype() const {
+  return impl().dtype();
+}
+Shape Tensor::shape() const {
+  return impl().shape();
+}
+std::int64_t Tensor::size() const {
+  return impl().size;
+}
+std::int64_t Tensor::bytes() const {
+  if (!impl().sparse()) return static_cast<std::int64_t>(impl_->bytes());
+  const Parts& parts = impl_->parts;
+  return parts.values.bytes() + parts.indices.bytes() + (parts.row_starts ? parts.row_starts.bytes() : 0);
+}
+bool Tensor::contiguous() const {
+  return impl().contiguous();
+}
+void* Tensor::data() const {
+  require_dense();
+  return impl_->abi.dense.data;
+}
+const tenon_tensor& Tensor::abi() const {
+  return impl().abi;
+}
+
+std::vector<std::int64_t> Tensor::strides() const {
+  require_dense();
+  return {impl_->strides, impl_->strides + impl_->abi.dense.ndim};
+}
+
+void Tensor::require_dense() const {
+  if (!impl().sparse()) return;
+  throw Failure(FailureKind::usage, join("a dense tensor is needed, and this one is ", storage(), " ", dtype(), " ", shape()),
+                "cast_storage(tensor, Storage::dense) gives all elements, stored_values() those that are stored");
+}
+
+void Tensor::require_dtype(DType wanted) const {
+  if (dtype() != wanted) throw Failure(FailureKind::usage, join("this tensor's elements are ", dtype(), ", not ", wanted));
+}
+
+void Tensor::require_contiguous() const {
+  if (!contiguous()) {
+    throw Failure(FailureKind::usage, join("the elements of this tensor ", shape(), " do not lie in row-major order"),
+                  "make_contiguous() gives a tensor whose elements do");
+  }
+}
+
+Tensor Tensor::clone() const {
+  if (impl().sparse()) {
+    const Parts& from = impl_->parts;
+    return sparse(storage(), {from.values.clone(), from.indices.clone(), from.row_starts ? from.row_starts.clone() : Tensor()}, shape());
+  }
+  Device& here = device_of(*this);
+  if (!contiguous() && !here.is_cpu()) return strided_on_cpu().clone().to(device());
+  Tensor result = empty(dtype(), shape(), device());
+  if (contiguous())
+    copy_bytes(impl_->abi.dense, result.impl_->abi.dense, impl_->bytes());
+  else
+    copy_to_contiguous(impl_->abi.dense, result.impl_->data());
+  return result;
+}
+
+Tensor Tensor::make_contiguous() const {
+  return contiguous() ? *this : clone();
+}
+
+// `wanted` with its one unknown dimension, if any, chosen so that the sizes agree.
+static Shape filled_in(const Shape& wanted, std::int64_t size) {
+  const auto missing = std::find(wanted.begin(), wanted.end(), unknown);
+  if (missing == wanted.end()) return wanted;
+  Shape filled = wanted;
+  const auto axis = static_cast<int>(missing - wanted.begin());
+  filled.set(axis, 1);
+  const std::int64_t rest = element_count(filled).value_or(0);
+  filled.set(axis, rest == 0 ? unknown : size / rest);
+  return filled;
+}
+
+Tensor Tensor::reshape(const Shape& wanted) const {
+  require_dense();
+  require_contiguous();
+  const Shape filled = filled_in(wanted, size());
+  if (element_count(filled) != size()) {
+    throw Failure(FailureKind::usage, join("a tensor of shape ", shape(), ", ", size(), " elements, cannot be reshaped to ", wanted));
+  }
+  // An owned block is kept alive through its tensor, a borrowed one through its owner.
+  return borrow_on(device_of(*this), data(), dtype(), filled, {},
+                   impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
+}
+
+bool same_bits(const Tensor& left, const Tensor& right) {
+  if (!left || !right) return !left && !right;
+  if (left.device() != "cpu" || right.device() != "cpu") return same_bits(left.to("cpu"), right.to("cpu"));
+  if (left.storage() != right.storage() || left.dtype() != right.dtype() || left.shape() != right.shape()) return false;
+  if (left.storage() == Storage::csr && !same_bits(left.row_starts(), right.row_starts())) return false;
+  if (left.storage() == Storage::csr && !same_bits(left.columns(), right.columns())) return false;
+  if (left.storage() == Storage::row_sparse && !same_bits(left.row_ids(), right.row_ids())) return false;
+  if (left.storage() != Storage::dense) return same_bits(left.stored_values(), right.stored_values());
+  const Tensor a = left.make_contiguous(), b = right.make_contiguous();
+  return a.size() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
+}
+
+}  // namespace tenon

@@ -1,0 +1,91 @@
+#include "tensor/tensor_device.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tenon/failure.hpp>
+
+#include "device/block.hpp"
+#include "device/copy.hpp"
+#include "device/devices.hpp"
+#include "tensor/tensor_impl.hpp"
+
+namespace tenon {
+
+Device& device_of(const tenon_dense& dense) {
+  if (dense.device_type == TENON_CPU) return cpu_device();
+  for (Device* device : devices())
+    if (device->type() == dense.device_type && device->id() == dense.device_id) return *device;
+  throw Failure(FailureKind::usage, join("a tensor lies on device ", dense.device_id, " of DLPack's type ", dense.device_type,
+                                         ", which this machine does not have"));
+}
+
+const Stream& tensor_stream(Device& device) {
+  static std::mutex mutex;
+  static auto& streams = *new std::map<Device*, Stream>;  // never destroyed: tensors of static objects are freed later
+  const std::lock_guard lock(mutex);
+  return streams.try_emplace(&device, device).first->second;
+}
+
+static Place place_of(const tenon_dense& dense) {
+  return {device_of(dense), static_cast<std::byte*>(dense.data) + dense.byte_offset};
+}
+
+void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const Place source = place_of(from), target = place_of(to);
+  const Stream& stream = tensor_stream(target.device.is_cpu() ? source.device : target.device);
+  copy(target, source, bytes, stream);
+  stream.synchronize();
+}
+
+// Another stream may use the memory only when this one has come to it.
+Tensor Tensor::empty_on(Device& device, DType dtype, const Shape& shape) {
+  const Impl wanted(dtype, shape, nullptr);
+  const Stream& stream = tensor_stream(device);
+  const auto block = std::make_shared<Block>(stream, wanted.bytes(), join("a tensor of ", dtype, " ", shape).c_str());
+  stream.synchronize();
+  return borrow_on(device, block->data(), dtype, shape, {}, block);
+}
+
+const std::string& Tensor::device() const {
+  return device_of(impl().abi.dense).name();
+}
+
+// All bytes from the first element to the last, wherever the others lie between them.
+Tensor Tensor::strided_on_cpu() const {
+  std::int64_t first = 0, last = 0;
+  for (int axis = 0; axis < impl_->abi.dense.ndim; ++axis) {
+    const std::int64_t reach = (impl_->dims[axis] - 1) * impl_->strides[axis];
+    (reach < 0 ? first : last) += reach;
+  }
+  const auto element = static_cast<std::int64_t>(size_of(dtype()));
+  const Tensor bytes = empty(dtype(), {last - first + 1});
+  tenon_dense from = impl_->abi.dense;
+  from.data = impl_->data() + first * element;
+  copy_bytes(from, bytes.impl_->abi.dense, bytes.impl_->bytes());
+  return borrow(bytes.impl_->data() - first * element, dtype(), shape(), strides(), std::make_shared<Tensor>(bytes));
+}
+
+Tensor Tensor::to(std::string_view device) const {
+  Device& wanted = find_device(device);
+  if (&wanted == &device_of(*this)) return *this;
+  if (impl_->sparse()) {
+    const Parts& from = impl_->parts;
+    return sparse(storage(), {from.values.to(device), from.indices.to(device), from.row_starts ? from.row_starts.to(device) : Tensor()},
+                  shape());
+  }
+  const Tensor from = make_contiguous();
+  Tensor result = empty(dtype(), shape(), device);
+  copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, from.impl_->bytes());
+  return result;
+}
+
+void Tensor::require_on_cpu() const {
+  if (impl().abi.dense.device_type == TENON_CPU) return;
+  throw Failure(FailureKind::usage,
+                join("the elements of this tensor, ", dtype(), " ", shape(), ", lie on ", device(), ", where the CPU cannot read them"),
+                ".to(\"cpu\") gives a copy that it can");
+}
+
+}  // namespace tenon

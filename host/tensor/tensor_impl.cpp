@@ -1,0 +1,67 @@
+#include "tensor/tensor_impl.hpp"
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+
+#include "tensor/element_count.hpp"
+
+namespace tenon {
+
+DlpackType dlpack_type(DType dtype) {
+  enum : std::uint8_t { signed_int = 0, unsigned_int = 1, floating_point = 2, bfloat = 4, boolean_byte = 6 };
+  static constexpr std::uint8_t codes[dtype_count] = {boolean_byte,   unsigned_int, signed_int,     signed_int,    signed_int,
+                                                      floating_point, bfloat,       floating_point, floating_point};
+  return {codes[static_cast<int>(dtype)], static_cast<std::uint8_t>(8 * size_of(dtype))};
+}
+
+static std::int64_t checked_size(DType dtype, const Shape& shape) {
+  if (static_cast<int>(dtype) >= dtype_count) throw Failure(FailureKind::usage, "a tensor needs a dtype, and this one is unknown");
+  if (!shape.known()) throw Failure(FailureKind::usage, join("a tensor needs a known shape, not ", shape));
+  if (!byte_count(dtype, shape)) {
+    throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " has more bytes than can be counted"));
+  }
+  return *element_count(shape);
+}
+
+// How far elements lie apart must stay far below 2^63 bytes, so that no sum of offsets overflows.
+static void check_reach(DType dtype, const Shape& shape, const std::int64_t* strides) {
+  std::int64_t ahead = 0, behind = 0;
+  bool overflow = false;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    std::int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach);
+    overflow |= __builtin_mul_overflow(reach, static_cast<std::int64_t>(size_of(dtype)), &reach);
+    std::int64_t& side = reach < 0 ? behind : ahead;
+    overflow |= __builtin_add_overflow(side, reach, &side);
+  }
+  overflow |= __builtin_sub_overflow(ahead, behind, &ahead);
+  if (overflow || ahead > INT64_MAX / 4)
+    throw Failure(FailureKind::usage, join("the strides of a tensor of ", dtype, " ", shape, " lead out of memory"));
+}
+
+Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* given) : size(checked_size(dtype, shape)) {
+  std::copy(shape.begin(), shape.end(), dims);
+  std::uint64_t contiguous_stride = 1;  // of an empty tensor it may wrap: nothing is ever read there
+  bool is_contiguous = true;
+  for (int axis = shape.rank(); axis-- > 0;) {
+    strides[axis] = given != nullptr ? given[axis] : static_cast<std::int64_t>(contiguous_stride);
+    is_contiguous &= dims[axis] == 1 || strides[axis] == static_cast<std::int64_t>(contiguous_stride);
+    contiguous_stride *= static_cast<std::uint64_t>(dims[axis]);
+  }
+  is_contiguous |= size == 0;
+  if (!is_contiguous) check_reach(dtype, shape, strides);
+
+  abi.size = sizeof(tenon_tensor);
+  abi.dense.device_type = TENON_CPU;
+  abi.dense.ndim = shape.rank();
+  abi.dense.type_code = dlpack_type(dtype).code;
+  abi.dense.type_bits = dlpack_type(dtype).bits;
+  abi.dense.type_lanes = 1;
+  abi.dense.shape = dims;
+  abi.dense.strides = is_contiguous ? nullptr : strides;
+  abi.storage = TENON_DENSE;
+  abi.dtype = static_cast<std::uint8_t>(dtype);
+  abi.index_dtype = TENON_I64;
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+#include "draw/memory_drawing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <regex>
+
+#include "plan/plan_of.hpp"
+#include "plan/random_graph_host.hpp"
+
+namespace {
+
+struct Box {
+  double x, y, width, height;
+  std::string title;
+};
+
+// Read back from the text; only boxes of uses have a title.
+std::vector<Box> boxes_of(const std::string& svg) {
+  static const std::regex pattern(
+      "<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" width=\"([0-9.]+)\" height=\"([0-9.]+)\"[^<]*><title>([^<]*)</title></rect>");
+  std::vector<Box> boxes;
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), pattern); match != std::sregex_iterator(); ++match)
+    boxes.push_back({std::stod((*match)[1]), std::stod((*match)[2]), std::stod((*match)[3]), std::stod((*match)[4]), (*match)[5]});
+  return boxes;
+}
+
+}  // namespace
+
+TEST_CASE("memory drawn: a box for each value, none over another, all in the plane") {
+  RandomGraphHost host;
+  for (const std::uint32_t n : {0U, 1U, 10U, 13U}) {
+    CAPTURE(n);
+    const auto graph = random_graph(host, n);
+    const auto plan = plan_of(graph);
+    const auto uses = tenon::memory_uses(graph.model(), plan);
+    const auto boxes = boxes_of(tenon::draw(plan, uses));
+    CHECK(std::ssize(boxes) == std::count_if(uses.begin(), uses.end(), [](const auto& use) { return use.bytes > 0; }));
+    constexpr double slack = 0.02;  // coordinates have two digits
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      const auto& [x, y, width, height, title] = boxes[i];
+      CAPTURE(boxes[i].title);
+      CHECK((x >= 90 && y >= 30 - slack && x + width <= 1050 + slack && y + height <= 510 + slack));
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto& other = boxes[j];
+        const bool apart = x + width <= other.x + slack || other.x + other.width <= x + slack || y + height <= other.y + slack ||
+                           other.y + other.height <= y + slack;
+        if (!apart) FAIL_CHECK(title << " lies over " << other.title);
+      }
+    }
+  }
+}
+
+TEST_CASE("memory drawn: names as XML writes them, workspaces, what takes over") {
+  RandomGraphHost host;
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::DType::f32, {16});
+  const auto a = graph.add("mix", {x}, {{"size", 16}, {"scratch", 16}}, "a<b & \"c\">");
+  const auto b = graph.add("quadratic", {a}, {}, "next");
+  graph.output("y", graph.add("mix", {b}, {{"size", 1}}, "y"));
+  const auto plan = plan_of(graph);
+  const auto svg = tenon::draw(plan, tenon::memory_uses(graph.model(), plan));
+  std::vector<std::string> titles;
+  for (const auto& box : boxes_of(svg)) titles.push_back(box.title);
+  CHECK(titles == std::vector<std::string>{"a&lt;b &amp; \"c\"&gt;: 64 bytes at 0, steps 0 to 1",
+                                           "a&lt;b &amp; \"c\"&gt; (workspace): 64 bytes at 64, steps 0 to 0",
+                                           "next: 64 bytes at 0, steps 1 to 2, in place of a&lt;b &amp; \"c\"&gt;"});
+  CHECK(svg.find("<title>lower bound: 128 bytes</title>") != std::string::npos);
+  CHECK(svg.find("a<b") == std::string::npos);
+}
+
+TEST_CASE("memory drawn: of a graph that needs none") {
+  RandomGraphHost host;
+  tenon::Graph graph(host);
+  graph.output("y", graph.add("quadratic", {graph.input("x", tenon::DType::f32, {16})}));
+  const auto plan = plan_of(graph);
+  const auto svg = tenon::draw(plan, tenon::memory_uses(graph.model(), plan));
+  CHECK(boxes_of(svg).empty());
+  CHECK(svg.find("1 steps, 0 bytes of memory") != std::string::npos);
+  CHECK(svg.find("nan") == std::string::npos);
+}

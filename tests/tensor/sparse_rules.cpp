@@ -1,0 +1,70 @@
+#include "tensor/sparse_rules.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "../failure_of.hpp"
+#include "graph/type.hpp"
+
+using namespace tenon;
+
+namespace {
+
+template <class Index>
+std::string csr(std::int64_t rows, std::int64_t columns, const std::vector<Index>& starts, const std::vector<Index>& indices,
+                std::size_t values, std::uint64_t stored) {
+  const std::vector<float> floats(values);
+  SparseParts parts{type_of(f32, {rows, columns}),
+                    stored,
+                    dtype_of<Index> == i32 ? std::uint8_t{TENON_I32} : std::uint8_t{TENON_I64},
+                    std::as_bytes(std::span(floats)),
+                    std::as_bytes(std::span(indices)),
+                    std::as_bytes(std::span(starts))};
+  parts.type.storage = TENON_CSR;
+  return sparse_fault(parts);
+}
+
+std::string rows(const Shape& shape, const std::vector<std::int64_t>& indices, std::size_t values, std::uint64_t stored) {
+  const std::vector<float> floats(values);
+  SparseParts parts{type_of(f32, shape), stored, TENON_I64, std::as_bytes(std::span(floats)), std::as_bytes(std::span(indices)), {}};
+  parts.type.storage = TENON_ROW_SPARSE;
+  return sparse_fault(parts);
+}
+
+}  // namespace
+
+TEST_CASE("csr tensors that keep the rules") {
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "");
+  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "");
+  CHECK(csr<std::int64_t>(3, 3, {0, 0, 0, 0}, {}, 0, 0) == "");
+  CHECK(csr<std::int64_t>(0, 3, {0}, {}, 0, 0) == "");
+}
+
+TEST_CASE("csr tensors that break a rule") {
+  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts are 16 bytes, where 3 entries of 8 bytes are needed");
+  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices are 8 bytes, where 3 entries of 4 bytes are needed");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values are 8 bytes, where 3 entries of 4 bytes are needed");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, std::uint64_t{1} << 63) ==
+        "its values are 12 bytes, where 9223372036854775808 entries of 4 bytes are needed");
+  CHECK(csr<std::int64_t>(INT64_MAX, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "it has more rows than can be counted");
+  CHECK(csr<std::int64_t>(2, 3, {1, 2, 3}, {0, 2, 1}, 3, 3) == "its row starts go from 1 to 3, not from 0 to 3");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 4}, {0, 2, 1}, 3, 3) == "its row starts go from 0 to 4, not from 0 to 3");
+  CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) == "row 1 starts at 4, after row 2 at 2");
+  CHECK(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3) == "row 0 starts at 0, after row 1 at -1");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) == "column 1 is 3, and there are 3");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) == "column 0 is -1, and there are 3");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {2, 0, 1}, 3, 3) == "column 1 is 0, after 2: they must ascend");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {1, 1, 1}, 3, 3) == "column 1 is 1, after 1: they must ascend");
+}
+
+TEST_CASE("row_sparse tensors") {
+  CHECK(rows({5, 2}, {0, 4}, 4, 2) == "");
+  CHECK(rows({5}, {1}, 1, 1) == "");
+  CHECK(rows({5, 0}, {0, 1, 2}, 0, 3) == "");
+  CHECK(rows(Shape::scalar(), {}, 0, 0) == "row_sparse needs at least one dimension");
+  CHECK(rows({5, 2}, {0, 4}, 3, 2) == "its values are 12 bytes, where 2 entries of 8 bytes are needed");
+  CHECK(rows({5, 2}, {0, 5}, 4, 2) == "row 1 is 5, and there are 5");
+  CHECK(rows({5, 2}, {4, 0}, 4, 2) == "row 1 is 0, after 4: they must ascend");
+  CHECK(rows({0, INT64_MAX, INT64_MAX}, {}, 0, 0) == "its rows are too long to count");
+}
