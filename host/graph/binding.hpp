@@ -1,5 +1,6 @@
 // A graph's nodes meet their operators: loaded, and re-created as objects.
 #pragma once
+#include <memory>
 #include <tenon/failure.hpp>
 #include <vector>
 
@@ -9,11 +10,11 @@
 
 namespace tenon {
 
-/// One entry for each node. The objects serve inference and gradients, which never change them.
+/// One entry for each node. The objects serve inference and gradients, which never change them, so that copies share them.
 struct Binding {
   struct Node {
     const LoadedOperator* op = nullptr;
-    Instance instance;
+    std::shared_ptr<const Instance> instance;
   };
   std::vector<Node> nodes;
   std::vector<const LoadedOperator*> operators;  // one entry for each OperatorUse

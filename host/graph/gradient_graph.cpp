@@ -105,7 +105,7 @@ void run_gradient(GraphBuilder& builder, NodeId node, GradientAround& around) {
   raw.value = Construction::value;
   raw.add = Construction::add;
   raw.set_input_grad = Construction::set_input_grad;
-  const auto* object = bound.instance.get();
+  const auto* object = bound.instance->get();
   if (bound.op->table->gradient(object, &raw) != 0) throw Failure(FailureKind::failed, construction.buffer.reason());
 }
 

@@ -130,7 +130,7 @@ void Inference::infer(NodeId id) {
   auto& types = scratch_;
   gather_types(model_, node, types_, types);
   const auto& bound = binding_.nodes[id];
-  at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance.get(), types); });
+  at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); });
 
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] != none)

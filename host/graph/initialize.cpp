@@ -47,8 +47,8 @@ std::unordered_map<ValueId, double> said_by_operators(const GraphModel& model) {
   return initial;
 }
 
-Init automatic(const ValueRecord& value) {
-  return {value.role == Role::variable && value.type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
+Init automatic(Role role, const tenon_type& type) {
+  return {role == Role::variable && type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
 }
 
 std::uint64_t hash_of(std::string_view name) {
@@ -109,22 +109,58 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
   return cast_storage(tensor, static_cast<Storage>(type.storage));
 }
 
+bool can_begin(const ValueRecord& value, const tenon_type& type) {
+  return (value.role == Role::variable || value.role == Role::state) && is_known(type) && byte_count(type) >= 0;
+}
+
+class FirstValues {
+ public:
+  FirstValues(const GraphModel& model, std::uint64_t seed) : model_(model), seed_(seed), said_(said_by_operators(model)) {}
+  Tensor of(ValueId id, const tenon_type& type) const {
+    const auto& value = model_.values[id];
+    auto init = value.init;
+    if (init.kind == Init::Kind::automatic) {
+      const auto found = said_.find(id);
+      init = found == said_.end() ? automatic(value.role, type) : Init{Init::Kind::value, found->second};
+    }
+    return first_values(type, init, model_.strings[value.name], seed_);
+  }
+
+ private:
+  const GraphModel& model_;
+  std::uint64_t seed_;
+  std::unordered_map<ValueId, double> said_;
+};
+
 }  // namespace
 
 Tensor first_state(const StateInfo& state, const tenon_type& type) {
   return first_values(type, {Init::Kind::value, state.initial}, state.name, 0);
 }
 
+bool lacks_values(const GraphModel& model) {
+  return std::any_of(model.values.begin(), model.values.end(),
+                     [](const ValueRecord& value) { return value.tensor == none && can_begin(value, value.type); });
+}
+
+bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, std::span<const Tensor> tensors) {
+  for (ValueId id = 0; id < model.values.size(); ++id)
+    if (!tensors[id] && can_begin(model.values[id], types[id])) return true;
+  return false;
+}
+
+void initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors) {
+  const FirstValues first(model, seed);
+  for (ValueId id = 0; id < model.values.size(); ++id)
+    if (!tensors[id] && can_begin(model.values[id], types[id])) tensors[id] = first.of(id, types[id]);
+}
+
 void initialize(GraphModel& model, std::uint64_t seed) {
-  const auto said = said_by_operators(model);
+  const FirstValues first(model, seed);
   for (ValueId id = 0; id < model.values.size(); ++id) {
     auto& value = model.values[id];
-    if (value.tensor != none || (value.role != Role::variable && value.role != Role::state)) continue;
-    if (!is_known(value.type) || byte_count(value.type) < 0) continue;
-    auto init = value.init;
-    if (const auto found = said.find(id); init.kind == Init::Kind::automatic)
-      init = found == said.end() ? automatic(value) : Init{Init::Kind::value, found->second};
-    auto tensor = first_values(value.type, init, model.strings[value.name], seed);
+    if (value.tensor != none || !can_begin(value, value.type)) continue;
+    auto tensor = first.of(id, value.type);
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
     model.tensors.push_back(std::move(tensor));
   }

@@ -1,6 +1,7 @@
 // First values of variables and states that have none.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "graph/model.hpp"
 
@@ -11,6 +12,13 @@ namespace tenon {
 /// matrices and higher, zeros for vectors. Those whose shape is not known yet are left as they are. Failure (usage): a number that the
 /// dtype does not hold.
 void initialize(GraphModel& model, std::uint64_t seed);
+
+/// Whether initialize() would give any.
+bool lacks_values(const GraphModel& model);
+
+/// The same for a session, which keeps them apart from the graph: `types` and `tensors` are those of all values.
+bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, std::span<const Tensor> tensors);
+void initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors);
 
 /// A new state of this type, as its operator says that it begins. Failure (usage): the dtype does not hold that number.
 Tensor first_state(const StateInfo& state, const tenon_type& type);

@@ -47,6 +47,12 @@ const NodeRecord& forward_of(const GraphModel& model, const NodeRecord& node) {
   return node.pass == Pass::backward ? model.nodes[node.origin] : node;
 }
 
+std::vector<tenon_type> declared_types(const GraphModel& model) {
+  std::vector<tenon_type> types(model.values.size());
+  std::transform(model.values.begin(), model.values.end(), types.begin(), [](const ValueRecord& value) { return value.type; });
+  return types;
+}
+
 std::string work_label(const GraphModel& model, const NodeRecord& node) {
   const auto& name = model.operators[node.op].name;
   switch (node.pass) {

@@ -135,6 +135,9 @@ struct GraphModel {
 /// Where a node's inputs and outputs come from: itself, or of a backward node its origin.
 const NodeRecord& forward_of(const GraphModel& model, const NodeRecord& node);
 
+/// What is known of each value's type before inputs are given.
+std::vector<tenon_type> declared_types(const GraphModel& model);
+
 /// `quadratic`, `quadratic backward`: what a node computes.
 std::string work_label(const GraphModel& model, const NodeRecord& node);
 

@@ -33,9 +33,10 @@ const LoadedOperator& copy_operator() {
 
 class Lowering {
  public:
-  Lowering(const GraphModel& model, const Binding& binding, const Kernels& kernels, const LoweringRequest& request,
-           std::vector<tenon_type>& types)
-      : model_(model), kernels_(kernels), request_(request), types_(types), lowered_{model, binding, {}, {}, {}, {}, {}, {}, {}, {}, {}} {}
+  Lowering(const GraphModel& model, const Binding& binding, const Kernels& kernels, const TensorTable& tensors,
+           const LoweringRequest& request, std::vector<tenon_type>& types)
+      : model_(model), kernels_(kernels), tensors_(tensors), request_(request), types_(types), lowered_{model, binding, {}, {}, {}, {},
+                                                                                                        {},    {},      {}, {}, {}} {}
 
   Lowered run() {
     const auto count = model_.nodes.size();
@@ -59,8 +60,7 @@ class Lowering {
   void place_values() {
     lowered_.places.assign(model_.values.size(), &cpu_device());
     for (ValueId id = 0; id < model_.values.size(); ++id)
-      if (const auto& value = model_.values[id]; value.role != Role::output && value.tensor != none)
-        lowered_.places[id] = &device_of(model_.tensors[value.tensor]);
+      if (tensors_[id]) lowered_.places[id] = &device_of(tensors_[id]);
     for (const auto& [id, device] : request_.inputs) lowered_.places[id] = device;
   }
 
@@ -116,7 +116,7 @@ class Lowering {
       };
       if (const auto storage = types_[value].storage; storage != TENON_DENSE)
         refuse(fmt::format("is {}, and states are dense", name_of(static_cast<Storage>(storage))));
-      if (const auto* place = lowered_.places[value]; model_.values[value].tensor != none && place != &device)
+      if (const auto* place = lowered_.places[value]; tensors_[value] && place != &device)
         refuse(
             fmt::format("lies on {}, but it runs on {}: a node that shares its state must share its device", place->name(), device.name()));
     }
@@ -238,6 +238,7 @@ class Lowering {
 
   const GraphModel& model_;
   const Kernels& kernels_;
+  const TensorTable& tensors_;
   const LoweringRequest& request_;
   std::vector<tenon_type>& types_;
   Lowered lowered_;
@@ -253,9 +254,9 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const LoweringRequest& request,
-              std::vector<tenon_type>& types) {
-  return Lowering(model, binding, kernels, request, types).run();
+Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const TensorTable& tensors,
+              const LoweringRequest& request, std::vector<tenon_type>& types) {
+  return Lowering(model, binding, kernels, tensors, request, types).run();
 }
 
 }  // namespace tenon

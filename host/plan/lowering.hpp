@@ -6,6 +6,7 @@
 
 #include "graph/binding.hpp"
 #include "plan/kernels.hpp"
+#include "plan/tensor_table.hpp"
 
 namespace tenon {
 
@@ -59,7 +60,7 @@ struct LoweringRequest {
 /// `types` are those of all values, inferred to the end; their storages are read for inputs, variables, states and constants, and set for
 /// all others. Variables and constants are read where they lie. Throws Failure for what cannot be done: a state that is sparse or on
 /// another device than its node, csr of other than two dimensions, a sparse variable that is updated.
-Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const LoweringRequest& request,
-              std::vector<tenon_type>& types);
+Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const TensorTable& tensors,
+              const LoweringRequest& request, std::vector<tenon_type>& types);
 
 }  // namespace tenon

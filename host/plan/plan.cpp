@@ -10,17 +10,17 @@
 namespace tenon {
 namespace {
 
-void require_tensor(const GraphModel& model, NodeId id, ValueId value) {
+void require_tensor(const GraphModel& model, const TensorTable& tensors, NodeId id, ValueId value) {
   const auto& record = model.values[value];
-  if (record.role == Role::output || record.role == Role::input || record.tensor != none) return;
+  if (record.role == Role::output || record.role == Role::input || tensors[value]) return;
   throw Failure(FailureKind::failed,
                 fmt::format("{}: '{}' is {} and has no values", node_label(model, id), value_label(model, value), to_string(record.type)));
 }
 
-void require_tensors(const GraphModel& model, NodeId id) {
+void require_tensors(const GraphModel& model, const TensorTable& tensors, NodeId id) {
   const auto& node = model.nodes[id];
   for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
-    if (const auto value = model.edges[node.first_edge + i]; value != none) require_tensor(model, id, value);
+    if (const auto value = model.edges[node.first_edge + i]; value != none) require_tensor(model, tensors, id, value);
 }
 
 }  // namespace
@@ -39,30 +39,31 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
   return types;
 }
 
-std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const std::map<ValueId, tenon_type>& inputs) {
-  std::vector<tenon_type> types(model.values.size());
-  std::transform(model.values.begin(), model.values.end(), types.begin(), [](const ValueRecord& value) { return value.type; });
+std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
+                                   const std::map<ValueId, tenon_type>& inputs) {
+  auto types = declared_types(model);
+  for (ValueId value = 0; value < types.size(); ++value)
+    if (tensors[value]) types[value] = type_of(tensors[value].dtype(), tensors[value].shape());
   for (const auto& [value, type] : inputs)
     if (merge(types[value], type) == Merge::contradiction)
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
   Inference(model, binding, TypeTable(types)).run();
-  for (ValueId value = 0; value < types.size(); ++value) {
-    const auto stored = model.values[value].tensor;
-    types[value].storage = stored == none ? static_cast<std::uint8_t>(TENON_DENSE) : model.tensors[stored].abi().storage;
-  }
+  for (ValueId value = 0; value < types.size(); ++value)
+    types[value].storage = tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
   for (const auto& [value, type] : inputs) types[value].storage = type.storage;
   return types;
 }
 
-Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, PlanInputs inputs)
-    : graph_(lower(model, binding, kernels, {context.training, context.keep_on_device, std::move(inputs.devices)}, inputs.types)),
+Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const TensorTable& tensors, const PlanContext& context,
+           PlanInputs inputs)
+    : graph_(lower(model, binding, kernels, tensors, {context.training, context.keep_on_device, std::move(inputs.devices)}, inputs.types)),
       memory_(plan_memory(graph_, kernels, context.training, std::move(inputs.types))),
       error_(*context.error),
       call_context_{*context.threads, sparse_memory_} {
-  for (const auto id : memory_.order) require_tensors(graph_.model, id);
+  for (const auto id : memory_.order) require_tensors(graph_.model, tensors, id);
   make_arenas(*context.streams);
-  make_tensors();
+  make_tensors(tensors);
   make_copies(*context.streams);
   make_calls(kernels, context);
   connect_gpus(*context.streams);

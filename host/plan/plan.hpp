@@ -18,6 +18,7 @@
 #include "plan/memory/memory_plan.hpp"
 #include "plan/step.hpp"
 #include "plan/streams.hpp"
+#include "plan/tensor_table.hpp"
 #include "plan/turn.hpp"
 #include "plan/waits.hpp"
 #include "tensor/call_context.hpp"
@@ -45,9 +46,10 @@ struct PlanInputs {
 /// The declared types of the inputs, storages too, with these shapes in their places.
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
 
-/// The types of all values with these input shapes bound, inferred to the end, with the storages of what is given: inputs, variables and
-/// constants. Throws Failure for inputs that do not fit.
-std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const std::map<ValueId, tenon_type>& inputs);
+/// The types of all values with these input shapes bound, inferred to the end, with the storages of what is given: inputs and `tensors`.
+/// Throws Failure for inputs that do not fit.
+std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
+                                   const std::map<ValueId, tenon_type>& inputs);
 
 /// Everything points into the plan itself, so it does not move. Threads: one at a time.
 ///
@@ -55,7 +57,8 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
 /// finish() waits for it, once. A run that fails ends with abandon() instead.
 class Plan {
  public:
-  Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const PlanContext& context, PlanInputs inputs);
+  Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const TensorTable& tensors, const PlanContext& context,
+       PlanInputs inputs);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
@@ -129,7 +132,7 @@ class Plan {
 
   void make_arenas(Streams& streams);
   std::byte* memory_at(std::uint32_t buffer) const { return arenas_[memory_.arena_of[buffer]].data() + memory_.offsets[buffer]; }
-  void make_tensors();
+  void make_tensors(const TensorTable& tensors);
   void make_copies(Streams& streams);
   const Stream& stream_of(const DeviceCopy& copy, Streams& streams) const;
   bool may_pin(std::size_t copy) const;

@@ -22,7 +22,7 @@ std::int32_t refuse(tenon_error& error, std::uint32_t output, const char* what) 
 
 }  // namespace
 
-void Plan::make_tensors() {
+void Plan::make_tensors(const TensorTable& given) {
   const auto& model = graph_.model;
   tensors_.resize(model.values.size());
   for (ValueId value = 0; value < tensors_.size(); ++value) {
@@ -31,11 +31,11 @@ void Plan::make_tensors() {
     tensor.dense.device_type = graph_.places[value]->type();
     tensor.dense.device_id = graph_.places[value]->id();
     const auto updated = memory_.updated.find(value);
-    const auto stored = model.values[updated == memory_.updated.end() ? value : updated->second].tensor;
+    const auto stored = updated == memory_.updated.end() ? value : updated->second;
     if (const auto buffer = memory_.buffer_of[memory_.root[value]]; buffer != none && model.values[value].role == Role::output)
       tensor.dense.data = memory_at(buffer);
-    else if (stored != none)
-      set_tensor(value, model.tensors[stored].abi());
+    else if (stored < given.size() && given[stored])
+      set_tensor(value, given[stored].abi());
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include "file/json/graph_json.hpp"
 #include "file/tenon/tenon_file.hpp"
-#include "graph/initialize.hpp"
 #include "io/mapped_file.hpp"
 #include "run/graph_impl.hpp"
 
@@ -20,17 +19,17 @@ std::string read_text(const std::filesystem::path& path) {
 
 // A graph that came from a file and was not bound is written as it was read: its plugins may be missing here.
 void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
-  tenon::initialize(impl_->model, seed);
-  write_tenon(impl_->model, path);
+  impl_->initialize(seed);
+  write_tenon(impl_->model(), path);
 }
 
 Graph Graph::load(Host& host, const std::filesystem::path& path) {
   Graph graph(host);
   if (path.extension() == ".json") {
     auto builder = graph.impl_->builder();
-    read_graph_json(read_text(path), {path.string(), path.parent_path()}, graph.impl_->model, builder, host.catalog());
+    read_graph_json(read_text(path), {path.string(), path.parent_path()}, graph.impl_->current->model, builder, host.catalog());
   } else {
-    graph.impl_->model = read_tenon(path);
+    graph.impl_->current->model = read_tenon(path);
   }
   return graph;
 }
@@ -38,12 +37,12 @@ Graph Graph::load(Host& host, const std::filesystem::path& path) {
 Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem::path& folder) {
   Graph graph(host);
   auto builder = graph.impl_->builder();
-  read_graph_json(text, {"graph.json", folder}, graph.impl_->model, builder, host.catalog());
+  read_graph_json(text, {"graph.json", folder}, graph.impl_->current->model, builder, host.catalog());
   return graph;
 }
 
 std::string Graph::to_json() const {
-  return write_graph_json(impl_->model);
+  return write_graph_json(impl_->model());
 }
 
 }  // namespace tenon

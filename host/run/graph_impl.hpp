@@ -1,19 +1,65 @@
 // What a Graph consists of.
 #pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <tenon/graph.hpp>
+#include <tenon/host.hpp>
+#include <vector>
 
 #include "graph/builder.hpp"
+#include "graph/snapshot.hpp"
 #include "run/host_impl.hpp"
 
 namespace tenon {
 
+/// Copy on write: clones and sessions share the graph until it is edited. Threads: one at a time edits; clone() and completed() from any.
 struct Graph::Impl {
-  explicit Impl(Host& owner) : host(&owner) {}
-  GraphBuilder builder() { return {model, binding, host->impl().plugins()}; }
+  explicit Impl(std::shared_ptr<Host::Impl> owner);
+  /// Shares everything with the other until one of them is edited.
+  Impl(const Impl& other) : Impl(other, other.current) { other.shared_ = true; }
+  Impl& operator=(const Impl&) = delete;
 
-  Host* host;
-  GraphModel model;
-  Binding binding;
+  const GraphModel& model() const { return current->model; }
+  const Binding& binding() const { return current->binding; }
+  PluginSet& plugins() const { return host.impl().plugins(); }
+
+  /// For changes of any kind; references to what the graph was before are no longer good.
+  GraphSnapshot& edit();
+  GraphBuilder builder();
+  void bind();
+  /// Gives values to variables that have none. Throws Failure (usage).
+  void initialize(std::uint64_t seed);
+
+  /// Gives each value for which `tensor_of` has elements those.
+  void set_tensors(const std::function<Tensor(ValueId)>& tensor_of);
+
+  /// The same graph, bound and complete. This one stays as it is; until it is edited, all who ask share one.
+  Graph completed();
+
+  /// A value's number here. Throws Failure (usage) for a value of another graph.
+  ValueId id_of(Value value) const;
+  Value value(ValueId id) const;
+
+  mutable Host host;  // a handle of the graph's own, so that the host lives as long
+  std::shared_ptr<GraphSnapshot> current;
+  bool complete = false;  // bound, with all that operators want
+  std::uint32_t identity;
+
+ private:
+  Impl(const Impl& other, std::shared_ptr<GraphSnapshot> shared);
+
+  struct Ancestor {
+    std::uint32_t identity;
+    std::size_t values;  // how many the two have in common
+  };
+  bool owns(Value value) const;
+
+  std::vector<Ancestor> ancestors_;
+  mutable std::atomic<bool> shared_ = false;
+  std::mutex completing_;
+  std::shared_ptr<GraphSnapshot> completed_;  // of an incomplete graph
 };
 
 }  // namespace tenon

@@ -1,7 +1,5 @@
 #include "run/homes.hpp"
 
-#include <algorithm>
-
 namespace tenon {
 namespace {
 
@@ -22,19 +20,10 @@ std::vector<Device*> homes_of(const GraphModel& model, const Kernels& kernels, b
 
 }  // namespace
 
-bool uses_gpus(const GraphModel& model, const Device& device) {
-  return !device.is_cpu() || std::any_of(model.nodes.begin(), model.nodes.end(),
-                                         [&](const NodeRecord& node) { return node.device != 0 && model.strings[node.device] != "cpu"; });
-}
-
-void move_home(GraphModel& model, const Kernels& kernels, bool training) {
+void move_home(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors) {
   const auto homes = homes_of(model, kernels, training);
-  for (ValueId id = 0; id < model.values.size(); ++id) {
-    const auto& value = model.values[id];
-    if (value.tensor == none || value.role == Role::output || homes[id] == nullptr) continue;
-    auto& tensor = model.tensors[value.tensor];
-    tensor = tensor.to(homes[id]->name());
-  }
+  for (ValueId id = 0; id < tensors.size(); ++id)
+    if (tensors[id] && homes[id] != nullptr) tensors[id] = tensors[id].to(homes[id]->name());
 }
 
 }  // namespace tenon

@@ -1,14 +1,12 @@
 // Where a session's variables, states and constants lie.
 #pragma once
 #include "plan/kernels.hpp"
+#include "plan/tensor_table.hpp"
 
 namespace tenon {
 
-/// Whether a session on that device runs anything elsewhere than on the CPU.
-bool uses_gpus(const GraphModel& model, const Device& device);
-
 /// Moves what has elements to the device of the node that reads it first; states to their node's. In training variables lie on the
 /// session's own device, whoever reads them: so sessions of several graphs can share them.
-void move_home(GraphModel& model, const Kernels& kernels, bool training);
+void move_home(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors);
 
 }  // namespace tenon

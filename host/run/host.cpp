@@ -44,7 +44,8 @@ PluginSet& Host::Impl::plugins() {
   return plugin_set;
 }
 
-Host::Host(HostOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Host::Host(HostOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
+Host::Host(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Host::~Host() = default;
 
 void Host::add_plugins(const std::filesystem::path& folder_or_file) {

@@ -42,14 +42,15 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   request.recompute = std::move(recompute);
   auto copy = graph.clone();
   copy.bind();
-  auto& impl = copy.impl();
-  auto builder = impl.builder();
+  auto builder = copy.impl().builder();
   const auto gradients = add_gradient(builder, request);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
-  const Kernels kernels(impl.model, impl.binding, impl.host->impl().plugins().load("cast_storage"), cpu_device());
-  auto types = infer_with(impl.model, impl.binding, inputs);
-  const auto lowered = lower(impl.model, impl.binding, kernels, {.training = true}, types);
+  const auto& [model, binding] = *copy.impl().current;
+  const auto tensors = tensors_of(model);
+  const Kernels kernels(model, binding, copy.impl().plugins().load("cast_storage"), cpu_device());
+  auto types = infer_with(model, binding, tensors, inputs);
+  const auto lowered = lower(model, binding, kernels, tensors, {.training = true}, types);
   return plan_memory(lowered, kernels, true, std::move(types)).bytes();
 }
 
@@ -57,12 +58,12 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
 
 std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request, std::int64_t budget,
                                      const std::map<ValueId, tenon_type>& inputs) {
-  auto& impl = graph.impl();
-  const auto types = infer_with(impl.model, impl.binding, inputs);
+  const auto& [model, binding] = *graph.impl().current;
+  const auto types = infer_with(model, binding, tensors_of(model), inputs);
   std::vector<std::int64_t> cheap, all;
-  for (NodeId id = 0; id < impl.model.nodes.size(); ++id) {
-    all.push_back(kept_bytes(impl.model.nodes[id], types));
-    cheap.push_back(impl.binding.nodes[id].op->info->elementwise ? all.back() : 0);
+  for (NodeId id = 0; id < model.nodes.size(); ++id) {
+    all.push_back(kept_bytes(model.nodes[id], types));
+    cheap.push_back(binding.nodes[id].op->info->elementwise ? all.back() : 0);
   }
   auto least = plan_bytes(graph, request, {}, inputs);
   if (least <= budget) return {};

@@ -25,36 +25,56 @@ Tensor with_wide_indices(const Tensor& tensor) {
 
 }  // namespace
 
-Session::Impl::Impl(Graph given, SessionOptions given_options) : graph(std::move(given)), options(std::move(given_options)) {
+Session::Impl::Impl(const Graph& given, SessionOptions given_options)
+    : graph(given.impl().completed()), tensors(tensors_of(model())), options(std::move(given_options)) {
   Device& device = find_device(options.device.empty() ? "cpu" : options.device);
-  graph.initialize(options.seed);
-  if (uses_gpus(graph.model(), device)) {
-    graph = graph.clone();  // what it moves to another device stays where it was for others
-    graph.bind();
-  }
   own_changing();
-  auto& host = graph.host().impl();
-  kernels.emplace(graph.model(), graph.impl_->binding, host.plugins().load("cast_storage"), device);
-  move_home(graph.model(), *kernels, options.training);
-  context = {&host_table(), &host.threads, &streams, &error, options.training, options.keep_on_device, options.capture, options.seed};
+  kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
+  initialize_missing(declared_types(model()));
+  move_home(model(), *kernels, options.training, tensors);
+  context = {&host_table(), &host().threads, &streams, &error, options.training, options.keep_on_device, options.capture, options.seed};
 }
 
-// Runs change states and updated variables where they are, so these cannot stay in a file's memory or in somebody else's tensor.
-// Kernels read int64 indices.
+Session::Impl::Use::Use(Impl& session) : session_(session) {
+  if (session.used.exchange(true, std::memory_order_acquire))
+    throw Failure(FailureKind::usage, "the session is in use by another thread",
+                  "make a session for each thread: sessions of one graph share what they do not change");
+}
+
+bool Session::Impl::changes(ValueId value) const {
+  const auto role = model().values[value].role;
+  if (role != Role::variable || !options.training) return role == Role::state;
+  const auto& updates = model().updates;
+  return std::any_of(updates.begin(), updates.end(), [&](const auto& update) { return update.first == value; });
+}
+
+// These cannot stay in a file's memory or in somebody else's tensor. Kernels read int64 indices.
 void Session::Impl::own_changing() {
-  auto& model = graph.model();
-  for (auto& tensor : model.tensors) tensor = with_wide_indices(tensor);
+  for (auto& tensor : tensors)
+    if (tensor) tensor = with_wide_indices(tensor);
   const auto own = [&](ValueId id) {
-    if (auto& value = model.values[id]; value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
+    if (tensors[id]) tensors[id] = tensors[id].clone();
   };
-  for (ValueId id = 0; id < model.values.size(); ++id)
-    if (model.values[id].role == Role::state) own(id);
+  for (ValueId id = 0; id < tensors.size(); ++id)
+    if (model().values[id].role == Role::state) own(id);
   if (options.training)
-    for (const auto& [variable, value] : model.updates) own(variable);
+    for (const auto& [variable, value] : model().updates) own(variable);
+}
+
+const Tensor& Session::Impl::tensor(ValueId value) const {
+  static const Tensor empty;
+  if (value == none) throw Failure(FailureKind::usage, "an empty value has no elements");
+  const auto role = model().values[value].role;
+  if (role == Role::output || role == Role::input)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' is {}, and a session keeps variables, states and constants only", value_label(model(), value),
+                              role == Role::input ? "an input" : "made by a node"),
+                  "a value that is an output of the graph is among the results of run()");
+  return tensors[value];
 }
 
 std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& inputs) const {
-  const auto& model = graph.model();
+  const auto& model = this->model();
   std::map<ValueId, tenon_type> types;
   std::vector<std::string> names, missing;
   for (const auto id : model.inputs) {
@@ -80,32 +100,24 @@ Plan& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const
   }
   for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
   if (const auto found = plans.find(key); found != plans.end()) return *found->second;
-  auto types = infer_with(graph.model(), graph.impl_->binding, inputs);
-  initialize_late(types);
-  auto plan = std::make_unique<Plan>(graph.model(), graph.impl_->binding, *kernels, context, PlanInputs{std::move(types), devices});
+  auto types = infer_with(model(), binding(), tensors, inputs);
+  initialize_missing(types);
+  auto plan = std::make_unique<Plan>(model(), binding(), *kernels, tensors, context, PlanInputs{std::move(types), devices});
   tell_conversions(*plan);  // a plan that is refused is not kept
   tell_fallbacks(*plan);
   return *plans.emplace(key, std::move(plan)).first->second;
 }
 
-// Variables and states whose shape only the inputs' shapes decide.
-void Session::Impl::initialize_late(const std::vector<tenon_type>& types) {
-  auto& model = graph.model();
-  bool found = false;
-  for (ValueId id = 0; id < model.values.size(); ++id) {
-    auto& value = model.values[id];
-    if (value.tensor != none || (value.role != Role::variable && value.role != Role::state) || !is_known(types[id])) continue;
-    value.type = types[id];
-    found = true;
-  }
-  if (!found) return;
-  initialize(model, options.seed);
-  move_home(model, *kernels, options.training);
+// The shapes of some variables and states are known only when those of inputs are.
+void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
+  if (!lacks_values(model(), types, tensors)) return;
+  initialize(model(), options.seed, types, tensors);
+  move_home(model(), *kernels, options.training, tensors);
 }
 
 Plan& Session::Impl::prepare(const NamedTensors& inputs, std::vector<Tensor>& kept) {
   const auto types = check_inputs(inputs);
-  const auto& model = graph.model();
+  const auto& model = this->model();
   std::map<ValueId, Device*> devices;
   for (const auto& [value, type] : types) {
     kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
@@ -157,18 +169,27 @@ NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const De
   return outputs;
 }
 
-Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+Tensor Session::Impl::copy_of(ValueId value) const {
+  const auto& own = tensor(value);
+  if (!own) return own;
+  const Tensor here = own.to("cpu");
+  return here.data() == own.data() && changes(value) ? here.clone() : here;
+}
+
+Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destinations) {
+  const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
   auto& plan = impl_->prepare(inputs, kept);
   return impl_->run(plan, inputs, destinations);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
+  const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
   auto& plan = impl_->prepare(inputs, kept);
   const auto outputs = impl_->bind_outputs(plan, inputs, {});
@@ -181,7 +202,8 @@ std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
 }
 
 const Plan& Session::plan(const std::map<std::string, Shape>& shapes) {
-  return impl_->plan_for(input_types(impl_->graph.model(), shapes), {});
+  const Impl::Use use(*impl_);
+  return impl_->plan_for(input_types(impl_->model(), shapes), {});
 }
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
@@ -196,8 +218,24 @@ void Session::set_step(std::uint64_t step) {
   impl_->step = step;
 }
 
-const Graph& Session::graph() const {
-  return impl_->graph;
+Tensor Session::tensor(Value value) const {
+  const Impl::Use use(*impl_);
+  return impl_->copy_of(impl_->graph.impl().id_of(value));
+}
+
+Tensor Session::tensor(std::string_view name) const {
+  return tensor(impl_->graph.find(name));
+}
+
+Graph Session::graph() const {
+  const Impl::Use use(*impl_);
+  auto copy = impl_->graph.clone();
+  copy.impl().set_tensors([&](ValueId id) {
+    const auto& value = impl_->model().values[id];
+    const bool kept = value.role != Role::input && value.role != Role::output;
+    return kept && (value.tensor == none || impl_->changes(id)) ? impl_->copy_of(id) : Tensor();
+  });
+  return copy;
 }
 
 }  // namespace tenon

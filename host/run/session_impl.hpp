@@ -1,5 +1,6 @@
 // What a Session consists of.
 #pragma once
+#include <atomic>
 #include <optional>
 #include <tenon/session.hpp>
 
@@ -9,8 +10,19 @@
 
 namespace tenon {
 
+/// The graph is only read; what runs change lies in `tensors`.
 struct Session::Impl {
-  Impl(Graph given, SessionOptions given_options);
+  Impl(const Graph& given, SessionOptions given_options);
+
+  const GraphModel& model() const { return graph.impl().model(); }
+  const Binding& binding() const { return graph.impl().binding(); }
+  /// A variable's, state's or constant's elements: the session's own memory. Throws Failure (usage) for other values.
+  const Tensor& tensor(ValueId value) const;
+  const Tensor& tensor(std::string_view name) const { return tensor(find_value(model(), name)); }
+  /// On the CPU, and a copy where runs change it.
+  Tensor copy_of(ValueId value) const;
+  /// Whether runs change the value's elements.
+  bool changes(ValueId value) const;
 
   /// With the plan for these inputs. `kept`: contiguous copies, which live until the run is over.
   Plan& prepare(const NamedTensors& inputs, std::vector<Tensor>& kept);
@@ -32,8 +44,22 @@ struct Session::Impl {
   // session_watch.cpp
   std::string watch(Plan& plan);
 
-  Graph graph;
+  /// Held while one of the session's functions runs. Throws Failure (usage) where another thread is in one.
+  class Use {
+   public:
+    explicit Use(Impl& session);
+    ~Use() { session_.used.store(false, std::memory_order_release); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Impl& session_;
+  };
+
+  const Graph graph;
+  TensorTable tensors;
   SessionOptions options;
+  std::atomic<bool> used = false;
   ErrorBuffer error;
   Streams streams;
   std::optional<Kernels> kernels;
@@ -43,9 +69,9 @@ struct Session::Impl {
   std::uint64_t step = 0;
 
  private:
+  Host::Impl& host() const { return graph.host().impl(); }
   void own_changing();
-  void move_stored();
-  void initialize_late(const std::vector<tenon_type>& types);
+  void initialize_missing(const std::vector<tenon_type>& types);
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs) const;
 };
 

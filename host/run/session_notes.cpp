@@ -45,7 +45,7 @@ void Session::Impl::tell_conversions(const Plan& plan) {
     const auto storage = name_of(static_cast<Storage>(conversion.storage));
     const auto what =
         fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
-    auto& notes = graph.host().impl().storage_notes;
+    auto& notes = host().storage_notes;
     if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
       const auto work = work_label(model, model.nodes[reader]);
       notes.made_dense(fmt::format("{} {}", work, storage),
@@ -58,23 +58,23 @@ void Session::Impl::tell_conversions(const Plan& plan) {
 
 // The first node of each operator that runs on the CPU for want of a kernel, and what that costs.
 void Session::Impl::tell_fallbacks(const Plan& plan) {
-  const auto& model = graph.model();
+  const auto& model = this->model();
   for (const auto id : plan.memory().order) {
     if (id >= model.nodes.size()) continue;  // the plan's own
     const auto why = kernels->why_on_cpu(model, id);
     if (why.empty()) continue;
     const auto work = work_label(model, model.nodes[id]);
     const auto copies = copies_for(plan, id);
-    graph.host().impl().storage_notes.tell(fmt::format("{} on {}", work, kernels->device().name()),
-                                           fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id),
-                                                       kernels->device().name(), why, copies.empty() ? "" : "; copied for it: ", copies));
+    host().storage_notes.tell(fmt::format("{} on {}", work, kernels->device().name()),
+                              fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
+                                          copies.empty() ? "" : "; copied for it: ", copies));
   }
 }
 
 // A kernel is not what it says that it is; the run went well without.
 void Session::Impl::tell_capture(const Plan& plan) {
   if (const auto trouble = plan.capture_trouble(); !trouble.empty())
-    graph.host().impl().storage_notes.tell("capture " + trouble, "kernels are not captured, and run one by one: " + trouble);
+    host().storage_notes.tell("capture " + trouble, "kernels are not captured, and run one by one: " + trouble);
 }
 
 }  // namespace tenon

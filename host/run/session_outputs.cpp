@@ -34,7 +34,7 @@ NamedTensors Session::Impl::bind_outputs(Plan& plan, const NamedTensors& inputs,
       plan.set_data(value, tensor.data());
       if (plan.can_add(value)) plan.set_add(value, direct && wanted->second.write == Write::add);
     } else if (!tensor) {
-      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : model.tensors.at(record.tensor).clone();
+      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : tensors.at(value).clone();
       if (!options.keep_on_device) tensor = tensor.to("cpu");
     }
     outputs.emplace(model.strings[name], tensor);

@@ -60,7 +60,7 @@ std::string watch_steps(Plan& plan) {
 }  // namespace
 
 std::string Session::Impl::watch(Plan& plan) {
-  const auto& model = graph.model();
+  const auto& model = this->model();
   for (ValueId id = 0; id < model.values.size(); ++id)
     if (model.values[id].role != Role::output)
       if (const auto found = non_finite(plan, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);

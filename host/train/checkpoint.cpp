@@ -6,6 +6,8 @@
 #include <tenon/failure.hpp>
 
 #include "graph/parameters.hpp"
+#include "run/graph_impl.hpp"
+#include "run/session_impl.hpp"
 #include "tensor/add_elements.hpp"
 
 namespace tenon {
@@ -53,16 +55,16 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
 
 }  // namespace
 
-void add_record(Graph& graph, const Graph& update, const std::vector<Trained>& trained, const TrainerOptions& options,
+void add_record(Graph& graph, const Session& update, const std::vector<Trained>& trained, const TrainerOptions& options,
                 TrainingRecord where) {
-  auto& model = graph.model();
+  auto& model = graph.impl().edit().model;
   where.optimizer = options.optimizer;
-  where.parameters = parameters_of(update, trained.front());
+  where.parameters = parameters_of(update.impl().graph, trained.front());
   where.seed = options.seed;
   for (const auto& one : trained)
-    for (const auto& [name, state] : states_of(update, one)) {
+    for (const auto& [name, state] : states_of(update.impl().graph, one)) {
       where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
-      model.tensors.push_back(update.tensor(state));
+      model.tensors.push_back(update.impl().tensor(state));
     }
   model.training = std::move(where);
 }
@@ -90,17 +92,17 @@ void restore_value(const Graph& checkpoint, const std::string& name, const Tenso
   copy(model.tensors[model.values[found->second].tensor], to, fmt::format("'{}'", name), path);
 }
 
-void restore_slots(const Graph& checkpoint, const Graph& update, const std::vector<Trained>& trained, const std::filesystem::path& path) {
+void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<Trained>& trained, const std::filesystem::path& path) {
   const auto& model = checkpoint.model();
   const auto& slots = model.training->slots;
   std::size_t used = 0;
   for (const auto& one : trained)
-    for (const auto& [name, state] : states_of(update, one)) {
+    for (const auto& [name, state] : states_of(update.impl().graph, one)) {
       const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
         return slot.name == wanted && value_label(model, slot.variable) == one.variable;
       });
       if (found == slots.end()) refuse(path, fmt::format("it has no '{}' of '{}'", name, one.variable));
-      copy(model.tensors[found->tensor], update.tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
+      copy(model.tensors[found->tensor], update.impl().tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;
     }
   if (used != slots.size()) refuse(path, fmt::format("it keeps {} states of optimizers where {} are needed", slots.size(), used));

@@ -9,6 +9,8 @@
 #include <tenon/visit.hpp>
 
 #include "graph/model.hpp"
+#include "run/graph_impl.hpp"
+#include "run/session_impl.hpp"
 #include "tensor/finite.hpp"
 #include "train/accuracy.hpp"
 #include "train/batches.hpp"
@@ -61,24 +63,41 @@ bool has_tensors(const Graph& graph) {
 /// Every variable and state with elements of its own. Shapes that only the inputs' decide are found by running one batch.
 Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& options) {
   auto own = graph.clone();
-  own.model().training.reset();
+  own.impl().edit().model.training.reset();
   own.initialize(options.seed);
   if (!has_tensors(own)) {
-    Session session(own.clone(), {.seed = options.seed, .training = false, .device = options.device, .trace = {}});
+    Session session(own, {.seed = options.seed, .training = false, .device = options.device});
     session.run(batches.take(0, 0));
-    own = session.graph().clone();
+    own = session.graph();
   }
-  auto& model = own.model();
-  for (const auto& value : model.values)
-    if (value.role == Role::variable && value.tensor != none) model.tensors[value.tensor] = model.tensors[value.tensor].clone();
+  own.impl().set_tensors([&](ValueId id) {
+    const auto& value = own.model().values[id];
+    return value.role == Role::variable && value.tensor != none ? own.model().tensors[value.tensor].clone() : Tensor();
+  });
   return own;
 }
 
-/// From here on both graphs have the same memory for the variables of these names.
-void share_variables(const Graph& from, Graph& to, const std::vector<Trained>& trained) {
-  auto& model = to.model();
-  for (const auto& one : trained)
-    model.tensors[model.values[find_value(model, one.variable)].tensor] = from.tensor(from.find(one.variable));
+/// From here on the graph has the session's memory for the values of these names.
+void share(const Session& from, Graph& to, const std::vector<std::string>& names) {
+  std::map<ValueId, Tensor> shared;
+  for (const auto& name : names) shared.emplace(find_value(to.model(), name), from.impl().tensor(name));
+  to.impl().set_tensors([&](ValueId id) {
+    const auto found = shared.find(id);
+    return found == shared.end() ? Tensor() : found->second;
+  });
+}
+
+std::vector<std::string> variables_of(const std::vector<Trained>& trained) {
+  std::vector<std::string> names;
+  for (const auto& one : trained) names.push_back(one.variable);
+  return names;
+}
+
+std::vector<std::string> states_of(const GraphModel& model) {
+  std::vector<std::string> names;
+  for (const auto& value : model.values)
+    if (value.role == Role::state) names.emplace_back(model.strings[value.name]);
+  return names;
 }
 
 }  // namespace
@@ -91,9 +110,9 @@ struct Trainer::Impl {
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options()) {
-    share_variables(update.graph(), forward, parts.trained);
+    share(update, forward, variables_of(parts.trained));
+    share(gradient, forward, states_of(forward.model()));
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
-    forward_states();
   }
 
   static TrainerOptions checked(TrainerOptions options) {
@@ -107,21 +126,12 @@ struct Trainer::Impl {
 
   // What a step makes stays where it was made: gradients go from one session to the other.
   SessionOptions session_options() const {
-    return {
-        .seed = options.seed, .training = true, .device = options.device, .trace = {}, .capture = options.capture, .keep_on_device = true};
+    return {.seed = options.seed, .training = true, .device = options.device, .capture = options.capture, .keep_on_device = true};
   }
 
-  Graph shared_gradient_graph() {
-    share_variables(update.graph(), parts.graph, parts.trained);
+  const Graph& shared_gradient_graph() {
+    share(update, parts.graph, variables_of(parts.trained));
     return parts.graph;
-  }
-
-  // The session's own states, so that the forward graph is what training has made of it.
-  void forward_states() {
-    auto& model = forward.model();
-    for (auto& value : model.values)
-      if (value.role == Role::state)
-        model.tensors[value.tensor] = gradient.graph().tensor(gradient.graph().find(std::string(model.strings[value.name])));
   }
 
   std::int64_t group_size() const { return std::min(options.batch * options.accumulate, batches.examples() - position); }
@@ -136,9 +146,9 @@ struct Trainer::Impl {
       auto batch = batches.take(epoch, position + taken, std::min(options.batch, group - taken));
       const auto rows = rows_of(batch);
       if (!parts.weight_input.empty()) {
-        const auto seed = gradient.graph().find(parts.weight_input);
+        const auto seed = parts.graph.find(parts.weight_input);
         batch[parts.weight_input] =
-            filled(gradient.graph().dtype(seed), gradient.graph().shape(seed), static_cast<double>(rows) / static_cast<double>(group));
+            filled(parts.graph.dtype(seed), parts.graph.shape(seed), static_cast<double>(rows) / static_cast<double>(group));
       }
       const auto outputs = gradient.run(batch, destinations(taken == 0));
       keep_gradients(outputs, taken == 0);
@@ -206,10 +216,10 @@ struct Trainer::Impl {
     graph.bind();
     const auto loss = named_value(graph, options.loss, "loss");
     const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
-    graph.model().outputs.clear();
+    graph.impl().edit().model.outputs.clear();
     graph.output(loss_output, loss);
     if (!scores.empty()) graph.output(scores_output, scores);
-    Session session(graph, {.seed = options.seed, .training = false, .device = options.device, .trace = {}});
+    Session session(graph, {.seed = options.seed, .training = false, .device = options.device});
     Batches in_order(data, options.batch, options.seed, false);
     Sums sums;
     for (std::int64_t at = 0; at < in_order.examples(); at += options.batch) {
@@ -219,6 +229,17 @@ struct Trainer::Impl {
     return sums.means(!options.scores.empty());
   }
 
+  // With copies of what the next step changes.
+  Graph graph_now() const {
+    auto graph = forward.clone();
+    graph.impl().set_tensors([&](ValueId id) {
+      const auto& value = forward.model().values[id];
+      const bool changes = value.role == Role::variable || value.role == Role::state;
+      return changes && value.tensor != none ? forward.model().tensors[value.tensor].clone() : Tensor();
+    });
+    return graph;
+  }
+
   void save_checkpoint(const std::filesystem::path& path) const {
     auto graph = forward.clone();
     TrainingRecord record;
@@ -226,13 +247,13 @@ struct Trainer::Impl {
     record.epoch = epoch;
     record.data_position = static_cast<std::uint64_t>(position);
     record.random_step = gradient.step();
-    add_record(graph, update.graph(), parts.trained, options, std::move(record));
+    add_record(graph, update, parts.trained, options, std::move(record));
     graph.save(path, options.seed);
   }
 
   void resume(const std::filesystem::path& path) {
     const auto checkpoint = Graph::load(forward.host(), path);
-    check_record(checkpoint, forward, update.graph(), parts.trained, options, path);
+    check_record(checkpoint, forward, update.impl().graph, parts.trained, options, path);
     const auto& record = *checkpoint.model().training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
       throw Failure(FailureKind::file,
@@ -242,7 +263,7 @@ struct Trainer::Impl {
     for (const auto& value : model.values)
       if (value.role == Role::variable || value.role == Role::state)
         restore_value(checkpoint, std::string(model.strings[value.name]), model.tensors[value.tensor], path);
-    restore_slots(checkpoint, update.graph(), parts.trained, path);
+    restore_slots(checkpoint, update, parts.trained, path);
     step = record.step;
     epoch = record.epoch;
     position = static_cast<std::int64_t>(record.data_position);
@@ -287,7 +308,7 @@ std::uint64_t Trainer::steps_per_epoch() const {
   return impl_->steps_per_epoch();
 }
 Graph Trainer::graph() const {
-  return impl_->forward.clone();
+  return impl_->graph_now();
 }
 void Trainer::save_checkpoint(const std::filesystem::path& path) const {
   impl_->save_checkpoint(path);

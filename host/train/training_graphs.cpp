@@ -9,6 +9,7 @@
 
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
+#include "run/graph_impl.hpp"
 #include "train/optimizer.hpp"
 
 namespace tenon {
@@ -76,7 +77,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   const auto loss = named_value(graph, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
   require_loss(graph, loss, options.loss);
-  graph.model().outputs.clear();  // what no step needs is not computed
+  graph.impl().edit().model.outputs.clear();  // what no step needs is not computed
   graph.output(loss_output, loss);
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;
@@ -110,13 +111,13 @@ Graph make_update_graph(const Graph& forward, const std::vector<Trained>& traine
   return graph;
 }
 
-std::vector<std::pair<std::string, Value>> states_of(const Graph& update, const Trained& trained) {
+std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const Trained& trained) {
   const auto& model = update.model();
   const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
   const auto& declared = model.operators[node.op].info->states;
-  std::vector<std::pair<std::string, Value>> states;
+  std::vector<std::pair<std::string, std::string>> states;
   for (std::uint32_t i = 0; i < node.state_count; ++i)
-    states.emplace_back(declared[i].name, update.find(value_label(model, model.edges[node.first_edge + node.input_count + i])));
+    states.emplace_back(declared[i].name, value_label(model, model.edges[node.first_edge + node.input_count + i]));
   return states;
 }
 

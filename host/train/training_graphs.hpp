@@ -34,8 +34,8 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
 
 Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options);
 
-/// The states of an optimizer's node, by the names its operator gives them.
-std::vector<std::pair<std::string, Value>> states_of(const Graph& update, const Trained& trained);
+/// The states of an optimizer's node: the name its operator gives each, and its name in the graph.
+std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const Trained& trained);
 
 /// Its parameters as they are in force, defaults included.
 Attributes parameters_of(const Graph& update, const Trained& trained);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "built.hpp"
-#include "graph/model.hpp"
+#include "run/graph_impl.hpp"
 
 /// A host with those operators, which keeps what it warns of.
 struct GpuHost {
@@ -38,7 +38,7 @@ inline std::vector<float> floats_of(const tenon::Tensor& tensor) {
 
 /// Says in the graph where a node runs.
 inline void put(tenon::Graph& graph, const std::string& node, const std::string& device) {
-  auto& model = graph.model();
+  auto& model = graph.impl().edit().model;
   for (auto& record : model.nodes)
     if (model.strings[record.name] == node) record.device = model.strings.intern(device);
 }

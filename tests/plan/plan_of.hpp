@@ -17,20 +17,22 @@ class Planned {
   explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
       : graph_(std::move(graph)), training_(training) {
     graph_.bind();
-    kernels_.emplace(graph_.model(), binding(), graph_.impl().host->impl().plugins().load("cast_storage"), tenon::cpu_device());
-    types_ = tenon::infer_with(graph_.model(), binding(), tenon::input_types(graph_.model(), shapes));
+    tensors_ = tenon::tensors_of(graph_.model());
+    kernels_.emplace(graph_.model(), binding(), graph_.impl().plugins().load("cast_storage"), tenon::cpu_device());
+    types_ = tenon::infer_with(graph_.model(), binding(), tensors_, tenon::input_types(graph_.model(), shapes));
   }
   tenon::MemoryPlan plan() const {
     auto types = types_;
-    const auto lowered = tenon::lower(graph_.model(), binding(), *kernels_, {.training = training_}, types);
+    const auto lowered = tenon::lower(graph_.model(), binding(), *kernels_, tensors_, {.training = training_}, types);
     return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
   }
 
  private:
-  const tenon::Binding& binding() const { return graph_.impl().binding; }
+  const tenon::Binding& binding() const { return graph_.impl().binding(); }
 
   tenon::Graph graph_;
   bool training_;
+  tenon::TensorTable tensors_;
   std::optional<tenon::Kernels> kernels_;
   std::vector<tenon_type> types_;
 };

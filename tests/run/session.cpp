@@ -127,20 +127,19 @@ TEST_CASE("session: random numbers depend on seed, step and node, not on threads
   CHECK(std::abs(sum / 100000 - 1) < 0.02);
 }
 
-TEST_CASE("session: states change in training only, and stay with the graph") {
+TEST_CASE("session: states change in training only, and stay with the session") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("counter", {graph.input("x", DType::f32, {1})}, {}, "count"));
   const tenon::NamedTensors zero{{"x", Tensor::zeros(DType::f32, {1})}};
-  const auto run = [&](bool training) {
-    tenon::SessionOptions options;
-    options.training = training;
-    return Session(graph, options).run(zero).at("y").values<float>()[0];
-  };
-  CHECK(run(false) == 0);
-  CHECK(run(true) == 1);
-  CHECK(run(true) == 2);
-  CHECK(run(false) == 2);
+  const auto run = [&](Session& session) { return session.run(zero).at("y").values<float>()[0]; };
+  Session inference(graph), training(graph, {.training = true});
+  CHECK(run(inference) == 0);
+  CHECK(run(training) == 1);
+  CHECK(run(training) == 2);
+  CHECK(run(inference) == 0);
+  Session trained(training.graph());
+  CHECK(run(trained) == 2);
 }
 
 TEST_CASE("session: bad inputs and failing kernels are told before and after") {

@@ -3,6 +3,7 @@
 
 #include "../failure_of.hpp"
 #include "digits.hpp"
+#include "run/graph_impl.hpp"
 
 using namespace tenon;
 
@@ -131,7 +132,7 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
     INFO(row.failure.message);
   }
   auto model = Graph::load(digits_host.host, path);
-  model.model().training->slots.pop_back();
+  model.impl().edit().model.training->slots.pop_back();
   model.save(path);
   CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no 'steps' of 'scores_bias'") != std::string::npos);
   trainer.graph().save(path);

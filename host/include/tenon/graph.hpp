@@ -23,13 +23,13 @@ class Value {
  public:
   Value() = default;
   /// The i-th output of the node that made this value.
-  Value output(std::uint32_t i) const { return Value(base_, i); }
+  Value output(std::uint32_t i) const { return Value(graph_, base_, i); }
   bool empty() const { return base_ == 0xffffffff; }
 
  private:
   friend class Graph;
-  explicit Value(std::uint32_t base, std::uint32_t offset = 0) : base_(base), offset_(offset) {}
-  std::uint32_t base_ = 0xffffffff, offset_ = 0;
+  Value(std::uint32_t graph, std::uint32_t base, std::uint32_t offset = 0) : graph_(graph), base_(base), offset_(offset) {}
+  std::uint32_t graph_ = 0, base_ = 0xffffffff, offset_ = 0;
 };
 
 struct GradientOptions {
@@ -43,7 +43,8 @@ struct GradientOptions {
 
 /// Nodes (operator, parameters, name) and the typed values between them. Copies of the handle share the graph.
 /// Every mistake is reported where it is made: add() checks names, parameters, dtypes and shapes and throws Failure with the node, the
-/// operator and the shapes. Threads: one at a time per graph; the Host must outlive it.
+/// operator and the shapes. A value of another graph is refused, but for those that a clone has in common with its original.
+/// Threads: one at a time per graph. A graph keeps what it needs of its Host alive.
 class Graph {
  public:
   explicit Graph(Host& host);
@@ -76,7 +77,7 @@ class Graph {
   /// that. Once per variable. Throws Failure (usage).
   void update(Value variable, Value value);
 
-  /// A graph of its own with the same nodes; tensors are shared until a session changes them.
+  /// A graph of its own with the same nodes and values. Nothing is copied until one of the two is edited; tensors are shared.
   Graph clone() const;
 
   /// `node`, `node:1`, `node:mask`, or an input's, variable's, state's or constant's name.
@@ -99,15 +100,13 @@ class Graph {
   void initialize(std::uint64_t seed = 0);
 
   Host& host() const;
-  GraphModel& model() const;  ///< the graph as plain data; for the host's own code
+  const GraphModel& model() const;  ///< the graph as plain data; for the host's own code
   struct Impl;
   Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:
-  friend class Session;
+  friend class Session;  // takes a snapshot
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-  std::uint32_t id_of(Value value) const;
-  std::uint32_t first_output(std::uint32_t node) const;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -17,10 +17,10 @@ struct HostOptions {
   std::uint64_t seed = 0;       ///< of eager calls' random numbers
   bool trust_writable = false;  ///< accept plugins that other users may write to
   bool search_defaults = true;  ///< TENON_PLUGIN_PATH, then the installed folder
-  std::filesystem::path cache;  ///< empty: the user's cache folder
+  std::filesystem::path cache{};  ///< empty: the user's cache folder
   bool strict_storage = false;  ///< a sparse tensor that would be made dense for want of a kernel is a Failure
   /// Is told, once for each operator and storage, what was made dense and how large it became; from any thread. Empty: a line on stderr.
-  std::function<void(const std::string&)> warn;
+  std::function<void(const std::string&)> warn{};
 };
 
 /// Everything that lives as long as the application works with Tenon. Threads: call() from any; add_* from one, before.
@@ -55,7 +55,9 @@ class Host {
   Impl& impl() { return *impl_; }  ///< for the host's own code
 
  private:
-  std::unique_ptr<Impl> impl_;
+  friend class Graph;
+  explicit Host(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace tenon

@@ -17,8 +17,8 @@ struct SessionOptions {
   bool training = false;
   /// Where nodes run that name no device of their own: `cpu`, `cuda`, `cuda:1`; empty: cpu. Where an operator has no kernel for it, its
   /// nodes run on the CPU, and HostOptions::warn is told of it and of the copies it takes.
-  std::string device;
-  std::filesystem::path trace;  ///< writes Chrome's trace format where given; each step is then waited for
+  std::string device{};
+  std::filesystem::path trace{};  ///< writes Chrome's trace format where given; each step is then waited for
   /// On GPUs, kernels that say that they only put work on the device are captured as CUDA graphs in the second run of a plan, and asked for
   /// as one from then on. False: each is asked for in each run.
   bool capture = true;
@@ -35,11 +35,13 @@ struct Destination {
 using Destinations = std::map<std::string, Destination>;
 
 /// Binds a graph once, plans it for each combination of input shapes, storages and devices (and keeps the plans), and runs it. Inputs may
-/// lie on any device. Variables, states and constants that a GPU reads are moved there when the session is made, in a copy of the graph.
-/// Threads: one at a time per session. Two sessions of one graph may run at once.
+/// lie on any device. The graph is left as it is, and later edits of it do not reach the session. What runs change (states, and in training
+/// the variables that the graph updates) is the session's own from the start; everything else it shares with the graph. Variables, states
+/// and constants that a GPU reads are moved there when the session is made. Threads: one at a time per session, a second one is refused.
+/// Sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
 class Session {
  public:
-  explicit Session(Graph graph, SessionOptions options = {});
+  explicit Session(const Graph& graph, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -65,11 +67,18 @@ class Session {
 
   std::uint64_t step() const;         ///< runs so far; random numbers depend on it
   void set_step(std::uint64_t step);  ///< as if so many runs had been made
-  /// The graph that runs. Its states, and in training the variables that it updates, are the session's own.
-  const Graph& graph() const;
+
+  /// The elements of a variable, state or constant as runs have left them, on the CPU; empty where it has none yet. What runs change is
+  /// copied. Throws Failure (usage) for an input, a node's output, or a value of another graph.
+  Tensor tensor(Value value) const;
+  Tensor tensor(std::string_view name) const;
+  /// A graph of its own like the one that the session was made of, with the elements that runs have left: what training has made.
+  Graph graph() const;
+
+  struct Impl;
+  Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -68,8 +68,7 @@ class Trainer {
   std::int64_t examples() const;  ///< of one epoch
   std::uint64_t steps_per_epoch() const;
 
-  /// The graph with its variables and states as they are now, where they lie: those that training goes on with, so save or clone() it
-  /// before the next step.
+  /// The graph with a copy of its variables and states as they are now.
   Graph graph() const;
   /// A .tenon file that resume() goes on from, on any device; it runs as every other, too. Whole or not at all.
   void save_checkpoint(const std::filesystem::path& path) const;

@@ -1,0 +1,118 @@
+#include "run/graph_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/initialize.hpp"
+
+namespace tenon {
+namespace {
+
+std::uint32_t new_identity() {
+  static std::atomic<std::uint32_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
+Graph::Impl::Impl(std::shared_ptr<Host::Impl> owner)
+    : host(std::move(owner)), current(std::make_shared<GraphSnapshot>()), identity(new_identity()) {}
+
+Graph::Impl::Impl(const Impl& other, std::shared_ptr<GraphSnapshot> shared)
+    : host(other.host.impl_),
+      current(std::move(shared)),
+      complete(other.complete),
+      identity(new_identity()),
+      ancestors_(other.ancestors_),
+      shared_(true) {
+  ancestors_.push_back({other.identity, other.model().values.size()});
+}
+
+GraphSnapshot& Graph::Impl::edit() {
+  if (shared_) current = std::make_shared<GraphSnapshot>(*current);
+  shared_ = false;
+  completed_.reset();
+  complete = false;
+  return *current;
+}
+
+GraphBuilder Graph::Impl::builder() {
+  auto& [model, binding] = edit();
+  return {model, binding, plugins()};
+}
+
+void Graph::Impl::bind() {
+  if (complete) return;
+  builder().complete();
+  complete = true;
+}
+
+void Graph::Impl::initialize(std::uint64_t seed) {
+  if (!lacks_values(model())) return;
+  const bool was_complete = complete;
+  tenon::initialize(edit().model, seed);
+  complete = was_complete;
+}
+
+void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
+  const bool was_complete = complete;
+  auto& model = edit().model;
+  for (ValueId id = 0; id < model.values.size(); ++id) {
+    auto tensor = tensor_of(id);
+    if (!tensor) continue;
+    auto& value = model.values[id];
+    value.type = type_of(tensor);
+    if (value.tensor == none) {
+      value.tensor = static_cast<std::uint32_t>(model.tensors.size());
+      model.tensors.emplace_back();
+    }
+    model.tensors[value.tensor] = std::move(tensor);
+  }
+  complete = was_complete;
+}
+
+Graph Graph::Impl::completed() {
+  if (complete) return Graph(std::make_shared<Impl>(*this));
+  const std::lock_guard lock(completing_);
+  if (!completed_) {
+    auto made = std::make_shared<GraphSnapshot>(*current);
+    GraphBuilder(made->model, made->binding, plugins()).complete();
+    completed_ = std::move(made);
+  }
+  std::shared_ptr<Impl> copy(new Impl(*this, completed_));
+  copy->complete = true;
+  return Graph(std::move(copy));
+}
+
+// What a graph and its clones have in common is a value of the graph that they came from, so that all of them take it.
+Value Graph::Impl::value(ValueId id) const {
+  if (id == none) return {};
+  const auto from = std::find_if(ancestors_.begin(), ancestors_.end(), [&](const Ancestor& ancestor) { return id < ancestor.values; });
+  return Value(from == ancestors_.end() ? identity : from->identity, id);
+}
+
+bool Graph::Impl::owns(Value value) const {
+  if (value.graph_ == identity) return value.base_ < model().values.size();
+  return std::any_of(ancestors_.begin(), ancestors_.end(), [&](const Ancestor& ancestor) {
+    return ancestor.identity == value.graph_ && value.base_ < std::min(ancestor.values, model().values.size());
+  });
+}
+
+// A handle names a node's first output and an offset, because it cannot see the graph.
+ValueId Graph::Impl::id_of(Value value) const {
+  if (value.empty()) return none;
+  if (!owns(value))
+    throw Failure(FailureKind::usage, "a value of another graph was given",
+                  "a graph takes its own values, and those of the graph that it is a clone of");
+  if (value.offset_ == 0) return value.base_;
+  const auto& record = model().values[value.base_];
+  const auto count = record.producer == none ? 1 : model().nodes[record.producer].output_count;
+  const auto index = record.index + value.offset_;
+  if (index >= count)
+    throw Failure(FailureKind::usage,
+                  fmt::format("output {} of '{}' was asked for but it has {}", index, value_label(model(), value.base_), count));
+  return value.base_ + value.offset_;
+}
+
+}  // namespace tenon
