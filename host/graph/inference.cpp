@@ -33,6 +33,7 @@ void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable fro
 void Inference::run() {
   std::vector<ValueId> later;
   for (NodeId node = 0; node < model_.nodes.size(); ++node) {
+    if (!counts(node)) continue;
     changed_.clear();
     infer(node);
     // what a node learned about its own outputs reaches its readers in this very sweep
@@ -79,7 +80,7 @@ void Inference::settle() {
 }
 
 void Inference::wake(NodeId node) {
-  if (queued_[node]) return;
+  if (queued_[node] || !counts(node)) return;
   queued_[node] = true;
   queue_.push_back(node);
 }

@@ -28,7 +28,9 @@ void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable fro
 /// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
 class Inference {
  public:
-  Inference(const GraphModel& model, const Binding& binding, TypeTable types) : model_(model), binding_(binding), types_(types) {}
+  /// `only`: the nodes that count, where not all do.
+  Inference(const GraphModel& model, const Binding& binding, TypeTable types, const std::vector<bool>* only = nullptr)
+      : model_(model), binding_(binding), types_(types), only_(only) {}
 
   /// Every node, then again those whose values changed. Throws Failure (failed) with the node's label.
   void run();
@@ -43,6 +45,7 @@ class Inference {
   void infer_backward(NodeId node);
   void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
+  bool counts(NodeId node) const { return only_ == nullptr || (*only_)[node]; }
   void wake(NodeId node);
   void find_readers();
   void settle();
@@ -50,6 +53,7 @@ class Inference {
   const GraphModel& model_;
   const Binding& binding_;
   TypeTable types_;
+  const std::vector<bool>* only_;
   OperatorTypes scratch_;
   std::vector<ValueId> changed_;
   std::vector<NodeId> queue_;

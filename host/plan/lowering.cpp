@@ -33,10 +33,11 @@ const LoadedOperator& copy_operator() {
 
 class Lowering {
  public:
-  Lowering(const GraphModel& model, const Binding& binding, const Kernels& kernels, const TensorTable& tensors,
-           const LoweringRequest& request, std::vector<tenon_type>& types)
-      : model_(model), kernels_(kernels), tensors_(tensors), request_(request), types_(types), lowered_{model, binding, {}, {}, {}, {},
-                                                                                                        {},    {},      {}, {}, {}} {}
+  Lowering(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors, const LoweringRequest& request,
+           std::vector<tenon_type>& types)
+      : model_(graph->model), kernels_(kernels), tensors_(tensors), request_(request), types_(types) {
+    lowered_.graph = std::move(graph);
+  }
 
   Lowered run() {
     const auto count = model_.nodes.size();
@@ -44,8 +45,15 @@ class Lowering {
     lowered_.sparse.assign(count, false);
     lowered_.copy_of.assign(count, none);
     lowered_.devices.assign(count, nullptr);
+    if (request_.wanted != nullptr) {
+      own();
+      own_->model.outputs = request_.wanted->outputs;
+      own_->model.updates = request_.wanted->updates;
+      lowered_.partial = true;
+    }
     place_values();
     for (NodeId id = 0; id < count; ++id) {
+      if (request_.wanted != nullptr && !request_.wanted->nodes[id]) continue;
       at_node(model_, id, [&] { lower(id); });
       lowered_.order.push_back(id);
     }
@@ -79,12 +87,12 @@ class Lowering {
       const auto value = model_.edges[edge];
       if (value == none) continue;
       const auto read = on_device(choice.sparse ? value : dense_of(value), device);
-      if (read != value) own_->edges[edge] = read;
+      if (read != value) own_->model.edges[edge] = read;
     }
   }
 
   StorageChoice choose(NodeId id, const NodeRecord& node, const Device& device) {
-    const auto& info = *lowered_.binding.nodes[id].op->info;
+    const auto& info = *lowered_.binding().nodes[id].op->info;
     const auto& kernel = kernels_.of(model_, id, device);
     const bool backward = node.pass == Pass::backward;
     bool any_sparse = false;
@@ -135,7 +143,7 @@ class Lowering {
     if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
     auto& device = kernels_.converts_on(*lowered_.places[value]) ? *lowered_.places[value] : cpu_device();
     const auto dense = add_node(kernels_.cast(), on_device(value, device), "dense", device);
-    own_->values[dense].type.storage = types_[dense].storage = TENON_DENSE;
+    own_->model.values[dense].type.storage = types_[dense].storage = TENON_DENSE;
     lowered_.sparse.back() = true;
     lowered_.conversions.push_back({value, dense, types_[value].storage, byte_count(types_[value])});
     return dense_[value] = dense;
@@ -148,7 +156,7 @@ class Lowering {
     if (!added) return found->second;
     const auto copy = add_node(copy_operator(), value, device.name(), device);
     lowered_.copy_of.back() = static_cast<std::uint32_t>(lowered_.copies.size());
-    lowered_.copies.push_back({own_->values[copy].producer, value, copy});
+    lowered_.copies.push_back({own_->model.values[copy].producer, value, copy});
     return found->second = copy;
   }
 
@@ -156,22 +164,22 @@ class Lowering {
   // before all nodes, so that their kernels follow each other, unless it is so large that kernels had better run meanwhile.
   ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix, Device& device) {
     own();
-    const auto id = static_cast<NodeId>(own_->nodes.size());
+    const auto id = static_cast<NodeId>(own_->model.nodes.size());
     NodeRecord node;
-    node.name = own_->strings.intern(value_label(*own_, value) + "." + suffix);
+    node.name = own_->model.strings.intern(value_label(own_->model, value) + "." + suffix);
     node.op = use_of(op);
-    node.first_edge = static_cast<std::uint32_t>(own_->edges.size());
+    node.first_edge = static_cast<std::uint32_t>(own_->model.edges.size());
     node.input_count = 1;
-    node.first_output = static_cast<ValueId>(own_->values.size());
+    node.first_output = static_cast<ValueId>(own_->model.values.size());
     node.output_count = 1;
-    own_->edges.push_back(value);
-    own_->nodes.push_back(node);
-    own_binding_->nodes.push_back({&op, {}});
-    auto& record = own_->values.emplace_back();
+    own_->model.edges.push_back(value);
+    own_->model.nodes.push_back(node);
+    own_->binding.nodes.push_back({&op, {}});
+    auto& record = own_->model.values.emplace_back();
     record.producer = id;
     record.type = types_[value];
     types_.push_back(record.type);
-    const auto role = own_->values[value].role;
+    const auto role = own_->model.values[value].role;
     const bool large = record.type.storage == TENON_DENSE && is_known(record.type) && byte_count(record.type) >= large_copy;
     const bool early = &op == &copy_operator() && role != Role::output && role != Role::state && !large;
     (early ? first_ : lowered_.order).push_back(id);
@@ -184,56 +192,47 @@ class Lowering {
 
   // What a variable becomes at the end of a run is written over it, where it lies.
   void lower_updates() {
-    for (std::size_t i = 0; i < model_.updates.size(); ++i) {
-      const auto [variable, value] = model_.updates[i];
+    const auto& updates = (own_ ? own_->model : model_).updates;
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      const auto [variable, value] = updates[i];
       if (types_[variable].storage != TENON_DENSE)
         throw Failure(FailureKind::failed,
                       fmt::format("variable '{}' is {} and is updated, but only dense ones can be", value_label(model_, variable),
                                   name_of(static_cast<Storage>(types_[variable].storage))));
-      if (const auto taken = on_device(dense_of(value), *lowered_.places[variable]); taken != value) own_->updates[i].second = taken;
+      if (const auto taken = on_device(dense_of(value), *lowered_.places[variable]); taken != value) own_->model.updates[i].second = taken;
     }
   }
 
   // Behind all nodes, so that nobody waits for a device in the middle of a run. What is no node's output the session copies.
   void fetch_outputs() {
-    for (std::size_t i = 0; i < model_.outputs.size(); ++i) {
-      const auto value = model_.outputs[i].second;
+    for (std::size_t i = 0; i < (own_ ? own_->model : model_).outputs.size(); ++i) {
+      const auto value = (own_ ? own_->model : model_).outputs[i].second;
       if (model_.values[value].role != Role::output) continue;
-      if (const auto fetched = on_device(value, cpu_device()); fetched != value) own_->outputs[i].second = fetched;
+      if (const auto fetched = on_device(value, cpu_device()); fetched != value) own_->model.outputs[i].second = fetched;
     }
   }
 
+  // Without the operators' objects: those of the Kernels run.
   void own() {
     if (own_) return;
-    own_ = std::make_unique<GraphModel>(model_);
-    own_binding_ = std::make_unique<Binding>();
-    own_binding_->operators = lowered_.binding.operators;
-    for (const auto& node : lowered_.binding.nodes) own_binding_->nodes.push_back({node.op, {}});
+    own_ = std::make_shared<GraphSnapshot>();
+    own_->model = model_;
+    own_->binding.operators = lowered_.binding().operators;
+    for (const auto& node : lowered_.binding().nodes) own_->binding.nodes.push_back({node.op, {}});
   }
 
   std::uint32_t use_of(const LoadedOperator& op) {
-    const auto [found, added] = uses_.try_emplace(&op, static_cast<std::uint32_t>(own_->operators.size()));
+    const auto [found, added] = uses_.try_emplace(&op, static_cast<std::uint32_t>(own_->model.operators.size()));
     if (added) {
-      own_->operators.push_back({op.info->name, op.info->version, std::make_shared<OperatorInfo>(*op.info), none});
-      own_binding_->operators.push_back(&op);
+      own_->model.operators.push_back({op.info->name, op.info->version, std::make_shared<OperatorInfo>(*op.info), none});
+      own_->binding.operators.push_back(&op);
     }
     return found->second;
   }
 
   Lowered finished() {
-    if (!own_) return std::move(lowered_);
-    auto& done = lowered_;
-    return Lowered{*own_,
-                   *own_binding_,
-                   std::move(done.order),
-                   std::move(done.sparse),
-                   std::move(done.devices),
-                   std::move(done.places),
-                   std::move(done.conversions),
-                   std::move(done.copies),
-                   std::move(done.copy_of),
-                   std::move(own_),
-                   std::move(own_binding_)};
+    if (own_) lowered_.graph = std::move(own_);
+    return std::move(lowered_);
   }
 
   const GraphModel& model_;
@@ -242,8 +241,7 @@ class Lowering {
   const LoweringRequest& request_;
   std::vector<tenon_type>& types_;
   Lowered lowered_;
-  std::unique_ptr<GraphModel> own_;
-  std::unique_ptr<Binding> own_binding_;
+  std::shared_ptr<GraphSnapshot> own_;                     // once something is changed
   std::map<ValueId, ValueId> dense_;                       // sparse values and their dense form
   std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and where else they are wanted
   std::map<const LoadedOperator*, std::uint32_t> uses_;    // of what was added, into the graph's operators
@@ -254,9 +252,9 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const TensorTable& tensors,
+Lowered lower(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
               const LoweringRequest& request, std::vector<tenon_type>& types) {
-  return Lowering(model, binding, kernels, tensors, request, types).run();
+  return Lowering(std::move(graph), kernels, tensors, request, types).run();
 }
 
 }  // namespace tenon

@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "graph/binding.hpp"
+#include "graph/needed.hpp"
+#include "graph/snapshot.hpp"
 #include "plan/kernels.hpp"
 #include "plan/tensor_table.hpp"
 
@@ -27,8 +28,7 @@ struct DeviceCopy {
 /// Where conversions or copies are needed it is a copy of the graph given, with their nodes behind all others, so that the numbers of nodes
 /// and values stay what they were. All that a node reads and writes lies where it runs.
 struct Lowered {
-  const GraphModel& model;
-  const Binding& binding;
+  std::shared_ptr<const GraphSnapshot> graph;
   std::vector<NodeId> order;     // every node after what it reads
   std::vector<bool> sparse;      // of each node: it runs forward_sparse or backward_sparse
   std::vector<Device*> devices;  // of each node; of one that copies, where it copies to
@@ -39,10 +39,14 @@ struct Lowered {
   std::unique_ptr<GraphModel> own_model;
   std::unique_ptr<Binding> own_binding;  // without objects: those are the Kernels'
 
+  bool partial = false;  // only some outputs are wanted: nodes run for them alone
+
+  const GraphModel& model() const { return graph->model; }
+  const Binding& binding() const { return graph->binding; }
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
   /// Whether the node copies to a GPU what is there before a run begins.
   bool copies_given(NodeId id) const {
-    return copies_at(id) && !devices[id]->is_cpu() && model.values[copies[copy_of[id]].value].role != Role::output;
+    return copies_at(id) && !devices[id]->is_cpu() && model().values[copies[copy_of[id]].value].role != Role::output;
   }
 };
 
@@ -52,15 +56,16 @@ inline std::int32_t dispatch_of(bool backward, bool sparse) {
 }
 
 struct LoweringRequest {
-  bool training = false;                // updates are made
-  bool keep_on_device = false;          // outputs stay where they are made; else they come to the CPU
-  std::map<ValueId, Device*> inputs{};  // where they lie; those not named lie on the CPU
+  bool training = false;                  // updates are made
+  bool keep_on_device = false;            // outputs stay where they are made; else they come to the CPU
+  std::map<ValueId, Device*> inputs{};    // where they lie; those not named lie on the CPU
+  const WantedOutputs* wanted = nullptr;  // all outputs and updates where it is null
 };
 
 /// `types` are those of all values, inferred to the end; their storages are read for inputs, variables, states and constants, and set for
 /// all others. Variables and constants are read where they lie. Throws Failure for what cannot be done: a state that is sparse or on
 /// another device than its node, csr of other than two dimensions, a sparse variable that is updated.
-Lowered lower(const GraphModel& model, const Binding& binding, const Kernels& kernels, const TensorTable& tensors,
+Lowered lower(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
               const LoweringRequest& request, std::vector<tenon_type>& types);
 
 }  // namespace tenon

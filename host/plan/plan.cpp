@@ -40,7 +40,7 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
 }
 
 std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                                   const std::map<ValueId, tenon_type>& inputs) {
+                                   const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted) {
   auto types = declared_types(model);
   for (ValueId value = 0; value < types.size(); ++value)
     if (tensors[value]) types[value] = type_of(tensors[value].dtype(), tensors[value].shape());
@@ -48,20 +48,21 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
     if (merge(types[value], type) == Merge::contradiction)
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
-  Inference(model, binding, TypeTable(types)).run();
+  Inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes).run();
   for (ValueId value = 0; value < types.size(); ++value)
     types[value].storage = tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
   for (const auto& [value, type] : inputs) types[value].storage = type.storage;
   return types;
 }
 
-Plan::Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const TensorTable& tensors, const PlanContext& context,
+Plan::Plan(std::shared_ptr<const GraphSnapshot> graph, Kernels& kernels, const TensorTable& tensors, const PlanContext& context,
            PlanInputs inputs)
-    : graph_(lower(model, binding, kernels, tensors, {context.training, context.keep_on_device, std::move(inputs.devices)}, inputs.types)),
+    : graph_(lower(std::move(graph), kernels, tensors, {context.training, context.keep_on_device, std::move(inputs.devices), inputs.wanted},
+                   inputs.types)),
       memory_(plan_memory(graph_, kernels, context.training, std::move(inputs.types))),
       error_(*context.error),
       call_context_{*context.threads, sparse_memory_} {
-  for (const auto id : memory_.order) require_tensors(graph_.model, tensors, id);
+  for (const auto id : memory_.order) require_tensors(graph_.model(), tensors, id);
   make_arenas(*context.streams);
   make_tensors(tensors);
   make_copies(*context.streams);
@@ -117,7 +118,7 @@ const Device* Plan::copied_from(std::size_t step) const {
 }
 
 Failure Plan::failure_at(std::size_t step, const std::string& reason, const std::string& hint) const {
-  const auto& model = graph_.model;
+  const auto& model = graph_.model();
   const auto id = node_of(step);
   OperatorTypes types;
   auto known = memory_.types;

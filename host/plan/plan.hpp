@@ -39,17 +39,19 @@ struct PlanContext {
 
 /// What is given to one plan.
 struct PlanInputs {
-  std::vector<tenon_type> types;       ///< of all values, as infer_with() finds them
-  std::map<ValueId, Device*> devices;  ///< of inputs, where that is not the CPU
+  std::vector<tenon_type> types;          ///< of all values, as infer_with() finds them
+  std::map<ValueId, Device*> devices;     ///< of inputs, where that is not the CPU
+  const WantedOutputs* wanted = nullptr;  ///< all outputs where it is null
 };
 
 /// The declared types of the inputs, storages too, with these shapes in their places.
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
 
-/// The types of all values with these input shapes bound, inferred to the end, with the storages of what is given: inputs and `tensors`.
+/// The types of all values with these input shapes bound, inferred to the end (as far as is `wanted`), with the storages of what is given:
+/// inputs and `tensors`.
 /// Throws Failure for inputs that do not fit.
 std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                                   const std::map<ValueId, tenon_type>& inputs);
+                                   const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted = nullptr);
 
 /// Everything points into the plan itself, so it does not move. Threads: one at a time.
 ///
@@ -57,7 +59,7 @@ std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& bindi
 /// finish() waits for it, once. A run that fails ends with abandon() instead.
 class Plan {
  public:
-  Plan(const GraphModel& model, const Binding& binding, Kernels& kernels, const TensorTable& tensors, const PlanContext& context,
+  Plan(std::shared_ptr<const GraphSnapshot> graph, Kernels& kernels, const TensorTable& tensors, const PlanContext& context,
        PlanInputs inputs);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -78,7 +80,7 @@ class Plan {
   void wait_for(std::size_t step);
   /// Of a step that start() gave and that did not return 0.
   Failure failure_of(const Step& step) const;
-  const GraphModel& model() const { return graph_.model; }  ///< the graph as it runs, conversions too
+  const GraphModel& model() const { return graph_.model(); }  ///< the graph as it runs, conversions too
   const std::vector<Conversion>& conversions() const { return graph_.conversions; }
   const std::vector<DeviceCopy>& copies() const { return graph_.copies; }
   Device& device_of(std::size_t step) const { return *graph_.devices[node_of(step)]; }

@@ -23,7 +23,7 @@ std::int32_t refuse(tenon_error& error, std::uint32_t output, const char* what) 
 }  // namespace
 
 void Plan::make_tensors(const TensorTable& given) {
-  const auto& model = graph_.model;
+  const auto& model = graph_.model();
   tensors_.resize(model.values.size());
   for (ValueId value = 0; value < tensors_.size(); ++value) {
     if (!is_known(memory_.types[value])) continue;
@@ -46,7 +46,7 @@ void Plan::make_copies(Streams& streams) {
 }
 
 void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
-  const auto& model = graph_.model;
+  const auto& model = graph_.model();
   std::size_t pointer_count = 0, type_count = 0;
   for (const auto id : memory_.order) {
     const auto& node = model.nodes[id];
@@ -82,14 +82,14 @@ void Plan::make_calls(Kernels& kernels, const PlanContext& context) {
       call.workspace = memory_at(memory_.workspace_buffer[step]);
       call.workspace_size = memory_.workspace_bytes[step];
     }
-    if (graph_.binding.nodes[id].op->info->random) random_calls_.push_back(&call);
+    if (graph_.binding().nodes[id].op->info->random) random_calls_.push_back(&call);
     steps_.push_back(make_step(id, kernels.of(model, id, *graph_.devices[id]), call));
   }
 }
 
 Step Plan::make_step(NodeId id, const Instance& kernel, tenon_call& call) {
   if (graph_.copies_at(id)) return {CopyStep::run, &copies_[graph_.copy_of[id]], &call};
-  const auto& node = graph_.model.nodes[id];
+  const auto& node = graph_.model().nodes[id];
   const auto& table = *kernel.table();
   const bool backward = node.pass == Pass::backward;
   if (!graph_.sparse[id]) return {backward ? table.backward : table.forward, kernel.get(), &call};

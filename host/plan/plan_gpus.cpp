@@ -59,7 +59,7 @@ std::int32_t Plan::run_on_gpu(void* self, const tenon_call* call) {
 // Between the CPU and a GPU; of what comes to the CPU, outputs that only the caller reads.
 bool Plan::may_pin(std::size_t i) const {
   const auto [node, value, copy] = graph_.copies[i];
-  const auto& outputs = graph_.model.outputs;
+  const auto& outputs = graph_.model().outputs;
   const auto readers = memory_.readers[copy];
   if (memory_.types[copy].storage != TENON_DENSE || readers == 0) return false;
   if (!graph_.places[copy]->is_cpu()) return graph_.places[value]->is_cpu();
@@ -86,15 +86,15 @@ void Plan::pin_copies() {
 bool Plan::is_capturable(std::size_t step, const Kernels& kernels) const {
   const auto id = node_of(step);
   const auto& device = device_of(step);
-  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding.nodes[id].op->info->random) return false;
-  return (kernels.of(graph_.model, id, device).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
+  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding().nodes[id].op->info->random) return false;
+  return (kernels.of(graph_.model(), id, device).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
 }
 
 // What makes a value that a copy waits for, or copies for long, ends its stretch: others tell of it only when all of them are done.
 std::vector<bool> Plan::nodes_before_copies() const {
-  std::vector<bool> found(graph_.model.nodes.size());
+  std::vector<bool> found(graph_.model().nodes.size());
   for (std::size_t i = 0; i < copies_.size(); ++i)
-    if (const auto producer = graph_.model.values[graph_.copies[i].value].producer; producer != none)
+    if (const auto producer = graph_.model().values[graph_.copies[i].value].producer; producer != none)
       if (copies_[i].waits() || copies_[i].is_large()) found[producer] = true;
   return found;
 }
@@ -112,7 +112,7 @@ void Plan::find_stretches(const Kernels& kernels) {
 
 void Plan::capture_stretches() {
   if (stretches_.empty()) return;
-  for (const auto input : graph_.model.inputs)
+  for (const auto input : graph_.model().inputs)
     if (!graph_.places[input]->is_cpu()) outside_.push_back(input);
   for (const auto& [value, written] : memory_.given_out_writes)
     if (!graph_.places[value]->is_cpu()) outside_.push_back(value);
@@ -205,7 +205,7 @@ void Plan::update_variables() {
 
 // `nodes 'a' to 'b'`: the kernels that the device was asked for and that nobody knows to be done; empty where there are none.
 std::string Plan::nodes_before(std::size_t step, const Device& device) const {
-  const auto& values = graph_.model.values;
+  const auto& values = graph_.model().values;
   std::size_t first = step;
   std::vector<NodeId> done;  // a copy waited for what they made
   for (auto at = step; at-- > 0 && std::find(done.begin(), done.end(), node_of(at)) == done.end();) {
@@ -215,7 +215,7 @@ std::string Plan::nodes_before(std::size_t step, const Device& device) const {
   }
   while (step > first && !runs_kernel(step - 1, device)) --step;
   if (first == step) return {};
-  const auto& model = graph_.model;
+  const auto& model = graph_.model();
   const auto name = [&](std::size_t at) { return model.strings[model.nodes[node_of(at)].name]; };
   return first + 1 == step ? fmt::format("node '{}'", name(first)) : fmt::format("nodes '{}' to '{}'", name(first), name(step - 1));
 }

@@ -46,7 +46,7 @@ void Plan::touch(ValueId value, bool written, std::vector<Touch>& touches) const
 }
 
 std::vector<Touch> Plan::touches_of(std::uint32_t begin, std::uint32_t end) const {
-  const auto& model = graph_.model;
+  const auto& model = graph_.model();
   std::vector<Touch> touches;
   for (auto step = begin; step < end; ++step) {
     const auto& node = model.nodes[node_of(step)];

@@ -50,7 +50,7 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto tensors = tensors_of(model);
   const Kernels kernels(model, binding, copy.impl().plugins().load("cast_storage"), cpu_device());
   auto types = infer_with(model, binding, tensors, inputs);
-  const auto lowered = lower(model, binding, kernels, tensors, {.training = true}, types);
+  const auto lowered = lower(copy.impl().current, kernels, tensors, {.training = true}, types);
   return plan_memory(lowered, kernels, true, std::move(types)).bytes();
 }
 

@@ -73,12 +73,14 @@ const Tensor& Session::Impl::tensor(ValueId value) const {
   return tensors[value];
 }
 
-std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& inputs) const {
+// An input that no wanted output needs may be given, and is not looked at.
+std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const {
   const auto& model = this->model();
   std::map<ValueId, tenon_type> types;
   std::vector<std::string> names, missing;
   for (const auto id : model.inputs) {
     names.emplace_back(model.strings[model.values[id].name]);
+    if (wanted != nullptr && !wanted->values[id]) continue;
     const auto given = inputs.find(names.back());
     if (given == inputs.end() || !given->second)
       missing.push_back(names.back());
@@ -92,17 +94,22 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   return types;
 }
 
-Plan& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices) {
+Plan& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
+                              const WantedOutputs* wanted) {
   std::vector<std::int64_t> key;
+  if (wanted != nullptr) {
+    for (const auto& [name, value] : wanted->outputs) key.push_back(name);
+    key.push_back(-1);
+  }
   for (const auto& [value, type] : inputs) {
     key.push_back(type.dtype << 16 | type.storage << 8 | type.rank);
     key.insert(key.end(), type.dims, type.dims + type.rank);
   }
   for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
   if (const auto found = plans.find(key); found != plans.end()) return *found->second;
-  auto types = infer_with(model(), binding(), tensors, inputs);
+  auto types = infer_with(model(), binding(), tensors, inputs, wanted);
   initialize_missing(types);
-  auto plan = std::make_unique<Plan>(model(), binding(), *kernels, tensors, context, PlanInputs{std::move(types), devices});
+  auto plan = std::make_unique<Plan>(graph.impl().current, *kernels, tensors, context, PlanInputs{std::move(types), devices, wanted});
   tell_conversions(*plan);  // a plan that is refused is not kept
   tell_fallbacks(*plan);
   return *plans.emplace(key, std::move(plan)).first->second;
@@ -115,15 +122,17 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   move_home(model(), *kernels, options.training, tensors);
 }
 
-Plan& Session::Impl::prepare(const NamedTensors& inputs, std::vector<Tensor>& kept) {
-  const auto types = check_inputs(inputs);
+Plan& Session::Impl::prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept) {
   const auto& model = this->model();
+  const auto wanted = outputs.empty() ? std::nullopt : std::make_optional<WantedOutputs>(model, outputs, options.training);
+  const auto* part = wanted ? &*wanted : nullptr;
+  const auto types = check_inputs(inputs, part);
   std::map<ValueId, Device*> devices;
   for (const auto& [value, type] : types) {
     kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
     if (kept.back().abi().dense.device_type != TENON_CPU) devices.emplace(value, &device_of(kept.back()));
   }
-  auto& plan = plan_for(types, devices);
+  auto& plan = plan_for(types, devices, part);
   auto next = kept.end() - static_cast<std::ptrdiff_t>(types.size());
   for (const auto& [value, type] : types) plan.set_tensor(value, (next++)->abi());
   return plan;
@@ -133,9 +142,18 @@ Plan& Session::Impl::prepare(const NamedTensors& inputs, std::vector<Tensor>& ke
   throw plan.failure_of(step);
 }
 
-void Session::Impl::execute(Plan& plan) {
-  for (const auto& step : plan.start())
+void Session::Impl::execute(Plan& plan, const std::stop_token& stop) {
+  const auto& steps = plan.start();
+  if (!stop.stop_possible()) {
+    for (const auto& step : steps)
+      if (step.function(step.instance, step.call) != 0) fail(plan, step);
+    return;
+  }
+  for (const auto& step : steps) {
+    if (stop.stop_requested())
+      throw Failure(FailureKind::failed, "the run was stopped", "states keep what nodes that had run made of them");
     if (step.function(step.instance, step.call) != 0) fail(plan, step);
+  }
 }
 
 // Each step is waited for, so that its time is its own.
@@ -153,11 +171,11 @@ void Session::Impl::execute_traced(Plan& plan) {
   trace.write(options.trace);
 }
 
-NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const Destinations& destinations) {
-  auto outputs = bind_outputs(plan, inputs, destinations);
+NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const RunOptions& request) {
+  auto outputs = bind_outputs(plan, inputs, request.destinations);
   plan.set_step(step++);
   try {
-    options.trace.empty() ? execute(plan) : execute_traced(plan);
+    options.trace.empty() ? execute(plan, request.stop) : execute_traced(plan);
     plan.finish();
     tell_capture(plan);
   } catch (...) {
@@ -165,7 +183,7 @@ NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const De
     throw;
   }
   take_sparse_outputs(plan, outputs);
-  deliver(destinations, outputs);
+  deliver(request.destinations, outputs);
   return outputs;
 }
 
@@ -181,17 +199,17 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-NamedTensors Session::run(const NamedTensors& inputs, const Destinations& destinations) {
+NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
   const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
-  auto& plan = impl_->prepare(inputs, kept);
-  return impl_->run(plan, inputs, destinations);
+  auto& plan = impl_->prepare(inputs, options.outputs, kept);
+  return impl_->run(plan, inputs, options);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
-  auto& plan = impl_->prepare(inputs, kept);
+  auto& plan = impl_->prepare(inputs, {}, kept);
   const auto outputs = impl_->bind_outputs(plan, inputs, {});
   plan.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
   return impl_->watch(plan);
@@ -203,7 +221,7 @@ std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
 
 const Plan& Session::plan(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(*impl_);
-  return impl_->plan_for(input_types(impl_->model(), shapes), {});
+  return impl_->plan_for(input_types(impl_->model(), shapes), {}, nullptr);
 }
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {

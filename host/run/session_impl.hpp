@@ -24,11 +24,11 @@ struct Session::Impl {
   /// Whether runs change the value's elements.
   bool changes(ValueId value) const;
 
-  /// With the plan for these inputs. `kept`: contiguous copies, which live until the run is over.
-  Plan& prepare(const NamedTensors& inputs, std::vector<Tensor>& kept);
-  Plan& plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices);
-  NamedTensors run(Plan& plan, const NamedTensors& inputs, const Destinations& destinations);
-  void execute(Plan& plan);
+  /// With the plan for these inputs; no `outputs`: all. `kept`: contiguous copies, which live until the run is over.
+  Plan& prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept);
+  Plan& plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices, const WantedOutputs* wanted);
+  NamedTensors run(Plan& plan, const NamedTensors& inputs, const RunOptions& request);
+  void execute(Plan& plan, const std::stop_token& stop);
   void execute_traced(Plan& plan);
 
   // session_outputs.cpp
@@ -72,7 +72,7 @@ struct Session::Impl {
   Host::Impl& host() const { return graph.host().impl(); }
   void own_changing();
   void initialize_missing(const std::vector<tenon_type>& types);
-  std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs) const;
+  std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const;
 };
 
 /// What no kernel could write where it is wanted: a second name of one value, an input given out, a sum that kernels cannot make.

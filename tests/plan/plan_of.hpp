@@ -23,7 +23,7 @@ class Planned {
   }
   tenon::MemoryPlan plan() const {
     auto types = types_;
-    const auto lowered = tenon::lower(graph_.model(), binding(), *kernels_, tensors_, {.training = training_}, types);
+    const auto lowered = tenon::lower(graph_.impl().current, *kernels_, tensors_, {.training = training_}, types);
     return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
   }
 

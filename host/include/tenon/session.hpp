@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <tenon/graph.hpp>
 #include <tenon/tensor.hpp>
@@ -34,6 +35,14 @@ struct Destination {
 };
 using Destinations = std::map<std::string, Destination>;
 
+struct RunOptions {
+  /// The outputs to compute; empty: all. Only what they need runs, and only the inputs that they need must be given. In training, a run of
+  /// named outputs updates just the variables that are among them, and changes just the states of nodes that they need.
+  std::vector<std::string> outputs{};
+  Destinations destinations{};  ///< of some outputs; the others are made anew
+  std::stop_token stop{};       ///< looked at before each node: a run that is asked to stop ends with a Failure (failed)
+};
+
 /// Binds a graph once, plans it for each combination of input shapes, storages and devices (and keeps the plans), and runs it. Inputs may
 /// lie on any device. The graph is left as it is, and later edits of it do not reach the session. What runs change (states, and in training
 /// the variables that the graph updates) is the session's own from the start; everything else it shares with the graph. Variables, states
@@ -48,9 +57,11 @@ class Session {
 
   /// Inputs by name, outputs by name; each input in any storage, each output in the one that its operator chose for them. Throws Failure
   /// for missing, unknown or ill-fitting inputs before anything runs, and for what kernels report.
-  NamedTensors run(const NamedTensors& inputs) { return run(inputs, {}); }
-  /// The same with outputs put where the caller says; the others are made anew.
-  NamedTensors run(const NamedTensors& inputs, const Destinations& destinations);
+  NamedTensors run(const NamedTensors& inputs) { return run(inputs, RunOptions{}); }
+  NamedTensors run(const NamedTensors& inputs, const RunOptions& options);
+  NamedTensors run(const NamedTensors& inputs, const Destinations& destinations) {
+    return run(inputs, RunOptions{.destinations = destinations});
+  }
 
   /// What a plan for these input shapes needs, as text: steps, offsets, bytes, lower bound.
   std::string describe_plan(const std::map<std::string, Shape>& shapes);

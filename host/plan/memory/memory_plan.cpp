@@ -47,8 +47,8 @@ class MemoryPlanner {
   explicit MemoryPlanner(std::vector<tenon_type> types) { plan_.types = std::move(types); }
 
   MemoryPlan run(const Lowered& graph, const Kernels& kernels, bool training) {
-    const auto& model = graph.model;
-    const auto& binding = graph.binding;
+    const auto& model = graph.model();
+    const auto& binding = graph.binding();
     choose_order(graph, training);
     count_readers(model, training);
     for (const auto id : plan_.order) {
@@ -87,9 +87,10 @@ class MemoryPlanner {
   std::vector<std::uint32_t> last_use_;  // of a piece of memory's owner: the last step that reads any of the values in it
 };
 
-// Only what the outputs need runs; in training, nodes that keep states and what variables are updated with as well.
+// Only what the outputs need runs; in training, what variables are updated with as well, and, where all outputs are wanted, nodes that keep
+// states.
 void MemoryPlanner::choose_order(const Lowered& graph, bool training) {
-  const auto& model = graph.model;
+  const auto& model = graph.model();
   std::vector<bool> needed(model.nodes.size());
   const auto need = [&](ValueId value) {
     if (value != none && model.values[value].producer != none) needed[model.values[value].producer] = true;
@@ -100,7 +101,7 @@ void MemoryPlanner::choose_order(const Lowered& graph, bool training) {
   for (auto next = graph.order.rbegin(); next != graph.order.rend(); ++next) {
     const auto id = *next;
     const auto& node = model.nodes[id];
-    if (training && node.state_count > 0) needed[id] = true;
+    if (training && !graph.partial && node.state_count > 0) needed[id] = true;
     if (!needed[id]) continue;
     for (std::uint32_t i = 0; i < node.input_count; ++i) need(model.edges[node.first_edge + i]);
   }
@@ -126,7 +127,7 @@ void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
 
 // A folded sum and its two sides are one piece of memory; the sum stands for all three.
 void MemoryPlanner::fold(const Lowered& graph) {
-  const auto& model = graph.model;
+  const auto& model = graph.model();
   plan_.root.resize(model.values.size());
   for (ValueId value = 0; value < plan_.root.size(); ++value) plan_.root[value] = value;
   adds_.assign(model.values.size(), false);
@@ -183,17 +184,17 @@ void MemoryPlanner::find_updates(const GraphModel& model, const Binding& binding
 }
 
 void MemoryPlanner::find_buffers(const Lowered& graph) {
-  plan_.buffer_of.assign(graph.model.values.size(), none);
+  plan_.buffer_of.assign(graph.model().values.size(), none);
   for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
-    const auto& node = graph.model.nodes[plan_.order[step]];
+    const auto& node = graph.model().nodes[plan_.order[step]];
     for (std::uint32_t i = 0; i < node.output_count; ++i) plan_.writes.push_back(place_output(graph, step, i));
   }
 }
 
 // Finds memory for an output; how it is written.
 std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
-  const auto& model = graph.model;
-  const auto& info = *graph.binding.nodes[plan_.order[step]].op->info;
+  const auto& model = graph.model();
+  const auto& info = *graph.binding().nodes[plan_.order[step]].op->info;
   const auto& node = model.nodes[plan_.order[step]];
   const auto value = node.first_output + output;
   const auto root = plan_.root[value];
@@ -243,7 +244,7 @@ bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& inf
 }
 
 void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels) {
-  const auto& model = graph.model;
+  const auto& model = graph.model();
   OperatorTypes types;
   plan_.workspace_buffer.assign(plan_.order.size(), none);
   plan_.workspace_bytes.assign(plan_.order.size(), 0);
@@ -257,7 +258,7 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     const auto dispatch = dispatch_of(backward, graph.sparse[id]);
     graph.devices[id]->make_current();  // how much scratch a library wants follows the device
     plan_.workspace_bytes[step] =
-        at_node(model, id, [&] { return workspace_bytes(*graph.binding.nodes[id].op->info, kernel, dispatch, types); });
+        at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].op->info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;
     plan_.workspace_buffer[step] = add_buffer(*graph.devices[id], {static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
   }

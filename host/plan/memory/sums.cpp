@@ -11,7 +11,7 @@ bool is_sum(const GraphModel& model, const NodeRecord& node) {
 
 std::vector<FoldedSum> fold_sums(const Lowered& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
                                  std::span<const std::uint32_t> readers) {
-  const auto& model = graph.model;
+  const auto& model = graph.model();
   std::vector<FoldedSum> sums;
   for (const auto id : order) {
     const auto& node = model.nodes[id];
@@ -19,7 +19,7 @@ std::vector<FoldedSum> fold_sums(const Lowered& graph, std::span<const tenon_typ
     const FoldedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
     const auto left = model.values[sum.left].producer, right = model.values[sum.right].producer;
     if (left == none || right == none || left >= right) continue;
-    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.binding.nodes[right].op->info->accumulates) continue;
+    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.binding().nodes[right].op->info->accumulates) continue;
     if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE || graph.sparse[right]) continue;
     if (is_sum(model, model.nodes[right])) continue;  // it may be folded itself
     sums.push_back(sum);

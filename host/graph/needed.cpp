@@ -1,0 +1,49 @@
+#include "graph/needed.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void report_unknown(const GraphModel& model, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const auto& [output, value] : model.outputs) names.push_back(model.strings[output]);
+  throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
+                fmt::format("its outputs are {}", fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::string> names, bool training) {
+  for (const auto& name : names) {
+    const auto found =
+        std::find_if(model.outputs.begin(), model.outputs.end(), [&](const auto& output) { return model.strings[output.first] == name; });
+    if (found == model.outputs.end()) report_unknown(model, name);
+    if (std::find(outputs.begin(), outputs.end(), *found) == outputs.end()) outputs.push_back(*found);
+  }
+  for (const auto& update : model.updates)
+    if (training && std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) { return output.second == update.first; }))
+      updates.push_back(update);
+  values.assign(model.values.size(), false);
+  nodes.assign(model.nodes.size(), false);
+  for (const auto& [name, value] : outputs) values[value] = true;
+  for (const auto& [variable, value] : updates) values[value] = true;
+  const auto read = [&](const NodeRecord& node) {
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model.edges[node.first_edge + i]; value != none) values[value] = true;
+  };
+  for (auto id = static_cast<NodeId>(model.nodes.size()); id-- > 0;) {
+    const auto& node = model.nodes[id];
+    const auto first = values.begin() + node.first_output;
+    nodes[id] = nodes[id] || std::find(first, first + node.output_count, true) != first + node.output_count;
+    if (!nodes[id]) continue;
+    read(node);
+    if (node.origin != none) nodes[node.origin] = true;  // it decides the types
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// What of a graph some of its values need.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/model.hpp"
+
+namespace tenon {
+
+/// Part of a graph that is to run: the outputs asked for, and in training the updates of variables that are among them.
+struct WantedOutputs {
+  /// Throws Failure (usage) for a name that the graph does not have.
+  WantedOutputs(const GraphModel& model, std::span<const std::string> names, bool training);
+
+  std::vector<std::pair<StringId, ValueId>> outputs;
+  std::vector<std::pair<ValueId, ValueId>> updates;
+  std::vector<bool> values, nodes;  // of each: something wanted needs it
+};
+
+}  // namespace tenon
