@@ -158,6 +158,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     plugins_.load(spec.op);  // says what is near and where was searched
     throw Failure(FailureKind::plugin, fmt::format("operator '{}' is missing", spec.op));
   }
+  complete_loaded();
   const auto before = mark();
   try {
     NodeRecord node;
@@ -189,6 +190,7 @@ NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
 }
 
 NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name) {
+  complete_loaded();
   const auto before = mark();
   auto node = made_from(forward, Pass::backward, name);
   const auto inputs = node.input_count, outputs = node.output_count;
@@ -206,6 +208,7 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
 
 NodeId GraphBuilder::again(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name) {
   require_repeatable(forward);
+  complete_loaded();
   const auto before = mark();
   auto node = made_from(forward, Pass::again, name);
   try {
@@ -284,7 +287,31 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
   }
 }
 
+// What a file says of nodes' outputs is compared with what the operators make, and never takes its place: kernels trust these types.
 void GraphBuilder::complete() {
+  const auto bound = binding_.nodes.size();
+  std::vector<tenon_type> said;
+  if (bound < model_.nodes.size()) {
+    for (const auto& value : model_.values) said.push_back(value.type);
+    for (auto& value : model_.values)
+      if (value.producer != none && value.producer >= bound) value.type = unknown_type();
+  }
+  try {
+    infer_all();
+    for (ValueId value = 0; value < said.size(); ++value) require_as_said(value, said[value]);
+  } catch (...) {
+    for (std::size_t value = 0; value < said.size(); ++value) model_.values[value].type = said[value];
+    binding_.nodes.resize(std::min(binding_.nodes.size(), bound));
+    throw;
+  }
+}
+
+// Before a node is added to a graph that came from a file.
+void GraphBuilder::complete_loaded() {
+  if (binding_.nodes.size() < model_.nodes.size()) complete();
+}
+
+void GraphBuilder::infer_all() {
   bind(model_, plugins_, binding_);
   for (;;) {
     Inference inference(model_, binding_, TypeTable(model_.values));
@@ -294,6 +321,15 @@ void GraphBuilder::complete() {
     std::sort(wanted.begin(), wanted.end(), [](const auto& left, const auto& right) { return left.first < right.first; });
     add_wanted(wanted, 0);
   }
+}
+
+void GraphBuilder::require_as_said(ValueId id, tenon_type said) const {
+  const auto& value = model_.values[id];
+  if (value.producer == none || merge(said, value.type) != Merge::contradiction) return;
+  throw Failure(FailureKind::file,
+                fmt::format("{}: output '{}' is said to be {}, but the operator makes {}", node_label(model_, value.producer),
+                            value_label(model_, id), to_string(said), to_string(value.type)),
+                "the file is damaged or forged, or was written with another version of the operator; build it again");
 }
 
 }  // namespace tenon

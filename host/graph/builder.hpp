@@ -44,7 +44,8 @@ class GraphBuilder {
   /// In training, `variable` takes the value at the end of each run.
   void update(ValueId variable, ValueId value);
 
-  /// Infers over the whole graph and adds the variables that operators still want.
+  /// Infers over the whole graph and adds the variables that operators still want. Throws Failure (file) where a file says of a node's
+  /// output what its operator contradicts; types and binding are then as they were.
   void complete();
 
   /// Where the graph goes back to when something fails that adds several nodes.
@@ -72,6 +73,9 @@ class GraphBuilder {
   void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count);
   void add_outputs(NodeRecord& node, std::uint32_t count);
   NodeId finish(NodeRecord& node, const Mark& before);
+  void complete_loaded();
+  void infer_all();
+  void require_as_said(ValueId value, tenon_type said) const;
 
   GraphModel& model_;
   Binding& binding_;

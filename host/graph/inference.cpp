@@ -43,6 +43,17 @@ void Inference::run() {
   }
   changed_ = std::move(later);
   settle();
+  check_updates();
+}
+
+// A variable takes the value's bytes.
+void Inference::check_updates() const {
+  for (const auto& [variable, value] : model_.updates) {
+    auto type = types_[variable];
+    if (merge(type, types_[value]) == Merge::contradiction)
+      throw Failure(FailureKind::failed, fmt::format("'{}' is {} but would be updated with {}, which is {}", value_label(model_, variable),
+                                                     to_string(types_[variable]), value_label(model_, value), to_string(types_[value])));
+  }
 }
 
 void Inference::run_from(NodeId node) {

@@ -49,6 +49,7 @@ class Inference {
   void wake(NodeId node);
   void find_readers();
   void settle();
+  void check_updates() const;
 
   const GraphModel& model_;
   const Binding& binding_;

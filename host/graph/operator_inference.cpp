@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <tenon/failure.hpp>
@@ -72,6 +73,13 @@ void check_said(const OperatorInfo& info, const OperatorTypes& before, std::vect
   }
 }
 
+// Whether outputs are known better than the operator itself told.
+bool knows_more(const std::vector<tenon_type>& known, const std::vector<tenon_type>& told) {
+  return !std::equal(known.begin(), known.end(), told.begin(), [](const tenon_type& left, const tenon_type& right) {
+    return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + TENON_MAX_RANK, right.dims);
+  });
+}
+
 tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
   tenon_infer io{};
   io.size = sizeof io;
@@ -87,21 +95,36 @@ tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
 
 }  // namespace
 
+static void ask(const LoadedOperator& op, const void* instance, const OperatorTypes& before, OperatorTypes& types) {
+  ErrorBuffer buffer;
+  auto io = as_boundary(types, buffer);
+  if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
+  check_said(*op.info, before, &OperatorTypes::inputs, "input", types);
+  check_said(*op.info, before, &OperatorTypes::states, "state", types);
+}
+
+// Operators fill in an output's dtype where it is not known. So they are first asked without anything that others say of the outputs: what
+// they do not contradict must still be what their kernels write. What others know may then tell something of the inputs.
 void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
   share_dtype(*op.info, types);
   if (op.table->infer == nullptr) return;
   thread_local OperatorTypes before;  // keeps its memory between nodes
+  thread_local std::vector<tenon_type> told;
   before.inputs.assign(types.inputs.begin(), types.inputs.end());
   before.outputs.assign(types.outputs.begin(), types.outputs.end());
   before.states.assign(types.states.begin(), types.states.end());
 
-  ErrorBuffer buffer;
-  auto io = as_boundary(types, buffer);
-  if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
-
-  check_said(*op.info, before, &OperatorTypes::inputs, "input", types);
+  std::fill(types.outputs.begin(), types.outputs.end(), unknown_type());
+  ask(op, instance, before, types);
+  told.assign(types.outputs.begin(), types.outputs.end());
   check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
-  check_said(*op.info, before, &OperatorTypes::states, "state", types);
+  if (!knows_more(types.outputs, told)) return;
+
+  before.inputs.assign(types.inputs.begin(), types.inputs.end());
+  before.outputs.assign(types.outputs.begin(), types.outputs.end());
+  before.states.assign(types.states.begin(), types.states.end());
+  ask(op, instance, before, types);
+  check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
 }
 
 std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {

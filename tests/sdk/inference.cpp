@@ -29,7 +29,21 @@ struct Place : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs) {
+/// Says of one output that it has a dtype of its own, and of the other nothing.
+struct Arg : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("an index");
+    op.input("data", "any shape");
+    op.output("index", "one");
+  }
+  void infer(tenon::Infer& io) const {
+    io.set_output(0, {1}, tenon::i64);
+    io.set_output("index", {1});
+  }
+  void forward(const tenon::Call&) const {}
+};
+
+DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs, DType known = none, std::string* refusal = nullptr) {
   std::vector<tenon_type> in;
   for (const auto dtype : inputs) {
     auto& type = in.emplace_back();
@@ -39,7 +53,7 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
   }
   tenon_type out{};
   out.rank = -1;
-  out.dtype = TENON_DTYPE_UNKNOWN;
+  out.dtype = static_cast<std::uint8_t>(known);
   by_hand::ErrorText error;
   tenon_infer io{};
   io.size = sizeof io;
@@ -49,7 +63,10 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
   io.inputs = in.data();
   io.outputs = &out;
   const by_hand::Instance instance(table);
-  REQUIRE_MESSAGE(table->infer(instance.object(), &io) == 0, error.text);
+  const bool refused = table->infer(instance.object(), &io) != 0;
+  if (refused && refusal != nullptr) *refusal = error.text;
+  REQUIRE_MESSAGE((!refused || refusal != nullptr), error.text);
+  CHECK(out.reserved == 0);
   return static_cast<DType>(out.dtype);
 }
 
@@ -60,4 +77,18 @@ TEST_CASE("an output without a dtype has the shared one") {
   CHECK(output_dtype(choose, {tenon::boolean, tenon::f64, tenon::f64}) == tenon::f64);
   CHECK(output_dtype(choose, {tenon::boolean, none, none}) == none);  // the condition's says nothing of it
   CHECK(output_dtype(tenon::table_of<Place>(), {tenon::i32}) == tenon::i32);
+}
+
+TEST_CASE("an output that is known to have another dtype is refused, said or not said") {
+  std::string refusal;
+  output_dtype(tenon::table_of<Choose>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &refusal);
+  CHECK(refusal == "output 'chosen' is int8 but needs float32");
+  output_dtype(tenon::table_of<Place>(), {tenon::i32}, tenon::i64, &refusal);
+  CHECK(refusal == "output 'same' is int64 but needs int32");
+  CHECK(output_dtype(tenon::table_of<Choose>(), {tenon::boolean, none, none}, tenon::f64) == tenon::f64);
+  CHECK(output_dtype(tenon::table_of<Choose>(), {tenon::boolean, tenon::f64, tenon::f64}, tenon::f64) == tenon::f64);
+}
+
+TEST_CASE("an output that was given a dtype once needs no second time") {
+  CHECK(output_dtype(tenon::table_of<Arg>(), {tenon::f32}) == tenon::i64);
 }

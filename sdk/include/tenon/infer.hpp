@@ -34,10 +34,25 @@ class Infer {
   /// of that type in its place, and an eager call leaves it out.
   void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
   void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
-  /// Without a dtype an output gets that of the first input which has no types of its own.
-  void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) { outputs_group().merge(i, shape, dtype); }
-  void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { outputs_group().merge(name, shape, dtype); }
+  /// Without a dtype an output has that of the first input which has no types of its own; one that is known to have another is an error.
+  void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) {
+    outputs_group().merge(i, shape, dtype);
+    if (dtype != unknown_dtype) raw_->outputs[i].reserved = 1;  // until share_dtype()
+  }
+  void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) {
+    set_output(outputs_group().position(name), shape, dtype);
+  }
   void set_state(std::string_view name, const Shape& shape, DType dtype = DType::f32) { states_group().merge(name, shape, dtype); }
+
+  /// Called by the SDK after infer(): outputs that were set without a dtype, or not at all, have that of this input.
+  void share_dtype(int input) const {
+    const DType shared = input < inputs() ? static_cast<DType>(raw_->inputs[input].dtype) : unknown_dtype;
+    for (int i = 0; i < outputs(); ++i) {
+      const bool has_its_own = raw_->outputs[i].reserved != 0;
+      raw_->outputs[i].reserved = 0;
+      if (!has_its_own && shared != unknown_dtype) outputs_group().merge(i, Shape(), shared);
+    }
+  }
 
   /// Refuses unless it holds; the reason is joined from its parts, and shapes print as [2, 3].
   template <class... Reason>

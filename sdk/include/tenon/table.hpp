@@ -38,9 +38,7 @@ struct Trampolines {
       Infer wrapped(*io, names_of<C>);
       static_cast<const C*>(instance)->infer(wrapped);
       // An output without a dtype has the shared one: that of a mask or of indices is told before the others are known, and is not its.
-      constexpr auto shared = static_cast<std::uint32_t>(first_shared(description_of<C>));
-      for (std::uint32_t i = 0; i < io->output_count; ++i)
-        if (io->outputs[i].dtype == TENON_DTYPE_UNKNOWN && io->input_count > shared) io->outputs[i].dtype = io->inputs[shared].dtype;
+      wrapped.share_dtype(first_shared(description_of<C>));
     });
   }
   static std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) noexcept {

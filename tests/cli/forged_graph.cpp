@@ -1,0 +1,36 @@
+// A file whose checksums are right and which says that a node makes another type than its operator does.
+#include <doctest/doctest.h>
+
+#include "cli/workplace.hpp"
+#include "file/forged_file.hpp"
+
+TEST_CASE("a node's output of another type than the file says is refused by every command that needs the operators") {
+  const Workplace place;
+  place.write("r.json", graph_json(R"({"name": "a", "op": "reshape", "inputs": ["x"], "attrs": {"shape": [-1, 2]}})"));
+  REQUIRE(place.run({"build", "r.json", "-o", "r.tenon"}).code == 0);
+  for (const auto& [dtype, name] : {std::pair(tenon::format::DType::i8, "int8"), {tenon::format::DType::f64, "float64"}}) {
+    FileParts parts;
+    parts.metadata = read_bytes(place.folder() / "r.tenon").substr(tenon::layout::header_size);
+    parts.change([&](tenon::format::ModelT& model) {
+      auto& output = model.graphs[0]->nodes->output_types[0];
+      model.types.push_back(std::make_unique<tenon::format::TensorTypeT>(*model.types[output]));
+      model.types.back()->dtype = dtype;
+      output = static_cast<std::uint32_t>(model.types.size()) - 1;
+    });
+    place.write("forged.tenon", parts.bytes());
+    CHECK(place.run({"validate", "forged.tenon", "--file-only"}).code == 0);
+    for (const auto& command : std::vector<std::vector<std::string>>{{"validate", "forged.tenon"},
+                                                                     {"run", "forged.tenon", "--input", "x=x.npy"},
+                                                                     {"bench", "forged.tenon", "--shape", "x=2x4"},
+                                                                     {"show", "forged.tenon", "--plan", "--shape", "x=2x4"}}) {
+      CAPTURE(command_line(command));
+      const auto result = place.run(command);
+      CHECK(result.code == 4);
+      CHECK(result.out == "");
+      CHECK(result.err.ends_with(
+          "error: [reshape] node 'a': output 'a' is said to be " + std::string(name) +
+          " [?, 2], but the operator makes float32 [?, 2]\n"
+          "hint: the file is damaged or forged, or was written with another version of the operator; build it again\n"));
+    }
+  }
+}

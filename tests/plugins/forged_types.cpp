@@ -1,0 +1,165 @@
+// Files that say of a node's output what its operator does not make: kernels write what the operator says, so they must not open.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <tenon/graph.hpp>
+
+#include "cli/check/sample.hpp"
+#include "failure_of.hpp"
+#include "file/forged_file.hpp"
+#include "graph/model.hpp"
+#include "run/host_impl.hpp"
+#include "strict_host.hpp"
+
+namespace {
+
+using tenon::Graph;
+using tenon::format::ModelT;
+
+/// The operator alone, with the gradient of what it makes where it has one, and every value an output.
+Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op, const tenon::cli::Sample& sample) {
+  Graph graph(host);
+  std::vector<tenon::Value> inputs, floating;
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
+    const auto& type = sample.types.inputs[i];
+    const auto dtype = static_cast<tenon::DType>(type.dtype);
+    inputs.push_back(type.present ? graph.input("input_" + std::to_string(i), dtype, tenon::shape_of(type)) : tenon::Value());
+    if (type.present && (dtype == tenon::f32 || dtype == tenon::f64)) floating.push_back(inputs.back());
+  }
+  const auto node = graph.add(op.info->name, inputs, sample.attributes, "node");
+  try {
+    graph.gradient(node, floating);
+  } catch (const tenon::Failure&) {
+    // it has none
+  }
+  return graph;
+}
+
+tenon::format::TensorTypeT& type_of_output(ModelT& model, std::size_t output) {
+  return *model.types[model.graphs[0]->nodes->output_types[output]];
+}
+
+/// A file that says something else of one output.
+template <class Lie>
+std::string forged(const FileParts& sound, std::size_t output, Lie&& lie) {
+  auto parts = sound;
+  parts.change([&](ModelT& model) {
+    auto type = std::make_unique<tenon::format::TensorTypeT>(type_of_output(model, output));
+    lie(*type);
+    model.graphs[0]->nodes->output_types[output] = static_cast<std::uint32_t>(model.types.size());
+    model.types.push_back(std::move(type));
+  });
+  return parts.bytes();
+}
+
+std::vector<tenon_type> output_types(const Graph& graph) {
+  std::vector<tenon_type> types;
+  for (const auto& value : graph.model().values)
+    if (value.producer != tenon::none) types.push_back(value.type);
+  return types;
+}
+
+Graph bound(tenon::Host& host, const std::string& bytes) {
+  Graph graph(host);
+  graph.model() = read_forged(bytes);
+  graph.bind();
+  return graph;
+}
+
+FailureText opened(tenon::Host& host, const std::string& bytes) {
+  return failure_of([&] { bound(host, bytes); });
+}
+
+void check_refused(tenon::Host& host, const std::string& bytes) {
+  const auto failure = opened(host, bytes);
+  CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
+  CHECK(failure.message.find("is said to be") != std::string::npos);
+}
+
+bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const tenon_type& l, const tenon_type& r) { return tenon::to_string(l) == tenon::to_string(r); });
+}
+
+/// How many outputs were lied about.
+std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& sound) {
+  const auto own = output_types(graph);
+  CHECK(same(output_types(bound(host, sound.bytes())), own));
+  for (std::size_t output = 0; output < own.size(); ++output) {
+    CAPTURE(output);
+    CHECK(same(output_types(bound(host, forged(sound, output, [](auto& type) { type = {}, type.unranked = true; }))), own));
+    const bool is_made = tenon::is_known(own[output]);  // gradients of inputs that are not connected are not
+    for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype) {
+      if (dtype == own[output].dtype) continue;
+      CAPTURE(dtype);
+      const auto bytes = forged(sound, output, [&](auto& type) { type.dtype = static_cast<tenon::format::DType>(dtype); });
+      if (is_made)
+        check_refused(host, bytes);
+      else
+        CHECK(same(output_types(bound(host, bytes)), own));
+    }
+    if (!is_made) continue;
+    for (int axis = 0; axis < own[output].rank; ++axis)
+      for (const int more : {-1, 1})
+        if (own[output].dims[axis] + more >= 0)  // -1 says nothing
+          check_refused(host, forged(sound, output, [&](auto& type) { type.dims[static_cast<std::size_t>(axis)] += more; }));
+    check_refused(host, forged(sound, output, [](auto& type) { type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1); }));
+  }
+  return own.size();
+}
+
+}  // namespace
+
+TEST_CASE("every output of every bundled operator, said to be of another type") {
+  StrictHost host(1);
+  std::size_t outputs = 0;
+  std::set<std::string> tried;
+  for (const auto& file : host.host.catalog().files())
+    for (const auto& name : file.operators) {
+      CAPTURE(name);
+      const auto& op = host.host.impl().plugins().load(name);
+      const auto samples = tenon::cli::find_samples(op, tenon::cli::SampleKind::ordinary);
+      REQUIRE_MESSAGE(!samples.found.empty(), samples.refusal);
+      const tenon::Attributes* last = nullptr;
+      for (const auto& sample : samples.found) {
+        if (last != nullptr && std::equal(last->begin(), last->end(), sample.attributes.begin(), sample.attributes.end()))
+          continue;  // other parameters, not only other shapes
+        last = &sample.attributes;
+        const auto graph = graph_of(host, op, sample);
+        outputs += check_all(host, graph, FileParts::of(graph.model()));
+        tried.insert(name);
+      }
+    }
+  CHECK(tried.size() >= 44);
+  CHECK(outputs > 2 * tried.size());  // gradients too
+}
+
+TEST_CASE("a graph that was refused stays as the file has it, and takes no nodes") {
+  StrictHost host(1);
+  Graph graph(host);
+  graph.output("y", graph.add("reshape", {graph.input("x", tenon::f32, {2, 3})}, {{"shape", std::vector<std::int64_t>{6}}}, "r"));
+  Graph loaded(host);
+  loaded.model() = read_forged(forged(FileParts::of(graph.model()), 0, [](auto& type) { type.dtype = tenon::format::DType::f64; }));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(failure_of([&] { loaded.add("exp", {loaded.find("r")}); }).kind == 4);
+    CHECK(failure_of([&] { loaded.bind(); }).kind == 4);
+    CHECK(loaded.dtype(loaded.find("r")) == tenon::f64);
+    CHECK(loaded.model().nodes.size() == 1);
+  }
+}
+
+TEST_CASE("a value that updates a variable must have its type") {
+  StrictHost host(1);
+  Graph graph(host);
+  const auto weight = graph.variable("weight", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {4}));
+  const auto smaller = graph.add("slice", {weight}, {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{1}}}, "s");
+  graph.add("exp", {weight}, {}, "e");
+  graph.update(weight, graph.find("e"));
+  auto parts = FileParts::of(graph.model());
+  CHECK(opened(host, parts.bytes()).message == "");
+  const auto value = static_cast<std::uint32_t>(1);  // of "s", behind the weight
+  REQUIRE(graph.shape(smaller) == tenon::Shape{1});
+  parts.change([&](ModelT& model) { model.graphs[0]->update_values = {value}; });
+  CHECK(opened(host, parts.bytes()).message == "'weight' is float32 [4] but would be updated with s, which is float32 [1]");
+}
