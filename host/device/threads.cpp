@@ -9,10 +9,13 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <optional>
 #include <string>
 #include <tenon/failure.hpp>
+
+#include "device/float_modes.hpp"
 
 // ThreadSanitizer's; null in programs without it.
 // NOLINTBEGIN(bugprone-reserved-identifier)
@@ -30,12 +33,17 @@ class Loop {
 
   std::int64_t parts() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
 
-  void run(std::int64_t first, std::int64_t last) const {
+  void run(std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last; ++part) {
       const std::int64_t begin = part * grain_;
       body_(context_, begin, begin + std::min(grain_, n_ - begin));
+      if (FloatModes::now() == modes_) continue;
+      modes_.set();
+      left_modes_.store(true, std::memory_order_relaxed);
     }
   }
+
+  bool kept_modes() const { return !left_modes_.load(std::memory_order_relaxed); }
 
   void spread(tbb::task_arena& arena) {
     happens_before(&begun_);
@@ -44,7 +52,7 @@ class Loop {
       tbb::this_task_arena::isolate([this] {
         tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, parts()), [this](const tbb::blocked_range<std::int64_t>& range) {
           happens_after(&begun_);
-          run(range.begin(), range.end());
+          run_as_caller(range);
           happens_before(&ended_);
         });
       });
@@ -53,6 +61,14 @@ class Loop {
   }
 
  private:
+  // A worker may have modes of its own.
+  void run_as_caller(const tbb::blocked_range<std::int64_t>& range) {
+    const auto own = FloatModes::now();
+    if (own != modes_) modes_.set();
+    run(range.begin(), range.end());
+    if (own != modes_) own.set();
+  }
+
   static void happens_before(char* moment) {
     if (__tsan_release != nullptr) __tsan_release(moment);
   }
@@ -63,6 +79,8 @@ class Loop {
   const std::int64_t n_, grain_;
   const tenon_body body_;
   void* const context_;
+  const FloatModes modes_ = FloatModes::now();
+  std::atomic<bool> left_modes_ = false;
   char begun_ = 0, ended_ = 0;  // two moments: with one, parts would seem to be ordered among themselves
 };
 
@@ -90,14 +108,15 @@ Threads::Threads(int count) : count_(checked_count(count)) {
 
 Threads::~Threads() = default;
 
-void Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const {
-  if (n <= 0) return;
+bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const {
+  if (n <= 0) return true;
   Loop loop(n, std::max<std::int64_t>(grain, 1), body, context);
   if (arena_ == nullptr || loop.parts() == 1) {
     loop.run(0, loop.parts());
   } else {
     loop.spread(arena_->arena);
   }
+  return loop.kept_modes();
 }
 
 void end_workers() noexcept {

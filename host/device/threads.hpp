@@ -22,7 +22,8 @@ class Threads {
   /// Calls body(context, begin, end) for the parts [0, grain), [grain, 2 * grain) ... of [0, n), in any order and at once, and returns when
   /// all are done. The parts are the same for any number of threads, so that sums over parts are, too. `grain` below 1 counts as 1.
   /// body must not throw. It may call parallel_for itself: while a thread waits for its inner loop it works on nothing else.
-  void parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const;
+  /// Each part begins with the caller's floating-point modes; false where a part left others behind, which its thread does not keep.
+  bool parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const;
 
  private:
   struct Arena;

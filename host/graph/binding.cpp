@@ -115,7 +115,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
       check_parameters(model, node, *op.info);
       check_arity(model, node, *op.info);
       fill_attributes(model, node, attributes);
-      binding.nodes.push_back({&op, std::make_shared<Instance>(*op.table, attributes)});
+      binding.nodes.push_back({&op, std::make_shared<Instance>(op, *op.table, attributes)});
     });
   }
   for (auto op = first_new; op < model.operators.size(); ++op) {

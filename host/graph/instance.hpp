@@ -6,17 +6,21 @@
 #include <string>
 #include <utility>
 
+#include "plugin/plugin_set.hpp"
+
 namespace tenon {
 
 /// Threads: as abi.h says of the table's functions. The plugin is never unloaded, so the table outlives every object.
 class Instance {
  public:
   Instance() = default;
-  /// Throws Failure (usage) with the plugin's reason.
-  Instance(const tenon_operator& table, std::span<const tenon_attribute> attributes);
+  /// Of one of the operator's tables, its own or a kernel's. Throws Failure (usage) with the plugin's reason.
+  Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes);
   ~Instance() { reset(); }
-  Instance(Instance&& other) noexcept : table_(std::exchange(other.table_, nullptr)), object_(std::exchange(other.object_, nullptr)) {}
+  Instance(Instance&& other) noexcept
+      : op_(other.op_), table_(std::exchange(other.table_, nullptr)), object_(std::exchange(other.object_, nullptr)) {}
   Instance& operator=(Instance&& other) noexcept {
+    std::swap(op_, other.op_);
     std::swap(table_, other.table_);
     std::swap(object_, other.object_);
     return *this;
@@ -24,12 +28,11 @@ class Instance {
 
   void* get() const { return object_; }
   const tenon_operator* table() const { return table_; }
+  const LoadedOperator& op() const { return *op_; }
 
  private:
-  void reset() {
-    if (table_ != nullptr && table_->destroy != nullptr) table_->destroy(object_);
-    table_ = nullptr;
-  }
+  void reset() noexcept;
+  const LoadedOperator* op_ = nullptr;
   const tenon_operator* table_ = nullptr;
   void* object_ = nullptr;
 };

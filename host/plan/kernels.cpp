@@ -41,8 +41,8 @@ std::vector<bool> with_backward(const GraphModel& model) {
 }  // namespace
 
 Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device)
-    : device_(device), cast_(cast), to_dense_(*cast.cpu, {}) {
-  if (cast.cuda != nullptr && cast.cuda->forward_sparse != nullptr) to_dense_on_gpu_ = Instance(*cast.cuda, {});
+    : device_(device), cast_(cast), to_dense_(cast, *cast.cpu, {}) {
+  if (cast.cuda != nullptr && cast.cuda->forward_sparse != nullptr) to_dense_on_gpu_ = Instance(cast, *cast.cuda, {});
   const auto backward = with_backward(model);
   std::vector<tenon_attribute> attributes;
   nodes_.reserve(model.nodes.size());
@@ -54,7 +54,7 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
       const auto& op = *binding.nodes[id].op;
       placed = place(model, id, op, backward[id]);
       fill_attributes(model, node, attributes);
-      placed.kernel = Instance(*op.kernel(placed.device->type()), attributes);
+      placed.kernel = Instance(op, *op.kernel(placed.device->type()), attributes);
     });
   }
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tenon/failure.hpp>
 
+#include "plugin/float_guard.hpp"
+
 namespace tenon {
 namespace {
 
@@ -37,6 +39,7 @@ StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, b
   io.input_types = types.data();
   io.device_type = device;
   io.dispatch = backward ? TENON_BACKWARD : TENON_FORWARD;
+  const FloatGuard guard(kernel.op(), "infer_storage()");
   if (kernel.table()->infer_storage(kernel.get(), &io) != 0) throw Failure(FailureKind::plugin, buffer.reason());
   choice.sparse = io.sparse_kernel != 0;
   if (!choice.sparse) choice.outputs.assign(outputs, TENON_DENSE);

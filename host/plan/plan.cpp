@@ -6,6 +6,7 @@
 
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
+#include "plugin/float_guard.hpp"
 
 namespace tenon {
 namespace {
@@ -125,6 +126,13 @@ Failure Plan::failure_at(std::size_t step, const std::string& reason, const std:
   gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
   const auto& info = *model.operators[model.nodes[id].op].info;
   return {FailureKind::failed, fmt::format("{}: {} {}", node_label(model, id), reason, describe_inputs(info, types.inputs)), hint};
+}
+
+void Plan::put_modes_back(const FloatModes& modes, const Step& step) {
+  call_context_.left_modes = false;
+  const auto id = node_of(static_cast<std::size_t>(step.call - calls_.data()));
+  const auto* op = graph_.binding().nodes[id].op;
+  op == nullptr ? modes.set() : put_back(modes, *op, graph_.model().nodes[id].pass == Pass::backward ? "backward()" : "forward()");
 }
 
 // What goes wrong on a GPU is found out by whoever waits for it next.

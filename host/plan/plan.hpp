@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/block.hpp"
+#include "device/float_modes.hpp"
 #include "graph/binding.hpp"
 #include "plan/captures.hpp"
 #include "plan/copy_step.hpp"
@@ -78,6 +79,11 @@ class Plan {
   void abandon() noexcept;  ///< waits for what the GPUs were asked to do, so that memory may be given back
   /// Waits until the device is done with this step. Throws Failure.
   void wait_for(std::size_t step);
+  /// After each step: puts back the floating-point modes that it left changed, which `modes` are, and warns of its operator.
+  void keep_modes(const FloatModes& modes, const Step& step) {
+    if (FloatModes::now() != modes || call_context_.left_modes.load(std::memory_order_relaxed)) [[unlikely]]
+      put_modes_back(modes, step);
+  }
   /// Of a step that start() gave and that did not return 0.
   Failure failure_of(const Step& step) const;
   const GraphModel& model() const { return graph_.model(); }  ///< the graph as it runs, conversions too
@@ -161,6 +167,7 @@ class Plan {
 
   bool runs_kernel(std::size_t step, const Device& device) const;
   void update_variables();
+  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const Step& step);
   template <class Work>
   void for_each_gpu(Work work);
   void report_fault(Gpu& gpu) const;

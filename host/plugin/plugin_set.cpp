@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "plugin/catalog_builder.hpp"
 #include "plugin/discovery/plugin_folder.hpp"
@@ -29,17 +30,20 @@ struct PluginSet::Impl {
     LoadedOperator op;
   };
 
-  Impl(const PluginOptions& options, const tenon_host& host) : host(host), wants_cuda(options.cuda), loader(options) {}
+  Impl(const PluginOptions& options, const tenon_host& host) : host(host), wants_cuda(options.cuda), warn(options.warn), loader(options) {}
 
   void read(const std::vector<fs::path>& files);
+  const LoadedOperator& load(std::string_view name, std::vector<std::pair<std::string, std::string>>& told);
   std::unique_ptr<Loaded> load(const CatalogOperator& op);
   void load_kernel(Loaded& loaded, const char* device, const tenon_operator*& kernel);
-  const Library& open(int file);
+  const tenon_operator* table(int file, const std::string& symbol, TableRole role);
   [[noreturn]] void fail_unknown(std::string_view op) const;
 
   const tenon_host& host;
   std::function<bool()> wants_cuda;
-  std::optional<bool> cuda;  // known from the first load on
+  std::function<void(const std::string&, const std::string&)> warn;
+  std::vector<std::pair<std::string, std::string>> warnings;  // of the load that goes on: told when nothing is locked any more
+  std::optional<bool> cuda;                                   // known from the first load on
   PluginLoader loader;
   Catalog catalog;
   CatalogBuilder builder{catalog};
@@ -55,12 +59,20 @@ void PluginSet::Impl::read(const std::vector<fs::path>& files) {
   builder.add(read_candidates(unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
 }
 
-const Library& PluginSet::Impl::open(int file) {
+const tenon_operator* PluginSet::Impl::table(int file, const std::string& symbol, TableRole role) {
   std::vector<const OperatorInfo*> expected;
   for (const CatalogOperator& op : catalog.operators()) {
     if (op.file == file) expected.push_back(&op.info);
   }
-  return loader.open(catalog.files_[static_cast<std::size_t>(file)], expected);
+  auto& plugin = catalog.files_[static_cast<std::size_t>(file)];
+  Library& library = loader.open(plugin, expected);
+  const auto* table = library.table(symbol, role, host);
+  const auto path = plugin.path.string();
+  if (!library.left_modes().empty())
+    warnings.emplace_back("floating-point modes of " + path, path + " changes floating-point modes when it is loaded (" +
+                                                                 library.left_modes() +
+                                                                 "); they are put back: link it without -ffast-math");
+  return table;
 }
 
 std::unique_ptr<PluginSet::Impl::Loaded> PluginSet::Impl::load(const CatalogOperator& op) {
@@ -69,8 +81,8 @@ std::unique_ptr<PluginSet::Impl::Loaded> PluginSet::Impl::load(const CatalogOper
   made->info = op.info;
   made->op.info = &made->info;
   made->op.file = op.file;
-  made->op.table =
-      op.file < 0 ? own_tables.at(op.info.name) : open(op.file).table(TENON_GET_SYMBOL_PREFIX + op.info.name, TableRole::op, host);
+  made->op.warn = &warn;
+  made->op.table = op.file < 0 ? own_tables.at(op.info.name) : table(op.file, TENON_GET_SYMBOL_PREFIX + op.info.name, TableRole::op);
   load_kernel(*made, "cpu", made->op.cpu);
   if (*cuda) load_kernel(*made, "cuda", made->op.cuda);
   return made;
@@ -83,7 +95,7 @@ void PluginSet::Impl::load_kernel(Loaded& made, const char* device, const tenon_
   if (choice.source != KernelChoice::Source::file) return;
   try {
     const std::string symbol = std::string(TENON_KERNEL_SYMBOL_PREFIX) + device + "__" + made.info.name;
-    kernel = open(choice.file).table(symbol, TableRole::kernel, host);
+    kernel = table(choice.file, symbol, TableRole::kernel);
   } catch (const Refusal& refusal) {
     if (!made.op.kernel_trouble.empty()) made.op.kernel_trouble += "; ";
     made.op.kernel_trouble += "the " + std::string(device) + " kernel of operator '" + made.info.name +
@@ -145,20 +157,29 @@ const Catalog& PluginSet::catalog() const {
 }
 
 const LoadedOperator& PluginSet::load(std::string_view name) {
-  const std::lock_guard lock(impl_->loading);
-  const CatalogOperator* op = impl_->catalog.find(name);
-  if (!op) impl_->fail_unknown(name);
-  auto& loaded = impl_->loaded[{op->file, op->info.name}];
-  if (loaded) return loaded->op;
+  std::vector<std::pair<std::string, std::string>> warnings;
+  const auto& op = impl_->load(name, warnings);
+  if (impl_->warn)
+    for (const auto& [key, sentence] : warnings) impl_->warn(key, sentence);
+  return op;
+}
+
+const LoadedOperator& PluginSet::Impl::load(std::string_view name, std::vector<std::pair<std::string, std::string>>& told) {
+  const std::lock_guard lock(loading);
+  const CatalogOperator* op = catalog.find(name);
+  if (!op) fail_unknown(name);
+  auto& made = loaded[{op->file, op->info.name}];
+  if (made) return made->op;
   try {
-    loaded = impl_->load(*op);
+    made = load(*op);
   } catch (const Refusal& refusal) {
     throw Failure(FailureKind::plugin,
-                  "operator '" + std::string(name) + "' cannot be used: " +
-                      impl_->catalog.files()[static_cast<std::size_t>(op->file)].path.string() + " " + refusal.what(),
-                  next_step(impl_->catalog.files()[static_cast<std::size_t>(op->file)]));
+                  "operator '" + std::string(name) +
+                      "' cannot be used: " + catalog.files()[static_cast<std::size_t>(op->file)].path.string() + " " + refusal.what(),
+                  next_step(catalog.files()[static_cast<std::size_t>(op->file)]));
   }
-  return loaded->op;
+  told = std::exchange(warnings, {});
+  return made->op;
 }
 
 std::uint64_t PluginSet::content_hash(int file) {

@@ -22,6 +22,8 @@ struct LoadedOperator {
   const tenon_operator* table = nullptr;  ///< create, infer, gradient ...
   const tenon_operator* cpu = nullptr;    ///< forward ... on the CPU: table itself, or a TENON_KERNEL's; null where there is none
   const tenon_operator* cuda = nullptr;
+  /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
+  const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
   std::string kernel_trouble;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
 
   /// For that type of device (enum tenon_device); null where there is none.
@@ -36,6 +38,7 @@ struct PluginOptions {
   std::filesystem::path probe_program;  ///< tenon-probe; empty: the one beside the host's library
   /// Whether to load CUDA kernels too; where there is no device they only cost time. Asked once, before the first operator is loaded.
   std::function<bool()> cuda = has_cuda_driver;
+  std::function<void(const std::string& key, const std::string& sentence)> warn = nullptr;  ///< see LoadedOperator::warn
 };
 
 /// Threads: scan and add from one thread, while nothing is loaded; load from any.

@@ -17,8 +17,9 @@ int thread_count(int wanted) {
   return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-PluginOptions plugin_options(const HostOptions& options) {
+PluginOptions plugin_options(const HostOptions& options, StorageNotes& notes) {
   PluginOptions plugin;
+  plugin.warn = [&notes](const std::string& key, const std::string& sentence) { notes.tell(key, sentence); };
   plugin.cache = options.cache;
   plugin.trust_writable = options.trust_writable;
   return plugin;
@@ -30,7 +31,7 @@ Host::Impl::Impl(HostOptions given)
     : options(std::move(given)),
       threads(thread_count(options.threads)),
       storage_notes(options.strict_storage, options.warn),
-      plugin_set(plugin_options(options), host_table()) {
+      plugin_set(plugin_options(options, storage_notes), host_table()) {
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
 }

@@ -12,8 +12,8 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
   fill_attributes(model_, node_, attributes_);
   const auto* table = kernel_on(op, device);
   if (table == nullptr) throw no_kernel_on(op, device);
-  instance_ = Instance(*op.table, attributes_);
-  if (table != op.table) kernel_ = Instance(*table, attributes_);
+  instance_ = Instance(op, *op.table, attributes_);
+  if (table != op.table) kernel_ = Instance(op, *table, attributes_);
 }
 
 void OperatorCall::forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {

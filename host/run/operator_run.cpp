@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/fault.hpp"
+#include "plugin/float_guard.hpp"
 #include "run/host_impl.hpp"
 #include "tensor/tensor_device.hpp"
 
@@ -20,6 +21,10 @@ tenon_kernel_function function_of(const tenon_operator& table, int dispatch) {
     default:
       return table.backward_sparse;
   }
+}
+
+const char* name_of_function(int dispatch) {
+  return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE ? "backward()" : "forward()";
 }
 
 }  // namespace
@@ -59,7 +64,11 @@ void OperatorRun::put() {
     call_.stream = tensor_stream(device).handle();
     device.make_current();
   }
-  if (function_of(op_.table(), dispatch_)(op_.kernel().get(), &call_) != 0) fail(error_.reason());
+  const auto modes = FloatModes::now();
+  const bool failed = function_of(op_.table(), dispatch_)(op_.kernel().get(), &call_) != 0;
+  if (FloatModes::now() != modes || context_.left_modes) [[unlikely]]
+    put_back(modes, op_.kernel().op(), name_of_function(dispatch_));
+  if (failed) fail(error_.reason());
 }
 
 void OperatorRun::finish() const {

@@ -143,16 +143,14 @@ Plan& Session::Impl::prepare(const NamedTensors& inputs, std::span<const std::st
 }
 
 void Session::Impl::execute(Plan& plan, const std::stop_token& stop) {
-  const auto& steps = plan.start();
-  if (!stop.stop_possible()) {
-    for (const auto& step : steps)
-      if (step.function(step.instance, step.call) != 0) fail(plan, step);
-    return;
-  }
-  for (const auto& step : steps) {
-    if (stop.stop_requested())
+  const auto modes = FloatModes::now();
+  const bool may_stop = stop.stop_possible();
+  for (const auto& step : plan.start()) {
+    if (may_stop && stop.stop_requested())
       throw Failure(FailureKind::failed, "the run was stopped", "states keep what nodes that had run made of them");
-    if (step.function(step.instance, step.call) != 0) fail(plan, step);
+    const bool failed = step.function(step.instance, step.call) != 0;
+    plan.keep_modes(modes, step);
+    if (failed) fail(plan, step);
   }
 }
 
@@ -160,10 +158,13 @@ void Session::Impl::execute(Plan& plan, const std::stop_token& stop) {
 void Session::Impl::execute_traced(Plan& plan) {
   const auto& model = plan.model();
   plan.start_steps();
+  const auto modes = FloatModes::now();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     const auto& step = plan.steps()[i];
     const auto begin = Trace::Clock::now();
-    if (step.function(step.instance, step.call) != 0) throw plan.failure_of(step);
+    const bool failed = step.function(step.instance, step.call) != 0;
+    plan.keep_modes(modes, step);
+    if (failed) throw plan.failure_of(step);
     plan.wait_for(i);
     const auto& node = model.nodes[plan.node_of(i)];
     trace.add(std::string(model.strings[node.name]), work_label(model, node), begin, Trace::Clock::now());

@@ -44,9 +44,12 @@ std::string non_finite(const Plan& plan, ValueId id) {
 
 std::string watch_steps(Plan& plan) {
   plan.start_steps();
+  const auto modes = FloatModes::now();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     const auto& step = plan.steps()[i];
-    if (step.function(step.instance, step.call) != 0) throw plan.failure_of(step);
+    const bool failed = step.function(step.instance, step.call) != 0;
+    plan.keep_modes(modes, step);
+    if (failed) throw plan.failure_of(step);
     plan.wait_for(i);
     if (plan.copied_from(i) != nullptr) continue;  // what it copies was looked at
     const auto& node = plan.model().nodes[plan.node_of(i)];

@@ -1,5 +1,7 @@
 // What a kernel's call carries of the host (tenon_call::context).
 #pragma once
+#include <atomic>
+
 #include "device/threads.hpp"
 #include "tensor/sparse_memory.hpp"
 
@@ -8,6 +10,7 @@ namespace tenon {
 struct CallContext {
   Threads& threads;
   SparseMemory& sparse;
+  std::atomic<bool> left_modes = false;  ///< a body of a parallel loop left floating-point modes changed
 };
 
 }  // namespace tenon

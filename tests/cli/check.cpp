@@ -55,6 +55,10 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
       {"guesses_shape", {"FAILED inference"}, "where less is known"},
       {"dies_when_empty", {"CRASHED shapes"}, "died of signal 8"},
+      {"flushes_to_zero", {"FAILED float_modes"}, "flush-to-zero is on, denormals-are-zero is on"},
+      {"rounds_upward", {"FAILED float_modes"}, "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
+      {"rounds_in_loop", {"FAILED float_modes"}, "[rounds_in_loop] forward() leaves floating-point modes changed (rounding is upward"},
+      {"leaves_traps", {"FAILED float_modes"}, "[leaves_traps] forward() leaves floating-point modes changed (the mask of exceptions is"},
       {"plain", {"FAILED coverage", "FAILED parameters"}, "no_such_parameter"},
   };
   for (const auto& test : cases) {

@@ -43,7 +43,7 @@ class AcceptedAttributes {
   /// Nothing where an object can be made.
   std::optional<std::string> refusal_of(const std::vector<tenon_attribute>& attributes) const {
     try {
-      const Instance instance(*op_.table, attributes);
+      const Instance instance(op_, *op_.table, attributes);
       return std::nullopt;
     } catch (const Failure& failure) {
       return failure.what();

@@ -54,6 +54,7 @@ Outcome check_in_place(const Subject& subject);
 Outcome check_add(const Subject& subject);
 Outcome check_determinism(const Subject& subject);
 Outcome check_instances(const Subject& subject);
+Outcome check_float_modes(const Subject& subject);
 Outcome check_save_load(const Subject& subject);
 Outcome check_gradient(const Subject& subject);
 Outcome check_sparse(const Subject& subject);

@@ -15,6 +15,7 @@ const std::vector<Check>& checks() {
       {"add", "write mode add gives old plus new", check_add},
       {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads", check_determinism},
       {"instances", "two instances run at once", check_instances},
+      {"float_modes", "rounding, subnormal numbers and traps stay as they were", check_float_modes},
       {"save_load", "parameters survive save and load", check_save_load},
       {"gradient", "the gradient is what differences of forward give", check_gradient},
       {"sparse", "sparse kernels give what dense ones give, and so do their gradients", check_sparse},

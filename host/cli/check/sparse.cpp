@@ -158,7 +158,7 @@ class Comparison {
 // Whether a sparse kernel takes these.
 bool is_claimed(const Subject& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
   if (call.storage(storages, known.inputs).sparse) return true;
-  const Instance kernel(call.table(), call.attributes());
+  const Instance kernel(subject.op, call.table(), call.attributes());
   Storages around(call.outputs(), TENON_DENSE);
   around.insert(around.end(), storages.begin(), storages.end());
   auto types = known.outputs;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "device/float_modes.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/refusal.hpp"
 
@@ -36,7 +37,27 @@ void load_companion(const std::filesystem::path& path) {
   throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
 }
 
-const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions) {
+/// Puts the modes back when it goes, and keeps as words what they were.
+class ModesAround {
+ public:
+  explicit ModesAround(std::string& left) : left_(left) {}
+  ~ModesAround() {
+    const auto now = FloatModes::now();
+    if (now == before_) return;
+    before_.set();
+    left_ = now.difference_from(before_);
+  }
+  ModesAround(const ModesAround&) = delete;
+  ModesAround& operator=(const ModesAround&) = delete;
+
+ private:
+  std::string& left_;
+  FloatModes before_ = FloatModes::now();
+};
+
+const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions,
+                                        std::string& left_modes) {
+  const ModesAround around(left_modes);
   dll::shared_library library;
   std::error_code error;
   try {
@@ -54,7 +75,8 @@ const dll::shared_library* open_library(const std::filesystem::path& path, const
   throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
 }
 
-const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host) {
+const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host, std::string& left_modes) {
+  const ModesAround around(left_modes);
   try {
     return get(&host);
   } catch (const std::exception& thrown) {
@@ -67,12 +89,12 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol, co
 }  // namespace
 
 Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions)
-    : library_(open_library(path, companions)) {}
+    : library_(open_library(path, companions, left_modes_)) {}
 
-const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) const {
+const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
   if (!library_->has(symbol)) throw Refusal(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
   const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
-  const tenon_operator* table = call(get, symbol, host);
+  const tenon_operator* table = call(get, symbol, host, left_modes_);
   const char* fault = table_fault(table, role);
   if (fault) throw Refusal(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
   return table;

@@ -23,9 +23,13 @@ class Library {
   explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions = {});
 
   /// Calls the function of that name with the host's table. Throws Refusal where there is none, it throws, or its table is not sound.
-  const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host) const;
+  const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);
+
+  /// Which floating-point modes its code left changed so far, as words; empty where none. They were put back.
+  const std::string& left_modes() const { return left_modes_; }
 
  private:
+  std::string left_modes_;
   const boost::dll::shared_library* library_;
 };
 

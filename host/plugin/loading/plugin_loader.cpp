@@ -46,13 +46,13 @@ void PluginLoader::admit(const std::filesystem::path& path, const InputFile& fil
   if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined since an earlier load: it " + entry->reason);
 }
 
-const Library& PluginLoader::open(PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+Library& PluginLoader::open(PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
   if (const auto loaded = libraries_.find(file.path); loaded != libraries_.end()) return loaded->second;
   if (!file.usable()) throw Refusal(file.status, file.reason);
   try {
     const auto bytes = copy(file, expected);
     file.content_hash = bytes->content_hash();
-    const Library library = load(file, *bytes);
+    Library library = load(file, *bytes);
     history_.remember_loaded(file.path, file.content_hash);
     file.status = PluginStatus::loaded;
     return libraries_.emplace(file.path, library).first->second;

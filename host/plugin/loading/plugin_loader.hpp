@@ -26,7 +26,7 @@ class PluginLoader {
 
   /// The plugin's code, loaded at the first call. `file` must be usable; its status becomes what happens. Throws Refusal.
   /// `expected` says which operators of it the catalog counts on.
-  const Library& open(PluginFile& file, const std::vector<const OperatorInfo*>& expected);
+  Library& open(PluginFile& file, const std::vector<const OperatorInfo*>& expected);
 
  private:
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected);
