@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <tenon/failure.hpp>
 #include <tenon/host.hpp>
 #include <tenon/trainer.hpp>
@@ -159,20 +158,19 @@ struct Trainer::Impl {
     return sums;
   }
 
-  // Dense gradients stay in the memory of the first step's. Variables may share one: it is written once.
+  // Dense gradients stay in the memory of the first step's.
   Destinations destinations(bool first) const {
     Destinations places;
-    std::set<const void*> taken;
     for (const auto& [name, tensor] : gradients)
-      if (tensor.storage() == Storage::dense && taken.insert(tensor.data()).second) places[name] = {tensor, first ? Write::to : Write::add};
+      if (tensor.storage() == Storage::dense) places[name] = {tensor, first ? Write::to : Write::add};
     return places;
   }
 
   // Sparse ones are as large as the batch makes them, and new in each run.
   void keep_gradients(const NamedTensors& outputs, bool first) {
-    for (const auto& one : parts.trained) {
-      auto& kept = gradients[one.gradient];
-      const auto& made = outputs.at(one.gradient);
+    for (const auto& [name, made] : outputs) {
+      if (name == loss_output || name == scores_output) continue;
+      auto& kept = gradients[name];
       const bool added = made.storage() == Storage::dense && kept && kept.storage() == Storage::dense && kept.data() == made.data();
       kept = first || added ? made : forward.host().call("sum_gradients", {kept, made});
     }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <tenon/catalog.hpp>
 #include <tenon/failure.hpp>
 
@@ -41,18 +43,29 @@ std::vector<std::string> floating_variables(const Graph& graph) {
   return names;
 }
 
-/// Gradients of the variables that the loss depends on become outputs.
+/// The output that gives the value out: a new one, unless there is one since `first`.
+std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
+  graph.output(free_name(graph.model(), name), value);
+  auto& outputs = graph.model().outputs;
+  const auto found = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
+                                  [&](const auto& output) { return output.second == outputs.back().second; });
+  auto given = std::string(graph.model().strings[found->first]);
+  if (std::next(found) != outputs.end()) outputs.pop_back();
+  return given;
+}
+
+/// Gradients of the variables that the loss depends on become outputs, one for each value: both sides of a sum have the same.
 std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptions& how, const TrainerOptions& options) {
   const auto names = floating_variables(graph);
   std::vector<Value> variables;
   variables.reserve(names.size());
   for (const auto& name : names) variables.push_back(graph.find(name));
   const auto gradients = graph.gradient(loss, variables, how);
+  const auto others = graph.model().outputs.size();
   std::vector<Trained> trained;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (gradients[i].empty()) continue;
-    const auto gradient = free_name(graph.model(), "gradient of " + names[i]);
-    graph.output(gradient, gradients[i]);
+    const auto gradient = give_out(graph, "gradient of " + names[i], gradients[i], others);
     trained.push_back({names[i], gradient, options.optimizer + " of " + names[i]});
   }
   if (trained.empty())
@@ -96,10 +109,13 @@ Graph make_update_graph(const Graph& forward, const std::vector<Trained>& traine
   Graph graph(forward.host());
   const auto rate = graph.input(rate_input, DType::f32, Shape::scalar());
   std::vector<Value> variables, gradients;
+  std::map<std::string, Value> inputs;  // variables may share a gradient
   for (const auto& one : trained) {
     const auto tensor = forward.tensor(forward.find(one.variable));
     variables.push_back(graph.variable(one.variable, tensor));
-    gradients.push_back(graph.input(one.gradient, tensor.dtype(), tensor.shape()));
+    auto& gradient = inputs[one.gradient];
+    if (gradient.empty()) gradient = graph.input(one.gradient, tensor.dtype(), tensor.shape());
+    gradients.push_back(gradient);
   }
   if (options.clip_norm > 0) {
     const auto scale = graph.add("global_norm_scale", gradients, {{"max_norm", options.clip_norm}});

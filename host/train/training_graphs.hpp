@@ -11,7 +11,7 @@ namespace tenon {
 /// A variable that is trained, and what belongs to it.
 struct Trained {
   std::string variable;
-  std::string gradient;  // output of the gradient graph, input of the update graph
+  std::string gradient;  // output of the gradient graph, input of the update graph; several variables may have the same
   std::string node;      // its optimizer, in the update graph
 };
 
