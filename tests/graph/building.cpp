@@ -13,6 +13,26 @@ using tenon::Graph;
 using tenon::Shape;
 using tenon::Tensor;
 
+namespace {
+
+/// Says a little more each time that it is asked, and refuses in the end.
+struct Wavering : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("learns the rank, then a dimension, then the other");
+    op.types({tenon::f32});
+    op.input("data", "[4, 4]");
+    op.output("same", "[4, 4]");
+  }
+  void infer(tenon::Infer& io) const {
+    const auto data = io.input(0).shape;
+    io.require(!data.known(), "enough is known");
+    io.set_input(0, !data.has_rank() ? Shape{-1, -1} : data[0] < 0 ? Shape{4, -1} : Shape{4, 4});
+  }
+  void forward(const tenon::Call&) const {}
+};
+
+}  // namespace
+
 TEST_CASE("building: inference works backwards through a chain of unknown shapes") {
   ApplicationHost host;
   Graph graph(host);
@@ -103,6 +123,15 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
     CHECK(graph.model().values.size() == values);
   }
   graph.add("cosine", {x}, {{"scale", 2}}, "c");  // the name is still free
+}
+
+TEST_CASE("building: a refused node leaves nothing of what it had said of its input in several steps") {
+  ApplicationHost host;
+  host.add<Wavering>();
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f32, Shape());
+  CHECK(failure_of([&] { graph.add("wavering", {x}, {}, "w"); }).message == "[wavering] node 'w': enough is known (data float32 [4, 4])");
+  CHECK_FALSE(graph.shape(x).has_rank());
 }
 
 TEST_CASE("building: operators of the application, with the parameters their object has") {

@@ -27,6 +27,11 @@ TEST_CASE("type: what two pieces of knowledge give together") {
       {f({2, -1}), tenon::type_of(DType::f64, {2, 3}), Merge::contradiction, "float32 [2, ?]"},
       {f({-1, 3}), f({2, 4}), Merge::contradiction, "float32 [?, 3]"},
       {f(Shape::scalar()), f(Shape::scalar()), Merge::same, "float32 []"},
+      {f({3}), f({0}), Merge::contradiction, "float32 [3]"},
+      {f({0}), f({3}), Merge::contradiction, "float32 [0]"},
+      {f({-1}), f({0}), Merge::learned, "float32 [0]"},
+      {f({0}), f({-1}), Merge::same, "float32 [0]"},
+      {f({0}), f({0}), Merge::same, "float32 [0]"},
   };
   for (const auto& c : cases) {
     auto into = c.into;

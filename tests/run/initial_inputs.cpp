@@ -107,6 +107,21 @@ TEST_CASE("a variable begins as the operator says of its input, where the graph 
   check(Graph::load(host, folder / "shown.tenon"), cases[1]);
 }
 
+TEST_CASE("a variable that two nodes share begins as the first of them says") {
+  ShownHost host;
+  const std::string scales = R"({"name": "scales", "op": "shown", "inputs": {"data": "x", "scale": "s", "rest": ["r1", "r2"]}})";
+  const std::string last = R"({"name": "last", "op": "shown", "inputs": {"data": "x", "rest": ["r1", "s"]}})";
+  for (const bool scales_first : {true, false}) {
+    const auto graph = Graph::from_json(
+        host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"},)"
+              R"("r2": {"dtype": "float32"}, "s": {"dtype": "float32"}}, "nodes": [)" +
+                  (scales_first ? scales + "," + last : last + "," + scales) + R"(], "outputs": {"scales": "scales", "last": "last:3"}})");
+    const auto found = tenon::Session(graph).run({{"x", tenon::Tensor::zeros(tenon::f32, {3})}});
+    for (const char* name : {"scales", "last"})
+      for (const float element : found.at(name).values<float>()) CHECK(element == (scales_first ? 2.5F : -4.F));
+  }
+}
+
 TEST_CASE("a beginning that the variable's dtype does not hold is refused") {
   ShownHost host;
   Graph graph(host);

@@ -1,0 +1,90 @@
+// What operators say of types and workspaces is not believed.
+#include "graph/operator_inference.hpp"
+
+#include <doctest/doctest.h>
+
+#include <tenon/operator_info.hpp>
+
+#include "failure_of.hpp"
+#include "file/manifest_bytes.hpp"
+
+using namespace tenon;
+
+namespace {
+
+void (*change)(tenon_infer&);  // what infer() does to the types
+std::uint64_t wanted_bytes;
+
+std::int32_t infer(const void*, tenon_infer* io) {
+  change(*io);
+  return 0;
+}
+std::int32_t workspace(const void*, const tenon_infer*, std::int32_t, std::uint64_t* bytes) {
+  *bytes = wanted_bytes;
+  return 0;
+}
+std::int32_t create(const tenon_attribute*, std::uint64_t, void** instance, tenon_error*) {
+  *instance = nullptr;
+  return 0;
+}
+
+/// An operator with an input, an output and a state, that does as it is told.
+struct Told {
+  OperatorInfo info = read_manifest(manifest_of({"told", {"x"}, {"y"}, {"s"}, {}}));
+  tenon_operator table{};
+  OperatorTypes types{{type_of(f32, {2})}, {type_of(f32, {-1})}, {unknown_type()}};
+
+  Told() {
+    table.size = sizeof table;
+    table.create = create;
+    table.infer = infer;
+    table.workspace = workspace;
+    types.inputs[0].present = 1;
+  }
+  std::string refusal(void (*how)(tenon_infer&)) {
+    change = how;
+    LoadedOperator op;
+    op.info = &info;
+    op.table = &table;
+    return failure_of([&] { infer_operator(op, nullptr, types); }).message;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an operator's infer() that makes impossible types is refused") {
+  const char* const output = "its infer() left output 0 with an impossible type (x float32 [2])";
+  const char* const input = "its infer() left input 0 with an impossible type (x float32 [2])";
+  const char* const state = "its infer() left state 0 with an impossible type (x float32 [2])";
+  const struct {
+    void (*how)(tenon_infer&);
+    std::string message;
+  } cases[] = {
+      {[](tenon_infer&) {}, ""},
+      {[](tenon_infer& io) { io.outputs[0] = io.inputs[0]; }, ""},
+      {[](tenon_infer& io) { io.outputs[0].rank = 9; }, output},
+      {[](tenon_infer& io) { io.outputs[0].rank = -2; }, output},
+      {[](tenon_infer& io) { io.outputs[0].dims[0] = -2; }, output},
+      {[](tenon_infer& io) { io.outputs[0].dtype = 200; }, output},
+      {[](tenon_infer& io) { io.outputs[0].storage = 7; }, output},
+      {[](tenon_infer& io) { io.outputs[0].dims[5] = 1; }, output},
+      {[](tenon_infer& io) { io.inputs[0].dims[0] = -2; }, input},
+      {[](tenon_infer& io) { io.states[0].dtype = 200; }, state},
+      {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; },
+       "input 0 would be float32 [3] but is already known to be float32 [2] (x float32 [2])"},
+  };
+  for (const auto& c : cases) CHECK(Told().refusal(c.how) == c.message);
+}
+
+TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
+  Told told;
+  const Instance kernel(told.table, {});
+  const auto ask = [&](std::uint64_t bytes) {
+    wanted_bytes = bytes;
+    return workspace_bytes(told.info, kernel, TENON_FORWARD, told.types);
+  };
+  const auto most = std::uint64_t{1} << 46;
+  CHECK(ask(0) == 0);
+  CHECK(ask(most) == most);
+  CHECK(failure_of([&] { ask(most + 1); }).message == "asks for 70368744177665 bytes of workspace (x float32 [2])");
+}
