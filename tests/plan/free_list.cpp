@@ -1,0 +1,36 @@
+#include "plan/free_list.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+
+TEST_CASE("neighbours that are free are one stretch, in whatever order they are given back") {
+  std::array<int, 4> order{0, 1, 2, 3};
+  do {
+    tenon::FreeList list;
+    std::int64_t places[5];
+    for (auto& place : places) place = list.take(64);
+    for (const int i : order) list.give_back(places[i], 64);  // the last one stays, so that the arena's end cannot come back
+    CHECK(list.take(4 * 64) == places[0]);
+    CHECK(list.end() == 5 * 64);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("the smallest stretch that is large enough is taken, the lowest of equal ones, and its rest stays free") {
+  tenon::FreeList list;
+  const std::int64_t sizes[] = {100, 10, 40, 10, 60, 10, 40, 10};
+  std::int64_t places[8];
+  for (int i = 0; i < 8; ++i) places[i] = list.take(sizes[i]);
+  for (const int i : {6, 0, 4, 2}) list.give_back(places[i], sizes[i]);
+  CHECK(list.take(40) == places[2]);
+  CHECK(list.take(30) == places[6]);
+  CHECK(list.take(10) == places[6] + 30);
+  CHECK(list.take(61) == places[0]);
+  CHECK(list.take(39) == places[0] + 61);
+  CHECK(list.end() == 280);
+  CHECK(list.take(61) == 280);
+  list.give_back(280, 61);
+  CHECK(list.take(100) == 280);  // the last stretch is made longer
+  CHECK(list.end() == 380);
+}
