@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/cast_storage.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
@@ -83,6 +84,14 @@ TEST_CASE("eager: what is wrong is said with operator, found and needed") {
     CHECK(failure.kind == c.kind);
     if (*c.hint != 0) CHECK(failure.hint == c.hint);
   }
+}
+
+TEST_CASE("eager: states are dense") {
+  ApplicationHost host;
+  const auto data = Tensor::from({1.f}, {1}), calls = cast_storage(data, tenon::Storage::row_sparse);
+  const auto failure = failure_of([&] { host.call("counter", {data, calls}); });
+  CHECK(failure.message == "[counter] state 'calls' is row_sparse, and states are dense");
+  CHECK(failure.hint == "cast_storage(tensor, Storage::dense) gives one");
 }
 
 TEST_CASE("eager: an unknown operator names near ones") {

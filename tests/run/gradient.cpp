@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tenon/session.hpp>
 #include <tenon/udf.hpp>
@@ -232,6 +233,20 @@ TEST_CASE("gradient: values computed again give the same bits in less memory") {
   CHECK(failure.message.find("but the budget is 8000") != std::string::npos);
 }
 
+TEST_CASE("gradient: a node that another one reads twice is computed again once") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto inner = graph.add("quadratic", {x}, {{"a", 1}}, "inner");
+  const auto square = graph.add("times", {inner, inner}, {}, "square");
+  tenon::GradientOptions options;
+  options.recompute = {inner, square};
+  graph.output("dx", graph.gradient(graph.add("quadratic", {square}, {{"a", 1}}), {x}, options)[0]);  // of x^8
+  const auto& nodes = graph.model().nodes;
+  CHECK(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.pass == tenon::Pass::again; }) == 2);
+  CHECK(values_of(Session(graph).run({{"x", f64_tensor({1, 2})}}).at("dx")) == std::vector<double>{8, 1024});
+}
+
 TEST_CASE("gradient: graphs with backward nodes and updates are saved and come back, as files and as text") {
   const TemporaryFolder folder;
   GradientHost host;
@@ -289,6 +304,23 @@ TEST_CASE("update: a variable takes its value after the run, in training only") 
     CHECK(values_of(first) == std::vector<double>{1, 2});
     CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is updated by 'twice' already");
     CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is no variable");
+  }
+}
+
+TEST_CASE("update: nodes of the same run read the old value, whether they were added before the new one or after") {
+  GradientHost host;
+  tenon::SessionOptions training;
+  training.training = true;
+  for (const bool before : {true, false}) {
+    CAPTURE(before);
+    Graph graph(host);
+    const auto weight = graph.variable("weight", f64_tensor({1, 2}));
+    const auto read = [&] { graph.output("tenfold", graph.add("quadratic", {weight}, {{"b", 10}})); };
+    if (before) read();
+    graph.update(weight, graph.add("quadratic", {weight}, {{"b", 2}}, "twice"));
+    if (!before) read();
+    Session session(graph, training);
+    for (const double factor : {1, 2, 4}) CHECK(values_of(session.run({}).at("tenfold")) == std::vector<double>{10 * factor, 20 * factor});
   }
 }
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tenon/session.hpp>
 
@@ -140,6 +141,50 @@ TEST_CASE("session: states change in training only, and stay with the session") 
   CHECK(run(inference) == 0);
   Session trained(training.graph());
   CHECK(run(trained) == 2);
+}
+
+TEST_CASE("session: in training a node with a state runs, even where nothing needs what it makes") {
+  ApplicationHost host;
+  for (const bool training : {true, false}) {
+    Graph graph(host);
+    const auto x = graph.input("x", DType::f32, {1});
+    graph.add("counter", {x}, {}, "count");
+    graph.output("y", graph.add("quadratic", {x}));
+    tenon::SessionOptions options;
+    options.training = training;
+    Session session(graph, options);
+    for (int i = 0; i < 3; ++i) session.run({{"x", Tensor::zeros(DType::f32, {1})}});
+    CHECK(session.graph().tensor(session.graph().find("count_calls")).values<float>()[0] == (training ? 3 : 0));
+  }
+}
+
+TEST_CASE("session: training on a clone leaves the states of the graph that it was made of") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("counter", {graph.input("x", DType::f32, {1})}, {}, "count"));
+  graph.initialize();
+  tenon::SessionOptions options;
+  options.training = true;
+  Session session(graph.clone(), options);
+  CHECK(session.run({{"x", Tensor::zeros(DType::f32, {1})}}).at("y").values<float>()[0] == 1);
+  CHECK(graph.tensor(graph.find("count_calls")).values<float>()[0] == 0);
+}
+
+TEST_CASE("session: first_non_finite() draws the random numbers of the run that it looks into") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto kept = graph.add("dropout", {graph.input("x", DType::f32, {64})}, {{"p", 0.5}}, "drop");
+  graph.output("y", graph.add("quadratic", {kept}, {{"a", 1.0}}, "square"));  // infinite where dropout kept the element
+  const tenon::NamedTensors inputs{{"x", Tensor::from(std::vector<float>(64, 1e30F), {64})}};
+  tenon::SessionOptions options;
+  options.training = true;
+  Session session(graph, options);
+  for (int run = 0; run < 20; ++run) {
+    const auto y = session.run(inputs).at("y");
+    const auto values = y.values<float>();
+    const auto first = std::find_if(values.begin(), values.end(), [](float value) { return std::isinf(value); }) - values.begin();
+    CHECK(session.first_non_finite(inputs) == "[quadratic] node 'square': element " + std::to_string(first) + " is inf");
+  }
 }
 
 TEST_CASE("session: bad inputs and failing kernels are told before and after") {

@@ -10,6 +10,20 @@
 
 using namespace tenon;
 
+TEST_CASE("destinations are contiguous") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("quadratic", {graph.input("x", f32, {2, 2})}));
+  float numbers[] = {1, 2, 3, 4};
+  const std::int64_t turned[] = {1, 2};
+  const auto strided = Tensor::borrow(numbers, f32, {2, 2}, turned);
+  for (const auto write : {Write::to, Write::add})
+    CHECK(failure_of([&] {
+            Session(graph).run({{"x", Tensor::zeros(f32, {2, 2})}}, {{"y", {strided, write}}});
+          }).message == "the destination of output 'y' must be a contiguous tensor");
+  CHECK(numbers[1] == 2);
+}
+
 TEST_CASE("destinations are dense, and of dense outputs") {
   ApplicationHost host;
   const Tensor dense = Tensor::from({0.0f, 1.0f}, {1, 2}), csr = cast_storage(dense, Storage::csr);
