@@ -377,6 +377,12 @@ TEST_CASE("data that are damaged: opening does not read them, validating does") 
         "the data of 'norm_gamma' are damaged: the checksum of its 12 bytes does not fit");
   parts = FileParts::of(sample_graph());
   parts.data[12] = 1;
-  CHECK(sentence(parts.bytes(), FileCheck::everything) ==
-        "the bytes between two tensors are not zero: the file is damaged or holds something hidden");
+  const char* const hidden = "the bytes between two tensors are not zero: the file is damaged or holds something hidden";
+  CHECK(sentence(parts.bytes(), FileCheck::everything) == hidden);
+  parts = FileParts::of(sample_graph());  // with a last segment that is longer than its tensors
+  parts.change([](auto& m) { m.segments[0]->size += 8; });
+  parts.data += std::string(8, '\0');
+  CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
+  parts.data.back() = 1;
+  CHECK(sentence(parts.bytes(), FileCheck::everything) == hidden);
 }

@@ -103,8 +103,17 @@ TEST_CASE("archives that are refused") {
     change(member);
     return zip_of({member});
   };
-  write_bytes(path, zip_of({good}));
-  REQUIRE(read_npz(path).at("a").to_string() == "float32 [1]  1");
+  const auto deflated = [](const std::string& content, const std::string& said) {
+    const auto length = static_cast<std::uint32_t>(content.size());  // one block, stored (RFC 1951, 3.2.4)
+    ZipMember member{.name = "a.npy", .content = "\1" + little_endian(length, 2) + little_endian(~length, 2) + content, .method = 8};
+    member.crc = crc32_of(member.content) ^ crc32_of(content);
+    member.size = static_cast<std::uint32_t>(said.size());
+    return member;
+  };
+  for (const auto& member : {good, deflated(array, array)}) {
+    write_bytes(path, zip_of({member}));
+    REQUIRE(read_npz(path).at("a").to_string() == "float32 [1]  1");
+  }
 
   std::string large = array.substr(0, 128) + std::string(4000, '\0');
   large.replace(large.find("(1,)"), 4, "(1000,)");
@@ -132,6 +141,8 @@ TEST_CASE("archives that are refused") {
       {changed([](ZipMember& m) { m.method = 12; }), ", array 'a': it is compressed by method 12, not stored or deflated"},
       {changed([](ZipMember& m) { m.method = 8, m.content = "\xff\xff\xff"; }), ", array 'a': the archive is broken (Zlib error"},
       {changed([](ZipMember& m) { m.crc ^= 1; }), ", array 'a': the archive is broken (CRC error"},
+      {changed([&](ZipMember& m) { m = deflated(array + 'x', array); }), ", array 'a': it has more bytes than the archive says"},
+      {changed([&](ZipMember& m) { m = deflated(array.substr(0, 131), array); }), ", array 'a': it has fewer bytes than the archive says"},
       {changed([](ZipMember& m) { m.size = 200; }), ", array 'a': it says that it has more bytes than the archive holds"},
       {changed([](ZipMember& m) { m.method = 8, m.size = 0xfffffff0; }),
        ", array 'a': it says that it has more bytes than the archive holds"},

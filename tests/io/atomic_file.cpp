@@ -53,6 +53,19 @@ TEST_CASE("the old file stays until commit, and for good without one") {
   CHECK(folder.names() == Names{"x"});
 }
 
+TEST_CASE("a commit that fails leaves nothing beside the target") {
+  TemporaryFolder folder;
+  {
+    AtomicFile file(folder / "x");
+    file.write("new");
+    std::filesystem::create_directory(folder / "x");
+    CHECK(failure_of([&] { file.commit(); }).message ==
+          "cannot write " + (folder / "x").string() + ": it is a folder, and a file is needed");
+  }
+  CHECK(folder.names() == Names{"x"});
+  CHECK(std::filesystem::is_directory(folder / "x"));
+}
+
 TEST_CASE("links are followed and modes kept") {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "real");

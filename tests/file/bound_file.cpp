@@ -1,0 +1,45 @@
+// A file's nodes need not fit the operators that are here: their manifests in it may be those of another build.
+#include <doctest/doctest.h>
+
+#include <tenon/graph.hpp>
+
+#include "../application_host.hpp"
+#include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "file/tenon_file.hpp"
+#include "sample_graph.hpp"
+
+using namespace tenon;
+
+TEST_CASE("a node that does not fit the operator that is here is refused when its file is bound") {
+  const auto type = type_of(f32, {1});
+  const struct {
+    const char* op;
+    OperatorSpec there;
+    std::vector<std::uint32_t> edges;  // 0 is an input, 1 a state
+    const char* message;
+  } cases[] = {
+      {"counter", {"counter", {"data"}, {"sum"}, {"calls"}, {}}, {0, 1}, ""},
+      {"counter", {"counter", {"data?"}, {"sum"}, {"calls"}, {}}, {none, 1}, "[counter] node 'n': input 'data' is not connected"},
+      {"counter", {"counter", {"data"}, {"sum"}, {}, {}}, {0}, "[counter] node 'n': has 0 states but the operator has 1"},
+      {"cosine", {"cosine", {"x"}, {"y"}, {"s"}, {}}, {0, 1}, "[cosine] node 'n': has 1 states but the operator has 0"},
+      {"counter",
+       {"counter", {"data", "more"}, {"sum"}, {"calls"}, {}},
+       {0, 0, 1},
+       "[counter] node 'n': has 2 inputs but the operator takes 1"},
+      {"reverse", {"reverse", {"data"}, {"a", "b"}, {}, {}}, {0}, "[reverse] node 'n': has 2 outputs but the operator makes 1"},
+  };
+  const TemporaryFolder folder;
+  ApplicationHost host;
+  for (const auto& c : cases) {
+    CAPTURE(std::string(c.message));
+    GraphMaker make;
+    make.value("x", Role::input, type);
+    make.tensor("s", Role::state, Tensor::zeros(f32, {1}));
+    const auto op = make.op(c.there);
+    const auto node = make.node("n", op, c.edges, static_cast<std::uint32_t>(c.there.outputs.size()), 0, type);
+    make.output("y", make.output_of(node));
+    write_tenon(make.model, folder / "graph.tenon");
+    CHECK(failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); }).message == c.message);
+  }
+}
