@@ -1,5 +1,7 @@
 // Plugins get into the process, or are stopped before: each fault has its status, and the host lives on.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -84,6 +86,20 @@ TEST_CASE("whether CUDA kernels are wanted is asked once, before the first opera
     set.load("plain");
     CHECK(asked == 1);
   }
+}
+
+TEST_CASE("the child process in which a plugin is tried has no descriptor of the host's") {
+  PluginFolder folder;
+  folder.put("wants_no_descriptor");
+  const int opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  REQUIRE(dup2(opened, 77) == 77);  // without O_CLOEXEC: stays open where nobody closes it
+  PluginSet set(folder.options(), idle_host());
+  set.scan(folder.plugins());
+  const auto failure = failure_of([&] { set.load("wants_no_descriptor"); });
+  close(opened);
+  close(77);
+  CHECK(failure.message == "");
+  CHECK(file_of(set, "wants_no_descriptor.so").status == PluginStatus::loaded);
 }
 
 TEST_CASE("each fault at loading has its status and its sentence, and is told at once the second time") {

@@ -1,0 +1,34 @@
+#include "plugin/private_copy.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "temporary_folder.hpp"
+
+TEST_CASE("nobody changes a private copy any more, not even this process") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "x.so", "what was checked");
+  const tenon::InputFile file(folder / "x.so");
+  const tenon::PrivateCopy copy(file, folder / "x.so");
+  CHECK(copy.content_hash() == tenon::content_hash(file));
+  CHECK(read_bytes(copy.path()) == "what was checked");
+  write_bytes(folder / "x.so", "something else");
+
+  const int descriptor = ::open(copy.path().c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  for (const int opened : {descriptor, copy.descriptor()}) {
+    errno = 0;
+    CHECK(::pwrite(opened, "W", 1, 0) == -1);
+    CHECK(errno == EPERM);
+    CHECK(::ftruncate(opened, 4) == -1);
+    CHECK(::ftruncate(opened, 4000) == -1);
+    CHECK(::mmap(nullptr, 4, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0) == MAP_FAILED);
+    CHECK(::fcntl(opened, F_ADD_SEALS, F_SEAL_SEAL) == -1);
+  }
+  ::close(descriptor);
+  CHECK(read_bytes(copy.path()) == "what was checked");
+}
