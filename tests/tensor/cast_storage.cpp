@@ -107,6 +107,16 @@ TEST_CASE("a tensor that is as wanted is not copied") {
   CHECK(small.stored_values().data() == csr.stored_values().data());
 }
 
+TEST_CASE("int32 holds the indices of 2^31 columns and of no more") {
+  const auto empty = [](std::int64_t columns) {
+    return Tensor::csr(Tensor::zeros(f32, {0}), list(Ints64{}), list(Ints64{0, 0}), {1, columns});
+  };
+  const std::int64_t most = std::int64_t{1} << 31;
+  CHECK(cast_storage(empty(most), Storage::csr, i32).index_dtype() == i32);
+  CHECK(failure_of([&] { cast_storage(empty(most + 1), Storage::csr, i32); }).message ==
+        "csr float32 [1, 2147483649] has indices that need not fit int32");
+}
+
 TEST_CASE("casts that cannot be are refused") {
   const Tensor wide =
       Tensor::csr(list(std::vector<float>{1}), list(Ints64{std::int64_t{1} << 33}), list(Ints64{0, 1}), {1, std::int64_t{1} << 34});
@@ -155,6 +165,19 @@ TEST_CASE("csr from coordinates: sorted, and equal places added in their order")
   };
   CHECK(once({big, 1, -big}) == 0);
   CHECK(once({big, -big, 1}) == 1);
+}
+
+TEST_CASE("many values of one place are summed in the order they were given") {
+  std::vector<float> values;
+  Ints64 columns;
+  float sums[2] = {0, 0};
+  for (int i = 0; i < 600; ++i) {
+    values.push_back(static_cast<float>(std::pow(10, i % 9) * (i % 7 - 3)));  // of sizes whose sum depends on the order
+    columns.push_back((i + 1) % 2);                                           // not sorted
+    sums[columns.back()] += values.back();
+  }
+  const Tensor csr = csr_from_coordinates(list(values), Tensor::zeros(i32, {600}), list(columns), {1, 2});
+  CHECK(same_bits(csr.stored_values(), list(std::vector<float>{sums[0], sums[1]})));
 }
 
 TEST_CASE("random coordinates against a table of sums") {
