@@ -132,7 +132,16 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
     INFO(row.failure.message);
   }
   auto model = Graph::load(digits_host.host, path);
-  model.impl().edit().model.training->slots.pop_back();
+  auto& edited = model.impl().edit().model;
+  auto& slots = edited.training->slots;
+  const auto count = slots.size();
+  slots.push_back({"more", slots.back().variable, static_cast<std::uint32_t>(edited.tensors.size())});
+  edited.tensors.push_back(Tensor::from({1.F}, {1}));
+  model.save(path);
+  CHECK(with(mlp_json, 200, [](auto&) {})
+            .message.ends_with("it keeps " + std::to_string(count + 1) + " states of optimizers where " + std::to_string(count) +
+                               " are needed"));
+  model.impl().edit().model.training->slots.resize(count - 1);
   model.save(path);
   CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no 'steps' of 'scores_bias'") != std::string::npos);
   trainer.graph().save(path);
