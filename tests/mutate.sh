@@ -51,8 +51,7 @@ trap 'git checkout -q -- .' EXIT
 trap 'exit 130' INT TERM
 mkdir -p build/home
 log=$PWD/build/mutate.log
-export HOME=$PWD/build/home XDG_CACHE_HOME=$PWD/build/home  # a fault may write where it should not
-ulimit -v $(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) * 3 / 4))
+memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) * 3 / 4))
 
 give_up() {
   tail -n 40 "$log"
@@ -63,10 +62,17 @@ cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELW
   "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
 mapfile -t programs < <(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p' | grep -vx sdk)  # which has no host in it
 echo "mutate: building ${#programs[@]} test programs" >&2
-ninja -C build tenon tenon-probe "${programs[@]/#/tests/test_}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
+cmake --build build --target tenon tenon-probe "${programs[@]/#/test_}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
 
-# run PROGRAM SECONDS: whether its tests pass
-run() { (cd build && timeout -k 5 "$2" "tests/test_$1" -aa=1 -nv >"$log" 2>&1 </dev/null); }
+# run PROGRAM SECONDS: whether its tests pass. A fault may take all memory, or write where it should not.
+run() {
+  (
+    cd build
+    ulimit -v "$memory"
+    export HOME=$PWD/home XDG_CACHE_HOME=$PWD/home
+    timeout -k 5 "$2" "tests/test_$1" -aa=1 -nv >"$log" 2>&1 </dev/null
+  )
+}
 
 declare -A seconds=()
 for program in "${programs[@]}"; do
@@ -95,7 +101,7 @@ try() {
     return
   fi
   place=$file:$(git diff -U0 -- "$file" | sed -n 's/^@@ -\([0-9]*\).*/\1/p' | head -n 1)
-  if ! ninja -C build tenon tenon-probe >"$log" 2>&1; then
+  if ! cmake --build build --target tenon tenon-probe >"$log" 2>&1; then
     tell "does not build" "$place" "$what"
   else
     for program in $(printf '%s\n' "${programs[@]}" | grep -x "$own") $(printf '%s\n' "${programs[@]}" | grep -vx "$own"); do
