@@ -85,7 +85,7 @@ mapfile -t programs < <(for program in "${programs[@]}"; do echo "${seconds[$pro
 # --- the faults
 declare -A of=([killed]=0 [SURVIVED]=0 ["does not build"]=0 ["fits nothing"]=0)
 survivors=()
-tell() {  # RESULT PLACE WHAT BY
+report() {  # RESULT PLACE WHAT BY
   of[$1]=$((${of[$1]} + 1))
   printf '%-14s  %-44s  %s%s\n' "$1" "$2" "$3" "${4:+  (by test_$4)}"
   [[ $1 != SURVIVED ]] || survivors+=("$2  $3")
@@ -97,21 +97,21 @@ try() {
   own=${own%%/*}
   sed -i "$3" "$file"
   if git diff --quiet -- "$file"; then
-    tell "fits nothing" "$file" "$what"
+    report "fits nothing" "$file" "$what"
     return
   fi
   place=$file:$(git diff -U0 -- "$file" | sed -n 's/^@@ -\([0-9]*\).*/\1/p' | head -n 1)
   if ! cmake --build build --target tenon tenon-probe >"$log" 2>&1; then
-    tell "does not build" "$place" "$what"
+    report "does not build" "$place" "$what"
   else
     for program in $(printf '%s\n' "${programs[@]}" | grep -x "$own") $(printf '%s\n' "${programs[@]}" | grep -vx "$own"); do
       if ! run "$program" $((20 + 4 * seconds[$program])); then
-        tell killed "$place" "$what" "$program"
+        report killed "$place" "$what" "$program"
         break
       fi
       program=""
     done
-    [[ -n $program ]] || tell SURVIVED "$place" "$what"
+    [[ -n $program ]] || report SURVIVED "$place" "$what"
   fi
   git checkout -q -- "$file"
 }
@@ -124,7 +124,7 @@ if [[ -n $known ]]; then
     if ((${#files[@]} == 1)); then
       try "${files[0]}" "$name" "$line"
     else
-      tell "fits nothing" "$end" "$name: ${#files[@]} files are called so"
+      report "fits nothing" "$end" "$name: ${#files[@]} files are called so"
     fi
   done <tests/mutate/known.txt
 else

@@ -1,4 +1,4 @@
-/* Nothing is wrong with this one where it gets no descriptor that the host opened; with number 77 among them it crashes in the probe. */
+/* Crashes in the probe where descriptor 77, which the host has opened, is open there, too. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,13 +28,13 @@ std::int32_t create(const tenon_attribute*, std::uint64_t, void** instance, teno
   return 0;
 }
 
-/// An operator with an input, an output and a state, that does as it is told.
-struct Told {
-  OperatorInfo info = read_manifest(manifest_of({"told", {"x"}, {"y"}, {"s"}, {}}));
+/// An operator with an input, an output and a state, whose answers the tests set.
+struct Scripted {
+  OperatorInfo info = read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}}));
   tenon_operator table{};
   OperatorTypes types{{type_of(f32, {2})}, {type_of(f32, {-1})}, {unknown_type()}};
 
-  Told() {
+  Scripted() {
     table.size = sizeof table;
     table.create = create;
     table.infer = infer;
@@ -73,15 +73,15 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
       {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; },
        "input 0 would be float32 [3] but is already known to be float32 [2] (x float32 [2])"},
   };
-  for (const auto& c : cases) CHECK(Told().refusal(c.how) == c.message);
+  for (const auto& c : cases) CHECK(Scripted().refusal(c.how) == c.message);
 }
 
 TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
-  Told told;
-  const Instance kernel(told.table, {});
+  Scripted op;
+  const Instance kernel(op.table, {});
   const auto ask = [&](std::uint64_t bytes) {
     wanted_bytes = bytes;
-    return workspace_bytes(told.info, kernel, TENON_FORWARD, told.types);
+    return workspace_bytes(op.info, kernel, TENON_FORWARD, op.types);
   };
   const auto most = std::uint64_t{1} << 46;
   CHECK(ask(0) == 0);
