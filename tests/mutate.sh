@@ -11,7 +11,8 @@
 #
 # Works on a copy of what is committed; the files here stay as they are. For each fault the library and the programs are built again, test
 # programs stay. Those of the fault's folder run first, then the others, the quick ones first, until one fails. A line for each fault says
-# killed, by which program, or SURVIVED; the table at the end has the score. Headers and sources that only builds with CUDA have are left out.
+# killed, by which program, or SURVIVED; the table at the end has the score. Headers are left out. What only GPUs run survives unless the copy
+# is built for simulated ones: `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`, which takes longer.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."
@@ -71,7 +72,7 @@ run() {
     ulimit -v "$memory"
     export HOME=$PWD/home XDG_CACHE_HOME=$PWD/home
     timeout -k 5 "$2" "tests/test_$1" -aa=1 -nv >"$log" 2>&1 </dev/null
-  )
+  ) 2>/dev/null  # where the shell would tell of crashes
 }
 
 declare -A seconds=()
