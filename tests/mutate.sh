@@ -53,6 +53,7 @@ trap 'exit 130' INT TERM
 mkdir -p build/home
 log=$PWD/build/mutate.log
 memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) * 3 / 4))
+[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited  # they set aside more addresses than there is memory
 
 give_up() {
   tail -n 40 "$log"
