@@ -60,8 +60,10 @@ give_up() {
   echo "mutate: $1" >&2
   exit 1
 }
-cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF \
-  "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
+# What g++ warns of is no test: a name that nobody uses any more, && beside ||. And at -O1 it sees what is not there.
+quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized -Wno-unused-parameter -Wno-type-limits"
+cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
+  -DTENON_BUILD_BENCH=OFF "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
 mapfile -t programs < <(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p' | grep -vx sdk)  # which has no host in it
 echo "mutate: building ${#programs[@]} test programs" >&2
 cmake --build build --target tenon tenon-probe "${programs[@]/#/test_}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
