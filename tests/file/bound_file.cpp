@@ -6,7 +6,7 @@
 #include "../application_host.hpp"
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
-#include "file/tenon_file.hpp"
+#include "file/tenon/tenon_file.hpp"
 #include "sample_graph.hpp"
 
 using namespace tenon;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../temporary_folder.hpp"
-#include "file/atomic_file.hpp"
+#include "io/atomic_file.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "plan/free_list.hpp"
+#include "plan/memory/free_list.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "plugin/private_copy.hpp"
+#include "plugin/loading/private_copy.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
