@@ -1,158 +1,74 @@
-// Eager calls: one operator, now.
+// Eager calls: one operator, now, by a prepared call that is kept for the next one.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <tenon/cast_storage.hpp>
+#include <array>
+#include <cstring>
+#include <span>
 
-#include "graph/initialize.hpp"
-#include "run/host_impl.hpp"
-#include "run/operator_call.hpp"
+#include "run/call_cache.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
 namespace {
 
-// Tensors of the caller and new ones around one OperatorCall.
-class EagerCall {
+/// Names an operator with parameters and the types of what it is given. Short ones take no memory of their own.
+class CallKey {
  public:
-  EagerCall(Host::Impl& host, const LoadedOperator& op, const Attributes& attributes, Device& device)
-      : host_(host), op_(op), call_(op, attributes, device) {}
-
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::uint64_t step) {
-    take_inputs(inputs);
-    call_.infer(types_);
-    check_types();
-    choose_storage();
-    for (std::size_t i = 0; i < types_.outputs.size(); ++i) {
-      const auto& type = types_.outputs[i];
-      outputs_.push_back(choice_.outputs[i] == TENON_DENSE
-                             ? Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), call_.device().name())
-                             : Tensor());
+  CallKey(std::string_view op, std::span<const Tensor> inputs, const Attributes& attributes) {
+    add(op.data(), op.size());
+    add_plain(std::uint32_t(inputs.size()));
+    for (const auto& tensor : inputs) add(tensor);
+    for (const auto& [name, value] : attributes) {
+      add_sized(name);
+      add_plain(static_cast<std::uint8_t>(value.variant().index()));
+      std::visit([&](const auto& held) { add_value(held); }, value.variant());
     }
-    invoke(step);
-    return visible_outputs();
   }
+  std::string_view text() const { return long_.empty() ? std::string_view(short_.data(), size_) : std::string_view(long_); }
 
  private:
-  // States may follow the inputs; they are changed where they are.
-  void take_inputs(const std::vector<Tensor>& given) {
-    const auto& info = *op_.info;
-    const auto states = info.states.size();
-    auto count = info.inputs.size();
-    if (info.variadic()) count = std::max(given.size(), count - 1 + states) - states;
-    if (given.size() > count && given.size() != count + states)
-      throw Failure(FailureKind::usage, fmt::format("{} inputs are given but it takes {}", given.size(), count));
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool present = i < given.size() && given[i];
-      const auto& declared = info.inputs[declared_input(info, i)];
-      if (!present && !declared.optional)
-        throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-      inputs_.push_back(!present ? Tensor() : info.strides ? given[i] : given[i].make_contiguous());
-      auto& type = types_.inputs.emplace_back(present ? type_of(given[i].dtype(), given[i].shape()) : unknown_type());
-      type.present = present;
+  void add(const void* bytes, std::size_t count) {
+    if (long_.empty() && size_ + count <= short_.size()) {
+      if (count > 0) std::memcpy(short_.data() + size_, bytes, count);
+      size_ += count;
+      return;
     }
-    for (std::size_t i = 0; i < states; ++i) {
-      states_.push_back(given.size() > count ? given[count + i] : Tensor());
-      if (states_[i]) require_dense_state(states_[i], info.states[i].name);
-      types_.states.push_back(states_[i] ? type_of(states_[i].dtype(), states_[i].shape()) : unknown_type());
-    }
-    types_.outputs.assign(call_.outputs(), unknown_type());
+    if (long_.empty()) long_.assign(short_.data(), size_);
+    long_.append(static_cast<const char*>(bytes), count);
   }
-
-  static void require_dense_state(const Tensor& tensor, const std::string& name) {
-    if (tensor.storage() == Storage::dense) return;
-    throw Failure(FailureKind::usage, fmt::format("state '{}' is {}, and states are dense", name, name_of(tensor.storage())),
-                  "cast_storage(tensor, Storage::dense) gives one");
+  template <class T>
+  void add_plain(const T& value) {
+    add(&value, sizeof value);
   }
-
-  // Where no kernel takes the inputs' storages, they are made dense.
-  void choose_storage() {
-    std::vector<std::uint8_t> storages;
-    for (auto& input : inputs_) {
-      storages.push_back(static_cast<std::uint8_t>(input ? input.storage() : Storage::dense));
-      if (storages.back() != TENON_DENSE) input = cast_storage(input, input.storage());  // kernels read int64 indices
-    }
-    choice_ = call_.storage(storages, types_.inputs);
-    for (std::size_t i = 0; i < choice_.outputs.size(); ++i) require_fits(types_.outputs[i], choice_.outputs[i], i);
-    if (choice_.sparse) return;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (storages[i] == TENON_DENSE) continue;
-      const auto& name = op_.info->name;
-      const auto storage = name_of(inputs_[i].storage());
-      const auto bytes = byte_count(types_.inputs[i]);
-      host_.storage_notes.made_dense(fmt::format("{} {}", name, storage),
-                                     fmt::format("[{}]: {} is {} and is made dense, {} bytes, because {} has no kernel for these storages",
-                                                 name, op_.info->inputs[declared_input(*op_.info, i)].name, storage, bytes, name));
-      inputs_[i] = cast_storage(inputs_[i], Storage::dense);
+  void add_sized(std::string_view text) {
+    add_plain(text.size());
+    add(text.data(), text.size());
+  }
+  template <class T>
+  void add_value(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      add_plain(value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      add_sized(value);
+    } else {
+      add_plain(value.size());
+      add(value.data(), value.size() * sizeof(typename T::value_type));
     }
   }
-
-  void check_types() {
-    for (std::size_t i = 0; i < types_.outputs.size(); ++i)
-      if (!is_known(types_.outputs[i]) || byte_count(types_.outputs[i]) < 0)
-        throw Failure(FailureKind::failed, fmt::format("output {} would be {}, which cannot be made {}", i, to_string(types_.outputs[i]),
-                                                       describe_inputs(*op_.info, types_.inputs)));
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      if (states_[i]) continue;
-      if (!is_known(types_.states[i])) throw Failure(FailureKind::failed, fmt::format("state '{}' is not known", op_.info->states[i].name));
-      states_[i] = first_state(op_.info->states[i], types_.states[i]).to(call_.device().name());
-    }
+  void add(const Tensor& tensor) {
+    if (!tensor) return add_plain(std::uint8_t{255});
+    const auto& abi = tensor.abi();
+    const std::uint8_t head[] = {abi.dtype, abi.storage, static_cast<std::uint8_t>(abi.dense.ndim)};
+    add_plain(head);
+    const std::int32_t place[] = {abi.dense.device_type, abi.dense.device_id};
+    add_plain(place);
+    add(abi.dense.shape, static_cast<std::size_t>(abi.dense.ndim) * sizeof(std::int64_t));
   }
 
-  void invoke(std::uint64_t step) {
-    CallTensors tensors;
-    for (const auto& input : inputs_) tensors.inputs.push_back(input ? &input.abi() : nullptr);
-    auto outputs = writable(outputs_), states = writable(states_);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (choice_.outputs[i] != TENON_DENSE) outputs[i] = planned(types_.outputs[i], choice_.outputs[i]);
-    for (auto& tensor : outputs) tensors.outputs.push_back(&tensor);
-    for (auto& tensor : states) tensors.states.push_back(&tensor);
-    tensors.writes.assign(outputs.size(), TENON_WRITE_TO);
-    SparseMemory memory;
-    call_.forward(types_, tensors, {host_.threads, host_.options.seed, step, choice_.sparse ? &memory : nullptr});
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (choice_.outputs[i] != TENON_DENSE) outputs_[i] = take(memory, outputs[i], i);
-  }
-
-  tenon_tensor planned(tenon_type& type, std::uint8_t storage) const {
-    auto tensor = tensor_of(type, storage);
-    tensor.dense.device_type = call_.device().type();
-    tensor.dense.device_id = call_.device().id();
-    tensor.stored = -1;
-    return tensor;
-  }
-
-  static Tensor take(SparseMemory& memory, tenon_tensor& output, std::size_t i) {
-    if (output.stored < 0)
-      throw Failure(FailureKind::failed, fmt::format("its kernel broke a rule of sparse tensors in output {}: it was not allocated", i));
-    return memory.release(output);
-  }
-
-  static std::vector<tenon_tensor> writable(const std::vector<Tensor>& tensors) {
-    std::vector<tenon_tensor> copies;
-    copies.reserve(tensors.size());
-    for (const auto& tensor : tensors) copies.push_back(tensor ? tensor.abi() : tenon_tensor{});
-    return copies;
-  }
-
-  std::vector<Tensor> visible_outputs() const {
-    std::vector<Tensor> visible;
-    std::size_t next = 0;
-    for (const auto& output : op_.info->outputs) {
-      const auto count = call_.count_of(output);
-      for (std::uint32_t i = 0; i < count; ++i, ++next)
-        if (!output.hidden) visible.push_back(outputs_[next]);
-    }
-    return visible;
-  }
-
-  Host::Impl& host_;
-  const LoadedOperator& op_;
-  OperatorCall call_;
-  OperatorTypes types_;
-  StorageChoice choice_;
-  std::vector<Tensor> inputs_, outputs_, states_;
+  std::array<char, 384> short_;
+  std::size_t size_ = 0;
+  std::string long_;
 };
 
 std::string name_of_given(const OperatorInfo& info, std::size_t i) {
@@ -175,14 +91,120 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
       fmt::format(".to(\"{}\") brings {} there", gpu, gpu == first->device() ? name(other) : name(first)));
 }
 
+// States may follow the inputs; they are changed where they are.
+std::size_t input_count(const OperatorInfo& info, std::size_t given) {
+  const auto states = info.states.size();
+  auto count = info.inputs.size();
+  if (info.variadic()) count = std::max(given, count - 1 + states) - states;
+  if (given > count && given != count + states)
+    throw Failure(FailureKind::usage, fmt::format("{} inputs are given but it takes {}", given, count));
+  return count;
+}
+
+GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
+  GivenTypes types;
+  const auto count = input_count(info, given.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool present = i < given.size() && given[i];
+    const auto& declared = info.inputs[declared_input(info, i)];
+    if (!present && !declared.optional)
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype(), given[i].shape()) : unknown_type());
+    type.present = present;
+    types.storages.push_back(static_cast<std::uint8_t>(present ? given[i].storage() : Storage::dense));
+  }
+  for (std::size_t i = 0; i < info.states.size(); ++i) {
+    const auto state = given.size() > count ? given[count + i] : Tensor();
+    if (state && state.storage() != Storage::dense)
+      throw Failure(FailureKind::usage,
+                    fmt::format("state '{}' is {}, and states are dense", info.states[i].name, name_of(state.storage())),
+                    "cast_storage(tensor, Storage::dense) gives one");
+    types.states.push_back(state ? type_of(state.dtype(), state.shape()) : unknown_type());
+  }
+  return types;
+}
+
+/// Runs the operator and hands its outputs, hidden ones too, to `use`.
+template <class Use>
+void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given, const Attributes& attributes, Use&& use) {
+  auto& cache = *host.calls;
+  const auto generation = cache.generation();
+  const CallKey key(op, given, attributes);
+  auto call = cache.take(key.text());
+  const LoadedOperator* loaded = nullptr;
+  try {
+    if (call == nullptr) {
+      loaded = &host.plugins().load(op);
+      auto& device = common_device(*loaded->info, given);
+      call = std::make_unique<PreparedCall::Impl>(host, nullptr, *loaded, attributes, device, types_of(*loaded->info, given), false);
+    }
+    const std::span all(given);
+    std::vector<Tensor> padded;
+    const auto count = call->inputs.size();
+    if (given.size() < count) (padded = given).resize(count);
+    const auto inputs = given.size() < count ? std::span<const Tensor>(padded) : all.first(count);
+    const auto states = given.size() > count ? all.subspan(count) : std::span<const Tensor>();
+    std::array<Tensor, 4> few;
+    std::vector<Tensor> many;
+    if (call->outputs.size() > few.size()) many.resize(call->outputs.size());
+    const auto made = many.empty() ? std::span(few).first(call->outputs.size()) : std::span(many);
+    call->forward(inputs, made, states, host.eager_calls.fetch_add(1));
+    use(call->outputs, made);
+  } catch (const Failure& failure) {
+    if (call == nullptr && loaded == nullptr) throw;
+    throw Failure(failure.kind(), fmt::format("[{}] {}", (call != nullptr ? call->info() : *loaded->info).name, failure.what()),
+                  failure.hint());
+  }
+  cache.give_back(key.text(), std::move(call), generation);
+}
+
 }  // namespace
 
 std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  std::vector<Tensor> visible;
+  run_eagerly(*impl_, op, inputs, attributes, [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (!outputs[i].hidden) visible.push_back(std::move(made[i]));
+  });
+  return visible;
+}
+
+Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  Tensor found;
+  run_eagerly(*impl_, op, inputs, attributes, [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
+    for (std::size_t i = 0; i < made.size() && !found; ++i)
+      if (!outputs[i].hidden) found = std::move(made[i]);
+  });
+  if (!found) throw Failure(FailureKind::usage, "[" + std::string(op) + "] gives no output with these parameters");
+  return found;
+}
+
+PreparedCall Host::prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes,
+                           const PrepareOptions& options) {
   const auto& loaded = impl_->plugins().load(op);
+  const auto& info = *loaded.info;
   try {
-    return EagerCall(*impl_, loaded, attributes, common_device(*loaded.info, inputs)).run(inputs, impl_->eager_calls.fetch_add(1));
+    auto& device = find_device(options.device.empty() ? "cpu" : options.device);
+    GivenTypes types;
+    const auto count = info.variadic() ? std::max(inputs.size(), info.inputs.size() - 1) : info.inputs.size();
+    if (inputs.size() > count) throw Failure(FailureKind::usage, fmt::format("{} inputs are given but it takes {}", inputs.size(), count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool present = i < inputs.size() && inputs[i].present;
+      const auto& declared = info.inputs[declared_input(info, i)];
+      if (!present && !declared.optional)
+        throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+      auto& type = types.inputs.emplace_back(present ? type_of(inputs[i].dtype, inputs[i].shape) : unknown_type());
+      type.present = present;
+      if (present && (!is_sound(type) || !is_known(type)))
+        throw Failure(FailureKind::usage,
+                      fmt::format("input '{}' is {} but its whole shape must be known", declared.name, to_string(type)));
+      types.storages.push_back(static_cast<std::uint8_t>(present ? inputs[i].storage : Storage::dense));
+    }
+    types.states.assign(info.states.size(), unknown_type());
+    return PreparedCall(
+        std::make_unique<PreparedCall::Impl>(*impl_, impl_, loaded, attributes, device, std::move(types), options.training));
   } catch (const Failure& failure) {
-    throw Failure(failure.kind(), fmt::format("[{}] {}", loaded.info->name, failure.what()), failure.hint());
+    throw Failure(failure.kind(), fmt::format("[{}] {}", info.name, failure.what()), failure.hint());
   }
 }
 

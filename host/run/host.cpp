@@ -5,6 +5,7 @@
 
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
+#include "run/call_cache.hpp"
 #include "run/host_impl.hpp"
 #include "run/plugin_folders.hpp"
 
@@ -31,10 +32,13 @@ Host::Impl::Impl(HostOptions given)
     : options(std::move(given)),
       threads(thread_count(options.threads)),
       storage_notes(options.strict_storage, options.warn),
-      plugin_set(plugin_options(options, storage_notes), host_table()) {
+      plugin_set(plugin_options(options, storage_notes), host_table()),
+      calls(std::make_unique<CallCache>()) {
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
 }
+
+Host::Impl::~Impl() = default;
 
 // The default folders come last, and only once somebody asks: folders that the application gives win over them.
 PluginSet& Host::Impl::plugins() {
@@ -54,6 +58,7 @@ void Host::add_plugins(const std::filesystem::path& folder_or_file) {
     impl_->plugin_set.add_file(folder_or_file);
   else
     impl_->plugin_set.scan(folder_or_file);
+  impl_->calls->clear();
 }
 
 const Catalog& Host::catalog() {
@@ -62,16 +67,11 @@ const Catalog& Host::catalog() {
 
 void Host::add_operator(std::string_view manifest, const tenon_operator* table) {
   impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table);
+  impl_->calls->clear();
 }
 
 int Host::threads() const {
   return impl_->threads.count();
-}
-
-Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
-  auto outputs = call_all(op, inputs, attributes);
-  if (outputs.empty()) throw Failure(FailureKind::usage, "[" + std::string(op) + "] gives no output with these parameters");
-  return std::move(outputs.front());
 }
 
 }  // namespace tenon

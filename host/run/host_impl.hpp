@@ -1,6 +1,7 @@
 // What a Host consists of.
 #pragma once
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <tenon/host.hpp>
 
@@ -10,15 +11,19 @@
 
 namespace tenon {
 
+class CallCache;
+
 /// The functions that plugins get. Its calls carry a CallContext.
 const tenon_host& host_table();
 
 struct Host::Impl {
   explicit Impl(HostOptions options);
+  ~Impl();
   HostOptions options;
   Threads threads;
   StorageNotes storage_notes;
   PluginSet plugin_set;
+  std::unique_ptr<CallCache> calls;  // of operators in plugin_set
   std::once_flag defaults_scanned;
   std::atomic<std::uint64_t> eager_calls = 0;  ///< the step of random numbers
 

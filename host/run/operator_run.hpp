@@ -11,6 +11,9 @@ class OperatorRun {
   OperatorRun(const OperatorRun&) = delete;
   OperatorRun& operator=(const OperatorRun&) = delete;
 
+  void set_step(std::uint64_t step) { call_.step = step; }  ///< of random numbers
+  std::int64_t scratch_bytes() const { return static_cast<std::int64_t>(call_.workspace_size); }
+
   /// Calls the kernel; on a GPU that puts its work on the device's tensor_stream(). Throws Failure (failed) with the kernel's reason.
   void put();
   /// Waits for the work. Throws Failure (failed) with the fault that the kernel found there.

@@ -46,7 +46,7 @@ std::vector<std::string> floating_variables(const Graph& graph) {
 /// The output that gives the value out: a new one, unless there is one since `first`.
 std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
   graph.output(free_name(graph.model(), name), value);
-  auto& outputs = graph.model().outputs;
+  auto& outputs = graph.impl().edit().model.outputs;
   const auto found = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
                                   [&](const auto& output) { return output.second == outputs.back().second; });
   auto given = std::string(graph.model().strings[found->first]);

@@ -7,18 +7,19 @@
 #include <tenon/attribute_map.hpp>
 #include <tenon/catalog.hpp>
 #include <tenon/failure.hpp>
+#include <tenon/prepared_call.hpp>
 #include <tenon/tensor.hpp>
 #include <vector>
 
 namespace tenon {
 
 struct HostOptions {
-  int threads = 0;              ///< for parallel_for; 0: as many as the machine has
-  std::uint64_t seed = 0;       ///< of eager calls' random numbers
-  bool trust_writable = false;  ///< accept plugins that other users may write to
-  bool search_defaults = true;  ///< TENON_PLUGIN_PATH, then the installed folder
+  int threads = 0;                ///< for parallel_for; 0: as many as the machine has
+  std::uint64_t seed = 0;         ///< of eager calls' random numbers
+  bool trust_writable = false;    ///< accept plugins that other users may write to
+  bool search_defaults = true;    ///< TENON_PLUGIN_PATH, then the installed folder
   std::filesystem::path cache{};  ///< empty: the user's cache folder
-  bool strict_storage = false;  ///< a sparse tensor that would be made dense for want of a kernel is a Failure
+  bool strict_storage = false;    ///< a sparse tensor that would be made dense for want of a kernel is a Failure
   /// Is told, once for each operator and storage, what was made dense and how large it became; from any thread. Empty: a line on stderr.
   std::function<void(const std::string&)> warn{};
 };
@@ -41,6 +42,11 @@ class Host {
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
   /// All outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+
+  /// The same made ready once: for inputs of these types (Argument::like gives a tensor's), by a call that costs little more than its
+  /// kernel.
+  PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes = {},
+                       const PrepareOptions& options = {});
 
   /// Registers an operator class of the application itself, without a plugin. An empty name: the class's own in snake_case (MyOp -> my_op).
   /// Gives the name. Defined in <tenon/udf.hpp>. Throws Failure (usage) where the name is taken.

@@ -1,0 +1,305 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/cast_storage.hpp>
+
+#include "graph/initialize.hpp"
+#include "plugin/device_kernel.hpp"
+#include "run/prepared_call_impl.hpp"
+#include "tensor/tensor_device.hpp"
+#include "tensor/tensor_impl.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr auto dense_storage = static_cast<std::uint8_t>(TENON_DENSE);
+
+std::string text_of(const tenon_type& type, std::uint8_t storage) {
+  auto stored = type;
+  stored.storage = storage;
+  return to_string(stored);
+}
+
+bool same_dims(const tenon_dense& tensor, const tenon_type& type) {
+  return tensor.ndim == type.rank && std::equal(tensor.shape, tensor.shape + tensor.ndim, type.dims);
+}
+
+Argument argument_of(std::string name, const tenon_type& type, std::uint8_t storage, bool hidden = false) {
+  return {std::move(name), static_cast<DType>(type.dtype), shape_of(type), static_cast<Storage>(storage), type.present != 0, hidden};
+}
+
+void require_known_outputs(const OperatorInfo& info, const OperatorTypes& types) {
+  for (std::size_t i = 0; i < types.outputs.size(); ++i)
+    if (const auto& type = types.outputs[i]; !is_known(type) || byte_count(type) < 0)
+      throw Failure(FailureKind::failed, fmt::format("cannot infer the full shape of output {}: {} {}", i, to_string(type),
+                                                     describe_inputs(info, types.inputs)));
+  for (std::size_t i = 0; i < types.states.size(); ++i)
+    if (!is_known(types.states[i]))
+      throw Failure(FailureKind::failed, fmt::format("cannot infer the shape of state '{}'", info.states[i].name));
+}
+
+}  // namespace
+
+Argument Argument::like(const Tensor& tensor) {
+  if (!tensor) return {.name = {}, .shape = {}, .present = false};
+  return {.name = {}, .dtype = tensor.dtype(), .shape = tensor.shape(), .storage = tensor.storage()};
+}
+
+PreparedCall::Impl::Pass::Pass(Impl& call, int dispatch, StorageChoice chosen, std::span<const tenon_type> types_written)
+    : choice(std::move(chosen)),
+      types(types_written.begin(), types_written.end()),
+      written(types.size()),
+      tensors{std::vector<const tenon_tensor*>(call.types_.inputs.size()),  std::vector<tenon_tensor*>(call.types_.outputs.size()),
+              std::vector<tenon_tensor*>(call.types_.states.size()),        std::vector<std::uint8_t>(types.size(), TENON_WRITE_TO),
+              std::vector<const tenon_tensor*>(call.types_.outputs.size()), std::vector<tenon_tensor*>(call.types_.inputs.size())},
+      run(call.call_, dispatch, call.types_, tensors,
+          {call.host.threads, call.host.options.seed, 0, choice.sparse ? &call.memory_ : nullptr, call.training_}) {}
+
+PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes,
+                         Device& device, GivenTypes given, bool training)
+    : host(host),
+      owner(std::move(owner)),
+      call_(op, attributes, device),
+      training_(training),
+      types_{std::move(given.inputs), std::vector<tenon_type>(call_.outputs(), unknown_type()), std::move(given.states)},
+      storages_(std::move(given.storages)),
+      state_tensors_(types_.states.size()) {
+  call_.infer(types_);
+  require_known_outputs(info(), types_);
+  auto choice = call_.storage(storages_, types_.inputs);
+  for (std::size_t i = 0; i < choice.outputs.size(); ++i) require_fits(types_.outputs[i], choice.outputs[i], i);
+  const int dispatch = choice.sparse ? TENON_FORWARD_SPARSE : TENON_FORWARD;
+  forward_.emplace(*this, dispatch, std::move(choice), types_.outputs);
+  describe();
+}
+
+void PreparedCall::Impl::describe() {
+  for (std::size_t i = 0; i < types_.inputs.size(); ++i)
+    inputs.push_back(argument_of(info().inputs[declared_input(info(), i)].name, types_.inputs[i], storages_[i]));
+  std::size_t next = 0;
+  for (const auto& output : info().outputs)
+    for (auto left = call_.count_of(output); left > 0; --left, ++next)
+      outputs.push_back(argument_of(output.name, types_.outputs[next], forward_->choice.outputs[next], output.hidden));
+  for (std::size_t i = 0; i < types_.states.size(); ++i)
+    states.push_back(argument_of(info().states[i].name, types_.states[i], dense_storage));
+}
+
+// The boundary's struct of a tensor that is read, after a look at what it is.
+const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument,
+                                             bool sparse_kernel) {
+  const auto& abi = tensor.abi();
+  if (abi.dtype != type.dtype || abi.storage != storage || !same_dims(abi.dense, type))
+    throw Failure(FailureKind::usage, fmt::format("'{}' is {} but the call was prepared for {}", argument.name,
+                                                  text_of(type_of(tensor), abi.storage), text_of(type, storage)));
+  if (abi.dense.device_type != call_.device().type() || abi.dense.device_id != call_.device().id())
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' lies on {} but the call was prepared for {}", argument.name, tensor.device(), call_.device().name()));
+  if (storage == TENON_DENSE && (abi.dense.strides == nullptr || info().strides)) return &abi;
+  if (storage == TENON_DENSE) return &kept_.emplace_back(tensor.make_contiguous()).abi();
+  if (!sparse_kernel) {
+    make_dense_note(argument, type);
+    return &kept_.emplace_back(cast_storage(tensor, Storage::dense)).abi();
+  }
+  return abi.index_dtype == TENON_I64 ? &abi : &kept_.emplace_back(cast_storage(tensor, tensor.storage())).abi();  // kernels read int64
+}
+
+void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_type& type) const {
+  const auto& name = info().name;
+  const auto storage = name_of(argument.storage);
+  host.storage_notes.made_dense(fmt::format("{} {}", name, storage),
+                                fmt::format("[{}]: {} is {} and is made dense, {} bytes, because {} has no kernel for these storages", name,
+                                            argument.name, storage, byte_count(type), name));
+}
+
+void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel) {
+  if (given.size() != inputs.size())
+    throw Failure(FailureKind::usage, fmt::format("{} inputs are given but the call was prepared for {}", given.size(), inputs.size()));
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (static_cast<bool>(given[i]) != inputs[i].present)
+      throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
+                                                    given[i] ? "is given" : "is missing", given[i] ? "without" : "with"));
+    tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], storages_[i], inputs[i], sparse_kernel) : nullptr;
+  }
+}
+
+std::vector<Tensor> PreparedCall::Impl::make_states() const {
+  std::vector<Tensor> made;
+  for (std::size_t i = 0; i < states.size(); ++i) made.push_back(first_state(info().states[i], types_.states[i]).to(call_.device().name()));
+  return made;
+}
+
+void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors& tensors) {
+  if (!given.empty() && given.size() != states.size())
+    throw Failure(FailureKind::usage, fmt::format("{} states are given but the operator has {}", given.size(), states.size()));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const bool present = !given.empty() && given[i];
+    if (present && given[i].storage() == Storage::dense && !given[i].contiguous())
+      throw Failure(FailureKind::usage, fmt::format("state '{}' must be contiguous, for it is changed where it lies", states[i].name));
+    const auto& tensor = present ? given[i] : kept_.emplace_back(first_state(info().states[i], types_.states[i]).to(call_.device().name()));
+    state_tensors_[i] = *read(tensor, types_.states[i], dense_storage, states[i], false);
+    tensors.states[i] = &state_tensors_[i];
+  }
+}
+
+// Where output i goes: memory that is given, new memory, or, of sparse ones, what the kernel asks for.
+void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const {
+  auto& type = pass.types[i];
+  if (pass.choice.outputs[i] != TENON_DENSE) {
+    pass.written[i] = tensor_of(type, pass.choice.outputs[i]);
+    pass.written[i].dense.device_type = call_.device().type();
+    pass.written[i].dense.device_id = call_.device().id();
+    pass.written[i].stored = -1;
+    return;
+  }
+  if (!tensor) tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), call_.device().name());
+  const auto& abi = tensor.abi();
+  if (abi.dtype != type.dtype || abi.storage != TENON_DENSE || !same_dims(abi.dense, type) || abi.dense.strides != nullptr ||
+      abi.dense.device_type != call_.device().type() || abi.dense.device_id != call_.device().id())
+    throw Failure(FailureKind::usage,
+                  fmt::format("the memory for '{}' is {} on {} but must be contiguous {} on {}", argument.name,
+                              text_of(type_of(tensor), abi.storage), tensor.device(), to_string(type), call_.device().name()));
+  pass.written[i] = abi;
+}
+
+void PreparedCall::Impl::run(Pass& pass, std::uint64_t step) {
+  pass.run.set_step(step);
+  pass.run.put();
+  pass.run.finish();
+}
+
+Tensor PreparedCall::Impl::take(Pass& pass, std::size_t i) {
+  if (pass.written[i].stored < 0)
+    throw Failure(FailureKind::failed, fmt::format("its kernel broke a rule of sparse tensors in output {}: it was not allocated", i));
+  return memory_.release(pass.written[i]);
+}
+
+void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor> made, std::span<const Tensor> given_states,
+                                 std::uint64_t step) {
+  auto& pass = *forward_;
+  if (made.size() != outputs.size())
+    throw Failure(FailureKind::usage, fmt::format("{} places for outputs are given but the call has {}", made.size(), outputs.size()));
+  kept_.clear();
+  kept_.reserve(given.size() + states.size());  // what is kept does not move
+  read_inputs(given, pass.tensors, pass.choice.sparse);
+  bind_states(given_states, pass.tensors);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    write(pass, i, made[i], outputs[i]);
+    pass.tensors.outputs[i] = &pass.written[i];
+  }
+  run(pass, step);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (pass.choice.outputs[i] != TENON_DENSE) made[i] = take(pass, i);
+  kept_.clear();
+}
+
+std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_grads, std::span<const Tensor> given,
+                                                 std::span<const Tensor> values, std::span<const Tensor> given_states,
+                                                 const std::vector<bool>& wanted, std::uint64_t step) {
+  if (!has_backward())
+    throw Failure(FailureKind::usage, "it has no backward kernel", "Graph::gradient() differentiates operators whose gradient is a graph");
+  const auto count = [](std::size_t found, std::size_t needed, const char* what) {
+    if (found != needed) throw Failure(FailureKind::usage, fmt::format("{} {} are given but the call has {}", found, what, needed));
+  };
+  count(output_grads.size(), outputs.size(), "output gradients");
+  count(values.size(), outputs.size(), "outputs");
+  if (!wanted.empty()) count(wanted.size(), inputs.size(), "wishes for input gradients");
+  if (!backward_) {
+    // Gradients of sparse inputs come dense from a call of its own; graphs choose their storages.
+    backward_.emplace(*this, TENON_BACKWARD, StorageChoice{false, std::vector<std::uint8_t>(inputs.size(), dense_storage)}, types_.inputs);
+  }
+  auto& pass = *backward_;
+  kept_.clear();
+  kept_.reserve(given.size() + states.size() + 2 * outputs.size());
+  read_inputs(given, pass.tensors, false);
+  bind_states(given_states, pass.tensors);
+  std::vector<tenon_tensor> read_values(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& type = types_.outputs[i];
+    pass.tensors.output_grads[i] =
+        output_grads[i] ? read(output_grads[i], type, output_grads[i].abi().storage, outputs[i], false) : nullptr;
+    read_values[i] = values[i] ? *read(values[i], type, values[i].abi().storage, outputs[i], false)
+                               : tensor_of(forward_->types[i], TENON_STORAGE_UNKNOWN);
+    pass.tensors.outputs[i] = &read_values[i];
+  }
+  std::vector<Tensor> grads(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool wants = inputs[i].present && floating.has(inputs[i].dtype) && (wanted.empty() || wanted[i]);
+    pass.tensors.writes[i] = wants ? TENON_WRITE_TO : TENON_WRITE_NONE;
+    pass.tensors.input_grads[i] = wants ? &pass.written[i] : nullptr;
+    if (wants) write(pass, i, grads[i], inputs[i]);
+  }
+  if (std::any_of(grads.begin(), grads.end(), [](const Tensor& grad) { return static_cast<bool>(grad); })) run(pass, step);
+  kept_.clear();
+  return grads;
+}
+
+namespace {
+
+/// One thread at a time, and the operator's name before what goes wrong.
+template <class Work>
+decltype(auto) guarded(PreparedCall::Impl& call, Work&& work) {
+  struct Use {
+    explicit Use(std::atomic<bool>& used) : used_(used) {
+      if (used.exchange(true, std::memory_order_acquire))
+        throw Failure(FailureKind::usage, "the prepared call is in use by another thread", "prepare one for each thread");
+    }
+    ~Use() { used_.store(false, std::memory_order_release); }
+    std::atomic<bool>& used_;
+  };
+  try {
+    const Use use(call.used);
+    return work();
+  } catch (const Failure& failure) {
+    throw Failure(failure.kind(), fmt::format("[{}] {}", call.info().name, failure.what()), failure.hint());
+  }
+}
+
+}  // namespace
+
+PreparedCall::PreparedCall(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PreparedCall::~PreparedCall() = default;
+PreparedCall::PreparedCall(PreparedCall&&) noexcept = default;
+PreparedCall& PreparedCall::operator=(PreparedCall&&) noexcept = default;
+
+const std::vector<Argument>& PreparedCall::inputs() const {
+  return impl_->inputs;
+}
+const std::vector<Argument>& PreparedCall::outputs() const {
+  return impl_->outputs;
+}
+const std::vector<Argument>& PreparedCall::states() const {
+  return impl_->states;
+}
+bool PreparedCall::has_backward() const {
+  return impl_->has_backward();
+}
+std::vector<Tensor> PreparedCall::make_states() const {
+  return impl_->make_states();
+}
+
+void PreparedCall::forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states) {
+  guarded(*impl_, [&] { impl_->forward(inputs, outputs, states, impl_->host.eager_calls.fetch_add(1)); });
+}
+
+Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
+  const auto& outputs = impl_->outputs;
+  const auto first = std::find_if(outputs.begin(), outputs.end(), [](const Argument& output) { return !output.hidden; });
+  if (first == outputs.end())
+    throw Failure(FailureKind::usage, fmt::format("[{}] gives no output with these parameters", impl_->info().name));
+  if (outputs.size() == 1) {
+    Tensor made;
+    forward(inputs, {&made, 1});
+    return made;
+  }
+  std::vector<Tensor> made(outputs.size());
+  forward(inputs, made);
+  return std::move(made[static_cast<std::size_t>(first - outputs.begin())]);
+}
+
+std::vector<Tensor> PreparedCall::backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
+                                           std::span<const Tensor> outputs, std::span<const Tensor> states,
+                                           const std::vector<bool>& wanted) {
+  return guarded(*impl_, [&] { return impl_->backward(output_grads, inputs, outputs, states, wanted, impl_->host.eager_calls.load()); });
+}
+
+}  // namespace tenon

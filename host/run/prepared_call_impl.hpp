@@ -1,0 +1,71 @@
+// What a PreparedCall consists of.
+#pragma once
+#include <atomic>
+#include <optional>
+#include <tenon/prepared_call.hpp>
+
+#include "run/host_impl.hpp"
+#include "run/operator_run.hpp"
+
+namespace tenon {
+
+/// Types of what is given: inputs (present = 0: left out) and states (unknown: not given); `storages` of the inputs.
+struct GivenTypes {
+  std::vector<tenon_type> inputs, states;
+  std::vector<std::uint8_t> storages;
+};
+
+struct PreparedCall::Impl {
+  /// Throws Failure for what the operator refuses, without its name. `owner` may be null where the host outlives this.
+  Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes, Device& device,
+       GivenTypes given, bool training);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states, std::uint64_t step);
+  std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                               std::span<const Tensor> states, const std::vector<bool>& wanted, std::uint64_t step);
+  std::vector<Tensor> make_states() const;
+  /// Of memory that calls keep.
+  std::int64_t bytes() const { return memory_.bytes() + (forward_ ? forward_->run.scratch_bytes() : 0); }
+
+  const OperatorInfo& info() const { return call_.info(); }
+  bool has_backward() const { return call_.table().backward != nullptr; }
+
+  Host::Impl& host;
+  const std::shared_ptr<Host::Impl> owner;
+  std::vector<Argument> inputs, outputs, states;
+  std::atomic<bool> used = false;
+
+ private:
+  /// One direction of the call. `read` and `written` back the pointers in `tensors`, which the run has.
+  struct Pass {
+    Pass(Impl& call, int dispatch, StorageChoice chosen, std::span<const tenon_type> types_written);
+    StorageChoice choice;
+    std::vector<tenon_type> types;  // of what is written
+    std::vector<tenon_tensor> written;
+    CallTensors tensors;
+    OperatorRun run;
+  };
+
+  void describe();
+  const tenon_tensor* read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument,
+                           bool sparse_kernel);
+  void read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel);
+  void bind_states(std::span<const Tensor> given, CallTensors& tensors);
+  void write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const;
+  void run(Pass& pass, std::uint64_t step);
+  Tensor take(Pass& pass, std::size_t i);
+  void make_dense_note(const Argument& argument, const tenon_type& type) const;
+
+  OperatorCall call_;
+  const bool training_;
+  OperatorTypes types_;
+  std::vector<std::uint8_t> storages_;
+  SparseMemory memory_;
+  std::vector<Tensor> kept_;  // what was copied or made for one call
+  std::vector<tenon_tensor> state_tensors_;
+  std::optional<Pass> forward_, backward_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,252 @@
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <tenon/cast_storage.hpp>
+#include <tenon/host.hpp>
+#include <tenon/udf.hpp>
+#include <thread>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using tenon::Argument;
+using tenon::f32;
+using tenon::PreparedCall;
+using tenon::Shape;
+using tenon::Tensor;
+
+namespace {
+
+Tensor vector(std::initializer_list<float> values) {
+  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+}
+
+float first(const Tensor& tensor) {
+  return tensor.values<float>()[0];
+}
+
+PreparedCall add_of(tenon::Host& host, const Shape& shape) {
+  return host.prepare("test_add", {{.dtype = f32, .shape = shape}, {.dtype = f32, .shape = shape}});
+}
+
+/// Its result and a hidden one: the input's sign.
+struct Absolute : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the absolute value");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.output("sign", "1 or -1").hidden();
+    op.backward_reads("sign");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      call.output<float>(1)[i] = x[i] < 0 ? -1.f : 1.f;
+      call.output<float>(0)[i] = x[i] < 0 ? -x[i] : x[i];
+    }
+  }
+  void backward(const tenon::Call& call) const {
+    const auto dy = call.output_grad<float>(0), sign = call.output_value<float>(1);
+    auto dx = call.input_grad<float>(0);
+    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = dy[i] * sign[i];
+  }
+};
+
+std::atomic<bool> inside = false, go_on = false;
+
+struct Lingers : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the input, when somebody says so");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.output("same", "same shape as data");
+  }
+  void forward(const tenon::Call& call) const {
+    inside = true;
+    while (!go_on) std::this_thread::yield();
+    call.output<float>(0)[0] = call.input<float>(0)[0];
+  }
+};
+
+}  // namespace
+
+TEST_CASE("prepared call: says what it takes and gives, and computes as an eager call does") {
+  ApplicationHost host;
+  auto call = host.prepare("fully_connected", {{.dtype = f32, .shape = {2, 3}}, {.dtype = f32, .shape = {4, 3}}, {.present = false}},
+                           {{"num_hidden", 4}, {"no_bias", true}});
+  REQUIRE(call.inputs().size() == 3);
+  CHECK(call.inputs()[1].name == "weight");
+  CHECK_FALSE(call.inputs()[2].present);
+  REQUIRE(call.outputs().size() == 1);
+  CHECK(call.outputs()[0].shape == Shape{2, 4});
+  const std::vector<Tensor> inputs{Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {2, 3}),
+                                   Tensor::from({1.f, 0.f, 0.f, 0.f, 1.f, 0.f, 0.f, 0.f, 1.f, 1.f, 1.f, 1.f}, {4, 3}), Tensor()};
+  CHECK(same_bits(call(inputs), Tensor::from({1.f, 2.f, 3.f, 6.f, 4.f, 5.f, 6.f, 15.f}, {2, 4})));
+  CHECK(same_bits(call(inputs), host.call("fully_connected", inputs, {{"num_hidden", 4}, {"no_bias", true}})));
+}
+
+TEST_CASE("prepared call: results in new memory, or where the caller says") {
+  ApplicationHost host;
+  auto add = add_of(host, {2});
+  const std::vector<Tensor> inputs{vector({1, 2}), vector({10, 20})};
+  const auto one = add(inputs), other = add(inputs);
+  CHECK(one.data() != other.data());
+  Tensor place = vector({0, 0});
+  add.forward(inputs, {&place, 1});
+  CHECK(same_bits(place, vector({11, 22})));
+  const auto column = Tensor::borrow(inputs[1].data(), f32, {2}, std::vector<std::int64_t>{0});
+  CHECK(same_bits(add(std::vector{inputs[0], column}), vector({11, 12})));
+}
+
+TEST_CASE("prepared call: hidden outputs, and backward from them") {
+  ApplicationHost host;
+  host.add<Absolute>();
+  auto call = host.prepare("absolute", {Argument::like(vector({1, 2}))});
+  REQUIRE(call.outputs().size() == 2);
+  CHECK(call.outputs()[1].hidden);
+  const std::vector<Tensor> x{vector({-3, 4})};
+  std::vector<Tensor> made(2);
+  call.forward(x, made);
+  CHECK(same_bits(made[0], vector({3, 4})));
+  REQUIRE(call.has_backward());
+  const auto grads = call.backward(std::vector{vector({10, 100}), Tensor()}, x, made);
+  REQUIRE(grads.size() == 1);
+  CHECK(same_bits(grads[0], vector({-10, 100})));
+  CHECK_FALSE(call.backward(std::vector{vector({1, 1}), Tensor()}, x, made, {}, {false})[0]);
+  CHECK(same_bits(call(x), vector({3, 4})));
+  CHECK_FALSE(add_of(host, {1}).has_backward());
+  const std::vector<Tensor> two{vector({1}), vector({1})}, one{vector({1})};
+  CHECK(failure_of([&] { add_of(host, {1}).backward(one, two, one); }).message.find("has no backward kernel") != std::string::npos);
+}
+
+TEST_CASE("prepared call: states are new for each call, or the caller's") {
+  ApplicationHost host;
+  auto call = host.prepare("counter", {{.dtype = f32, .shape = {1}}}, {}, {.training = true});
+  REQUIRE(call.states().size() == 1);
+  CHECK(call.states()[0].shape == Shape{1});
+  const std::vector<Tensor> x{vector({5})};
+  CHECK(first(call(x)) == 6);
+  CHECK(first(call(x)) == 6);
+  const auto states = call.make_states();
+  Tensor y;
+  for (int i = 1; i < 4; ++i) {
+    y = Tensor();
+    call.forward(x, {&y, 1}, states);
+    CHECK(first(y) == static_cast<float>(5 + i));
+  }
+  CHECK(first(states[0]) == 3);
+}
+
+TEST_CASE("prepared call: sparse inputs, made dense where the operator has no kernel for them") {
+  std::vector<std::string> notes;
+  tenon::HostOptions options = ApplicationHost::options(1);
+  options.warn = [&](const std::string& text) { notes.push_back(text); };
+  ApplicationHost host(options);
+  const auto sparse = cast_storage(Tensor::from({0.f, 2.f, 0.f, 0.f}, {2, 2}), tenon::Storage::csr);
+  const auto dense = Tensor::from({1.f, 1.f, 1.f, 1.f}, {2, 2});
+  auto add = host.prepare("test_add", {Argument::like(sparse), Argument::like(dense)});
+  for (int i = 0; i < 2; ++i) CHECK(same_bits(add(std::vector{sparse, dense}), Tensor::from({1.f, 3.f, 1.f, 1.f}, {2, 2})));
+  CHECK(notes.size() == 1);
+  auto square = host.prepare("quadratic", {Argument::like(sparse)}, {{"a", 1.0}});
+  const auto y = square(std::vector{sparse});
+  CHECK(y.storage() == tenon::Storage::csr);
+  CHECK(same_bits(cast_storage(y, tenon::Storage::dense), Tensor::from({0.f, 4.f, 0.f, 0.f}, {2, 2})));
+  CHECK(same_bits(square(std::vector{sparse}), y));  // the first result is not written over
+}
+
+TEST_CASE("prepared call: what does not fit is refused, and the call goes on working") {
+  ApplicationHost host;
+  auto add = add_of(host, {2});
+  const auto x = vector({1, 2});
+  Tensor small = vector({0}), made;
+  struct Row {
+    std::function<void()> use;
+    const char* words;
+  };
+  const Row rows[] = {
+      {[&] { add(std::vector{x}); }, "1 inputs are given but the call was prepared for 2"},
+      {[&] {
+         add(std::vector{x, vector({1})});
+       },
+       "'right' is float32 [1] but the call was prepared for float32 [2]"},
+      {[&] {
+         add(std::vector{x, Tensor::zeros(tenon::f64, {2})});
+       },
+       "'right' is float64 [2]"},
+      {[&] {
+         add(std::vector{x, Tensor()});
+       },
+       "input 'right' is missing"},
+      {[&] {
+         add.forward(std::vector{x, x}, {&small, 1});
+       },
+       "the memory for 'sum' is float32 [1]"},
+      {[&] {
+         add.forward(std::vector{x, x}, {});
+       },
+       "0 places for outputs"},
+      {[&] {
+         add.forward(std::vector{x, x}, {&made, 1}, std::vector{x});
+       },
+       "1 states are given but the operator has 0"},
+      {[&] {
+         host.prepare("test_add", {{.dtype = f32, .shape = {-1}}, {.dtype = f32, .shape = {2}}});
+       },
+       "its whole shape must be known"},
+      {[&] { host.prepare("test_add", {{.dtype = f32, .shape = {2}}}); }, "input 'right' is missing"},
+      {[&] {
+         host.prepare("test_add", {{.dtype = f32, .shape = {2}}, {.dtype = f32, .shape = {3}}});
+       },
+       "left is [2] but right is [3]"},
+      {[&] { host.prepare("test_add", {}, {}, {.device = "moon"}); }, "moon"},
+  };
+  for (const auto& row : rows) {
+    const auto failure = failure_of(row.use);
+    CHECK(failure.kind != 0);
+    INFO(failure.message);
+    CHECK(failure.message.find(row.words) != std::string::npos);
+  }
+  CHECK(same_bits(add(std::vector{x, x}), vector({2, 4})));
+}
+
+TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
+  auto host = std::make_unique<ApplicationHost>();
+  host->add<Lingers>();
+  auto add = add_of(*host, {1});
+  auto lingers = host->prepare("lingers", {{.dtype = f32, .shape = {1}}});
+  host.reset();
+  CHECK(first(add(std::vector{vector({1}), vector({2})})) == 3);
+  std::thread other([&] { lingers(std::vector{vector({1})}); });
+  while (!inside) std::this_thread::yield();
+  const auto failure = failure_of([&] { lingers(std::vector{vector({1})}); });
+  CHECK(failure.kind == 2);
+  CHECK(failure.message == "[lingers] the prepared call is in use by another thread");
+  go_on = true;
+  other.join();
+  CHECK(first(lingers(std::vector{vector({7})})) == 7);
+}
+
+TEST_CASE("eager calls: kept calls are told apart by parameters and types, and by what was added since") {
+  ApplicationHost host;
+  const auto call = [&](double a, const Tensor& x) { return host.call("quadratic", {x}, {{"a", a}}); };
+  for (int i = 0; i < 3; ++i) {
+    CHECK(first(call(1, vector({3}))) == 9);
+    CHECK(first(call(2, vector({3}))) == 18);
+    CHECK(call(2, vector({3, 1})).size() == 2);
+    CHECK(call(1, Tensor::zeros(tenon::f64, {1})).dtype() == tenon::f64);
+    CHECK(first(host.call("counter", {vector({1})})) == 1);
+  }
+  CHECK(failure_of([&] { host.call("quadratic", {vector({1})}, {{"z", 1.0}}); }).message.find("[quadratic]") == 0);
+  CHECK(failure_of([&] { host.call("reverse", {vector({-1})}); }).message.find("element is negative") != std::string::npos);
+  CHECK(first(host.call("reverse", {vector({1})})) == 1);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i)
+        if (first(call(t, vector({2}))) == static_cast<float>(4 * t)) ++right;
+    });
+  for (auto& thread : threads) thread.join();
+  CHECK(right == 800);
+}
