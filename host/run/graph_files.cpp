@@ -23,13 +23,13 @@ void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
   write_tenon(impl_->model(), path);
 }
 
-Graph Graph::load(Host& host, const std::filesystem::path& path) {
+Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptions& options) {
   Graph graph(host);
   if (path.extension() == ".json") {
     auto builder = graph.impl_->builder();
     read_graph_json(read_text(path), {path.string(), path.parent_path()}, graph.impl_->current->model, builder, host.catalog());
   } else {
-    graph.impl_->current->model = read_tenon(path);
+    graph.impl_->current->model = read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure);
   }
   return graph;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/feed.hpp"
+#include "cli/print/show_graph.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -39,7 +40,7 @@ Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
 
 int run(Context& context, const Arguments& arguments) {
   const auto runs = arguments.get_number("runs", 100, 1, 1'000'000'000);
-  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
+  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   const auto inputs = feed(graph, arguments);
   SessionOptions options;
   options.device = context.device();
@@ -60,6 +61,7 @@ std::vector<Option> options() {
   auto all = feed_options();
   all.push_back({"runs", "N", "how often, after the first; 100 where left out"});
   all.push_back({"no-capture", "", "ask GPUs for each kernel in each run, not for captured graphs of them"});
+  all.push_back(no_verify_option());
   return all;
 }
 

@@ -12,7 +12,7 @@ int run(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon build graph.json -o graph.tenon");
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
-  auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
+  auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.save(to, static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX)));
   const auto& model = graph.model();
   fmt::print(stderr, "wrote {}: {} nodes, {} operators\n", to, model.nodes.size(), model.operators.size());
@@ -24,7 +24,8 @@ const bool added = add_command({.name = "build",
                                 .details = "Variables get their first values here, drawn from the seed.",
                                 .positionals = {{"GRAPH", "a graph.json file (or a .tenon file, to write it again)"}},
                                 .options = {{"output", "FILE", "the .tenon file to write", false, 'o'},
-                                            {"seed", "N", "seed of the variables' first values; 0 where left out", false}},
+                                            {"seed", "N", "seed of the variables' first values; 0 where left out", false},
+                                            no_verify_option()},
                                 .run = run});
 
 }  // namespace

@@ -123,7 +123,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
 
 int run(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
-  if (is_graph_name(what)) return show_graph(context, what);
+  if (is_graph_name(what)) return show_graph(context, what, {.verify = context.json()});
   if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
   if (what.ends_with(".so"))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),

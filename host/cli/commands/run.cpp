@@ -40,7 +40,7 @@ NamedTensors named_outputs(const Graph& graph) {
 }
 
 int run(Context& context, const Arguments& arguments) {
-  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
+  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   const auto wanted = named_values(arguments, "output");
   check_outputs(named_outputs(graph), wanted);
   SessionOptions options;
@@ -66,6 +66,7 @@ std::vector<Option> options() {
   all.push_back({"output", "NAME=FILE", "write an output to a .npy or .npz file; printed where left out", true});
   all.push_back({"training", "", "run as in training: dropout drops, states change"});
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
+  all.push_back(no_verify_option());
   return all;
 }
 

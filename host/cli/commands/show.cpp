@@ -121,14 +121,15 @@ void check_one_form(const Context& context, const Arguments& arguments) {
 int run(Context& context, const Arguments& arguments) {
   check_one_form(context, arguments);
   const auto path = arguments.get("GRAPH");
+  const LoadOptions unread{.verify = false};  // only JSON has the weights in it
   if (arguments.has("plan") || arguments.has("memory")) {
-    show_plan(context, Graph::load(context.host(), path), arguments);
+    show_plan(context, Graph::load(context.host(), path, unread), arguments);
   } else if (arguments.has("dot")) {
-    fmt::print("{}", to_dot(Graph::load(context.host(), path).model()));
+    fmt::print("{}", to_dot(Graph::load(context.host(), path, unread).model()));
   } else if (arguments.has("svg")) {
-    write_file(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path).model())));
+    write_file(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path, unread).model())));
   } else {
-    return show_graph(context, path);
+    return show_graph(context, path, context.json() ? load_options(arguments) : unread);
   }
   return 0;
 }
@@ -147,7 +148,8 @@ const bool added = add_command(
                  {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
                  {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true},
                  {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs", false},
-                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false}},
+                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false},
+                 no_verify_option()},
      .run = run});
 
 }  // namespace

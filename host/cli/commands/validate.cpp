@@ -13,7 +13,6 @@ namespace {
 
 int run(Context& context, const Arguments& arguments) {
   const auto path = arguments.get("GRAPH");
-  if (path.ends_with(".tenon")) read_tenon(path, FileCheck::everything);
   auto graph = Graph::load(context.host(), path);
   if (!arguments.has("file-only")) graph.bind();
   const auto& model = graph.model();

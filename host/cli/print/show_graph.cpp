@@ -110,8 +110,16 @@ bool is_graph_name(const std::string& text) {
   return text.ends_with(".tenon") || text.ends_with(".json");
 }
 
-int show_graph(Context& context, const std::string& path) {
-  const auto graph = Graph::load(context.host(), path);
+Option no_verify_option() {
+  return {"no-verify", "", "use the weights of a .tenon file without comparing them with their checksums: it opens at once, of any size"};
+}
+
+LoadOptions load_options(const Arguments& arguments) {
+  return {.verify = !arguments.has("no-verify")};
+}
+
+int show_graph(Context& context, const std::string& path, const LoadOptions& options) {
+  const auto graph = Graph::load(context.host(), path, options);
   if (context.json())
     fmt::print("{}\n", graph.to_json());
   else

@@ -11,8 +11,12 @@ namespace tenon::cli {
 /// Whether the text names a graph file: it ends in .tenon or .json.
 bool is_graph_name(const std::string& text);
 
+/// `--no-verify`, and what it asks for.
+Option no_verify_option();
+LoadOptions load_options(const Arguments& arguments);
+
 /// Prints a graph for people, or as JSON where that was asked for. Needs no plugin for a .tenon file.
-int show_graph(Context& context, const std::string& path);
+int show_graph(Context& context, const std::string& path, const LoadOptions& options);
 
 /// The values of repeated NAME=VALUE options. Throws Failure (usage) where the = is missing or a name comes twice.
 std::map<std::string, std::string> named_values(const Arguments& arguments, const std::string& option);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "file/tenon/checksums.hpp"
 #include "file/tenon/reading.hpp"
 #include "file/tenon/tenon_file.hpp"
 #include "io/mapped_file.hpp"
@@ -67,10 +68,13 @@ void require_zeros(const Reading& reading, const std::byte* begin, const std::by
 /// `end`: of what was checked before, the metadata.
 void check_data(const Reading& reading, const std::byte* end) {
   if (reading.data.empty()) return;
-  for (std::uint32_t i = 0; i < reading.buffers.size(); ++i) {
-    const auto bytes = reading.buffers[i];
-    if (layout::checksum(bytes) != reading.file.buffers()->Get(i)->checksum())
-      reading.refuse("the data of {} are damaged: the checksum of its {} bytes does not fit", owner_of(reading, bytes), bytes.size());
+  std::vector<Checked> checked;
+  for (std::uint32_t i = 0; i < reading.buffers.size(); ++i)
+    checked.push_back({reading.buffers[i], reading.file.buffers()->Get(i)->checksum()});
+  if (const auto damaged = first_damaged(checked); damaged < checked.size())
+    reading.refuse("the data of {} are damaged: the checksum of its {} bytes does not fit", owner_of(reading, reading.buffers[damaged]),
+                   reading.buffers[damaged].size());
+  for (const auto bytes : reading.buffers) {
     require_zeros(reading, end, bytes.data());
     end = bytes.data() + bytes.size();
   }

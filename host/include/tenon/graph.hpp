@@ -41,6 +41,12 @@ struct GradientOptions {
   std::map<std::string, Shape> shapes;  ///< of inputs whose dimensions are not all known, for the budget
 };
 
+struct LoadOptions {
+  /// Compares the elements of a .tenon file's tensors with their checksums, which reads them all. Without it a file is open at once
+  /// whatever its size, and damaged elements are used as they are.
+  bool verify = true;
+};
+
 /// Nodes (operator, parameters, name) and the typed values between them. Copies of the handle share the graph.
 /// Every mistake is reported where it is made: add() checks names, parameters, dtypes and shapes and throws Failure with the node, the
 /// operator and the shapes. A value of another graph is refused, but for those that a clone has in common with its original.
@@ -89,8 +95,9 @@ class Graph {
 
   /// Writes a .tenon file: whole or not at all. Variables without values get them first, drawn from `seed`.
   void save(const std::filesystem::path& path, std::uint64_t seed = 0);
-  /// A .tenon or graph.json file. Opens without plugins; bind() or running it needs them.
-  static Graph load(Host& host, const std::filesystem::path& path);
+  /// A .tenon or graph.json file. Opens without plugins; bind() or running it needs them. Throws Failure (file) with what is wrong with it,
+  /// damaged tensors by their names.
+  static Graph load(Host& host, const std::filesystem::path& path, const LoadOptions& options = {});
   static Graph from_json(Host& host, std::string_view text, const std::filesystem::path& folder = {});
   std::string to_json() const;
 

@@ -1,0 +1,115 @@
+#include "file/tenon/checksums.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <system_error>
+#include <thread>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22  // since Linux 5.14
+#endif
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t piece_size = std::size_t{4} << 20;      // brought in and read while the caches have it
+constexpr std::size_t worth_threads = std::size_t{16} << 20;  // fewer bytes are read sooner than threads begin
+constexpr int most_threads = 8;                               // more wait for memory
+
+/// Maps pages without a fault for each. Only a hint: where the system does not know it, they are mapped when they are read.
+void bring_in(std::span<const std::byte> bytes) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+}
+
+std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+  if (bytes.size() <= piece_size) {
+    bring_in(bytes);
+    return XXH3_64bits(bytes.data(), bytes.size());
+  }
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+  if (state == nullptr) throw std::bad_alloc();
+  XXH3_64bits_reset(state.get());
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(piece_size, bytes.size()))) {
+    const auto piece = bytes.first(std::min(piece_size, bytes.size()));
+    bring_in(piece);
+    XXH3_64bits_update(state.get(), piece.data(), piece.size());
+  }
+  return XXH3_64bits_digest(state.get());
+}
+
+/// What the threads share. The largest buffers are begun first; who finds none left helps those who still compute.
+class Search {
+ public:
+  explicit Search(const std::vector<Checked>& buffers) : buffers_(buffers), order_(buffers.size()), first_(buffers.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t left, std::size_t right) { return buffers[left].bytes.size() > buffers[right].bytes.size(); });
+  }
+
+  void work() {
+    for (auto next = next_++; next < order_.size(); next = next_++) {
+      const auto index = order_[next];
+      if (checksum_of(buffers_[index].bytes) != buffers_[index].checksum) note(index);
+      ++done_;
+    }
+    for (auto at = helped_++; at < order_.size() && done_ < order_.size(); at = helped_++) bring_in_backwards(buffers_[order_[at]].bytes);
+  }
+
+  std::size_t first() const { return first_; }
+
+ private:
+  void note(std::size_t index) {
+    auto first = first_.load();
+    while (index < first && !first_.compare_exchange_weak(first, index)) {
+    }
+  }
+
+  // Meets the thread that computes, which comes from the front.
+  void bring_in_backwards(std::span<const std::byte> bytes) {
+    while (bytes.size() > piece_size && done_ < order_.size()) {
+      bring_in(bytes.last(piece_size));
+      bytes = bytes.first(bytes.size() - piece_size);
+    }
+  }
+
+  const std::vector<Checked>& buffers_;
+  std::vector<std::size_t> order_;
+  std::atomic<std::size_t> next_ = 0, done_ = 0, helped_ = 0, first_;
+};
+
+int thread_count(std::size_t bytes) {
+  if (bytes < worth_threads) return 1;
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return 1;
+  return std::clamp(CPU_COUNT(&usable), 1, most_threads);
+}
+
+}  // namespace
+
+std::size_t first_damaged(const std::vector<Checked>& buffers) {
+  const auto bytes = std::accumulate(buffers.begin(), buffers.end(), std::size_t{0},
+                                     [](std::size_t sum, const Checked& buffer) { return sum + buffer.bytes.size(); });
+  Search search(buffers);
+  std::vector<std::jthread> helpers;
+  try {
+    for (int i = 1; i < thread_count(bytes); ++i) helpers.emplace_back([&] { search.work(); });
+  } catch (const std::system_error&) {
+    // as many as there are have to do
+  }
+  search.work();
+  helpers.clear();
+  return search.first();
+}
+
+}  // namespace tenon

@@ -1,0 +1,34 @@
+// What Graph::load says of a file in which a bit of a tensor has changed.
+#include <doctest/doctest.h>
+
+#include <tenon/session.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
+
+using tenon::Graph;
+using tenon::Tensor;
+
+TEST_CASE("a damaged file is refused by name, unless nobody is to look") {
+  ApplicationHost host;
+  const TemporaryFolder folder;
+  const auto path = folder / "graph.tenon";
+  {
+    Graph graph(host);
+    const auto x = graph.input("x", tenon::f32, {2});
+    graph.output("y", graph.add("test_add", {x, graph.variable("weight", Tensor::from({1.0F, 2.0F}, {2}))}));
+    graph.save(path);
+  }
+  const auto y = [&](const Graph& graph) {
+    return tenon::Session(graph).run({{"x", Tensor::from({1.0F, 1.0F}, {2})}}).at("y").values<float>()[1];
+  };
+  CHECK(y(Graph::load(host, path)) == 3);
+  auto bytes = read_bytes(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 0x01);  // of 2: the number becomes 0.5
+  write_bytes(path, bytes);
+  const auto failure = failure_of([&] { Graph::load(host, path); });
+  CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
+  CHECK(failure.message == path.string() + ": the data of 'weight' are damaged: the checksum of its 8 bytes does not fit");
+  CHECK(y(Graph::load(host, path, {.verify = false})) != 3);
+}
