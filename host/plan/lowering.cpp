@@ -92,19 +92,19 @@ class Lowering {
   }
 
   StorageChoice choose(NodeId id, const NodeRecord& node, const Device& device) {
-    const auto& info = *lowered_.binding().nodes[id].op->info;
+    const auto& op = *lowered_.binding().nodes[id].op;
     const auto& kernel = kernels_.of(model_, id, device);
     const bool backward = node.pass == Pass::backward;
     bool any_sparse = false;
     for_each_read(node, [&](ValueId value) { any_sparse = any_sparse || (value != none && types_[value].storage != TENON_DENSE); });
-    if (!chooses_storage(info, kernel, backward, any_sparse)) return {};
+    if (!chooses_storage(op, kernel, backward, any_sparse)) return {};
     storages_.clear();
     read_types_.clear();
     for_each_read(node, [&](ValueId value) {
       storages_.push_back(value == none ? static_cast<std::uint8_t>(TENON_DENSE) : types_[value].storage);
       read_types_.push_back(value == none ? unknown_type() : types_[value]);
     });
-    return choose_storage(info, kernel, backward, storages_, read_types_, node.output_count, device.type());
+    return choose_storage(op, kernel, backward, storages_, read_types_, node.output_count, device.type());
   }
 
   // Of backward: the output gradients, then forward's inputs, those that it does not read as well.

@@ -16,17 +16,18 @@ bool any_sparse(std::span<const std::uint8_t> storages) {
 
 }  // namespace
 
-bool chooses_storage(const OperatorInfo& info, const Instance& kernel, bool backward, bool any_sparse) {
+bool chooses_storage(const LoadedOperator& op, const Instance& kernel, bool backward, bool any_sparse) {
+  if (backward && !op.sparse_gradient_trouble.empty()) return false;
   const auto& table = *kernel.table();
   const auto function = backward ? table.backward_sparse : table.forward_sparse;
   // an elementwise kernel makes nothing sparse of its own
-  return table.infer_storage != nullptr && function != nullptr && (any_sparse || !info.elementwise);
+  return table.infer_storage != nullptr && function != nullptr && (any_sparse || !op.info->elementwise);
 }
 
-StorageChoice choose_storage(const OperatorInfo& info, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
+StorageChoice choose_storage(const LoadedOperator& op, const Instance& kernel, bool backward, std::span<const std::uint8_t> inputs,
                              std::span<const tenon_type> types, std::size_t outputs, std::int32_t device) {
   StorageChoice choice{false, std::vector<std::uint8_t>(outputs, TENON_DENSE)};
-  if (!chooses_storage(info, kernel, backward, any_sparse(inputs))) return choice;
+  if (!chooses_storage(op, kernel, backward, any_sparse(inputs))) return choice;
 
   ErrorBuffer buffer;
   tenon_infer_storage io{};

@@ -87,6 +87,7 @@ class Plan {
   /// Of a step that start() gave and that did not return 0.
   Failure failure_of(const Step& step) const;
   const GraphModel& model() const { return graph_.model(); }  ///< the graph as it runs, conversions too
+  const LoadedOperator& operator_of(NodeId node) const { return *graph_.binding().nodes[node].op; }
   const std::vector<Conversion>& conversions() const { return graph_.conversions; }
   const std::vector<DeviceCopy>& copies() const { return graph_.copies; }
   Device& device_of(std::size_t step) const { return *graph_.devices[node_of(step)]; }

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint32_t first_sdk_without_guesses = 200;  // 0.2.0
+
 bool can_run(const tenon_operator& table) {
   return table.forward || table.forward_sparse || table.backward || table.backward_sparse;
 }
@@ -37,6 +39,7 @@ struct PluginSet::Impl {
   std::unique_ptr<Loaded> load(const CatalogOperator& op);
   void load_kernel(Loaded& loaded, const char* device, const tenon_operator*& kernel);
   const tenon_operator* table(int file, const std::string& symbol, TableRole role);
+  void distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const;
   [[noreturn]] void fail_unknown(std::string_view op) const;
 
   const tenon_host& host;
@@ -91,17 +94,33 @@ std::unique_ptr<PluginSet::Impl::Loaded> PluginSet::Impl::load(const CatalogOper
 /// A kernel that cannot be loaded leaves the operator without it: its other devices go on working.
 void PluginSet::Impl::load_kernel(Loaded& made, const char* device, const tenon_operator*& kernel) {
   const KernelChoice choice = builder.kernel(made.info.name, device);
-  if (choice.source == KernelChoice::Source::own && can_run(*made.op.table)) kernel = made.op.table;
+  if (choice.source == KernelChoice::Source::own && can_run(*made.op.table)) {
+    kernel = made.op.table;
+    distrust_guesses(made.op, *kernel, made.op.file);
+  }
   if (choice.source != KernelChoice::Source::file) return;
   try {
     const std::string symbol = std::string(TENON_KERNEL_SYMBOL_PREFIX) + device + "__" + made.info.name;
     kernel = table(choice.file, symbol, TableRole::kernel);
+    distrust_guesses(made.op, *kernel, choice.file);
   } catch (const Refusal& refusal) {
     if (!made.op.kernel_trouble.empty()) made.op.kernel_trouble += "; ";
     made.op.kernel_trouble += "the " + std::string(device) + " kernel of operator '" + made.info.name +
                               "' cannot be used: " + catalog.files()[static_cast<std::size_t>(choice.file)].path.string() + " " +
                               refusal.what();
   }
+}
+
+/// A record without a version is of a plugin that no SDK made.
+void PluginSet::Impl::distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const {
+  if (!op.info->elementwise || kernel.backward_sparse == nullptr || file < 0) return;
+  const auto& plugin = catalog.files()[static_cast<std::size_t>(file)];
+  const auto version = plugin.sdk_version;
+  if (version == 0 || version >= first_sdk_without_guesses) return;
+  op.sparse_gradient_trouble = plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
+                               std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
+                               ", which guesses where the sparse gradients of '" + op.info->name +
+                               "' are 0: build it again with SDK 0.2 or later";
 }
 
 void PluginSet::Impl::fail_unknown(std::string_view op) const {

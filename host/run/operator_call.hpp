@@ -48,7 +48,7 @@ class OperatorCall {
   void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
   /// Of inputs with these storages and types. Throws Failure (plugin).
   StorageChoice storage(std::span<const std::uint8_t> inputs, std::span<const tenon_type> types) const {
-    return choose_storage(info(), kernel(), false, inputs, types, outputs(), device_.type());
+    return choose_storage(op_, kernel(), false, inputs, types, outputs(), device_.type());
   }
   /// Done when they return, on the device's tensor_stream() where it is a GPU. Throw Failure (failed) with the kernel's reason, or the
   /// fault that it found on the GPU, and the inputs' types; backward needs a kernel that has it.

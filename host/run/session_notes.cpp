@@ -47,9 +47,11 @@ void Session::Impl::tell_conversions(const Plan& plan) {
         fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
     auto& notes = host().storage_notes;
     if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
-      const auto work = work_label(model, model.nodes[reader]);
-      notes.made_dense(fmt::format("{} {}", work, storage),
-                       fmt::format("{}: {} {} has no kernel for these storages", node_label(model, reader), what, work));
+      const auto& node = model.nodes[reader];
+      const auto work = work_label(model, node);
+      const auto& trouble = plan.operator_of(reader).sparse_gradient_trouble;
+      const auto why = node.pass == Pass::backward && !trouble.empty() ? trouble : fmt::format("{} has no kernel for these storages", work);
+      notes.made_dense(fmt::format("{} {}", work, storage), fmt::format("{}: {} {}", node_label(model, reader), what, why));
     } else {
       notes.made_dense(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));
     }

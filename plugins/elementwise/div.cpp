@@ -9,6 +9,7 @@ struct Div : tenon::Elementwise {
     op.types(tenon::numeric);
     op.input("left", "dividend");
     op.input("right", "divisor");
+    op.zero_where("left");
     op.output("output", "the inputs' shapes broadcast together");
   }
 

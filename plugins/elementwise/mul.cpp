@@ -10,6 +10,8 @@ struct Mul : tenon::Elementwise {
     op.types(tenon::numeric);
     op.input("left", "first factor");
     op.input("right", "second factor");
+    op.zero_where("left");
+    op.zero_where("right");
     op.output("output", "the inputs' shapes broadcast together");
   }
 

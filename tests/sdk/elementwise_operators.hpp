@@ -42,6 +42,8 @@ struct Product : tenon::Elementwise {
     op.input("left", "any shape");
     op.input("right", "any shape");
     op.output("product", "both broadcast");
+    op.zero_where("left");
+    op.zero_where("right");
   }
   template <class T>
   TENON_FN T operator()(T left, T right) const {
@@ -139,6 +141,7 @@ struct Ratio : tenon::Elementwise {
     op.input("left", "any shape");
     op.input("right", "any shape");
     op.output("ratio", "both broadcast");
+    op.zero_where("left");
   }
   template <class T>
   TENON_FN T operator()(T left, T right) const {

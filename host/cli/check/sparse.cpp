@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <random>
 #include <tenon/cast_storage.hpp>
+#include <tenon/failure.hpp>
 #include <tenon/session.hpp>
 #include <tenon/visit.hpp>
 
 #include "cli/check/each_sample.hpp"
+#include "cli/check/mixed_numbers.hpp"
 #include "cli/check/single_node.hpp"
 #include "plan/operator_storage.hpp"
 #include "plugin/device_kernel.hpp"
@@ -20,13 +23,13 @@ using Storages = std::vector<std::uint8_t>;  // of a call's inputs
 
 constexpr std::size_t most_samples = 24;  // of a kind
 
-/// Which elements of a sparse input are not 0.
+/// Which elements of a sparse input are stored.
 enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
-constexpr std::pair<Content, const char*> contents[] = {{Content::half, "half of the elements 0"},
-                                                        {Content::every, "no element 0"},
-                                                        {Content::nothing, "every element 0"},
-                                                        {Content::one, "one element not 0"},
-                                                        {Content::some_rows, "whole rows 0"}};
+constexpr std::pair<Content, const char*> contents[] = {{Content::half, "half of the elements stored"},
+                                                        {Content::every, "all elements stored"},
+                                                        {Content::nothing, "nothing stored"},
+                                                        {Content::one, "one element stored"},
+                                                        {Content::some_rows, "every third row stored"}};
 
 bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
   switch (content) {
@@ -43,18 +46,47 @@ bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
   return false;
 }
 
-Tensor numbers_with_zeros(const tenon_type& type, std::uint64_t seed, int indices, Content content) {
-  auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-  fill_with_numbers(tensor, seed, indices);
+// The places that are stored follow `content`; a zero or -0 among the numbers is stored, too.
+Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
+  auto places = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
   std::mt19937_64 generator(seed + 1);
-  visit(tensor.dtype(), [&]<class T>() {
-    auto values = tensor.values<T>();
-    const auto row_size = type.dims[0] > 0 ? tensor.size() / type.dims[0] : 1;
-    for (std::int64_t i = 0; i < tensor.size(); ++i)
-      if (!is_kept(content, i / std::max<std::int64_t>(row_size, 1), generator()) && !(content == Content::one && i == tensor.size() / 2))
-        values[static_cast<std::size_t>(i)] = T{};
+  visit(places.dtype(), [&]<class T>() {
+    auto values = places.values<T>();
+    const auto row_size = type.dims[0] > 0 ? places.size() / type.dims[0] : 1;
+    for (std::int64_t i = 0; i < places.size(); ++i)
+      if (is_kept(content, i / std::max<std::int64_t>(row_size, 1), generator()) || (content == Content::one && i == places.size() / 2))
+        values[static_cast<std::size_t>(i)] = T(1);
   });
-  return tensor;
+  return cast_storage(places, storage);
+}
+
+/// The magnitudes of even inputs and of odd ones.
+struct Draw {
+  Magnitude even, odd;
+  const char* words;
+
+  Magnitude of(std::size_t input) const { return input % 2 == 0 ? even : odd; }
+  bool is_positive() const { return even == Magnitude::positive; }
+};
+constexpr Draw positive{Magnitude::positive, Magnitude::positive, "small positive numbers"};
+constexpr Draw ordinary{Magnitude::ordinary, Magnitude::ordinary, "numbers of both signs"};
+constexpr Draw large_first{Magnitude::large, Magnitude::small, "large numbers beside small ones"};
+constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers beside large ones"};
+
+struct Numbers {
+  Content content;
+  const char* places;
+  Draw draw;
+};
+
+// Sums of numbers whose magnitudes differ say nothing of kernels that add in another order.
+std::vector<Numbers> all_numbers(bool elementwise) {
+  std::vector<Numbers> all;
+  for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
+  all.push_back({contents[0].first, contents[0].second, positive});
+  if (elementwise)
+    for (const auto& draw : {large_first, small_first}) all.push_back({contents[0].first, contents[0].second, draw});
+  return all;
 }
 
 // Every way to store the inputs that may be sparse: those with rows.
@@ -92,20 +124,22 @@ class Comparison {
   }
 
   /// What is wrong, or nothing.
-  std::string look(const Storages& storages, Content content) {
-    NamedTensors dense, stored;
+  std::string look(const Storages& storages, Content content, const Draw& draw) {
+    NamedTensors dense = seeds(draw), stored = dense;
     for (std::size_t i = 0; i < storages.size(); ++i) {
       if (!sample_.types.inputs[i].present) continue;
       const auto name = fmt::format("input_{}", i);
-      const auto indices = indices_of(*subject_.op.info, sample_.types, i);
-      dense[name] =
-          numbers_with_zeros(sample_.types.inputs[i], subject_.seed + i, indices, storages[i] == TENON_DENSE ? Content::every : content);
-      stored[name] = cast_storage(dense[name], static_cast<Storage>(storages[i]));
+      stored[name] = numbers(i, static_cast<Storage>(storages[i]), content, draw);
+      dense[name] = cast_storage(stored[name], Storage::dense);
     }
-    const auto wanted = run(dense, {}), found = run(stored, subject_.device);
-    for (const auto& [name, tensor] : wanted)
-      if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
-    return {};
+    NamedTensors wanted;
+    try {
+      wanted = run(dense, {});
+    } catch (const Failure&) {
+      if (draw.is_positive()) throw;
+      return {};  // the operator refuses these numbers
+    }
+    return compare_all(wanted, [&] { return run(stored, subject_.device); });
   }
 
  private:
@@ -114,7 +148,11 @@ class Comparison {
     node_.graph.output(fmt::format("output {}", i), value);
     const auto dtype = static_cast<DType>(sample_.types.outputs[i].dtype);
     if (!has_gradient(subject_.op) || !floating.has(dtype) || wrt.empty()) return;
-    const auto gradients = node_.graph.gradient(value, wrt);
+    const auto name = fmt::format("seed_{}", i);
+    seed_types_.emplace(name, sample_.types.outputs[i]);
+    GradientOptions options;
+    options.seed = node_.graph.input(name, dtype, shape_of(sample_.types.outputs[i]));
+    const auto gradients = node_.graph.gradient(value, wrt, options);
     for (std::size_t k = 0; k < gradients.size(); ++k)
       if (!gradients[k].empty()) node_.graph.output(fmt::format("gradient {} of output {}", k, i), gradients[k]);
   }
@@ -138,21 +176,78 @@ class Comparison {
     return Session(node_.graph.clone(), options).run(inputs);
   }
 
-  static std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) {
+  NamedTensors seeds(const Draw& draw) const {
+    NamedTensors seeds;
+    for (const auto& [name, type] : seed_types_) {
+      seeds[name] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+      fill_with_mixed_numbers(seeds[name], draw.is_positive() ? Magnitude::positive : Magnitude::ordinary, subject_.seed + 50);
+    }
+    return seeds;
+  }
+
+  Tensor numbers(std::size_t input, Storage storage, Content content, const Draw& draw) const {
+    const auto& type = sample_.types.inputs[input];
+    const auto seed = subject_.seed + input;
+    const auto tensor = numbers_at(type, storage, storage == Storage::dense ? Content::every : content, seed);
+    if (const auto indices = indices_of(*subject_.op.info, sample_.types, input); indices > 0)
+      fill_with_numbers(tensor.stored_values(), seed, indices);
+    else
+      fill_with_mixed_numbers(tensor, draw.of(input), seed);
+    return tensor;
+  }
+
+  // Where a dense result is not finite, a sparse kernel may refuse, for it cannot store that everywhere.
+  template <class Run>
+  std::string compare_all(const NamedTensors& wanted, Run&& run) const {
+    NamedTensors found;
+    try {
+      found = run();
+    } catch (const Failure& failure) {
+      if (!std::all_of(wanted.begin(), wanted.end(), [](const auto& output) { return largest(doubles_of(output.second)).finite; }))
+        return {};
+      return fmt::format("sparse inputs are refused ({}), but not dense ones", failure.what());
+    }
+    for (const auto& [name, tensor] : wanted)
+      if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
+    return {};
+  }
+
+  struct Largest {
+    double magnitude = 0;
+    bool finite = true;
+  };
+  static Largest largest(const std::vector<double>& numbers) {
+    Largest found;
+    for (const double number : numbers)
+      if (std::isfinite(number))
+        found.magnitude = std::max(found.magnitude, std::abs(number));
+      else
+        found.finite = false;
+    return found;
+  }
+
+  // Sums are as exact as their largest terms. A gradient is 0 where nothing is stored, also where 0 times something makes a dense one nan.
+  std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) const {
     const auto dtype = wanted.dtype();
     const double tolerance = dtype == DType::f64 ? 1e-9 : dtype == DType::f32 ? 1e-4 : 2e-2;
+    const bool by_element = subject_.op.info->elementwise && wanted.shape() == shape_of(sample_.types.outputs[0]);
     const auto left = doubles_of(wanted), right = doubles_of(found);
+    const double most = largest(left).magnitude;
     for (std::size_t i = 0; i < left.size(); ++i) {
-      const bool same = left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i])) ||
-                        std::abs(left[i] - right[i]) <= tolerance * (1 + std::abs(left[i]));
+      const bool same =
+          left[i] == right[i] || (std::isnan(left[i]) && (std::isnan(right[i]) || (right[i] == 0 && is_gradient(name)))) ||
+          (std::isfinite(left[i]) && std::abs(left[i] - right[i]) <= tolerance * (1 + (by_element ? std::abs(left[i]) : most)));
       if (!same) return fmt::format("element {} of {} is {}, but {} with dense inputs", i, name, right[i], left[i]);
     }
     return {};
   }
 
+  static bool is_gradient(const std::string& output) { return output.starts_with("gradient "); }
+
   const Subject& subject_;
   const Sample sample_;
   SingleNode node_;
+  std::map<std::string, tenon_type> seed_types_;
 };
 
 // Whether a sparse kernel takes these.
@@ -163,7 +258,7 @@ bool is_claimed(const Subject& subject, const OperatorCall& call, const Operator
   around.insert(around.end(), storages.begin(), storages.end());
   auto types = known.outputs;
   types.insert(types.end(), known.inputs.begin(), known.inputs.end());
-  return choose_storage(*subject.op.info, kernel, true, around, types, storages.size(), call.device().type()).sparse;
+  return choose_storage(subject.op, kernel, true, around, types, storages.size(), call.device().type()).sparse;
 }
 
 std::string describe(const OperatorInfo& info, const Storages& storages, const char* content) {
@@ -196,10 +291,10 @@ Outcome check_sparse(const Subject& subject) {
       for (const auto& storages : all_storages(sample.types)) {
         if (!is_claimed(subject, call, sample.types, storages)) continue;
         if (!comparison) comparison.emplace(host, subject, sample);
-        for (const auto& [content, words] : contents) {
-          if (auto fault = comparison->look(storages, content); !fault.empty())
-            return failed(fmt::format("{}, with {} ({})", fault, describe_sample(*subject.op.info, sample),
-                                      describe(*subject.op.info, storages, words)));
+        for (const auto& [content, places, draw] : all_numbers(subject.op.info->elementwise)) {
+          if (auto fault = comparison->look(storages, content, draw); !fault.empty())
+            return failed(fmt::format("{}, with {} ({}, {})", fault, describe_sample(*subject.op.info, sample),
+                                      describe(*subject.op.info, storages, places), draw.words));
           ++count;
         }
       }

@@ -38,6 +38,7 @@ class Listener {
   void backward_inplace(const char*, const char*) {}
   template <class... Names>
   void backward_reads(Names...) {}
+  void zero_where(const char*) {}
   void accumulates() {}
   void takes_strides() {}
   void uses_random() {}

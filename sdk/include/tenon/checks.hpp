@@ -46,6 +46,7 @@ constexpr Mistake operator_mistake() {
     return description_of<C>.mistake;
   } else {
     if (!names_forward<C> && !description_of<C>.kernels_elsewhere) return Mistake::no_forward;
+    if (description_of<C>.zero_where.size > 0 && !description_of<C>.elementwise) return Mistake::zero_where_alone;
     return check_signatures<C>();
   }
 }
@@ -81,9 +82,10 @@ struct Verdict {
   TENON_SENTENCE(describe_not_constant,
                  "describe must run at compile time: write static constexpr void describe(auto& op), and only literals in it");
   TENON_SENTENCE(no_doc, "describe has no doc: say op.doc(...) with one sentence");
-  TENON_SENTENCE(too_many,
-                 "describe says more than the SDK has room for: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
-                 "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 16 renamed, 16 added, 8 aliases");
+  TENON_SENTENCE(
+      too_many,
+      "describe says more than the SDK has room for: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+      "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 24 in zero_where, 16 renamed, 16 added, 8 aliases");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
   TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or not a number");
@@ -100,6 +102,9 @@ struct Verdict {
   TENON_SENTENCE(inplace_unknown, "inplace(input, output) names an input or output that does not exist");
   TENON_SENTENCE(backward_inplace_unknown, "backward_inplace(output, input) names an output or input that does not exist");
   TENON_SENTENCE(backward_reads_unknown, "backward_reads names something that is neither an input nor an output");
+  TENON_SENTENCE(zero_where_unknown, "zero_where names something that is not an input");
+  TENON_SENTENCE(zero_where_alone,
+                 "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
   TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");
   TENON_SENTENCE(added_unknown, "added(version, param) names a parameter that does not exist");
   TENON_SENTENCE(version_too_new, "renamed or added speaks of a version after the operator's own: raise op.version");

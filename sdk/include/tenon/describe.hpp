@@ -177,6 +177,9 @@ class Collector {
     description_->backward_reads_said = true;
     for (int i = 0; i < count; ++i) description_->backward_reads.push(names[i]);
   }
+  /// Of elementwise classes: the output is 0 wherever this input is 0, whatever finite numbers the others are, as a product is for each of
+  /// its factors. So are then the gradients by all other inputs, and what is sparse stays so.
+  constexpr void zero_where(const char* input) { description_->zero_where.push(input); }
   constexpr void accumulates() { description_->accumulates = true; }  ///< kernels honour Write::add; otherwise the host adds for them
   constexpr void takes_strides() { description_->strides = true; }    ///< views may be strided
   constexpr void uses_random() { description_->random = true; }

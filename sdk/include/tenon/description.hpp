@@ -51,6 +51,8 @@ enum class Mistake {
   inplace_unknown,
   backward_inplace_unknown,
   backward_reads_unknown,
+  zero_where_unknown,
+  zero_where_alone,
   renamed_unknown,
   added_unknown,
   version_too_new,
@@ -144,6 +146,7 @@ struct Description {
   Fixed<NamePair, 24> backward_inplace;  ///< (output, input)
   bool backward_reads_said = false;      ///< false: backward reads all inputs and outputs
   Fixed<const char*, 40> backward_reads;
+  Fixed<const char*, 24> zero_where;  ///< inputs; the output is 0 wherever one of them is
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;
   Fixed<Addition, 16> added;

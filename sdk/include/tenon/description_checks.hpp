@@ -16,7 +16,7 @@ constexpr bool repeats_a_name(const Entries& entries) {
 constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.overflow ||
-         d.renamed.overflow || d.added.overflow;
+         d.zero_where.overflow || d.renamed.overflow || d.added.overflow;
 }
 
 constexpr bool is_finite(double number) {
@@ -83,6 +83,8 @@ constexpr Mistake check_references(const Description& d) {
     if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0) return Mistake::backward_inplace_unknown;
   for (const char* name : d.backward_reads)
     if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return Mistake::backward_reads_unknown;
+  for (const char* name : d.zero_where)
+    if (index_of(d.inputs, name) < 0) return Mistake::zero_where_unknown;
   return Mistake::none;
 }
 

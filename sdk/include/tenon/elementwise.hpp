@@ -15,8 +15,8 @@
 //
 // From operator() come kernels for every dtype that op.types() allows, vectorised and split over threads; broadcasting as numpy does it;
 // strided inputs, in-place use and all write modes; the derivative, by running the function on dual numbers; and sparse storage kept where
-// the function of 0 is 0, or of two of them: csr + csr, csr * dense, row_sparse / a number. A class may give its derivative itself, and its
-// arguments say what backward has to keep in memory:
+// the function of 0 is 0, or of two of them, as for csr + csr, and where op.zero_where says that one 0 is enough, as for csr * dense. A
+// class may give its derivative itself, and its arguments say what backward has to keep in memory:
 //     template <class T> TENON_FN T gradient(T dy) const;                          the output's gradient only
 //     template <class T> TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const;    and the output
 //     template <class T> TENON_FN T gradient(T dy, tenon::InputOf<T> x) const;     and the inputs, one argument for each

@@ -5,43 +5,41 @@
 #include <cstdint>
 #include <cstring>
 
+#include "loops.hpp"
 #include "places.hpp"
 #include "shapes.hpp"
-#include "signature.hpp"
+#include "zeros.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::elementwise {
 
-/// Where derivatives are 0, found by trying some numbers: by_operand[input][operand], where that operand is 0 and the other is not;
-/// by_all[input], where all are. The operands are what the derivative reads besides the output's gradient: the inputs, or the output.
+/// Where gradients are 0: by_operand[input][operand], wherever that operand is; at_zeros[input], where all are. The operands are what the
+/// derivative reads besides the output's gradient, in which every derivative is linear: the inputs, or the output.
 struct GradientRule {
   int operands = 0;
-  bool by_operand[2][2] = {}, by_all[2] = {};
+  bool by_operand[2][2] = {}, at_zeros[2] = {};
 };
 
+/// With one operand, its 0 is all there is to evaluate. With two, a function that is 0 wherever one of them is does not change with the
+/// other there: the gradient by that is 0, too.
 template <class Class>
 GradientRule gradient_rule(const Class& f) {
-  using T = SomeType<Class>;
   GradientRule found{rule<Class> == Rule::nothing ? 0 : rule<Class> == Rule::output ? 1 : arity<Class>};
-  const auto is_zero_at = [&](int input, T left, T right, T dy) {
-    const T operands[] = {left, right};
-    const void* in[3] = {};
-    for (int i = 0; i < found.operands; ++i) in[i] = &operands[i];
-    in[found.operands] = &dy;
-    T result = 1;
-    loops<Class, T>.derivatives[input](&f, in, &result, 1);
-    return result == T(0);
-  };
   for (int input = 0; input < arity<Class>; ++input) {
-    found.by_all[input] = is_zero_at(input, T(0), T(0), T(1));
-    for (int operand = 0; operand < found.operands; ++operand) {
-      bool& always = found.by_operand[input][operand] = true;
-      for (const double number : {1.0, 2.0, 3.0, 0.5, -1.0, -2.5})
-        for (const double dy : {1.0, -2.0}) {
-          const T some = static_cast<T>(number);
-          always = always && is_zero_at(input, operand == 0 ? T(0) : some, operand == 0 ? some : T(0), static_cast<T>(dy));
-        }
-    }
+    found.at_zeros[input] = holds_in_every_type<Class>([&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T zero = 0, dy = 1;
+        const void* in[3] = {&zero, &zero, &zero};
+        in[found.operands] = &dy;
+        T result = 1;
+        loops<Class, T>.derivatives[input](&f, in, &result, 1);
+        return result == T(0);
+      } else {
+        return true;
+      }
+    });
+    for (int operand = 0; operand < found.operands; ++operand)
+      found.by_operand[input][operand] = found.operands == 1 ? found.at_zeros[input] : operand != input && zero_where<Class>(operand);
   }
   return found;
 }
@@ -58,7 +56,7 @@ struct GradientSources {
     if (sparse(operands())) return operands();
     const bool both = operands() == 2 && sparse(0) && sparse(1);
     for (int i = 0; i < operands(); ++i)
-      if (sparse(i) && rule.by_operand[input][i] && (!both || rule.by_all[input])) return i;
+      if (sparse(i) && rule.by_operand[input][i] && (!both || rule.at_zeros[input])) return i;
     return -1;
   }
 };

@@ -7,29 +7,21 @@
 
 #include "places.hpp"
 #include "sparse.hpp"
+#include "zeros.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::elementwise {
 
-/// Where a function of two arguments gives 0, found by trying some numbers: for two zeros, a zero on the left, a zero on the right.
+/// Where a function of two arguments is 0: at two zeros; wherever the left one is 0, but for nan, which the kernel looks for; the right
+/// one.
 struct ZeroRule {
   bool both, left, right;
 };
 
 template <class Class>
 ZeroRule zero_rule(const Class& f) {
-  using T = SomeType<Class>;
-  if constexpr (!std::is_floating_point_v<T>) return {};  // whole numbers divided by 0 would end the host
-  const auto zero = [&](T l, T r) { return f(l, r) == Result<Class, T>(0); };
-  const auto of_zeros = f(T(0), T(0));
-  const bool zero_or_nan = zero(T(0), T(0)) || of_zeros != of_zeros;  // 0 / 0 is rare beside a divisor; 0 == 0 is not
-  ZeroRule rule{zero(T(0), T(0)), zero_or_nan, zero_or_nan};
-  for (const double number : {1.0, 2.0, 3.0, 0.5, -1.0, -2.5}) {
-    const T some = static_cast<T>(number);
-    rule.left = rule.left && zero(T(0), some);
-    rule.right = rule.right && zero(some, T(0));
-  }
-  return rule;
+  if constexpr (!std::is_floating_point_v<SomeType<Class>>) return {};  // whole numbers divided by 0 would end the host
+  return {is_zero_of_zeros(f), zero_where<Class>(0), zero_where<Class>(1)};
 }
 
 /// The output keeps the storage of its sparse inputs, where zeros alone give 0 at nearly all other places.

@@ -39,11 +39,10 @@ inline constexpr bool has_sparse_derivative = has_derivative<Class> && !detail::
 
 template <class Class>
 void infer_storage(const Class& f, InferStorage& io) {
-  using T = SomeType<Class>;
   if constexpr (detail::Members<Class>::infer_storage) {
     f.infer_storage(io);
   } else if constexpr (arity<Class> == 1) {
-    const bool keeps = f(T(0)) == Result<Class, T>(0);
+    const bool keeps = is_zero_of_zeros(f);
     if (!io.backward()) {
       if (keeps) keep_storage(io);
     } else if constexpr (has_sparse_derivative<Class>) {

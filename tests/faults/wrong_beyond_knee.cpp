@@ -1,0 +1,3 @@
+#include "knee.hpp"
+
+TENON_OPERATOR(wrong_beyond_knee, Knee)
