@@ -58,7 +58,7 @@ try_out() {
 say "An operator of our own: one source file, one compiler call, dropped into a folder"
 cat "$demo/half_square.cpp"
 set -x
-g++ -std=c++20 -O2 -fPIC -shared -I"$include" "$demo/half_square.cpp" -o plugins/half_square.so
+g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/half_square.cpp" -o plugins/half_square.so
 { set +x; } 2>/dev/null
 export TENON_PLUGIN_PATH=$PWD/plugins
 tenon inspect half_square

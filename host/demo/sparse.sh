@@ -3,7 +3,7 @@
 # gradients.
 
 say "An operator with a kernel for csr matrices, compiled out of tree and checked"
-g++ -std=c++20 -O2 -fPIC -shared -I"$include" "$demo/row_unit.cpp" -o plugins/row_unit.so
+g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/row_unit.cpp" -o plugins/row_unit.so
 tenon check plugins/row_unit.so
 
 say "A linear model on dense digits, and on the same digits as csr"

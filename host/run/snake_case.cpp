@@ -1,7 +1,7 @@
 #include <cctype>
 #include <tenon/udf.hpp>
 
-namespace tenon::detail {
+namespace tenon::internal {
 
 std::string snake_case(std::string_view name) {
   std::string out;
@@ -13,4 +13,4 @@ std::string snake_case(std::string_view name) {
   return out;
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::internal

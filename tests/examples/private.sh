@@ -1,10 +1,22 @@
 #!/usr/bin/env bash
-# private.sh PLUGIN.so...: though built without -fvisibility=hidden, a plugin shares no object with others in its process: two operators
-# whose classes have one name keep their own tables. ("u": of such objects the loader keeps one, even for RTLD_LOCAL.)
+# private.sh [--hidden] PLUGIN...: a plugin exports no symbol of tenon:: but those that the host looks for, even where it was built without
+# -fvisibility=hidden, so that it shares nothing with other plugins or with the application around it. What is left besides are templates of
+# the standard library and, without --hidden, the author's own functions.
 set -euo pipefail
+own='^tenon_(op_v1__|get_v1__|kernel_v1__|plugin_v1$)'
+standard='^_Z[TVISGZNKRO]*(St|S[absiod]|9__gnu_cxx)|^_Zn[wa]|^_Zd[la]'
+if [[ $1 == --hidden ]]; then
+  shift
+  stranger() { grep -vE "$own|$standard"; }
+else
+  stranger() { grep -E '^_Z[TVISGZNKRO]*5tenon|^tenon_' | grep -vE "$own"; }
+fi
 for plugin in "$@"; do
-  if nm -DC --defined-only "$plugin" | awk '$2 == "u"' | grep -v ' std::'; then
-    echo "$plugin shares these with every plugin that has them too"
+  symbols=$(nm -D --defined-only "$plugin" | awk '{print $3}')
+  grep -qE "$own" <<<"$symbols" || { echo "$plugin exports no operator and no kernel"; exit 1; }
+  if found=$(stranger <<<"$symbols"); then
+    c++filt <<<"$found"
+    echo "$plugin exports these besides its operators and kernels"
     exit 1
   fi
 done

@@ -1,3 +1,4 @@
+#pragma once
 #include <tenon/elementwise.hpp>
 
 /// max(gate - 4, 0) + x is 0 where x is 0 for gates up to 4 alone, and says that for all: wrong beyond the knee, where small numbers do not

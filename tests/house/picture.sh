@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 
-g++ -std=c++20 -O1 -fPIC -shared -Isdk/include host/demo/half_square.cpp -o "$work/half_square.so"
+g++ -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -Isdk/include host/demo/half_square.cpp -o "$work/half_square.so"
 "$build/tenon" --plugins "$work" show host/demo/mlp.json --svg "$work/digits.svg"
 words() { grep -oP '<(title|text)\b[^>]*>\K[^<]*' "$1" | sort; }
 diff <(words host/demo/digits.svg) <(words "$work/digits.svg") ||

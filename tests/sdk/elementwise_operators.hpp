@@ -51,6 +51,34 @@ struct Product : tenon::Elementwise {
   }
 };
 
+/// 0 wherever x is; bends where gate is 4, and small numbers do not tell.
+struct Gated : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("max(gate - 4, 0) * x");
+    op.input("gate", "any shape");
+    op.input("x", "any shape");
+    op.output("y", "both broadcast");
+    op.zero_where("x");
+  }
+  template <class T>
+  TENON_FN T operator()(T gate, T x) const {
+    return max(gate - T(4), T(0)) * x;
+  }
+};
+
+/// At 0 it is 0 in float alone, and so is its derivative.
+struct Tiny : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("e^(x - 200)");
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+  }
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return exp(x - T(200));
+  }
+};
+
 /// A result of a fixed type.
 struct Greater : tenon::Elementwise {
   static constexpr void describe(auto& op) {

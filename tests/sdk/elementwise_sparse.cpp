@@ -113,6 +113,7 @@ TEST_CASE("the storage stays where the function of 0 is 0 for the parameters at 
     CHECK(kept(quadratic, {{"a", 1}, {"b", 2}}, storage) == storage);
     CHECK(kept(quadratic, {{"a", 1}, {"c", 1}}, storage) == Storage::dense);
     CHECK(kept(tenon::table_of<Tanh>(), {}, storage) == storage);
+    CHECK(kept(tenon::table_of<Tiny>(), {}, storage) == Storage::dense);
   }
   CHECK(kept(quadratic, {}, Storage::dense) == Storage::dense);
   CHECK((tenon::table_of<Choose>()->infer_storage == nullptr));
@@ -134,11 +135,33 @@ TEST_CASE("of two inputs the storage stays where zeros give 0 and the shapes fit
       {tenon::table_of<Difference>(), csr, csr, matrix, matrix, csr},   {tenon::table_of<Difference>(), csr, dense, matrix, row, dense},
       {tenon::table_of<Ratio>(), csr, dense, matrix, row, csr},         {tenon::table_of<Ratio>(), dense, csr, row, matrix, dense},
       {tenon::table_of<Ratio>(), csr, csr, matrix, matrix, dense},      {tenon::table_of<Greater>(), csr, csr, matrix, matrix, csr},
+      {tenon::table_of<Gated>(), dense, csr, row, matrix, csr},         {tenon::table_of<Gated>(), csr, dense, matrix, row, dense},
       {tenon::table_of<Product>(), dense, dense, matrix, matrix, dense}};
   for (const auto& test : cases) {
     CAPTURE(tenon::to_string(test.left_shape));
     CAPTURE(tenon::to_string(test.right_shape));
     CHECK(kept_of_two(test.table, test.left, test.right, test.left_shape, test.right_shape) == test.kept);
+  }
+}
+
+TEST_CASE("gradients are stored where an operand is 0 only if that was evaluated exactly or declared") {
+  using tenon::elementwise::gradient_rule;
+  CHECK(gradient_rule(Cube{}).by_operand[0][0]);
+  CHECK(gradient_rule(Quadratic{{}, 2, 0, 1}).by_operand[0][0]);
+  CHECK(!gradient_rule(Quadratic{{}, 2, 1, 0}).by_operand[0][0]);
+  CHECK(!gradient_rule(Tiny{}).by_operand[0][0]);
+  CHECK(gradient_rule(Difference{}).operands == 0);
+  const struct {
+    tenon::elementwise::GradientRule rule;
+    bool left_by_left, left_by_right, right_by_left, right_by_right;
+  } cases[] = {{gradient_rule(Product{}), false, true, true, false},
+               {gradient_rule(Ratio{}), false, false, true, false},
+               {gradient_rule(Gated{}), false, true, false, false}};
+  for (const auto& test : cases) {
+    CHECK(test.rule.by_operand[0][0] == test.left_by_left);
+    CHECK(test.rule.by_operand[0][1] == test.left_by_right);
+    CHECK(test.rule.by_operand[1][0] == test.right_by_left);
+    CHECK(test.rule.by_operand[1][1] == test.right_by_right);
   }
 }
 

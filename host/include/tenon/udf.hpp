@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace tenon {
-namespace detail {
+namespace internal {
 
 /// `MyOp` of the type's full name as the compiler prints it in this function's own.
 template <class Op>
@@ -39,22 +39,22 @@ AttributeValue attribute_from(const Value& value) {
     return std::vector(value.begin(), value.end());
 }
 
-}  // namespace detail
+}  // namespace internal
 
 template <class Op>
 std::string Host::add(std::string_view name) {
-  std::string chosen = name.empty() ? detail::snake_case(detail::class_name<Op>()) : std::string(name);
+  std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
   add_operator(manifest_of<Op>(chosen), table_of<Op>());
   return chosen;
 }
 
 template <class Op>
 Value Graph::udf(const Op& op, const std::vector<Value>& inputs, std::string_view name) {
-  const auto type = detail::snake_case(detail::class_name<Op>());
+  const auto type = internal::snake_case(internal::class_name<Op>());
   if (host().catalog().find(type) == nullptr) host().template add<Op>(type);
   Attributes attributes;
   attributes_of(
-      op, [&](std::string_view parameter, const auto& value) { attributes.set(std::string(parameter), detail::attribute_from(value)); });
+      op, [&](std::string_view parameter, const auto& value) { attributes.set(std::string(parameter), internal::attribute_from(value)); });
   return add(type, inputs, attributes, name);
 }
 

@@ -6,8 +6,10 @@
 
 #include "abi.h"
 #include "list.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// The value as people write it: true, 3, 0.5, 'same', [1, 2].
 [[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
@@ -97,4 +99,5 @@ class AttributeReader {
   const tenon_attribute* attribute_;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

@@ -10,8 +10,10 @@
 #include "attribute_reader.hpp"
 #include "describe.hpp"
 #include "names.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// Takes everything that describe() says and keeps nothing; what cares for parameters derives from it and hides param().
 class Listener {
@@ -208,9 +210,9 @@ class Teller : public Listener {
   Visitor* visitor_;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
 
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// Tells each parameter of an operator object, in the order of describe(): visitor(std::string_view name, value), where value is a bool,
 /// int32_t, int64_t, float, double, Ints, Floats, or a std::string_view for texts and enums.
@@ -220,4 +222,5 @@ void attributes_of(const Class& object, Visitor&& visitor) {
   Class::describe(teller);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -14,7 +14,8 @@
 #include "sparse.hpp"
 #include "view.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// One call of a kernel's forward or backward. Everything it gives is borrowed: nothing of it may be kept after the kernel returns. All of
 /// it may be used from the threads of parallel_for. Tensors are asked for by position or by name in describe(); an unknown position or
@@ -248,6 +249,8 @@ class Call {
   const detail::Names* names_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop
 
 #include "call_errors.hpp"
+#include "version.hpp"

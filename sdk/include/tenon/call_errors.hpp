@@ -2,8 +2,10 @@
 #pragma once
 #include "call.hpp"
 #include "host_error.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 inline int Call::find(Slot slot, std::string_view name) const {
   const int i = names(slot).find(name, count(slot));
@@ -83,4 +85,5 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
                            raw_->workspace_size});
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

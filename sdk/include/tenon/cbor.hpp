@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "select.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// Counts bytes, to learn how many a manifest takes.
 struct ByteCounter {
@@ -67,4 +69,5 @@ class CborWriter {
   Bytes* bytes_;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

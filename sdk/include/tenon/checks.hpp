@@ -2,8 +2,10 @@
 #pragma once
 #include "describe.hpp"
 #include "members.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 template <class C>
 concept Described = requires(Collector<C>& op) {
@@ -130,4 +132,5 @@ using OperatorVerdict = Verdict<operator_mistake<C>()>;
 template <class C>
 using KernelVerdict = Verdict<kernel_mistake<C>()>;
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

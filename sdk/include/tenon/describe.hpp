@@ -8,8 +8,10 @@
 #include "description_checks.hpp"
 #include "list.hpp"
 #include "text.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// The kind of a parameter's member; Kind::none for a type that cannot be one.
 template <class M>
@@ -254,4 +256,5 @@ constexpr Description collect() {
 template <class C>
 inline constexpr Description description_of = collect<C>();
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

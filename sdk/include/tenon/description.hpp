@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "dtype.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// An array that grows up to N. One that was asked to hold more stays full and says so.
 template <class T, int N>
@@ -175,4 +177,5 @@ constexpr int index_of(const Entries& entries, std::string_view name) {
   return -1;
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

@@ -3,8 +3,10 @@
 #include <limits>
 
 #include "description.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 template <class Entries>
 constexpr bool repeats_a_name(const Entries& entries) {
@@ -136,4 +138,5 @@ constexpr void finish(Description& d, const Addresses* addresses) {
     if (d.mistake == Mistake::none) d.mistake = mistake;
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "error.hpp"
 #include "half.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon {
 
 /// The type of a tensor's elements. The numbers are those of the C boundary; `unknown_dtype` stands only in inference.
@@ -135,3 +136,4 @@ template <>
 inline constexpr DType dtype_of<double> = DType::f64;
 
 }  // namespace tenon
+#pragma GCC visibility pop

@@ -10,7 +10,9 @@
 #include <type_traits>
 
 #include "abi.h"
+#include "visibility.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon {
 
 /// What went wrong, coarsely: the host picks the words around the reason, and the exit code, by it.
@@ -130,3 +132,4 @@ struct Error : std::runtime_error {
 }
 
 }  // namespace tenon
+#pragma GCC visibility pop

@@ -8,8 +8,10 @@
 #include "abi.h"
 #include "list.hpp"
 #include "names.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Builds the backward graph of one node: reads its inputs, outputs and output gradients as values, adds nodes that compute with them, and
 /// says which value is the gradient of which input. Inputs that get none have gradient zero. Errors of the host (an operator that is not
@@ -102,4 +104,5 @@ class Gradient {
   const detail::Names* names_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

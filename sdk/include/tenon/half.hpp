@@ -5,26 +5,28 @@
 
 #include "fn.hpp"
 #include "select.hpp"
+#include "visibility.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon {
 
 /// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits. From float: to nearest, ties to even; above 65504 (+ half a step) infinity.
-class half {
+class TENON_OPEN half {
  public:
   half() = default;
-  TENON_FN constexpr half(float value) : bits_(rounded(value)) {}  // implicit, as float from double is
-  TENON_FN constexpr operator float() const { return widened(bits_); }
+  TENON_FN TENON_HIDDEN constexpr half(float value) : bits_(rounded(value)) {}  // implicit, as float from double is
+  TENON_FN TENON_HIDDEN constexpr operator float() const { return widened(bits_); }
 
-  TENON_FN static constexpr half from_bits(std::uint16_t bits) {
+  TENON_FN TENON_HIDDEN static constexpr half from_bits(std::uint16_t bits) {
     half result{};
     result.bits_ = bits;
     return result;
   }
-  TENON_FN constexpr std::uint16_t bits() const { return bits_; }
+  TENON_FN TENON_HIDDEN constexpr std::uint16_t bits() const { return bits_; }
 
  private:
   // GPUs have an instruction for each direction, which differ from what is below in the bits of NaN alone.
-  TENON_FN static constexpr std::uint16_t rounded(float value) {
+  TENON_FN TENON_HIDDEN static constexpr std::uint16_t rounded(float value) {
 #if defined(__CUDA_ARCH__)
     if (!__builtin_is_constant_evaluated()) {
       std::uint16_t bits = 0;
@@ -34,7 +36,7 @@ class half {
 #endif
     return round(bits_as<std::uint32_t>(value));
   }
-  TENON_FN static constexpr float widened(std::uint16_t bits) {
+  TENON_FN TENON_HIDDEN static constexpr float widened(std::uint16_t bits) {
 #if defined(__CUDA_ARCH__)
     if (!__builtin_is_constant_evaluated()) {
       float value = 0;
@@ -46,7 +48,7 @@ class half {
   }
 
   // Both directions work out every case and choose at the end, so that loops over them become vector code.
-  TENON_FN static constexpr std::uint32_t widen(std::uint16_t bits) {
+  TENON_FN TENON_HIDDEN static constexpr std::uint32_t widen(std::uint16_t bits) {
     const std::uint32_t magnitude = (bits & 0x7fffu) << 13, sign = (bits & 0x8000u) << 16;
     const std::uint32_t normal = magnitude + (112u << 23);  // exponent bias 127 instead of 15
     const std::uint32_t special = magnitude + (224u << 23);
@@ -57,7 +59,7 @@ class half {
     return sign | select(magnitude >= (31u << 23), special, finite);
   }
 
-  TENON_FN static constexpr std::uint16_t round(std::uint32_t bits) {
+  TENON_FN TENON_HIDDEN static constexpr std::uint16_t round(std::uint32_t bits) {
     const std::uint32_t magnitude = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
     const std::uint32_t ties_to_even = 0xfffu + ((magnitude >> 13) & 1u);
     const std::uint32_t normal = (magnitude - (112u << 23) + ties_to_even) >> 13;  // may carry into infinity, rightly
@@ -73,21 +75,21 @@ class half {
 };
 
 /// bfloat16: the upper half of a float. From float: to nearest, ties to even.
-class bfloat16 {
+class TENON_OPEN bfloat16 {
  public:
   bfloat16() = default;
-  TENON_FN constexpr bfloat16(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}
-  TENON_FN constexpr operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16); }
+  TENON_FN TENON_HIDDEN constexpr bfloat16(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}
+  TENON_FN TENON_HIDDEN constexpr operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16); }
 
-  TENON_FN static constexpr bfloat16 from_bits(std::uint16_t bits) {
+  TENON_FN TENON_HIDDEN static constexpr bfloat16 from_bits(std::uint16_t bits) {
     bfloat16 result{};
     result.bits_ = bits;
     return result;
   }
-  TENON_FN constexpr std::uint16_t bits() const { return bits_; }
+  TENON_FN TENON_HIDDEN constexpr std::uint16_t bits() const { return bits_; }
 
  private:
-  TENON_FN static constexpr std::uint16_t round(std::uint32_t bits) {
+  TENON_FN TENON_HIDDEN static constexpr std::uint16_t round(std::uint32_t bits) {
     const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     const bool nan = (bits & 0x7fffffffu) > (255u << 23);
     return static_cast<std::uint16_t>(select(nan, (bits >> 16) | 0x40u, rounded));
@@ -99,3 +101,4 @@ class bfloat16 {
 static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2);
 
 }  // namespace tenon
+#pragma GCC visibility pop

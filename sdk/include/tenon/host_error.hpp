@@ -8,8 +8,10 @@
 
 #include "abi.h"
 #include "error.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Room for the reason of a failing host function, and the way to throw it here.
 class HostError {
@@ -63,4 +65,5 @@ std::int32_t guarded(tenon_error* error, Body&& body) noexcept {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

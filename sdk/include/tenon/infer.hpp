@@ -7,8 +7,10 @@
 #include "abi.h"
 #include "names.hpp"
 #include "shape.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// What is known of an operator's inputs, outputs and states, and a place to add to it. infer() may be called with any of it unknown, and
 /// several times; it says what it can each time, of inputs as well as of outputs. Whatever it sets is merged with what was known, and a
@@ -119,4 +121,5 @@ class Infer {
   const detail::Names* names_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -5,8 +5,10 @@
 #include "abi.h"
 #include "dtype.hpp"
 #include "shape.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Asked when some tensor is sparse, for forward and, where the class has backward_sparse, for backward. An operator whose kernel takes
 /// these storages sets those of the outputs and calls sparse_kernel(); otherwise the host makes the sparse tensors dense and warns once.
@@ -52,4 +54,5 @@ class InferStorage {
   tenon_infer_storage* raw_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -8,8 +8,10 @@
 
 #include "error.hpp"
 #include "fn.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Up to 32 numbers as a parameter member: `tenon::Ints kernel = {3, 3};`. A literal type whose values lie inside it, so that it is copied
 /// byte by byte: an element-wise operator with lists can be handed to a CUDA kernel as it is, which would not hold for a list that
@@ -63,4 +65,5 @@ void append_part(std::string& text, const List<T>& list) {
   append_text(text, "]");
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

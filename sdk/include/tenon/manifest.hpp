@@ -7,8 +7,10 @@
 #include "cbor.hpp"
 #include "checks.hpp"
 #include "dtype.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// Which functions a class gives, by the names that the manifest has for them.
 struct FunctionNames {
@@ -222,9 +224,9 @@ constexpr auto manifest_bytes() {
   }
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
 
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// The manifest of an operator's class under a name, as the bytes that TENON_OPERATOR(name, Class) would put into a plugin. For
 /// applications that register a class of their own.
@@ -241,4 +243,5 @@ std::string manifest_of(std::string_view name) {
   return bytes;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

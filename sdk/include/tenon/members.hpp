@@ -7,8 +7,10 @@
 #include "call.hpp"
 #include "gradient.hpp"
 #include "operator_class.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 // Whether a class has a member of some name, whatever its signature and access: a second base with the same name makes the name ambiguous.
 #define TENON_NAMES(member)                             \
@@ -88,4 +90,5 @@ struct Members {
   static constexpr bool any_kernel = forward || forward_sparse || backward || backward_sparse;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "error.hpp"
+#include "version.hpp"
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 /// One group of names. One name of a group may stand for several tensors: a variadic input, or an output with a count. These have the names
 /// name0, name1 ... and take as many positions. `total` is always the number of tensors at hand.
@@ -58,4 +60,5 @@ struct Names {
   NameGroup inputs, outputs, states, params;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

@@ -2,10 +2,10 @@
 #pragma once
 #include "describe.hpp"
 #include "names.hpp"
+#include "version.hpp"
 
-// Hidden in every build: classes of one name in two plugins must not share these.
 #pragma GCC visibility push(hidden)
-namespace tenon::detail {
+namespace tenon::TENON_SDK::detail {
 
 template <int N>
 struct NameArray {
@@ -51,5 +51,5 @@ constexpr Names collect_groups() {
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr Names names_of = collect_groups<C>();
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
 #pragma GCC visibility pop

@@ -15,7 +15,7 @@
 //     };
 //     TENON_OPERATOR(twice, Twice)
 //
-// It becomes a plugin by: g++ -std=c++20 -O2 -fPIC -shared -I<sdk> twice.cpp -o twice.so
+// It becomes a plugin by: g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I<sdk> twice.cpp -o twice.so
 #pragma once
 #include "call.hpp"
 #include "gradient.hpp"

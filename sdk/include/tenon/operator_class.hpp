@@ -4,8 +4,10 @@
 
 #include "infer.hpp"
 #include "infer_storage.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Base of operators and kernels. A class gives what it needs, by the same names; nothing is virtual. Besides these, as it needs them:
 ///     void forward(const Call&) const;          the kernel, and forward_sparse(const Call&) for sparse tensors
@@ -36,4 +38,5 @@ struct completed {
 template <class Class>
 using Completed = typename completed<Class>::type;
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -5,8 +5,10 @@
 #include <exception>
 
 #include "abi.h"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Calls body(begin, end) for parts of [0, n) on the host's threads. The first exception thrown by a body ends the loop early and is thrown
 /// here, on the calling thread: nothing may be thrown through the host.
@@ -30,4 +32,5 @@ void run_parallel(const tenon_call& call, std::int64_t n, std::int64_t grain, Bo
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

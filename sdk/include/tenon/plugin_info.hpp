@@ -20,7 +20,8 @@
 #define TENON_COMPILER "g++ " __VERSION__
 #endif
 
-namespace tenon::detail {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
 
 constexpr tenon_plugin plugin_info() {
   tenon_plugin plugin{};
@@ -40,7 +41,8 @@ constexpr tenon_plugin plugin_info() {
   return plugin;
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop
 
 // Weak: every source of a plugin brings it, one stays.
 extern "C" {

@@ -3,11 +3,13 @@
 #include <cstdint>
 
 #include "fn.hpp"
+#include "version.hpp"
 #if defined(__CUDACC__)
 #include <math.h>
 #endif
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Philox4x32-10: four words from a counter of four words and a key of two. Source: Salmon, Moraes, Dror and Shaw, "Parallel random
 /// numbers: as easy as 1, 2, 3", SC 2011.
@@ -72,4 +74,5 @@ class Random {
   std::uint64_t seed_, step_, node_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

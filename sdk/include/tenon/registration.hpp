@@ -8,8 +8,10 @@
 #include "manifest.hpp"
 #include "plugin_info.hpp"
 #include "table.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// The devices that TENON_KERNEL(name, device, Class) knows. Another word does not compile.
 struct cpu {};
@@ -37,7 +39,8 @@ inline const tenon_operator* kernel_table<void>() {
 }
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop
 
 // In CUDA sources an operator's class may bring its CUDA kernel along. Whether it does is known only to templates, but a symbol is exported
 // or not whatever they say. So the function is inline, which the compiler leaves out unless something names it, and the operator's own

@@ -6,9 +6,10 @@
 #include "call.hpp"
 #include "elementwise/sparse.hpp"
 #include "infer_storage.hpp"
+#include "version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// For infer_storage(): output 0 is stored as input 0 is; in backward, input 0's gradient as output 0's. Nothing where that is dense.
 [[gnu::cold]] inline void keep_places(InferStorage& io) {
@@ -63,5 +64,5 @@ class SamePlaces {
   const tenon_tensor *from_, *to_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop

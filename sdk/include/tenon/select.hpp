@@ -6,7 +6,9 @@
 #include <type_traits>
 
 #include "fn.hpp"
+#include "visibility.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon {
 
 /// The same bits as another type; std::bit_cast cannot be called on CUDA devices.
@@ -32,3 +34,4 @@ TENON_FN constexpr T select(bool condition, T yes, T no) {
 }
 
 }  // namespace tenon
+#pragma GCC visibility pop

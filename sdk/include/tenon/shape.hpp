@@ -7,7 +7,9 @@
 #include "abi.h"
 #include "dtype.hpp"
 #include "error.hpp"
+#include "visibility.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tenon {
 
 inline constexpr std::int64_t unknown = -1;      ///< one dimension that is not known yet
@@ -15,40 +17,40 @@ inline constexpr int max_rank = TENON_MAX_RANK;  ///< 8
 
 /// Up to 8 dimensions, each known or `unknown`; or a shape whose rank itself is not known. Errors: a ninth dimension, a dimension below -1,
 /// an axis that the shape does not have.
-class Shape {
+class TENON_OPEN Shape {
  public:
-  constexpr Shape() = default;  ///< unknown rank; for no dimensions at all see scalar()
-  constexpr Shape(std::initializer_list<std::int64_t> dims) : Shape(dims.begin(), static_cast<int>(dims.size())) {}
-  constexpr Shape(const std::int64_t* dims, int rank) : rank_(checked_rank(rank)) {
+  TENON_HIDDEN constexpr Shape() = default;  ///< unknown rank; for no dimensions at all see scalar()
+  TENON_HIDDEN constexpr Shape(std::initializer_list<std::int64_t> dims) : Shape(dims.begin(), static_cast<int>(dims.size())) {}
+  TENON_HIDDEN constexpr Shape(const std::int64_t* dims, int rank) : rank_(checked_rank(rank)) {
     for (int axis = 0; axis < rank; ++axis) dims_[axis] = checked_dim(dims[axis]);
   }
   /// Of a tensor that exists: 0 <= rank <= 8 and no dimension below 0, which is not checked again.
-  static Shape of_tensor(const std::int64_t* dims, int rank) {
+  TENON_HIDDEN static Shape of_tensor(const std::int64_t* dims, int rank) {
     Shape shape;
     for (int axis = 0; axis < rank; ++axis) shape.dims_[axis] = dims[axis];
     shape.rank_ = rank;
     return shape;
   }
-  static constexpr Shape scalar() { return of_rank(0); }  ///< rank 0, one element; `{}` would be a shape of unknown rank
-  static constexpr Shape of_rank(int rank) {              ///< every dimension unknown
+  TENON_HIDDEN static constexpr Shape scalar() { return of_rank(0); }  ///< rank 0, one element; `{}` would be a shape of unknown rank
+  TENON_HIDDEN static constexpr Shape of_rank(int rank) {              ///< every dimension unknown
     Shape shape;
     shape.rank_ = checked_rank(rank);
     for (int axis = 0; axis < rank; ++axis) shape.dims_[axis] = unknown;
     return shape;
   }
 
-  constexpr bool has_rank() const { return rank_ >= 0; }
-  constexpr bool known() const {  ///< rank and every dimension
+  TENON_HIDDEN constexpr bool has_rank() const { return rank_ >= 0; }
+  TENON_HIDDEN constexpr bool known() const {  ///< rank and every dimension
     for (const std::int64_t dim : *this)
       if (dim == unknown) return false;
     return has_rank();
   }
-  constexpr int rank() const { return rank_; }                                      ///< -1 where not has_rank()
-  constexpr std::int64_t operator[](int axis) const { return dims_[index(axis)]; }  ///< a negative axis counts from the end
-  constexpr void set(int axis, std::int64_t dim) { dims_[index(axis)] = checked_dim(dim); }
+  TENON_HIDDEN constexpr int rank() const { return rank_; }                                      ///< -1 where not has_rank()
+  TENON_HIDDEN constexpr std::int64_t operator[](int axis) const { return dims_[index(axis)]; }  ///< a negative axis counts from the end
+  TENON_HIDDEN constexpr void set(int axis, std::int64_t dim) { dims_[index(axis)] = checked_dim(dim); }
 
   /// Number of elements; `unknown` where not known(). Error: more than 2^63 - 1.
-  constexpr std::int64_t size() const {
+  TENON_HIDDEN constexpr std::int64_t size() const {
     if (!known()) return unknown;
     std::int64_t product = 1;
     for (const std::int64_t dim : *this)
@@ -57,8 +59,8 @@ class Shape {
     return empty() ? 0 : product;
   }
 
-  constexpr const std::int64_t* begin() const { return dims_; }
-  constexpr const std::int64_t* end() const { return dims_ + (rank_ < 0 ? 0 : rank_); }
+  TENON_HIDDEN constexpr const std::int64_t* begin() const { return dims_; }
+  TENON_HIDDEN constexpr const std::int64_t* end() const { return dims_ + (rank_ < 0 ? 0 : rank_); }
 
   /// The same rank and dimensions; `unknown` equals only itself.
   friend constexpr bool operator==(const Shape& left, const Shape& right) {
@@ -69,32 +71,32 @@ class Shape {
   }
 
  private:
-  constexpr bool empty() const {  // of size 0
+  TENON_HIDDEN constexpr bool empty() const {  // of size 0
     for (const std::int64_t dim : *this)
       if (dim == 0) return true;
     return false;
   }
-  constexpr int index(int axis) const {
+  TENON_HIDDEN constexpr int index(int axis) const {
     const int i = axis < 0 ? axis + rank_ : axis;
     if (i < 0 || i >= rank_) refuse_axis(axis);
     return i;
   }
-  static constexpr int checked_rank(int rank) {
+  TENON_HIDDEN static constexpr int checked_rank(int rank) {
     if (rank < 0 || rank > max_rank) fail(ErrorKind::type, {"a shape has at most 8 dimensions, not ", rank});
     return rank;
   }
-  static constexpr std::int64_t checked_dim(std::int64_t dim) {
+  TENON_HIDDEN static constexpr std::int64_t checked_dim(std::int64_t dim) {
     if (dim < unknown) fail(ErrorKind::type, {"a dimension cannot be ", dim});
     return dim;
   }
-  [[noreturn]] inline void refuse_axis(int axis) const;
+  [[noreturn]] TENON_HIDDEN inline void refuse_axis(int axis) const;
 
   std::int64_t dims_[max_rank] = {};  // 0 from rank on
   int rank_ = -1;
 };
 
 /// What is known of a tensor: its shape and the type of its elements (unknown_dtype where that is not known either).
-struct TensorType {
+struct TENON_OPEN TensorType {
   Shape shape;
   DType dtype = unknown_dtype;
   friend constexpr bool operator==(const TensorType&, const TensorType&) = default;
@@ -134,3 +136,4 @@ inline void Shape::refuse_axis(int axis) const {
 }
 
 }  // namespace tenon
+#pragma GCC visibility pop

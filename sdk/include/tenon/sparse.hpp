@@ -2,7 +2,10 @@
 #pragma once
 #include <cstdint>
 
-namespace tenon {
+#include "version.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// A matrix [rows, columns] of which only nnz values are stored, row after row.
 template <class T>
@@ -35,4 +38,5 @@ struct RowSparseOut {
   std::int64_t* row_ids;  ///< [rows], to be ascending
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -7,10 +7,10 @@
 #include "checks.hpp"
 #include "host_error.hpp"
 #include "names_of.hpp"
+#include "version.hpp"
 
-// Hidden in every build: classes of one name in two plugins must not share these.
 #pragma GCC visibility push(hidden)
-namespace tenon::detail {
+namespace tenon::TENON_SDK::detail {
 
 template <class C>
 C* created(const tenon_attribute* attributes, std::uint64_t count) {
@@ -118,10 +118,9 @@ const tenon_operator* checked_table() {
   }
 }
 
-}  // namespace tenon::detail
-#pragma GCC visibility pop
+}  // namespace tenon::TENON_SDK::detail
 
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// The table of an operator's class, for applications that register a class of their own. It lives as long as the program.
 template <class Class>
@@ -129,4 +128,5 @@ const tenon_operator* table_of() {
   return detail::checked_table<Completed<Class>, detail::OperatorVerdict<Completed<Class>>>();
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "error.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// A short text as a parameter member: `tenon::Text mode = "mean";`. A literal type, which std::string is not with clang 14, so that
 /// describe() can read its default at compile time. There it points at the literal; at run time it owns a copy of what it was given, so a
@@ -52,4 +54,5 @@ class Text {
   bool owned_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

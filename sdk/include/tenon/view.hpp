@@ -5,8 +5,10 @@
 
 #include "abi.h"
 #include "shape.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// A dense tensor of T, borrowed for the length of the call. Element i in row-major order is view[i]. Contiguous, unless the operator says
 /// op.takes_strides(): then walk it by stride(axis), or let [] find each element, which costs a division for each axis. Copying a view
@@ -83,4 +85,5 @@ class View {
   std::int64_t size_ = 0;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "dtype.hpp"
+#include "version.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 
 /// Calls f.template operator()<T>() with the element type T of dtype and returns its result:
 ///     tenon::visit(call.input_type(0).dtype, [&]<class T>() { fill(call.output<T>(0)); });
@@ -34,4 +36,5 @@ decltype(auto) visit(DType dtype, F&& f) {
   fail(ErrorKind::type, {"there is no kernel for ", dtype});
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../version.hpp"
 #include "convert.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// to[i] += values[i]: integers modulo 2^bits, for bool "or".
 template <class T>
@@ -25,5 +26,5 @@ template <class T>
   });
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

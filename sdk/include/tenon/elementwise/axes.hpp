@@ -5,9 +5,10 @@
 
 #include "../abi.h"
 #include "../shape.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Innermost last. Each axis is kept (the gradient has it too) or summed over, in turns.
 struct Axes {
@@ -82,5 +83,5 @@ struct Box {
   }
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -4,11 +4,12 @@
 #include <type_traits>
 
 #include "../checks.hpp"
+#include "../version.hpp"
 #include "job.hpp"
 #include "signature.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 enum class Fault { none, input_count, input_kind, outputs, no_shared_dtype, arguments, result, gradient_signature, gradient_result, duals };
 
@@ -90,5 +91,5 @@ void tell() {
                 "by calling it with dual numbers; or give the class a gradient");
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "../names_of.hpp"
 #include "../operator_class.hpp"
+#include "../version.hpp"
 #include "../visit.hpp"
 #include "class_checks.hpp"
 #include "convert.hpp"
@@ -20,7 +21,7 @@
 #include "sum.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The first input of the shared dtype.
 template <class Class>
@@ -210,10 +211,9 @@ constexpr auto choose() {
   }
 }
 
-}  // namespace tenon::elementwise
-#pragma GCC visibility pop
+}  // namespace tenon::TENON_SDK::elementwise
 
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// The hook of operator_class.hpp.
 template <class Class>
@@ -222,4 +222,5 @@ struct completed<Class> {
   using type = typename decltype(elementwise::choose<Class>())::type;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

@@ -8,9 +8,10 @@
 
 #include "../dtype.hpp"
 #include "../half.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The loops of this SDK go in steps of this many elements: GCC 12 makes vector code at -O2 only of loops with a constant count.
 inline constexpr std::int64_t step = 64;
@@ -75,5 +76,5 @@ inline void convert_half(DType from, DType to, const void* in, void* out, std::i
   fail(ErrorKind::type, {from, " cannot be read as ", to, " here"});
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "../version.hpp"
 #include "../visit.hpp"
 #include "convert.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 template <class Wide>
 void convert_from(DType to, const Wide* in, void* out, std::int64_t n) {
@@ -38,5 +39,5 @@ inline void convert_any(DType from, DType to, const void* in, void* out, std::in
   }
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

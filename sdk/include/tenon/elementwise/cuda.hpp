@@ -6,13 +6,14 @@
 
 #include "../gpu/launch.hpp"
 #include "../registration.hpp"
+#include "../version.hpp"
 #include "completed.hpp"
 #include "device_flat.hpp"
 #include "device_map.hpp"
 #include "device_sum.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The body of a kernel for few results of many terms: a block for each. The order of the additions is fixed, so the bits are.
 template <class Function, class Stored, class Class>
@@ -166,10 +167,9 @@ constexpr auto choose_cuda() {
   }
 }
 
-}  // namespace tenon::elementwise
-#pragma GCC visibility pop
+}  // namespace tenon::TENON_SDK::elementwise
 
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// The hook of registration.hpp.
 template <class Class>
@@ -178,4 +178,5 @@ struct cuda_kernel<Class> {
   using type = typename decltype(elementwise::choose_cuda<Class>())::type;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

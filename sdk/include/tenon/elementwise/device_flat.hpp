@@ -6,10 +6,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "../version.hpp"
 #include "device_map.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Functions whose result is of the dtype that they read.
 template <class Function, class Class>
@@ -91,5 +92,5 @@ struct FlatBody {
   }
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

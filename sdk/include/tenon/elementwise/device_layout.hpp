@@ -7,10 +7,11 @@
 #include "../abi.h"
 #include "../dtype.hpp"
 #include "../shape.hpp"
+#include "../version.hpp"
 #include "job.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// A tensor broadcast to the space that a kernel goes over. Strides in bytes, 0 along axes on which it is repeated.
 struct DeviceOperand {
@@ -70,5 +71,5 @@ DeviceSpace join_axes(const tenon_dense& wide, DeviceOperand* const* operands, i
   return space;
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -5,12 +5,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "../version.hpp"
 #include "convert.hpp"
 #include "device_layout.hpp"
 #include "signature.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// What a kernel computes of the numbers x[0], x[1] ... that its sources have at one point; all of them computed in T.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
@@ -133,5 +134,5 @@ struct MapBody {
   }
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

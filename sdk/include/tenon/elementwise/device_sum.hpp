@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
+#include "../version.hpp"
 #include "device_map.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 struct DeviceSum {
   DeviceMap results;                                 ///< its space: the elements of the gradient; its sources: their first terms
@@ -71,5 +72,5 @@ struct SumBody {
   TENON_FN void operator()(std::int64_t i) const { store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1)); }
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

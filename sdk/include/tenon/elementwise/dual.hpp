@@ -6,8 +6,10 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 template <class T>
 struct Dual;
@@ -67,8 +69,9 @@ struct Dual {
   TENON_FN friend constexpr bool operator>=(Dual l, Dual r) { return l.value >= r.value; }
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 
-namespace tenon {
+namespace tenon::TENON_SDK {
 using elementwise::Dual;
 }
+#pragma GCC visibility pop

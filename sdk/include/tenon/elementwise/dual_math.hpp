@@ -3,10 +3,12 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 #include "dual.hpp"
 #include "math.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 template <class T>
 TENON_FN Dual<T> exp(Dual<T> x) {
@@ -97,4 +99,5 @@ TENON_FN Dual<T> pow(Dual<T> base, Dual<T> exponent) {
   return {y, chain(base.slope, by_base) + chain(exponent.slope, by_exponent)};
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

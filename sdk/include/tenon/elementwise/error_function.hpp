@@ -3,9 +3,11 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 #include "exponential.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 TENON_FN inline float vector_erf(float x) {
   const float magnitude = select(x < 0.0f, -x, x);
@@ -23,4 +25,5 @@ TENON_FN inline float vector_erf(float x) {
   return select(x == x, result, x);
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

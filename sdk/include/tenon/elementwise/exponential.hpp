@@ -6,8 +6,10 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 /// x = steps * ln 2 + rest, |rest| <= ln(2)/2.
 struct ReducedExponent {
@@ -61,4 +63,5 @@ TENON_FN inline float vector_tanh(float x) {
   return select(magnitude < 0.625f, small, select(x < 0.0f, -large, large));
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -6,11 +6,13 @@
 #include "../fn.hpp"
 #include "../half.hpp"
 #include "../operator.hpp"
+#include "../version.hpp"
 #include "dual.hpp"
 #include "dual_math.hpp"
 #include "math.hpp"
 
-namespace tenon {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
 namespace elementwise {
 
 /// What a function of T is computed in: half and bfloat16 in float.
@@ -152,4 +154,5 @@ struct Pair {
   T left, right;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

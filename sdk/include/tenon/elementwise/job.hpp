@@ -6,10 +6,11 @@
 
 #include "../abi.h"
 #include "../dtype.hpp"
+#include "../version.hpp"
 #include "convert.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// out[i] = f(in[0][i], in[1][i] ...) for i in [0, n), all of them side by side in memory. out may be exactly one of the inputs.
 using Loop = void (*)(const void* op, const void* const* in, void* out, std::int64_t n);
@@ -38,5 +39,5 @@ struct Job {
   void read(const tenon_tensor* tensor) { sources[source_count++] = tensor; }
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -5,8 +5,10 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 /// log(x * 2^shift) for a normal x > 0.
 TENON_FN inline float scaled_logarithm(float x, std::int32_t shift) {
@@ -39,4 +41,5 @@ TENON_FN inline float vector_log1p(float x) {
   return select(x == 0.0f, x, logarithm_outside(sum, scaled_logarithm(sum, 0) + lost));
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

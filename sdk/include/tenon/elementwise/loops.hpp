@@ -6,13 +6,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "../version.hpp"
 #include "accumulate.hpp"
 #include "convert.hpp"
 #include "job.hpp"
 #include "signature.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The loops for arguments of T. Sources of the derivative's: what the rule reads, then the output's gradient.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
@@ -86,5 +87,5 @@ template <class Class, class T>
 [[gnu::visibility("hidden")]] inline constexpr Loops loops =
     make_loops<Class, T>(std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "../version.hpp"
 #include "job.hpp"
 #include "parts.hpp"
 #include "reader.hpp"
 #include "writer.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 inline std::int64_t element_count(const tenon_dense& dense) {
   std::int64_t count = 1;
@@ -60,5 +61,5 @@ inline void map(const Call& call, const Job& job) {
   });
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -7,12 +7,14 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 #include "error_function.hpp"
 #include "exponential.hpp"
 #include "logarithm.hpp"
 #include "rounding.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 using std::cos;
 using std::cosh;
@@ -138,4 +140,5 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number where(bool condi
   return select(condition, yes, no);
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// What runs part [begin, end) of a loop.
 struct Part {
@@ -26,5 +27,5 @@ void for_each_part(const Call& call, std::int64_t n, std::int64_t grain, const B
             {&body, [](const void* self, std::int64_t begin, std::int64_t end) { (*static_cast<const Body*>(self))(begin, end); }});
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

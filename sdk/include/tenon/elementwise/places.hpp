@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../version.hpp"
 #include "sparse.hpp"
 #include "stored.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Whether `narrow` is broadcast to `wide` without making that larger.
 [[gnu::cold]] inline bool broadcasts_to(const Shape& narrow, const Shape& wide) {
@@ -163,5 +164,5 @@ class AtPlaces {
   tenon_tensor flat_{};
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 
+#include "../version.hpp"
 #include "job.hpp"
 #include "strided.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// A zero of any dtype: what stands for a source that is not there.
 alignas(8) inline constexpr unsigned char zero[8] = {};
@@ -106,5 +107,5 @@ class Reader {
   SourceBlocks blocks_[max_sources];
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

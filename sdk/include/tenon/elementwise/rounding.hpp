@@ -5,8 +5,10 @@
 
 #include "../fn.hpp"
 #include "../select.hpp"
+#include "../version.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 /// From 2^23 on every float is whole; those, infinities and NaN come back as they are.
 TENON_FN inline bool has_fraction_bits(float x) {
@@ -24,4 +26,5 @@ TENON_FN inline float vector_ceil(float x) {
   return -vector_floor(-x);
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -5,12 +5,13 @@
 #include <cstring>
 
 #include "../call.hpp"
+#include "../version.hpp"
 #include "job.hpp"
 #include "loops.hpp"
 #include "map.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Of output i in forward, of input gradient i in backward.
 inline Write write_of(const Call& call, int i) {
@@ -95,5 +96,5 @@ inline void backward(const Call& call, const Kernel& kernel) {
     }
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

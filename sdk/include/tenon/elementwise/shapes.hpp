@@ -7,9 +7,10 @@
 
 #include "../infer.hpp"
 #include "../names.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// "left is [2, 3], right is [4]"
 [[gnu::cold]] inline std::string shapes_of(const Infer& io, const detail::NameGroup& names) {
@@ -49,5 +50,5 @@ namespace tenon::elementwise {
   return Shape(dims, rank);
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

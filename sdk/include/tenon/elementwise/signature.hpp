@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "../describe.hpp"
+#include "../version.hpp"
 #include "functions.hpp"
 
-namespace tenon::elementwise {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
 
 template <class Class>
 inline constexpr int arity = detail::description_of<Class>.inputs.size;
@@ -90,4 +92,5 @@ inline constexpr bool differentiable =
 template <class Class>
 inline constexpr Rule rule = Signature<Class, SomeType<Class>>::rule;
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -8,11 +8,12 @@
 #include "../call.hpp"
 #include "../host_error.hpp"
 #include "../infer_storage.hpp"
+#include "../version.hpp"
 #include "map.hpp"
 #include "run.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The output of a function of one argument that is 0 at 0.
 [[gnu::cold]] inline void keep_storage(InferStorage& io) {
@@ -69,5 +70,5 @@ inline std::int64_t stored_elements(const tenon_tensor& sparse) {
   map(call, job);
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

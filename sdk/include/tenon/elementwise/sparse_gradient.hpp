@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../version.hpp"
 #include "loops.hpp"
 #include "places.hpp"
 #include "shapes.hpp"
 #include "zeros.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Where gradients are 0: by_operand[input][operand], wherever that operand is; at_zeros[input], where all are. The operands are what the
 /// derivative reads besides the output's gradient, in which every derivative is linear: the inputs, or the output.
@@ -228,5 +229,5 @@ class GradientCall {
   const tenon_tensor* source_[3] = {};
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../version.hpp"
 #include "places.hpp"
 #include "sparse.hpp"
 #include "zeros.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Where a function of two arguments is 0: at two zeros; wherever the left one is 0, but for nan, which the kernel looks for; the right
 /// one.
@@ -228,5 +229,5 @@ class PairCall {
   ZeroRule rule_;
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

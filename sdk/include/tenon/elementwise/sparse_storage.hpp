@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "../members.hpp"
+#include "../version.hpp"
 #include "class_checks.hpp"
 #include "convert.hpp"
 #include "convert_any.hpp"
@@ -11,7 +12,7 @@
 #include "sparse_pairs.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// How tensors are read whose dtype is not the one computed in. Only operators that need it pay for all the pairs of dtypes.
 template <class Class>
@@ -56,5 +57,5 @@ void infer_storage(const Class& f, InferStorage& io) {
   }
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

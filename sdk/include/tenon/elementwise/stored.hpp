@@ -6,10 +6,11 @@
 #include <cstring>
 
 #include "../call.hpp"
+#include "../version.hpp"
 #include "parts.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Memory for n T, not initialised.
 template <class T>
@@ -113,5 +114,5 @@ struct Joined {
   });
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

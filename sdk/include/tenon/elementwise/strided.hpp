@@ -9,9 +9,10 @@
 #include "../abi.h"
 #include "../dtype.hpp"
 #include "../shape.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// How element i of the row-major order is found: i places on, always the same one, or by walking the axes.
 enum class Access : std::uint8_t { flat, constant, general };
@@ -147,5 +148,5 @@ void copy_elements(const unsigned char* from, std::int64_t from_stride, unsigned
   }
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "../version.hpp"
 #include "accumulate.hpp"
 #include "axes.hpp"
 #include "job.hpp"
@@ -16,7 +17,7 @@
 #include "writer.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 class BroadcastSum {
  public:
@@ -151,5 +152,5 @@ class BroadcastSum {
   BroadcastSum(job, wide).run(call);
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
+#include "../version.hpp"
 #include "convert.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The sum of n values, in eight interleaved rows.
 [[gnu::noinline]] inline double total_of(const double* values, std::int64_t n) {
@@ -18,5 +19,5 @@ namespace tenon::elementwise {
   return ((rows[0] + rows[1]) + (rows[2] + rows[3])) + ((rows[4] + rows[5]) + (rows[6] + rows[7]));
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

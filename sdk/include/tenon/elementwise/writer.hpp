@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
+#include "../version.hpp"
 #include "job.hpp"
 #include "reader.hpp"
 #include "strided.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// The output and how it is written; made once a call.
 struct Target {
@@ -67,5 +68,5 @@ class Writer {
   Cursor cursor_;
 };
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

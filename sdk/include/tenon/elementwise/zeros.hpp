@@ -3,11 +3,12 @@
 
 #include <type_traits>
 
+#include "../version.hpp"
 #include "../visit.hpp"
 #include "signature.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::elementwise {
+namespace tenon::TENON_SDK::elementwise {
 
 /// Whether asked<T>() holds for every type T that the class computes in. Floats come first and integers only after them: where a function
 /// divides, zeros are nan in floats, and in integers would end the host.
@@ -36,5 +37,5 @@ constexpr bool zero_where(int input) {
   return false;
 }
 
-}  // namespace tenon::elementwise
+}  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop

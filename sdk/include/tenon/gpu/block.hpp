@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../version.hpp"
 #include "runtime.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 inline constexpr int block_threads = 256;
 
@@ -98,5 +99,5 @@ class Block {
   }
 };
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

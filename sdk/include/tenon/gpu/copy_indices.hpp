@@ -2,10 +2,11 @@
 #pragma once
 #include <cstdint>
 
+#include "../version.hpp"
 #include "launch.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// For SamePlaces.
 struct CopyIndices {
@@ -15,5 +16,5 @@ struct CopyIndices {
   }
 };
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

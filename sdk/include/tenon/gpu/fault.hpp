@@ -3,10 +3,11 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "../version.hpp"
 #include "runtime.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// Goes to the device with a body. Work that is on a stream cannot throw: a body leaves out what it cannot do, and the host reports the
 /// node's first fault when the device is done, as a CPU kernel's error would be.
@@ -39,5 +40,5 @@ class Fault {
   tenon_fault* fault_;
 };
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

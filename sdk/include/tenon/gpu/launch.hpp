@@ -8,11 +8,12 @@
 
 #include "../call.hpp"
 #include "../error.hpp"
+#include "../version.hpp"
 #include "block.hpp"
 #include "runtime.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// Most bytes that a launch can carry.
 inline constexpr std::size_t launch_bytes = 4000;
@@ -100,5 +101,5 @@ inline void copy(const Call& call, void* to, const void* from, std::size_t bytes
   if (bytes > 0) require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(call)));
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "../version.hpp"
 #include "launch.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// Libraries allocate memory for a handle, which a stream that is being captured would not let them do: while this lives, this thread may.
 class RelaxedCapture {
@@ -36,5 +37,5 @@ Handle library_handle(Create&& create) {
   return handles[place];
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

@@ -4,9 +4,10 @@
 #include <cstdint>
 
 #include "../call.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// cuBLAS refuses a workspace that begins anywhere else; the host promises less.
 inline constexpr std::size_t library_alignment = 256;
@@ -23,5 +24,5 @@ inline void* library_workspace(const Call& call, std::size_t bytes) {
   return reinterpret_cast<void*>((begin + library_alignment - 1) / library_alignment * library_alignment);
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

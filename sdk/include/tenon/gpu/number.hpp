@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 
+#include "../version.hpp"
 #include "launch.hpp"
 
-namespace tenon::gpu {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::gpu {
 
 /// The number, once the stream has come to it: the calling thread waits. For sizes of sparse outputs alone; such a kernel is not to be
 /// captured. Throws Error.
@@ -20,4 +22,5 @@ inline std::int64_t wait_for(const Call& call, const std::int64_t* number) {
   return *pinned.memory;
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
+#pragma GCC visibility pop

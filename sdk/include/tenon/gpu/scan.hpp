@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../version.hpp"
 #include "launch.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 namespace detail {
 
@@ -40,5 +41,5 @@ void scan(const Call& call, std::int64_t n, const Count& count, std::int64_t* su
   detail::sum_before(call, n + 1, sums, scratch, detail::scan_bytes(n + 1));
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "../version.hpp"
 #include "launch.hpp"
 
-namespace tenon::gpu {
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::gpu {
 
 /// For `count` T, their content undefined, from the device's own pool and for what is put on the call's stream until this ends. workspace()
 /// is told shapes alone: only what follows the number of stored elements belongs here, and such a kernel is not to be captured. Throws
@@ -31,4 +33,5 @@ class Scratch {
   void* memory_ = nullptr;
 };
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
+#pragma GCC visibility pop

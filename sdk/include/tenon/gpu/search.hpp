@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "../fn.hpp"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// The first place of an ascending list whose number is `number` or more; `count` where there is none.
 TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int64_t count, std::int64_t number) {
@@ -26,5 +27,5 @@ TENON_FN inline std::int64_t place_of(const std::int64_t* list, std::int64_t cou
   return place < count && list[place] == number ? place : -1;
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

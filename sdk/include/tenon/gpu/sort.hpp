@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../version.hpp"
 #include "launch.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu {
+namespace tenon::TENON_SDK::gpu {
 
 /// Numbers in ascending order, and where each of them stood before.
 struct Sorted {
@@ -49,5 +50,5 @@ Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most,
   return detail::sort_pairs(call, n, most, from, spare, scratch + 4 * n, detail::sort_bytes(n, most));
 }
 
-}  // namespace tenon::gpu
+}  // namespace tenon::TENON_SDK::gpu
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 // What sort() and scan() call: CUB, and on simulated GPUs plain loops. Included by one source of a plugin that uses them, for CUB takes the
 // compiler longer than most plugins.
 #pragma once
+#include "../version.hpp"
 #include "scan.hpp"
 #include "sort.hpp"
 
@@ -16,7 +17,7 @@
 #endif
 
 #pragma GCC visibility push(hidden)
-namespace tenon::gpu::detail {
+namespace tenon::TENON_SDK::gpu::detail {
 
 inline int bits_of(std::int64_t most) {
   int bits = 1;
@@ -127,5 +128,5 @@ void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* t
 
 #endif
 
-}  // namespace tenon::gpu::detail
+}  // namespace tenon::TENON_SDK::gpu::detail
 #pragma GCC visibility pop

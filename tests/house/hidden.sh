@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# hidden.sh COMPILER [FOLDER]: every header of the SDK hides what it defines, and has it in the SDK's versioned namespace, unless the host's
+# headers use it too: then it is in namespace tenon itself. FOLDER: the repository, or a copy of it.
+set -euo pipefail
+cd "${2:-$(dirname "$0")/../..}"
+shared=$(for header in host/include/tenon/*.hpp; do
+  [[ $header == */udf.hpp ]] || "$1" -std=c++20 -MM -Isdk/include -Ihost/include "$header"  # that is for applications that are authors, too
+done | grep -oE 'sdk/include/tenon/[a-z_/]*\.hpp' | sort -u)
+
+faults=0
+fault() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+while read -r header; do
+  spaces=$(grep -E '^namespace tenon' "$header" || true)
+  [[ -n $spaces ]] || continue
+  wanted='^namespace tenon::TENON_SDK(::[a-z]+)* \{$'
+  ! grep -qx "$header" <<<"$shared" || wanted='^namespace tenon \{$'
+  ! found=$(grep -vE "$wanted" <<<"$spaces") || fault "$header: $found: expected $wanted"
+  awk '/^#pragma GCC visibility push\(hidden\)/ {hidden = 1} /^#pragma GCC visibility pop/ {hidden = 0} /^namespace / && !hidden {exit 1}' \
+    "$header" || fault "$header: what it defines is not between #pragma GCC visibility push(hidden) and pop"
+done < <(find sdk/include -name '*.hpp' | sort)
+((faults == 0))
