@@ -6,6 +6,7 @@
 #   --count N     so many fresh faults, drawn by the rules of mutate/draw.py (20); those that do not build are drawn again
 #   --seed S      other numbers draw other faults, the same number the same ones from the same sources (1)
 #   --folder DIR  only in the sources of this folder, such as host/graph
+#   --tests LIST  only these test programs, such as graph,plan: quicker, but others may notice what survives
 #   --known       no fresh faults, but those of mutate/known.txt; --known=m02,n31 only these
 #   --build DIR   where the copy of the tree and its build are kept for the next time (build/mutate)
 #
@@ -21,12 +22,13 @@ usage() {
   sed -n '/^# mutate.sh/,/^$/s/^# \{0,1\}//p' "$here/mutate.sh" >&2
   exit 2
 }
-count=20 seed=1 folder=host known="" place=build/mutate
+count=20 seed=1 folder=host tests="" known="" place=build/mutate
 while (($#)); do
   case $1 in
     --count) count=${2:?} && shift ;;
     --seed) seed=${2:?} && shift ;;
     --folder) folder=${2:?} && shift ;;
+    --tests) tests=${2:?} && shift ;;
     --build) place=${2:?} && shift ;;
     --known) known=all ;;
     --known=*) known=${1#--known=} ;;
@@ -64,7 +66,11 @@ give_up() {
 quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized -Wno-unused-parameter -Wno-type-limits"
 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
   -DTENON_BUILD_BENCH=OFF "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
-mapfile -t programs < <(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p' | grep -vx sdk)  # which has no host in it
+programs=()
+for program in $(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p'); do
+  [[ $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] || programs+=("$program")  # the SDK's have no host in them
+done
+((${#programs[@]})) || give_up "no test program is called $tests"
 echo "mutate: building ${#programs[@]} test programs" >&2
 cmake --build build --target tenon tenon-probe "${programs[@]/#/test_}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
 
