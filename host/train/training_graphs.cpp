@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tenon/catalog.hpp>
 #include <tenon/failure.hpp>
@@ -45,12 +44,12 @@ std::vector<std::string> floating_variables(const Graph& graph) {
 
 /// The output that gives the value out: a new one, unless there is one since `first`.
 std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
-  graph.output(free_name(graph.model(), name), value);
-  auto& outputs = graph.impl().edit().model.outputs;
+  const auto& outputs = graph.model().outputs;
   const auto found = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
-                                  [&](const auto& output) { return output.second == outputs.back().second; });
-  auto given = std::string(graph.model().strings[found->first]);
-  if (std::next(found) != outputs.end()) outputs.pop_back();
+                                  [id = graph.impl().id_of(value)](const auto& output) { return output.second == id; });
+  if (found != outputs.end()) return std::string(graph.model().strings[found->first]);
+  const auto given = free_name(graph.model(), name);
+  graph.output(given, value);
   return given;
 }
 
