@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
-#include "io/file_size_limit.hpp"
+#include "file_size_limit.hpp"
 
 namespace {
 
