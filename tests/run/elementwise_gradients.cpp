@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "application_host.hpp"
-#include "device/expanded.hpp"
 #include "failure_of.hpp"
+#include "tensor/expanded.hpp"
 
 using tenon::DType;
 using tenon::Storage;
