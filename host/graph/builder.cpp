@@ -53,6 +53,12 @@ ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_ty
   return id;
 }
 
+ValueId GraphBuilder::unset(std::string_view name, Role role, const tenon_type& type, const Init& init) {
+  const auto id = add_value(name, role, type);
+  model_.values[id].init = init;
+  return id;
+}
+
 ValueId GraphBuilder::input(std::string_view name, const tenon_type& type) {
   const auto id = add_value(name, Role::input, type);
   model_.inputs.push_back(id);

@@ -28,7 +28,7 @@ class GraphBuilder {
 
   ValueId input(std::string_view name, const tenon_type& type);
   /// A variable or state that gets its values later. A node that leaves out the input or state of this name (node_input) takes it.
-  ValueId unset(std::string_view name, Role role, const tenon_type& type) { return add_value(name, role, type); }
+  ValueId unset(std::string_view name, Role role, const tenon_type& type, const Init& init = {});
   /// A variable, state or constant with elements.
   ValueId tensor(std::string_view name, Role role, const Tensor& tensor);
   NodeId node(const NodeSpec& spec);

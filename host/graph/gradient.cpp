@@ -15,7 +15,7 @@ namespace tenon {
 namespace {
 
 bool is_floating(const tenon_type& type) {
-  return type.dtype == TENON_DTYPE_UNKNOWN || type.dtype >= TENON_F16;  // the floating ones are the last
+  return type.dtype == TENON_DTYPE_UNKNOWN || floating.has(static_cast<DType>(type.dtype));
 }
 
 bool has_backward_kernel(const LoadedOperator& op) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <tenon/attribute_map.hpp>
+#include <tenon/graph_info.hpp>
+#include <tenon/init.hpp>
 #include <tenon/operator_info.hpp>
 #include <tenon/tensor.hpp>
 #include <unordered_map>
@@ -20,15 +22,6 @@ namespace tenon {
 using NodeId = std::uint32_t;
 using ValueId = std::uint32_t;
 inline constexpr std::uint32_t none = 0xffffffff;  // no node, no value, an input that is not connected
-
-enum class Role : std::uint8_t { input, variable, state, constant, output };
-
-/// How a variable without data gets its first values when the graph is built.
-struct Init {
-  enum class Kind : std::uint8_t { automatic, zeros, ones, uniform, normal, xavier, he, value } kind = Kind::automatic;
-  double a = 0, b = 0;  // uniform [a, b), normal (mean a, deviation b), value a
-  friend bool operator==(const Init&, const Init&) = default;
-};
 
 /// An edge of the graph.
 struct ValueRecord {

@@ -29,6 +29,10 @@ Value Graph::variable(std::string_view name, const Tensor& tensor) {
   return impl_->value(impl_->builder().tensor(name, Role::variable, tensor));
 }
 
+Value Graph::variable(std::string_view name, DType dtype, const Shape& shape, const Init& init) {
+  return impl_->value(impl_->builder().unset(name, Role::variable, type_of(dtype, shape), init));
+}
+
 Value Graph::constant(std::string_view name, const Tensor& tensor) {
   return impl_->value(impl_->builder().tensor(name, Role::constant, tensor));
 }

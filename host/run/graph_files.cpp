@@ -1,6 +1,8 @@
 // Graphs to files and back.
+#include <algorithm>
 #include <string>
 
+#include "device/memory.hpp"
 #include "file/json/graph_json.hpp"
 #include "file/tenon/tenon_file.hpp"
 #include "io/mapped_file.hpp"
@@ -21,6 +23,20 @@ std::string read_text(const std::filesystem::path& path) {
 void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
   impl_->initialize(seed);
   write_tenon(impl_->model(), path);
+}
+
+std::vector<std::byte> Graph::to_bytes(std::uint64_t seed) {
+  impl_->initialize(seed);
+  return write_tenon(impl_->model());
+}
+
+// Tensors point into the copy, so it begins where tensors may.
+Graph Graph::from_bytes(Host& host, std::span<const std::byte> bytes, const std::string& name) {
+  const std::shared_ptr<std::byte[]> copy = allocate(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), copy.get());
+  Graph graph(host);
+  graph.impl_->current->model = read_tenon({name, {copy.get(), bytes.size()}, copy}, FileCheck::everything);
+  return graph;
 }
 
 Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptions& options) {

@@ -1,5 +1,6 @@
 // Sparse tensors: three dense arrays whose indices were checked.
 #include <algorithm>
+#include <cstddef>
 #include <tenon/failure.hpp>
 #include <utility>
 
@@ -114,7 +115,8 @@ Tensor Tensor::borrow_checked(const tenon_tensor& from, const std::shared_ptr<co
 Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owner) {
   const auto refuse_struct = [](const auto&... reason) { throw Failure(FailureKind::usage, join("a tensor at the boundary ", reason...)); };
   const tenon_dense& dense = from.dense;
-  if (from.size < sizeof from) refuse_struct("has ", from.size, " bytes, where ", sizeof from, " are needed");
+  constexpr auto first_size = offsetof(tenon_tensor, row_starts) + sizeof from.row_starts;  // of ABI 1.0: later ones only add
+  if (from.size < first_size) refuse_struct("has ", from.size, " bytes, where ", first_size, " are needed");
   Device& device = device_of(dense);
   if (dense.ndim < 0 || dense.ndim > TENON_MAX_RANK) refuse_struct("has ", dense.ndim, " dimensions, and at most 8 are possible");
   if (dense.ndim > 0 && dense.shape == nullptr) refuse_struct("has no shape");

@@ -78,7 +78,10 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
 
 TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
   Scripted op;
-  const Instance kernel(op.table, {});
+  LoadedOperator loaded;
+  loaded.info = &op.info;
+  loaded.table = &op.table;
+  const Instance kernel(loaded, op.table, {});
   const auto ask = [&](std::uint64_t bytes) {
     wanted_bytes = bytes;
     return workspace_bytes(op.info, kernel, TENON_FORWARD, op.types);

@@ -9,7 +9,7 @@
 #include "failure_of.hpp"
 #include "file/forged_file.hpp"
 #include "graph/model.hpp"
-#include "run/host_impl.hpp"
+#include "run/graph_impl.hpp"
 #include "strict_host.hpp"
 
 namespace {
@@ -62,7 +62,7 @@ std::vector<tenon_type> output_types(const Graph& graph) {
 
 Graph bound(tenon::Host& host, const std::string& bytes) {
   Graph graph(host);
-  graph.model() = read_forged(bytes);
+  graph.impl().edit().model = read_forged(bytes);
   graph.bind();
   return graph;
 }
@@ -140,7 +140,8 @@ TEST_CASE("a graph that was refused stays as the file has it, and takes no nodes
   Graph graph(host);
   graph.output("y", graph.add("reshape", {graph.input("x", tenon::f32, {2, 3})}, {{"shape", std::vector<std::int64_t>{6}}}, "r"));
   Graph loaded(host);
-  loaded.model() = read_forged(forged(FileParts::of(graph.model()), 0, [](auto& type) { type.dtype = tenon::format::DType::f64; }));
+  loaded.impl().edit().model =
+      read_forged(forged(FileParts::of(graph.model()), 0, [](auto& type) { type.dtype = tenon::format::DType::f64; }));
   for (int i = 0; i < 2; ++i) {
     CHECK(failure_of([&] { loaded.add("exp", {loaded.find("r")}); }).kind == 4);
     CHECK(failure_of([&] { loaded.bind(); }).kind == 4);

@@ -140,7 +140,7 @@ void run(tenon::Host& host, const std::string& bytes, bool training, Tally& tall
   constexpr std::int64_t limit = 1 << 20;
   try {
     Graph graph(host);
-    graph.model() = read_forged(bytes, tenon::FileCheck::structure);
+    graph.impl().edit().model = read_forged(bytes, tenon::FileCheck::structure);
     graph.bind();
     std::map<tenon::ValueId, tenon_type> types;
     for (const auto id : graph.model().inputs) {
@@ -149,7 +149,7 @@ void run(tenon::Host& host, const std::string& bytes, bool training, Tally& tall
       for (auto& dim : type.dims) dim = dim < 0 ? 2 : dim;
       types.emplace(id, type);
     }
-    for (const auto& type : tenon::infer_with(graph.model(), graph.impl().binding, types))
+    for (const auto& type : tenon::infer_with(graph.model(), graph.impl().binding(), tenon::tensors_of(graph.model()), types))
       if (tenon::is_known(type) && tenon::byte_count(type) > limit) return void(++tally.too_large);
     tenon::NamedTensors inputs;
     for (const auto& [id, type] : types)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "graph/model.hpp"
 
@@ -13,6 +14,8 @@ namespace tenon {
 /// Writes the file whole or not at all. The same graph gives the same bytes. Tensors are written from where they are; only strided ones
 /// are copied first. Throws Failure (file).
 void write_tenon(const GraphModel& model, const std::filesystem::path& path);
+/// The same bytes in memory.
+std::vector<std::byte> write_tenon(const GraphModel& model);
 
 enum class FileCheck : std::uint8_t {
   structure,   ///< everything but the tensors' own bytes, which are not even looked at

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "file/tenon/data_layout.hpp"
 #include "file/tenon/file_order.hpp"
 #include "file/tenon/layout.hpp"
@@ -7,27 +9,52 @@
 
 namespace tenon {
 
-void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
-  const auto order = file_order(model);
-  const auto data = lay_out(model, order);
-  const auto metadata = write_metadata(model, order, data, path);
+namespace {
 
-  layout::Header header;
-  header.metadata_size = metadata.size();
-  header.metadata_checksum = layout::checksum(metadata);
-  header.file_size = layout::header_size + metadata.size();
-  if (!data.tensors.empty()) {
+/// What a file consists of, before it is put anywhere.
+struct Parts {
+  Parts(const GraphModel& model, const std::filesystem::path& path)
+      : order(file_order(model)), data(lay_out(model, order)), metadata(write_metadata(model, order, data, path)) {
+    header.metadata_size = metadata.size();
+    header.metadata_checksum = layout::checksum(metadata);
+    header.file_size = layout::header_size + metadata.size();
+    if (data.tensors.empty()) return;
     header.data_offset = layout::align(header.file_size, layout::segment_alignment);
     header.file_size = header.data_offset + data.size;
   }
 
+  /// write_at(offset, bytes) for each piece; what stands between is zeros.
+  template <class WriteAt>
+  void put(WriteAt&& write_at) const {
+    write_at(0, std::span<const std::byte>(layout::encode(header)));
+    write_at(layout::header_size, std::span<const std::byte>(metadata));
+    for (const auto& place : data.buffers)
+      write_at(header.data_offset + place.offset, std::span(static_cast<const std::byte*>(place.array.data()), place.size));
+  }
+
+  FileOrder order;
+  DataLayout data;
+  std::vector<std::byte> metadata;
+  layout::Header header;
+};
+
+}  // namespace
+
+void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
+  const Parts parts(model, path);
   AtomicFile file(path);
-  file.write(layout::encode(header));
-  file.write(metadata);
-  file.resize(header.file_size);  // what stands between is zeros
-  for (const auto& place : data.buffers)
-    file.write_at(header.data_offset + place.offset, {static_cast<const std::byte*>(place.array.data()), place.size});
+  file.resize(parts.header.file_size);
+  parts.put([&](std::uint64_t offset, std::span<const std::byte> bytes) { file.write_at(offset, bytes); });
   file.commit();
+}
+
+std::vector<std::byte> write_tenon(const GraphModel& model) {
+  const Parts parts(model, "graph");
+  std::vector<std::byte> bytes(parts.header.file_size);
+  parts.put([&](std::uint64_t offset, std::span<const std::byte> piece) {
+    std::copy(piece.begin(), piece.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+  });
+  return bytes;
 }
 
 }  // namespace tenon

@@ -4,10 +4,13 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/attribute_map.hpp>
 #include <tenon/dtype.hpp>
+#include <tenon/graph_info.hpp>
+#include <tenon/init.hpp>
 #include <tenon/shape.hpp>
 #include <tenon/tensor.hpp>
 #include <utility>
@@ -58,6 +61,8 @@ class Graph {
   /// A value that each run is given. Dimensions may be unknown (-1).
   Value input(std::string_view name, DType dtype, const Shape& shape);
   Value variable(std::string_view name, const Tensor& tensor);  ///< a weight; the elements are shared, not copied
+  /// A weight whose elements are drawn when they are first needed: by initialize(), save(), or by each session for itself.
+  Value variable(std::string_view name, DType dtype, const Shape& shape, const Init& init = {});
   Value constant(std::string_view name, const Tensor& tensor);
 
   /// A node. Inputs in the operator's order; those left out at the end, or empty, become variables named `node_input` once inference finds
@@ -92,12 +97,24 @@ class Graph {
   Shape shape(Value value) const;  ///< what is known of it
   /// The elements of a variable, state or constant as they are now; empty where it has none yet. Shared, not copied.
   Tensor tensor(Value value) const;
+  Tensor tensor(std::string_view name) const { return tensor(find(name)); }
+
+  std::vector<ValueInfo> inputs() const;   ///< in the order in which they were added; the others too
+  std::vector<ValueInfo> outputs() const;  ///< of the graph, by the names given to them
+  std::vector<ValueInfo> variables() const;
+  std::vector<ValueInfo> states() const;
+  std::vector<ValueInfo> constants() const;
+  std::vector<NodeInfo> nodes() const;
+  ValueInfo info(Value value) const;
 
   /// Writes a .tenon file: whole or not at all. Variables without values get them first, drawn from `seed`.
   void save(const std::filesystem::path& path, std::uint64_t seed = 0);
   /// A .tenon or graph.json file. Opens without plugins; bind() or running it needs them. Throws Failure (file) with what is wrong with it,
   /// damaged tensors by their names.
   static Graph load(Host& host, const std::filesystem::path& path, const LoadOptions& options = {});
+  /// The same in memory, as a .tenon file has it. from_bytes() copies what it needs; `name` stands for the path in messages.
+  std::vector<std::byte> to_bytes(std::uint64_t seed = 0);
+  static Graph from_bytes(Host& host, std::span<const std::byte> bytes, const std::string& name = "graph");
   static Graph from_json(Host& host, std::string_view text, const std::filesystem::path& folder = {});
   std::string to_json() const;
 

@@ -3,6 +3,7 @@
 #include <tenon/abi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 
@@ -32,10 +33,11 @@ std::string fixed_text(const char (&field)[Size], const char* what) {
 void read_record(const ElfFile& elf, const ElfSymbol& symbol, PluginFile& file) {
   constexpr std::uint64_t record_limit = 4096;
   const std::vector<std::byte> bytes = elf.bytes(symbol, record_limit);
+  constexpr std::size_t first_size = offsetof(tenon_plugin, compiler) + sizeof tenon_plugin{}.compiler;  // of ABI 1.0: later ones only add
   tenon_plugin record{};
-  if (bytes.size() < sizeof record) refuse_broken("has a broken tenon_plugin_v1: it has " + std::to_string(bytes.size()) + " bytes");
-  std::memcpy(&record, bytes.data(), sizeof record);
-  if (record.size < sizeof record) refuse_broken("has a broken tenon_plugin_v1: its size field is " + std::to_string(record.size));
+  if (bytes.size() < first_size) refuse_broken("has a broken tenon_plugin_v1: it has " + std::to_string(bytes.size()) + " bytes");
+  std::memcpy(&record, bytes.data(), std::min(bytes.size(), sizeof record));
+  if (record.size < first_size) refuse_broken("has a broken tenon_plugin_v1: its size field is " + std::to_string(record.size));
   if (record.abi_major != TENON_ABI_MAJOR) {
     throw Refusal(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(record.abi_major) + "; this host has ABI " +
                                                      std::to_string(TENON_ABI_MAJOR) + ": build it against this host's SDK");

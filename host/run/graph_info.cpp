@@ -1,0 +1,110 @@
+// A graph's parts, listed.
+#include <tenon/graph_info.hpp>
+
+#include "graph/operator_inference.hpp"
+#include "graph/parameters.hpp"
+#include "run/graph_impl.hpp"
+
+namespace tenon {
+namespace {
+
+// Which words an operator has for a value: those of the first that reads it, or of the one that makes it.
+class Docs {
+ public:
+  explicit Docs(const GraphModel& model) : docs_(model.values.size(), nullptr) {
+    for (const auto& node : model.nodes) {
+      if (node.pass != Pass::forward) continue;
+      const auto& info = *model.operators[node.op].info;
+      const auto* edges = model.edges.data() + node.first_edge;
+      if (!info.inputs.empty())
+        for (std::uint32_t i = 0; i < node.input_count; ++i) say(edges[i], info.inputs[declared_input(info, i)].doc);
+      for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, info.states.size()); ++i)
+        say(edges[node.input_count + i], info.states[i].doc);
+    }
+    for (const auto& node : model.nodes) {
+      if (node.pass == Pass::backward) continue;
+      const auto& outputs = model.operators[node.op].info->outputs;
+      for (std::uint32_t i = 0; i < node.output_count && !outputs.empty(); ++i)
+        docs_[node.first_output + i] = &outputs[std::min<std::size_t>(i, outputs.size() - 1)].doc;
+    }
+  }
+  std::string of(ValueId value) const { return docs_[value] == nullptr ? std::string() : *docs_[value]; }
+
+ private:
+  void say(ValueId value, const std::string& doc) {
+    if (value != none && docs_[value] == nullptr) docs_[value] = &doc;
+  }
+  std::vector<const std::string*> docs_;
+};
+
+ValueInfo info_of(const GraphModel& model, const Docs& docs, ValueId id, std::string name) {
+  const auto& value = model.values[id];
+  ValueInfo info{.name = std::move(name), .role = value.role, .shape = shape_of(value.type), .doc = docs.of(id)};
+  if (value.type.dtype != TENON_DTYPE_UNKNOWN) info.dtype = static_cast<DType>(value.type.dtype);
+  info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage) : model.tensors[value.tensor].storage();
+  return info;
+}
+
+std::vector<ValueInfo> values_of(const GraphModel& model, Role role) {
+  const Docs docs(model);
+  std::vector<ValueInfo> found;
+  for (ValueId id = 0; id < model.values.size(); ++id)
+    if (model.values[id].role == role) found.push_back(info_of(model, docs, id, value_label(model, id)));
+  return found;
+}
+
+}  // namespace
+
+std::vector<ValueInfo> Graph::inputs() const {
+  const auto& model = impl_->model();
+  const Docs docs(model);
+  std::vector<ValueInfo> found;
+  for (const auto id : model.inputs) found.push_back(info_of(model, docs, id, value_label(model, id)));
+  return found;
+}
+
+std::vector<ValueInfo> Graph::outputs() const {
+  const auto& model = impl_->model();
+  const Docs docs(model);
+  std::vector<ValueInfo> found;
+  for (const auto& [name, id] : model.outputs) found.push_back(info_of(model, docs, id, std::string(model.strings[name])));
+  return found;
+}
+
+std::vector<ValueInfo> Graph::variables() const {
+  return values_of(impl_->model(), Role::variable);
+}
+std::vector<ValueInfo> Graph::states() const {
+  return values_of(impl_->model(), Role::state);
+}
+std::vector<ValueInfo> Graph::constants() const {
+  return values_of(impl_->model(), Role::constant);
+}
+
+ValueInfo Graph::info(Value value) const {
+  const auto id = impl_->id_of(value);
+  if (id == none) throw Failure(FailureKind::usage, "nothing is known of an empty value");
+  return info_of(impl_->model(), Docs(impl_->model()), id, value_label(impl_->model(), id));
+}
+
+std::vector<NodeInfo> Graph::nodes() const {
+  const auto& model = impl_->model();
+  std::vector<NodeInfo> found;
+  for (const auto& node : model.nodes) {
+    auto& info = found.emplace_back(NodeInfo{.name = std::string(model.strings[node.name]), .op = model.operators[node.op].name});
+    info.kind = node.pass == Pass::forward ? NodeKind::forward : node.pass == Pass::backward ? NodeKind::backward : NodeKind::recompute;
+    if (node.origin != none) info.of = model.strings[model.nodes[node.origin].name];
+    const auto label = [&](ValueId id) { return id == none ? std::string() : value_label(model, id); };
+    for (std::uint32_t i = 0; i < node.input_count; ++i) info.inputs.push_back(label(model.edges[node.first_edge + i]));
+    for (std::uint32_t i = 0; i < node.state_count; ++i) info.states.push_back(label(model.edges[node.first_edge + node.input_count + i]));
+    for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(label(node.first_output + i));
+    for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+      const auto& record = model.attributes[node.first_attribute + i];
+      info.attributes.set(std::string(model.strings[record.name]), value_of(model, record));
+    }
+    info.device = model.strings[node.device];
+  }
+  return found;
+}
+
+}  // namespace tenon

@@ -1,0 +1,82 @@
+// What version 0.1.0 left behind: plugins built with its SDK, graphs and a checkpoint written by it. tests/data/README.md says how.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <tenon/host.hpp>
+#include <tenon/session.hpp>
+
+#include "cli/run_program.hpp"
+#include "file/array/npy.hpp"
+#include "temporary_folder.hpp"
+
+namespace fs = std::filesystem;
+using tenon::Tensor;
+
+namespace {
+
+const fs::path data = fs::path(TENON_TEST_DATA) / "v0.1.0";
+
+double furthest(const Tensor& left, const Tensor& right) {
+  REQUIRE(left.shape() == right.shape());
+  double most = 0;
+  for (std::size_t i = 0; i < left.values<float>().size(); ++i)
+    most = std::max(most, std::abs(static_cast<double>(left.values<float>()[i]) - static_cast<double>(right.values<float>()[i])));
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("version 0.1.0: its plugins load, and its graph computes what it did") {
+  const TemporaryFolder cache;
+  tenon::HostOptions options;
+  options.search_defaults = false;
+  options.trust_writable = true;
+  options.cache = cache.path();
+  tenon::Host host(options);
+  host.add_plugins(data);
+  for (const char* name : {"quadratic", "fully_connected", "dropout", "csr_times_dense", "cosine", "test_add"})
+    CHECK(host.catalog().find(name) != nullptr);
+  for (const char* file : {"graph.tenon", "graph.json"}) {
+    CAPTURE(file);
+    tenon::Session session(tenon::Graph::load(host, data / file));
+    const auto made = session.run({{"x", tenon::read_npy(data / "x.npy")}});
+    CHECK(furthest(made.at("y"), tenon::read_npy(data / "y.npy")) < 1e-5);
+    CHECK(furthest(made.at("product"), tenon::read_npy(data / "product.npy")) == 0);
+  }
+  // d(a x^2 + b x + c)/dx of an old plugin, by hand
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {3});
+  const auto y = graph.add("quadratic", {x}, {{"a", 0.5}, {"b", 2.0}});
+  graph.output("dx", graph.gradient(y, {x})[0]);
+  const auto dx = tenon::Session(graph).run({{"x", Tensor::from({-1.f, 0.f, 3.f}, {3})}}).at("dx");
+  CHECK(furthest(dx, Tensor::from({1.f, 2.f, 5.f}, {3})) < 1e-6);
+}
+
+TEST_CASE("version 0.1.0: a training goes on from its checkpoint") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "plugins");
+  for (const char* file : {"train.json", "data.npy", "target.npy", "checkpoint.tenon"}) fs::copy_file(data / file, folder / file);
+  fs::copy_file(data / "quadratic.so", folder / "plugins/quadratic.so");
+  const auto tenon = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--plugins", "plugins", "--trust-writable"});
+    const auto result = run_tenon(arguments, {folder.path(), {}, {}});
+    INFO(result.err);
+    CHECK(result.code == 0);
+    return result;
+  };
+  const std::vector<std::string> inputs{"--input", "x=data.npy", "--input", "target=target.npy"};
+  const auto run = [&](const std::string& graph, const std::string& output) {
+    std::vector<std::string> arguments{"run", graph, "--output", "y=" + output};
+    arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+    tenon(arguments);
+    return tenon::read_npy(folder / output);
+  };
+  CHECK(furthest(run("checkpoint.tenon", "before.npy"), tenon::read_npy(data / "checkpoint.npy")) < 1e-4);
+  tenon({"train",           "train.json", "--data",   "x=data.npy", "--data",       "target=target.npy",
+         "--batch",         "5",          "--epochs", "4",          "--optimizer",  "adam",
+         "--learning-rate", "0.01",       "--seed",   "3",          "--checkpoint", "checkpoint.tenon",
+         "--resume",        "-o",         "end.tenon"});
+  CHECK(furthest(run("end.tenon", "after.npy"), tenon::read_npy(data / "end.npy")) < 1e-3);
+}
