@@ -51,7 +51,7 @@ confusion_table() {
 
 # try_out GRAPH LEAST: the trained graph, loaded in a new process, reads rows 1500 to 1796.
 try_out() {
-  tenon run "$1.tenon" --input "image=$images[1500:]" --input "label=$labels[1500:]" --output "digit=$1-digit.npy"
+  tenon run "$1.tenon" --input "image=$images[1500:]" --output "digit=$1-digit.npy"
   tenon --json run "$demo/confusion.json" --input "digit=$1-digit.npy" --input "label=$labels[1500:]" | confusion_table "$2"
 }
 

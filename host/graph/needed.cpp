@@ -46,4 +46,12 @@ WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::strin
   }
 }
 
+std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs, bool training) {
+  std::vector<ValueId> inputs(model.inputs.begin(), model.inputs.end());
+  if (outputs.empty()) return inputs;
+  const WantedOutputs wanted(model, outputs, training);
+  std::erase_if(inputs, [&](ValueId id) { return !wanted.values[id]; });
+  return inputs;
+}
+
 }  // namespace tenon

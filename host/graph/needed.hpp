@@ -18,4 +18,7 @@ struct WantedOutputs {
   std::vector<bool> values, nodes;  // of each: something wanted needs it
 };
 
+/// The inputs that these outputs need; all of the graph's where none is named. Throws as WantedOutputs.
+std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs, bool training);
+
 }  // namespace tenon

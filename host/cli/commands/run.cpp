@@ -1,6 +1,7 @@
 // tenon run: a graph on arrays from files.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <tenon/batched_run.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/feed.hpp"
@@ -8,24 +9,28 @@
 #include "cli/print/show_graph.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
-#include "graph/model.hpp"
+#include "graph/needed.hpp"
 
 namespace tenon::cli {
 namespace {
 
-// Names are checked before anything runs: nobody should wait for a result that cannot be written.
-void check_outputs(const NamedTensors& outputs, const std::map<std::string, std::string>& wanted) {
-  for (const auto& [name, file] : wanted) {
-    if (outputs.contains(name)) continue;
-    std::vector<std::string> names;
-    for (const auto& [output, tensor] : outputs) names.push_back(output);
-    throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
-                  fmt::format("its outputs are {}", fmt::join(names, ", ")));
+/// The outputs to compute, and the file of each; no file: it is printed.
+std::map<std::string, std::string> wanted_outputs(const Arguments& arguments) {
+  std::map<std::string, std::string> wanted;
+  for (const auto& text : arguments.all("output")) {
+    const auto equals = text.find('=');
+    const auto name = text.substr(0, equals), file = equals == std::string::npos ? "" : text.substr(equals + 1);
+    if (name.empty() || (equals != std::string::npos && file.empty()))
+      throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must be NAME or NAME=FILE", text),
+                    "for example --output scores=scores.npy");
+    if (!wanted.emplace(name, file).second) throw Failure(FailureKind::usage, fmt::format("--output names '{}' twice", name));
   }
+  return wanted;
 }
 
 void write_outputs(const NamedTensors& outputs, const std::map<std::string, std::string>& wanted) {
   for (const auto& [name, file] : wanted) {
+    if (file.empty()) continue;
     if (file.ends_with(".npz"))
       write_npz(file, {{name, outputs.at(name)}});
     else
@@ -33,37 +38,42 @@ void write_outputs(const NamedTensors& outputs, const std::map<std::string, std:
   }
 }
 
-NamedTensors named_outputs(const Graph& graph) {
-  NamedTensors names;
-  for (const auto& [name, value] : graph.model().outputs) names.emplace(graph.model().strings[name], Tensor());
-  return names;
+void print_outputs(const NamedTensors& outputs, const std::map<std::string, std::string>& wanted) {
+  for (const auto& [name, tensor] : outputs)
+    if (const auto found = wanted.find(name); found == wanted.end() || found->second.empty())
+      fmt::print("{}  {}\n", name, tensor.to_string());
 }
 
 int run(Context& context, const Arguments& arguments) {
-  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
-  const auto wanted = named_values(arguments, "output");
-  check_outputs(named_outputs(graph), wanted);
+  auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
+  graph.bind();
+  const auto wanted = wanted_outputs(arguments);
   SessionOptions options;
   options.seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
   options.training = arguments.has("training");
   options.device = context.device();
   options.trace = arguments.get("trace");
-  const auto inputs = feed(graph, arguments);
+  RunOptions request;
+  for (const auto& [name, file] : wanted) request.outputs.push_back(name);
+  const auto inputs = feed(graph, arguments, needed_inputs(graph.model(), request.outputs, options.training));
+  const auto batch = arguments.get_number("batch", 0, 1, INT32_MAX);
   Session session(graph, options);
-  const auto outputs = session.run(inputs);
+  const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
   write_outputs(outputs, wanted);
-  if (context.json()) {
+  if (context.json())
     fmt::print("{}\n", json_text(outputs));
-  } else {
-    for (const auto& [name, tensor] : outputs)
-      if (!wanted.contains(name)) fmt::print("{}  {}\n", name, tensor.to_string());
-  }
+  else
+    print_outputs(outputs, wanted);
   return 0;
 }
 
 std::vector<Option> options() {
   auto all = feed_options();
-  all.push_back({"output", "NAME=FILE", "write an output to a .npy or .npz file; printed where left out", true});
+  all.push_back(
+      {"output", "NAME[=FILE]",
+       "compute this output, and write it to a .npy or .npz file, or print it where =FILE is missing; all outputs where none is named",
+       true});
+  all.push_back({"batch", "N", "run N rows at a time and join the outputs, so that inputs may have any length"});
   all.push_back({"training", "", "run as in training: dropout drops, states change"});
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
   all.push_back(no_verify_option());
@@ -76,7 +86,10 @@ const bool added = add_command(
      .details = "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
                 "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
                 "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
-                "long as the operators have kernels for it.",
+                "long as the operators have kernels for it. With --output, only the outputs named are computed, and only the inputs "
+                "that they need are read or made up: a classifier that was trained on labels needs none to classify. --batch takes rows of "
+                "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
+                "that look at several rows at once see those of one batch.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = options(),
      .run = run});

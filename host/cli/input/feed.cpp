@@ -13,7 +13,6 @@
 #include "cli/print/show_graph.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
-#include "graph/model.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -112,13 +111,17 @@ std::vector<Option> feed_options() {
 }
 
 NamedTensors feed(const Graph& graph, const Arguments& arguments) {
+  return feed(graph, arguments, {graph.model().inputs.begin(), graph.model().inputs.end()});
+}
+
+NamedTensors feed(const Graph& graph, const Arguments& arguments, const std::vector<ValueId>& inputs) {
   const auto& model = graph.model();
   const auto files = named_values(arguments, "input"), shapes = named_values(arguments, "shape");
   check_input_names(model, files);
   check_input_names(model, shapes);
   const auto seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
   NamedTensors tensors;
-  for (const auto id : model.inputs) {
+  for (const auto id : inputs) {
     const std::string name(model.strings[model.values[id].name]);
     const auto& type = model.values[id].type;
     const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? DType::f32 : static_cast<DType>(type.dtype);

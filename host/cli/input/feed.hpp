@@ -6,13 +6,15 @@
 #include <tenon/session.hpp>
 
 #include "cli/command.hpp"
+#include "graph/model.hpp"
 
 namespace tenon::cli {
 
 /// What --input NAME=FILE (.npy, .svm, .npz with NAME in it or a single member; see read_rows() for some of its rows), --shape NAME=DIMS
-/// and
-/// --seed ask for, one tensor for each of the graph's inputs. Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0
-/// to 9; dimensions nobody gives are 1, told on stderr. Throws Failure for names the graph does not have (near ones in the hint).
+/// and --seed ask for, one tensor for each of these inputs of the graph. Inputs without a file are random: floats uniform in [-1, 1), whole
+/// numbers 0 to 9; dimensions nobody gives are 1, told on stderr. Throws Failure for names the graph does not have (near ones in the hint).
+NamedTensors feed(const Graph& graph, const Arguments& arguments, const std::vector<ValueId>& inputs);
+/// The same for all of the graph's inputs.
 NamedTensors feed(const Graph& graph, const Arguments& arguments);
 
 /// The array of a .npy file, of a .npz file the member with the input's name or the only one, or what svmlight_input.hpp says. `type`: what

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <numeric>
 #include <tenon/failure.hpp>
-#include <vector>
 
 #include "cli/input/feed.hpp"
-#include "tensor/csr_rows.hpp"
+#include "tensor/row_range.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -38,7 +36,7 @@ Source parse_source(const std::string& text) {
 
 /// The rows as they lie in the whole tensor's memory.
 Tensor take_rows(const Tensor& whole, const Source& source) {
-  auto shape = whole.shape();
+  const auto shape = whole.shape();
   if (source.begin == 0 && source.end < 0) return whole;
   if (shape.rank() == 0)
     throw Failure(FailureKind::usage, fmt::format("rows of '{}' were asked for, but it is a single number", source.file));
@@ -46,15 +44,7 @@ Tensor take_rows(const Tensor& whole, const Source& source) {
   if (source.begin > end || end > shape[0])
     throw Failure(FailureKind::usage,
                   fmt::format("rows {} to {} of '{}' were asked for, but it has {}", source.begin, end, source.file, shape[0]));
-  if (whole.storage() == Storage::csr) {
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(end - source.begin));
-    std::iota(rows.begin(), rows.end(), source.begin);
-    return csr_rows(whole, rows);
-  }
-  const auto row = shape[0] == 0 ? 0 : whole.bytes() / shape[0];
-  shape.set(0, end - source.begin);
-  return Tensor::borrow(static_cast<std::byte*>(whole.data()) + source.begin * row, whole.dtype(), shape, {},
-                        std::make_shared<Tensor>(whole));
+  return row_range(whole, source.begin, end);
 }
 
 }  // namespace

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/batched_run.hpp>
+#include <tenon/failure.hpp>
+
+#include "run/session_impl.hpp"
+#include "tensor/row_range.hpp"
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint = {}) {
+  throw Failure(FailureKind::usage, what, hint);
+}
+
+Shape with_rows(Shape shape, std::int64_t rows) {
+  shape.set(0, rows);
+  return shape;
+}
+
+/// The inputs apart: those that are taken by the row, and the others.
+struct Rows {
+  Rows(const Session::Impl& session, const NamedTensors& inputs, const RunOptions& options) : whole(inputs) {
+    const auto& model = session.model();
+    for (const auto id : needed_inputs(model, options.outputs, session.options.training)) {
+      const std::string name(model.strings[model.values[id].name]);
+      const auto given = inputs.find(name);
+      if (given == inputs.end() || !given->second) continue;  // Session::run refuses it
+      const auto& type = model.values[id].type;
+      types[id] = type_of(given->second);
+      if (type.rank == 0 || (type.rank > 0 && type.dims[0] != unknown) || given->second.shape().rank() == 0) continue;
+      add(id, name, given->second);
+    }
+    if (sliced.empty())
+      refuse("the graph cannot be run in batches: no input that it needs has an open first dimension",
+             "an input is taken by the row where the first dimension of its shape is -1");
+  }
+
+  void add(ValueId id, const std::string& name, const Tensor& tensor) {
+    if (tensor.storage() == Storage::row_sparse)
+      refuse(fmt::format("input '{}' is row_sparse, and batches are taken of dense and csr inputs", name),
+             "cast_storage(tensor, Storage::dense) gives a dense one");
+    const auto count = tensor.shape()[0];
+    if (!sliced.empty() && count != rows)
+      refuse(fmt::format("input '{}' has {} rows but '{}' has {}", sliced.begin()->first, rows, name, count),
+             "all inputs whose first dimension is open are taken by the row");
+    rows = count;
+    sliced[name] = tensor.to("cpu").make_contiguous();
+    ids.push_back(id);
+  }
+
+  NamedTensors between(std::int64_t begin, std::int64_t end) const {
+    auto part = whole;
+    for (const auto& [name, tensor] : sliced) part[name] = row_range(tensor, begin, end);
+    return part;
+  }
+
+  NamedTensors whole, sliced;
+  std::map<ValueId, tenon_type> types;
+  std::vector<ValueId> ids;  // of those in `sliced`
+  std::int64_t rows = 0;
+};
+
+std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs, std::int64_t rows, const WantedOutputs* wanted) {
+  auto types = inputs.types;
+  for (const auto id : inputs.ids) types[id].dims[0] = rows;
+  try {
+    return infer_with(session.model(), session.binding(), session.tensors, types, wanted);
+  } catch (const Failure& failure) {
+    refuse(fmt::format("the graph cannot be run in batches of {}: {}", rows, failure.what()), failure.hint());
+  }
+}
+
+bool has_rows(const tenon_type& type, std::int64_t rows) {
+  return is_known(type) && type.rank > 0 && type.dims[0] == rows;
+}
+
+/// An output has the batch axis where its shapes for two numbers of rows begin with these numbers and are the same behind them.
+void check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<std::int64_t, std::int64_t> rows,
+                   const RunOptions& options) {
+  const auto& model = session.model();
+  const auto wanted =
+      options.outputs.empty() ? std::nullopt : std::make_optional<WantedOutputs>(model, options.outputs, session.options.training);
+  const auto some = types_with(session, inputs, rows.first, wanted ? &*wanted : nullptr);
+  const auto others = types_with(session, inputs, rows.second, wanted ? &*wanted : nullptr);
+  for (const auto& [name, value] : wanted ? wanted->outputs : model.outputs) {
+    const auto &one = some[value], &other = others[value];
+    if (has_rows(one, rows.first) && has_rows(other, rows.second) && with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) continue;
+    refuse(fmt::format("output '{}' cannot be joined from batches: it is {} for {} rows of input and {} for {}", model.strings[name],
+                       to_string(one), rows.first, to_string(other), rows.second),
+           "only outputs with one row for each row of input can be; leave this one out by naming the others");
+  }
+}
+
+/// Outputs in the making. Dense ones are written where they stay, by the runs themselves.
+class Joined {
+ public:
+  Joined(const NamedTensors& first, std::int64_t rows) {
+    for (const auto& [name, tensor] : first) {
+      if (tensor.storage() != Storage::dense) {
+        pieces_[name].push_back(tensor.to("cpu"));
+        continue;
+      }
+      auto& whole = outputs_[name] = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), rows));
+      const Tensor here = tensor.to("cpu").make_contiguous();
+      std::copy_n(static_cast<const std::byte*>(here.data()), here.bytes(), static_cast<std::byte*>(whole.data()));
+    }
+  }
+
+  Destinations between(std::int64_t begin, std::int64_t end) const {
+    Destinations places;
+    for (const auto& [name, tensor] : outputs_) places[name] = {row_range(tensor, begin, end), Write::to};
+    return places;
+  }
+
+  void add(const NamedTensors& outputs) {
+    for (auto& [name, pieces] : pieces_) pieces.push_back(outputs.at(name).to("cpu"));
+  }
+
+  NamedTensors take() {
+    for (auto& [name, pieces] : pieces_) outputs_[name] = join_sparse_rows(std::move(pieces));
+    return std::move(outputs_);
+  }
+
+ private:
+  NamedTensors outputs_;
+  std::map<std::string, std::vector<Tensor>> pieces_;  // of sparse ones, whose size is known only when they are made
+};
+
+}  // namespace
+
+NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options) {
+  if (batch < 1) refuse(fmt::format("batches of {} rows were asked for, but a batch needs at least 1", batch));
+  if (!options.destinations.empty()) refuse("a run in batches makes its outputs anew, and takes no destinations");
+  const Rows rows(session.impl(), inputs, options);
+  const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
+  check_outputs(session.impl(), rows, {first, last == 0 ? 2 * first : last}, options);
+  if (rows.rows <= batch) {
+    auto outputs = session.run(inputs, options);
+    for (auto& [name, tensor] : outputs) tensor = tensor.to("cpu");
+    return outputs;
+  }
+  auto request = options;
+  Joined joined(session.run(rows.between(0, batch), request), rows.rows);
+  for (auto begin = batch; begin < rows.rows; begin += batch) {
+    const auto end = std::min(begin + batch, rows.rows);
+    request.destinations = joined.between(begin, end);
+    joined.add(session.run(rows.between(begin, end), request));
+  }
+  return joined.take();
+}
+
+}  // namespace tenon

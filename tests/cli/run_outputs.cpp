@@ -1,0 +1,99 @@
+// tenon run of named outputs, and in batches.
+#include <doctest/doctest.h>
+
+#include "cli/workplace.hpp"
+#include "file/array/npy.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// A classifier as it is trained, on 11 examples of 4 numbers.
+struct Site : Workplace {
+  Site() {
+    write("net.json", R"({"tenon": 1,
+ "inputs": {"image": {"dtype": "float32", "shape": [-1, 4]}, "label": {"dtype": "int64", "shape": [-1]}},
+ "nodes": [
+   {"name": "act", "op": "relu", "inputs": ["image"]},
+   {"name": "logits", "op": "fully_connected", "inputs": ["act"], "attrs": {"num_hidden": 3}},
+   {"name": "scores", "op": "softmax", "inputs": ["logits"]},
+   {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["logits", "label"]}],
+ "outputs": {"act": "act", "scores": "scores", "loss": "loss"}})");
+    auto image = Tensor::empty(f32, {11, 4});
+    int next = 0;
+    for (auto& element : image.values<float>()) element = static_cast<float>(next++ * 37 % 23) / 8 - 1.3f;
+    write_npy(folder() / "image.npy", image);
+    write_npy(folder() / "label.npy", Tensor::zeros(i64, {11}));
+    if (run({"build", "net.json", "-o", "net.tenon"}).code != 0) throw std::runtime_error("the test's own graph cannot be built");
+  }
+};
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("run: named outputs alone are computed, and ask for no other inputs") {
+  const Site site;
+  for (const std::string graph : {"net.json", "net.tenon"}) {
+    CAPTURE(graph);
+    const auto printed = site.run({"run", graph, "--output", "scores", "--input", "image=image.npy"});
+    CHECK(printed.code == 0);
+    CHECK(printed.err == "");
+    CHECK(printed.out.starts_with("scores  float32 [11, 3]  "));
+    CHECK_FALSE(has(printed.out, "loss"));
+  }
+  const auto written = site.run({"run", "net.tenon", "--output", "scores=s.npy", "--output", "act", "--input", "image=image.npy[0:2]"});
+  CHECK(written.out.starts_with("act  float32 [2, 4]  "));
+  CHECK_FALSE(has(written.out, "scores"));
+  CHECK(read_npy(site.folder() / "s.npy").shape() == Shape{2, 3});
+  CHECK(site.run({"run", "net.tenon", "--output", "scores"}).err == "input image is random, float32 [1, 4]\n");
+  CHECK(site.run({"run", "net.tenon", "--output", "act", "--input", "image=image.npy", "--input", "label=no.npy"}).code == 0);
+  const auto all = site.run({"run", "net.tenon", "--input", "image=image.npy[0:1]"});
+  CHECK(all.err.starts_with("input label is random, int64 [1]\n"));
+  const auto given = site.run({"run", "net.tenon", "--input", "image=image.npy", "--input", "label=label.npy"});
+  CHECK(given.err == "");
+  CHECK(has(given.out, "loss  float32 []  "));
+}
+
+TEST_CASE("run --batch: the same file as in one piece") {
+  const Site site;
+  REQUIRE(site.run({"run", "net.tenon", "--output", "act=one.npy", "--input", "image=image.npy"}).code == 0);
+  for (const std::string batch : {"1", "3", "4", "11", "12"}) {
+    CAPTURE(batch);
+    CHECK(site.run({"run", "net.tenon", "--output", "act=many.npy", "--input", "image=image.npy", "--batch", batch}).err == "");
+    CHECK(read_bytes(site.folder() / "many.npy") == read_bytes(site.folder() / "one.npy"));
+  }
+  const auto json = site.run({"--json", "run", "net.tenon", "--output", "scores", "--input", "image=image.npy", "--batch", "4"});
+  CHECK(has(json.out, "\"scores\""));
+  CHECK_FALSE(has(json.out, "\"loss\""));
+}
+
+TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
+  const Site site;
+  const struct {
+    std::vector<std::string> arguments;
+    const char* err;
+  } rows[] = {
+      {{"--output", "score"}, "error: the graph has no output 'score'\nhint: its outputs are act, scores, loss\n"},
+      {{"--output", "=s.npy"}, "error: --output is '=s.npy' but must be NAME or NAME=FILE\nhint: for example --output scores=scores.npy\n"},
+      {{"--output", "act="}, "error: --output is 'act=' but must be NAME or NAME=FILE\n"},
+      {{"--output", "act", "--output", "act=s.npy"}, "error: --output names 'act' twice\n"},
+      {{"--output", "act", "--batch", "0"}, "error: --batch is '0' but must be a whole number from 1 to "},
+      {{"--batch", "4", "--shape", "label=11"},
+       "error: output 'loss' cannot be joined from batches: it is float32 [] for 4 rows of input and float32 [] for 3\n"
+       "hint: only outputs with one row for each row of input can be; leave this one out by naming the others\n"},
+      {{"--batch", "4"}, "error: input 'image' has 11 rows but 'label' has 1\n"},
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> arguments{"run", "net.tenon", "--input", "image=image.npy"};
+    arguments.insert(arguments.end(), row.arguments.begin(), row.arguments.end());
+    const auto result = site.run(arguments);
+    CAPTURE(command_line(row.arguments));
+    CAPTURE(result.err);
+    CHECK(result.code == 2);
+    CHECK(result.out == "");
+    CHECK(has(result.err, row.err));
+  }
+}

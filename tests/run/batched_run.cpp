@@ -1,0 +1,185 @@
+// Runs over arrays of any length, a batch at a time.
+#include <doctest/doctest.h>
+
+#include <tenon/batched_run.hpp>
+#include <tenon/cast_storage.hpp>
+#include <tenon/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct Seen {
+  std::int64_t rows;
+  const void* output;
+};
+std::vector<Seen> seen;
+
+struct Watched : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("twice the input; notes what it is called with");
+    op.types({f32});
+    op.input("data", "[rows, size]");
+    op.output("twice", "same shape as data");
+  }
+  void forward(const Call& call) const {
+    const auto data = call.input<float>(0);
+    const auto out = call.output<float>(0);
+    seen.push_back({call.input_type(0).shape[0], out.data()});
+    for (std::int64_t i = 0; i < data.size(); ++i) out.data()[i] = 2 * data.data()[i];
+  }
+};
+
+/// All columns by all rows: [rows, size] becomes [rows, rows].
+struct EachWithEach : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("zeros, one for each pair of rows");
+    op.types({f32});
+    op.input("data", "[rows, size]");
+    op.output("pairs", "[rows, rows]");
+  }
+  void infer(Infer& io) const {
+    const auto data = io.input(0).shape;
+    if (data.has_rank()) io.set_output(0, {data[0], data[0]});
+  }
+  void forward(const Call& call) const {
+    for (auto& pair : call.output<float>(0)) pair = 0;
+  }
+};
+
+Tensor rows_of(std::int64_t rows, std::int64_t columns = 3) {
+  auto tensor = Tensor::empty(f32, {rows, columns});
+  float next = 0.25f;
+  for (auto& element : tensor.values<float>()) element = next = next * 1.7f - static_cast<float>(static_cast<int>(next * 1.7f)) + 0.1f;
+  return tensor;
+}
+
+/// y = 2 x² - x; given: x itself; again: y under a second name.
+Graph polynomial(Host& host) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, 3});
+  const auto y = graph.add("quadratic", {x}, {{"a", 2.0}, {"b", -1.0}});
+  graph.output("y", y);
+  graph.output("again", y);
+  graph.output("given", x);
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("batches: the same bits as in one piece, whatever the batch") {
+  ApplicationHost host;
+  Session session(polynomial(host));
+  const auto x = rows_of(7);
+  const auto whole = session.run({{"x", x}});
+  auto columns = Tensor::empty(f32, {3, 7});  // x again, column by column
+  for (int row = 0; row < 7; ++row)
+    for (int column = 0; column < 3; ++column) columns.values<float>()[column * 7 + row] = x.values<float>()[row * 3 + column];
+  const std::int64_t turned[] = {1, 7};
+  const auto strided = Tensor::borrow(columns.data(), f32, {7, 3}, turned, std::make_shared<Tensor>(columns));
+  for (const std::int64_t batch : {1, 2, 3, 6, 7, 8, 1000}) {
+    CAPTURE(batch);
+    for (const auto& given : {x, strided}) {
+      const auto joined = run_in_batches(session, {{"x", given}}, batch);
+      CHECK(joined.size() == 3);
+      for (const auto& [name, tensor] : joined) CHECK(same_bits(tensor, whole.at(name)));
+    }
+    CHECK(run_in_batches(session, {{"x", x}}, batch, RunOptions{.outputs = {"given"}}).size() == 1);
+  }
+  CHECK(run_in_batches(session, {{"x", rows_of(0)}}, 4).at("y").shape() == Shape{0, 3});
+}
+
+TEST_CASE("batches: the last one is smaller, and runs write where the result stays") {
+  ApplicationHost host;
+  host.add<Watched>("watched");
+  Graph graph(host);
+  graph.output("y", graph.add("watched", {graph.input("x", f32, {-1, 3})}));
+  Session session(graph);
+  seen.clear();
+  const auto y = run_in_batches(session, {{"x", rows_of(11)}}, 4).at("y");
+  REQUIRE(seen.size() == 3);
+  CHECK(std::array{seen[0].rows, seen[1].rows, seen[2].rows} == std::array<std::int64_t, 3>{4, 4, 3});
+  CHECK(seen[1].output == y.data<float>() + 4 * 3);
+  CHECK(seen[2].output == y.data<float>() + 8 * 3);
+}
+
+TEST_CASE("batches: sparse inputs and outputs") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, 3});
+  graph.output("csr", graph.add("cast_storage", {x}, {{"storage", "csr"}}));
+  graph.output("rows", graph.add("cast_storage", {x}, {{"storage", "row_sparse"}}));
+  graph.output("dense", graph.add("cast_storage", {x}, {{"storage", "dense"}}));
+  Session session(graph);
+  const auto dense = Tensor::from({1.f, 0.f, 2.f, 0.f, 0.f, 0.f, 0.f, 3.f, 0.f, 0.f, 0.f, 0.f, 4.f, 0.f, 0.f}, {5, 3});
+  for (const auto& given : {dense, cast_storage(dense, Storage::csr), cast_storage(dense, Storage::csr, i32)}) {
+    const auto whole = session.run({{"x", given}});
+    CHECK(whole.at("csr").storage() == Storage::csr);
+    CHECK(whole.at("rows").storage() == Storage::row_sparse);
+    for (const std::int64_t batch : {1, 2, 4, 5}) {
+      CAPTURE(batch);
+      for (const auto& [name, tensor] : run_in_batches(session, {{"x", given}}, batch)) CHECK(same_bits(tensor, whole.at(name)));
+    }
+  }
+}
+
+TEST_CASE("batches: what is not taken by the row goes whole to each run") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("fully_connected", {graph.input("x", f32, {-1, 3}), graph.input("weight", f32, {2, 3})},
+                              {{"num_hidden", 2}, {"no_bias", true}}));
+  Session session(graph);
+  const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f, 9.f}, {3, 3})},
+                            {"weight", Tensor::from({1.f, 0.f, 0.f, 0.f, 1.f, 1.f}, {2, 3})}};
+  CHECK(same_bits(run_in_batches(session, inputs, 2).at("y"), Tensor::from({1.f, 5.f, 4.f, 11.f, 7.f, 17.f}, {3, 2})));
+}
+
+TEST_CASE("batches: what cannot be taken apart or joined is refused before anything runs") {
+  ApplicationHost host;
+  host.add<Watched>("watched");
+  host.add<EachWithEach>("each_with_each");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, 3}), z = graph.input("z", f32, {-1, 3}), fixed = graph.input("fixed", f32, {4, 3});
+  const auto twice = graph.add("watched", {x}, {}, "twice");
+  graph.output("twice", twice);
+  graph.output("pairs", graph.add("each_with_each", {twice}));
+  graph.output("weight", graph.variable("weight", Tensor::from({1.f, 2.f, 3.f, 4.f}, {4})));
+  graph.output("both", graph.add("test_add", {twice, z}));
+  graph.output("of fixed", graph.add("quadratic", {fixed}));
+  graph.output("half", graph.add("halves", {graph.input("even", f32, {-1})}));
+  Session session(graph);
+  const NamedTensors inputs{{"x", rows_of(8)}, {"z", rows_of(7)}, {"fixed", rows_of(4)}, {"even", Tensor::zeros(f32, {8})}};
+  seen.clear();
+  const struct {
+    std::vector<std::string> outputs;
+    std::int64_t batch;
+    const char* words;
+  } rows[] = {
+      {{"twice", "pairs"},
+       4,
+       "output 'pairs' cannot be joined from batches: it is float32 [4, 4] for 4 rows of input and float32 [8, 8] for 8"},
+      {{"twice", "pairs"}, 100, "output 'pairs' cannot be joined from batches"},
+      {{"twice", "weight"},
+       4,
+       "output 'weight' cannot be joined from batches: it is float32 [4] for 4 rows of input and float32 [4] for 8"},
+      {{"both"}, 4, "input 'x' has 8 rows but 'z' has 7"},
+      {{"of fixed"}, 4, "no input that it needs has an open first dimension"},
+      {{"half"}, 3, "the graph cannot be run in batches of 3: [halves] node 'halves': data is [3] but must divide into 2"},
+      {{"twice"}, 0, "batches of 0 rows were asked for"},
+      {{"thrice"}, 4, "the graph has no output 'thrice'"},
+  };
+  for (const auto& row : rows) {
+    const auto failure = failure_of([&] { run_in_batches(session, inputs, row.batch, RunOptions{.outputs = row.outputs}); });
+    CAPTURE(failure.message);
+    CHECK(failure.kind == 2);
+    CHECK(failure.message.find(row.words) != std::string::npos);
+  }
+  CHECK(failure_of([&] {
+          run_in_batches(session, {{"x", rows_of(8)}, {"w", rows_of(8)}}, 3, RunOptions{.outputs = {"twice"}});
+        }).message == "the graph has no input 'w'");
+  CHECK(seen.empty());
+  CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"twice"}}).at("twice").shape() == Shape{8, 3});
+}
