@@ -11,36 +11,16 @@
 #include "run/graph_impl.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/finite.hpp"
-#include "train/accuracy.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
+#include "train/tally.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon {
 namespace {
 
-/// Sums that become means over the examples.
-struct Sums {
-  double loss = 0;
-  std::int64_t right = 0, examples = 0;
-
-  void add(const TrainerOptions& options, const NamedTensors& outputs, const NamedTensors& batch, std::int64_t rows) {
-    examples += rows;
-    loss += number(outputs.at(loss_output)) * static_cast<double>(rows);
-    if (!options.scores.empty()) right += count_right(outputs.at(scores_output).to("cpu"), batch.at(options.label));
-  }
-  Metrics means(bool counted) const {
-    const auto n = static_cast<double>(examples);
-    return {loss / n, counted ? std::optional(static_cast<double>(right) / n) : std::nullopt};
-  }
-  static double number(const Tensor& tensor) {
-    const Tensor here = tensor.to("cpu");
-    return visit<floating>(here.dtype(), [&]<class T>() { return static_cast<double>(here.values<T>()[0]); });
-  }
-};
-
-std::int64_t rows_of(const NamedTensors& batch) {
-  return batch.begin()->second.shape()[0];
+Metrics metrics_of(const Evaluation& evaluation) {
+  return {evaluation.loss.value(), evaluation.accuracy()};
 }
 
 /// One number of the given type.
@@ -103,7 +83,7 @@ std::vector<std::string> states_of(const GraphModel& model) {
 
 struct Trainer::Impl {
   Impl(const Graph& graph, NamedTensors data, TrainerOptions given)
-      : options(checked(std::move(given))),
+      : options(checked(graph, std::move(given))),
         batches(std::move(data), options.batch, options.seed, options.shuffle),
         forward(initialized(graph, batches, options)),
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
@@ -114,12 +94,12 @@ struct Trainer::Impl {
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
-  static TrainerOptions checked(TrainerOptions options) {
+  static TrainerOptions checked(const Graph& graph, TrainerOptions options) {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
     options.schedule.check();
     if (options.accumulate < 1) refuse(fmt::format("{} batches to accumulate were asked for, but it needs at least 1", options.accumulate));
     if (!(options.clip_norm >= 0)) refuse(fmt::format("the norm to clip by is {} but must be 0 or more", options.clip_norm));
-    if (options.scores.empty() != options.label.empty()) refuse("to count right answers, both scores and label must be named");
+    check_accuracy(graph, options.scores, options.label);
     return options;
   }
 
@@ -139,11 +119,11 @@ struct Trainer::Impl {
     return static_cast<std::uint64_t>((batches.examples() + group - 1) / group);
   }
 
-  Sums find_gradients(std::int64_t group) {
-    Sums sums;
+  Evaluation find_gradients(std::int64_t group) {
+    Evaluation sums;
     for (std::int64_t taken = 0; taken < group;) {
       auto batch = batches.take(epoch, position + taken, std::min(options.batch, group - taken));
-      const auto rows = rows_of(batch);
+      const auto rows = examples_of(batch);
       if (!parts.weight_input.empty()) {
         const auto seed = parts.graph.find(parts.weight_input);
         batch[parts.weight_input] =
@@ -151,7 +131,7 @@ struct Trainer::Impl {
       }
       const auto outputs = gradient.run(batch, destinations(taken == 0));
       keep_gradients(outputs, taken == 0);
-      sums.add(options, outputs, batch, rows);
+      count_batch(sums, rows, outputs, batch, options.label);
       require_finite(outputs, batch);
       taken += rows;
     }
@@ -177,7 +157,7 @@ struct Trainer::Impl {
   }
 
   void require_finite(const NamedTensors& outputs, const NamedTensors& batch) {
-    const double loss = Sums::number(outputs.at(loss_output));
+    const double loss = one_number(outputs.at(loss_output));
     std::string what = fmt::format("the loss is {}", loss);
     if (std::isfinite(loss)) {
       std::vector<Tensor> values;
@@ -200,7 +180,7 @@ struct Trainer::Impl {
     auto inputs = gradients;
     inputs[rate_input] = filled(DType::f32, Shape::scalar(), rate);
     update.run(inputs);
-    StepReport report{sums.means(!options.scores.empty()), ++step, epoch, group, rate};
+    StepReport report{metrics_of(means_of(sums)), ++step, epoch, group, rate};
     position += group;
     if (position == batches.examples()) {
       position = 0;
@@ -209,22 +189,9 @@ struct Trainer::Impl {
     return report;
   }
 
-  Metrics evaluate(const NamedTensors& data) {
-    auto graph = forward.clone();
-    graph.bind();
-    const auto loss = named_value(graph, options.loss, "loss");
-    const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
-    graph.impl().edit().model.outputs.clear();
-    graph.output(loss_output, loss);
-    if (!scores.empty()) graph.output(scores_output, scores);
-    Session session(graph, {.seed = options.seed, .training = false, .device = options.device});
-    Batches in_order(data, options.batch, options.seed, false);
-    Sums sums;
-    for (std::int64_t at = 0; at < in_order.examples(); at += options.batch) {
-      const auto batch = in_order.take(0, at);
-      sums.add(options, session.run(batch), batch, rows_of(batch));
-    }
-    return sums.means(!options.scores.empty());
+  Metrics evaluate(const NamedTensors& data) const {
+    Evaluator evaluator(forward, {options.loss, options.scores, options.label, options.batch, options.seed, options.device});
+    return metrics_of(evaluator.evaluate(data));
   }
 
   // With copies of what the next step changes.

@@ -12,6 +12,7 @@
 #include "graph/parameters.hpp"
 #include "run/graph_impl.hpp"
 #include "train/optimizer.hpp"
+#include "train/tally.hpp"
 
 namespace tenon {
 namespace {
@@ -20,17 +21,6 @@ std::string free_name(const GraphModel& model, const std::string& wanted) {
   auto name = wanted;
   for (int i = 1; is_named(model, name); ++i) name = fmt::format("{} {}", wanted, i);
   return name;
-}
-
-void require_loss(const Graph& graph, Value loss, const std::string& name) {
-  const auto refuse = [&](const std::string& what) {
-    throw Failure(FailureKind::usage, fmt::format("the loss '{}' {}", name, what),
-                  "sum, mean, and losses with reduction mean give one number");
-  };
-  if (!floating.has(graph.dtype(loss))) refuse(fmt::format("is {} but must be floating", name_of(graph.dtype(loss))));
-  const auto shape = graph.shape(loss);
-  const bool one = shape.has_rank() && std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim == 1; });
-  if (!one) refuse(fmt::format("has shape {} but must be one number", to_string(shape)));
 }
 
 std::vector<std::string> floating_variables(const Graph& graph) {
@@ -80,6 +70,29 @@ Value named_value(const Graph& graph, const std::string& name, const char* what)
   for (const auto& [output, value] : model.outputs)
     if (model.strings[output] == name) return graph.find(value_label(model, value));
   return graph.find(name);
+}
+
+void require_loss(const Graph& graph, Value loss, const std::string& name) {
+  const auto refuse = [&](const std::string& what) {
+    throw Failure(FailureKind::usage, fmt::format("the loss '{}' {}", name, what),
+                  "sum, mean, and losses with reduction mean give one number");
+  };
+  if (!floating.has(graph.dtype(loss))) refuse(fmt::format("is {} but must be floating", name_of(graph.dtype(loss))));
+  const auto shape = graph.shape(loss);
+  const bool one = shape.has_rank() && std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim == 1; });
+  if (!one) refuse(fmt::format("has shape {} but must be one number", to_string(shape)));
+}
+
+void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label) {
+  if (scores.empty() != label.empty()) throw Failure(FailureKind::usage, "to count right answers, both scores and label must be named");
+  if (label.empty()) return;
+  const auto& model = graph.model();
+  std::vector<std::string> names;
+  for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
+  if (std::find(names.begin(), names.end(), label) != names.end()) return;
+  const auto near = near_names(label, names);
+  throw Failure(FailureKind::usage, fmt::format("right answers cannot be counted: the graph has no input '{}' with labels", label),
+                near.empty() ? fmt::format("its inputs are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near.front()));
 }
 
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options) {

@@ -15,8 +15,6 @@ struct Trained {
   std::string node;      // its optimizer, in the update graph
 };
 
-/// Output names of the gradient graph, besides the gradients.
-inline constexpr const char *loss_output = "loss", *scores_output = "scores";
 inline constexpr const char* rate_input = "learning rate";
 
 struct GradientGraph {
@@ -27,6 +25,12 @@ struct GradientGraph {
 
 /// An output's value, or one that Graph::find knows. Throws Failure (usage) with near names; `what` is it for.
 Value named_value(const Graph& graph, const std::string& name, const char* what);
+
+/// Throws Failure (usage) where the value is not one floating number; `name` is what the user calls it.
+void require_loss(const Graph& graph, Value loss, const std::string& name);
+
+/// Throws Failure (usage) where only one of the two is named, or the label is no input of the graph.
+void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label);
 
 /// From an initialized graph and a batch, whose shapes alone count. Variables that the loss does not depend on are left out. Throws Failure
 /// where none is left.

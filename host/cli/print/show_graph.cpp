@@ -128,13 +128,19 @@ int show_graph(Context& context, const std::string& path, const LoadOptions& opt
   return 0;
 }
 
+static const char* example_of(const std::string& option) {
+  static const std::map<std::string, const char*> examples{{"shape", "image=8x64"}, {"set", "beta1=0.9"}, {"accuracy", "scores=label"}};
+  const auto found = examples.find(option);
+  return found == examples.end() ? "image=image.npy" : found->second;
+}
+
 std::map<std::string, std::string> named_values(const Arguments& arguments, const std::string& option) {
   std::map<std::string, std::string> values;
   for (const auto& text : arguments.all(option)) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be NAME=VALUE", option, text),
-                    option == "shape" ? "for example --shape image=8x64" : fmt::format("for example --{} image=image.npy", option));
+                    fmt::format("for example --{} {}", option, example_of(option)));
     if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
       throw Failure(FailureKind::usage, fmt::format("--{} names '{}' twice", option, text.substr(0, equals)));
   }

@@ -13,11 +13,6 @@
 namespace tenon::cli {
 namespace {
 
-/// JSON has no nan.
-std::string json_number(double number) {
-  return std::isfinite(number) ? fmt::to_string(number) : "null";
-}
-
 /// The number after `{"step": `; nothing for a line that a kill cut short.
 std::optional<std::uint64_t> step_of(const std::string& line) {
   static constexpr std::string_view begin = "{\"step\": ";
@@ -42,6 +37,10 @@ std::string clock_text(double seconds) {
 }
 
 }  // namespace
+
+std::string json_number(double number) {
+  return std::isfinite(number) ? fmt::to_string(number) : "null";
+}
 
 std::string text_of(const Metrics& metrics) {
   auto text = fmt::format("loss {:.5g}", metrics.loss);

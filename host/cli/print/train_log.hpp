@@ -51,6 +51,8 @@ class Progress {
   bool counts_ = false;
 };
 
+/// Null where it is not finite: JSON has no nan.
+std::string json_number(double number);
 /// `loss 0.1234  accuracy 0.987`
 std::string text_of(const Metrics& metrics);
 /// `{"loss": 0.1234, "accuracy": 0.987}`

@@ -1,0 +1,71 @@
+// tenon test: how well a graph does on examples.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/evaluator.hpp>
+
+#include "cli/command.hpp"
+#include "cli/input/examples.hpp"
+#include "cli/print/show_graph.hpp"
+#include "cli/print/train_log.hpp"
+#include "graph/model.hpp"
+
+namespace tenon::cli {
+namespace {
+
+bool has_value(const GraphModel& model, const std::string& name) {
+  return is_named(model, name) ||
+         std::any_of(model.outputs.begin(), model.outputs.end(), [&](const auto& output) { return model.strings[output.first] == name; });
+}
+
+EvaluatorOptions parse_options(Context& context, const Arguments& arguments, const Graph& graph) {
+  EvaluatorOptions options;
+  options.loss = arguments.get("loss", has_value(graph.model(), "loss") ? "loss" : "");
+  for (const auto& [scores, label] : named_values(arguments, "accuracy")) options.scores = scores, options.label = label;
+  if (options.loss.empty() && options.scores.empty())
+    throw Failure(FailureKind::usage, "there is nothing to measure: the graph has no 'loss', and no --accuracy is given",
+                  "name a loss with --loss NAME, or scores and labels with --accuracy SCORES=LABEL");
+  options.batch = arguments.get_number("batch", options.batch, 1, INT32_MAX);
+  options.seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
+  options.device = context.device();
+  return options;
+}
+
+void print_json(const Evaluation& found) {
+  fmt::print("{{\"examples\": {}", found.examples);
+  if (found.loss) fmt::print(", \"loss\": {}", json_number(*found.loss));
+  if (found.right) fmt::print(", \"right\": {}, \"accuracy\": {}", *found.right, json_number(*found.accuracy()));
+  fmt::print("}}\n");
+}
+
+void print_text(const Evaluation& found) {
+  fmt::print("{} examples", found.examples);
+  if (found.loss) fmt::print("  loss {:.5g}", *found.loss);
+  if (found.right) fmt::print("  accuracy {:.4f}  ({} right)", *found.accuracy(), *found.right);
+  fmt::print("\n");
+}
+
+int run(Context& context, const Arguments& arguments) {
+  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
+  Evaluator evaluator(graph, parse_options(context, arguments, graph));
+  const auto found = evaluator.evaluate(read_examples(graph, arguments, "data", evaluator.inputs()));
+  context.json() ? print_json(found) : print_text(found);
+  return 0;
+}
+
+const bool added = add_command(
+    {.name = "test",
+     .doc = "measure a graph's loss and accuracy on examples",
+     .details = "The loss is the mean over all examples, and each batch counts by its examples. Only the inputs that loss and scores need "
+                "are asked for. Arrays are given as to tenon train, and the graph runs as it does outside of training.",
+     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows",
+                  true},
+                 {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels"},
+                 {"loss", "NAME", "the output or value to measure; loss where left out, if the graph has one"},
+                 {"batch", "N", "examples that are run at once; 64 where left out"},
+                 {"seed", "N", "of random operators; 0 where left out"}},
+     .run = run});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/evaluator.hpp>
+#include <tenon/failure.hpp>
+
+#include "graph/needed.hpp"
+#include "run/graph_impl.hpp"
+#include "train/batches.hpp"
+#include "train/tally.hpp"
+#include "train/training_graphs.hpp"
+
+namespace tenon {
+namespace {
+
+/// The same graph with loss and scores as its only outputs.
+Graph measured(const Graph& graph, const EvaluatorOptions& options) {
+  if (options.loss.empty() && options.scores.empty())
+    throw Failure(FailureKind::usage, "there is nothing to measure: neither a loss nor scores are named");
+  check_accuracy(graph, options.scores, options.label);
+  auto own = graph.clone();
+  own.bind();
+  const auto loss = options.loss.empty() ? Value() : named_value(own, options.loss, "loss");
+  const auto scores = options.scores.empty() ? Value() : named_value(own, options.scores, "scores");
+  if (!loss.empty()) require_loss(own, loss, options.loss);
+  own.impl().edit().model.outputs.clear();
+  if (!loss.empty()) own.output(loss_output, loss);
+  if (!scores.empty()) own.output(scores_output, scores);
+  return own;
+}
+
+std::vector<std::string> names_of(const GraphModel& model, const std::vector<ValueId>& values) {
+  std::vector<std::string> names;
+  for (const auto id : values) names.emplace_back(model.strings[model.values[id].name]);
+  return names;
+}
+
+}  // namespace
+
+struct Evaluator::Impl {
+  Impl(const Graph& given, EvaluatorOptions how)
+      : options(std::move(how)),
+        graph(measured(given, options)),
+        session(graph, {.seed = options.seed, .training = false, .device = options.device}) {
+    const auto& model = graph.model();
+    for (const auto& [name, value] : model.outputs) request.outputs.emplace_back(model.strings[name]);
+    inputs = names_of(model, needed_inputs(model, request.outputs, false));
+    if (!options.label.empty() && std::find(inputs.begin(), inputs.end(), options.label) == inputs.end()) inputs.push_back(options.label);
+  }
+
+  Evaluation evaluate(const NamedTensors& data) {
+    for (const auto& name : inputs)
+      if (!data.contains(name)) throw Failure(FailureKind::usage, fmt::format("there are no examples for input '{}'", name));
+    Batches batches(data, options.batch, options.seed, false);
+    Evaluation sums;
+    for (std::int64_t at = 0; at < batches.examples(); at += options.batch) {
+      const auto batch = batches.take(0, at);
+      count_batch(sums, examples_of(batch), session.run(batch, request), batch, options.label);
+    }
+    return means_of(sums);
+  }
+
+  EvaluatorOptions options;
+  Graph graph;
+  Session session;
+  RunOptions request;
+  std::vector<std::string> inputs;
+};
+
+Evaluator::Evaluator(const Graph& graph, EvaluatorOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Evaluator::~Evaluator() = default;
+Evaluator::Evaluator(Evaluator&&) noexcept = default;
+Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
+
+const std::vector<std::string>& Evaluator::inputs() const {
+  return impl_->inputs;
+}
+
+Evaluation Evaluator::evaluate(const NamedTensors& data) {
+  return impl_->evaluate(data);
+}
+
+}  // namespace tenon
