@@ -154,9 +154,21 @@ void Session::Impl::execute(Plan& plan, const std::stop_token& stop) {
   }
 }
 
+// As the plan chooses streams: sparse copies are among the kernels.
+static std::pair<Device&, Line> stream_of(const Plan& plan, std::size_t step) {
+  const auto* from = plan.copied_from(step);
+  if (from == nullptr) return {plan.device_of(step), Line::kernels};
+  const auto copy = plan.model().nodes[plan.node_of(step)].first_output;
+  auto& to = plan.place_of(copy);
+  auto& own = to.is_cpu() ? find_device(from->name()) : to;
+  if (plan.types()[copy].storage != TENON_DENSE) return {own, Line::kernels};
+  return {own, to.is_cpu() ? Line::from_device : Line::to_device};
+}
+
 // Each step is waited for, so that its time is its own.
 void Session::Impl::execute_traced(Plan& plan) {
   const auto& model = plan.model();
+  trace.begin_run();
   plan.start_steps();
   const auto modes = FloatModes::now();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
@@ -167,9 +179,11 @@ void Session::Impl::execute_traced(Plan& plan) {
     if (failed) throw plan.failure_of(step);
     plan.wait_for(i);
     const auto& node = model.nodes[plan.node_of(i)];
-    trace.add(std::string(model.strings[node.name]), work_label(model, node), begin, Trace::Clock::now());
+    const auto end = Trace::Clock::now();
+    const auto [device, line] = stream_of(plan, i);
+    trace.add(std::string(model.strings[node.name]), work_label(model, node), device, line, begin, end);
   }
-  trace.write(options.trace);
+  trace.end_run();
 }
 
 NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const RunOptions& request) {

@@ -65,7 +65,7 @@ struct Session::Impl {
   std::optional<Kernels> kernels;
   PlanContext context;
   std::map<std::vector<std::int64_t>, std::unique_ptr<Plan>> plans;
-  Trace trace;
+  Trace trace{options.trace};
   std::uint64_t step = 0;
 
  private:

@@ -1,30 +1,95 @@
 #include "run/trace.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "io/atomic_file.hpp"
+#include "io/system_reason.hpp"
 
 namespace tenon {
+namespace {
 
-void Trace::add(std::string name, std::string category, Clock::time_point begin, Clock::time_point end) {
-  events_.push_back({std::move(name), std::move(category), begin, end});
+constexpr std::string_view head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", tail = "\n]}\n";
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void Trace::write(const std::filesystem::path& path) const {
-  const auto microseconds = [](Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); };
-  auto events = nlohmann::json::array();
-  for (const auto& event : events_)
-    events.push_back({{"name", event.name},
-                      {"cat", event.category},
-                      {"ph", "X"},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"ts", microseconds(event.begin - start_)},
-                      {"dur", microseconds(event.end - event.begin)}});
-  const nlohmann::json root{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}};
-  AtomicFile file(path);
-  file.write(root.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  file.commit();
+double microseconds(Trace::Clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+const char* name_of(Line line) {
+  switch (line) {
+    case Line::to_device:
+      return "copies to the device";
+    case Line::from_device:
+      return "copies from the device";
+    case Line::kernels:
+      break;
+  }
+  return "kernels";
+}
+
+}  // namespace
+
+void Trace::begin_run() {
+  if (file_.descriptor() >= 0) return;
+  AtomicFile empty(path_);
+  empty.write(head);
+  empty.write(tail);
+  empty.commit();
+  file_ = OpenFile(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file_.descriptor() < 0) throw file_failure("write", path_, system_reason(errno));
+  end_ = head.size();
+}
+
+// Devices and streams are named where they first appear.
+int Trace::process_of(const Device& device, Line line) {
+  const auto [process, new_process] = processes_.try_emplace(device.name(), static_cast<int>(processes_.size()) + 1);
+  const int pid = process->second, tid = static_cast<int>(line) + 1;
+  const auto describe = [&](const char* what, const std::string& name) {
+    events_ +=
+        fmt::format(",\n{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, pid, tid, quoted(name));
+  };
+  if (new_process) describe("process_name", device.name());
+  if (threads_.try_emplace({pid, line}, true).second) describe("thread_name", name_of(line));
+  return pid;
+}
+
+void Trace::add(const std::string& name, const std::string& category, const Device& device, Line line, Clock::time_point begin,
+                Clock::time_point end) {
+  const int pid = process_of(device, line);
+  events_ += fmt::format(",\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}", quoted(name),
+                         quoted(category), pid, static_cast<int>(line) + 1, microseconds(begin - start_), microseconds(end - begin));
+}
+
+void Trace::end_run() {
+  if (events_.empty()) return;
+  const auto events = std::string_view(events_).substr(empty_ ? 1 : 0);  // no comma before the first
+  try {
+    write_at(end_, std::string(events).append(tail));
+  } catch (...) {  // the file is left as it was before this run
+    if (ftruncate(file_.descriptor(), static_cast<off_t>(end_)) == 0) write_at(end_, tail);
+    throw;
+  }
+  end_ += events.size();
+  empty_ = false;
+  events_.clear();
+}
+
+void Trace::write_at(std::uint64_t offset, std::string_view text) const {
+  while (!text.empty()) {
+    const auto written = pwrite(file_.descriptor(), text.data(), text.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw file_failure("write", path_, system_reason(errno));
+    text.remove_prefix(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
 }
 
 }  // namespace tenon
