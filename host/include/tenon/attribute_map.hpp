@@ -1,32 +1,81 @@
 // The parameters of one node or call, by name.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <tenon/failure.hpp>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace tenon {
 
-/// One parameter's value. Numbers convert to what the operator declares where nothing is lost (3 fits a float parameter, 3.5 no integer
-/// one).
+/// One parameter's value: a truth value, a number, a text, or a list of numbers. Numbers convert to what the operator declares where
+/// nothing is lost (3 fits a float parameter, 3.5 no integer one). Whole numbers that int64 does not hold throw Failure (usage).
 class AttributeValue {
+  /// One element of a list in braces, so that whole numbers and others may stand in one: {0.5, 1}.
+  struct Number {
+    template <class T>
+    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) Number(T number)
+        : whole(std::is_integral_v<T>), real(static_cast<double>(number)) {
+      if constexpr (std::is_integral_v<T>) integer = fitting(number);
+    }
+    bool whole;
+    std::int64_t integer = 0;
+    double real;
+  };
+
  public:
   using Variant = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
-  AttributeValue(bool value) : value_(value) {}
-  AttributeValue(int value) : value_(std::int64_t{value}) {}
-  AttributeValue(std::int64_t value) : value_(value) {}
-  AttributeValue(double value) : value_(value) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> AttributeValue(T value) : value_(from_number(value)) {}
   AttributeValue(const char* value) : value_(std::string(value)) {}
   AttributeValue(std::string value) : value_(std::move(value)) {}
+  AttributeValue(std::string_view value) : value_(std::string(value)) {}
+  /// Whole numbers alone make a list of whole numbers.
+  AttributeValue(std::initializer_list<Number> values) {
+    if (std::all_of(values.begin(), values.end(), [](const Number& number) { return number.whole; })) {
+      auto& list = value_.emplace<std::vector<std::int64_t>>();
+      for (const auto& number : values) list.push_back(number.integer);
+    } else {
+      auto& list = value_.emplace<std::vector<double>>();
+      for (const auto& number : values) list.push_back(number.real);
+    }
+  }
   AttributeValue(std::vector<std::int64_t> value) : value_(std::move(value)) {}
   AttributeValue(std::vector<double> value) : value_(std::move(value)) {}
+  template <class T>
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) AttributeValue(const std::vector<T>& values) {
+    using Kept = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+    auto& list = value_.emplace<std::vector<Kept>>();
+    for (const T value : values) list.push_back(std::get<Kept>(from_number(value)));
+  }
   const Variant& variant() const { return value_; }
   friend bool operator==(const AttributeValue&, const AttributeValue&) = default;
 
  private:
+  template <class T>
+  static std::int64_t fitting(T value) {
+    if (!std::in_range<std::int64_t>(value))
+      throw Failure(FailureKind::usage, "the number " + std::to_string(value) +
+                                            " is given as a parameter, but parameters hold int64: at most " +
+                                            std::to_string(std::numeric_limits<std::int64_t>::max()));
+    return static_cast<std::int64_t>(value);
+  }
+  template <class T>
+  static Variant from_number(T value) {
+    if constexpr (std::is_same_v<T, bool>)
+      return value;
+    else if constexpr (std::is_integral_v<T>)
+      return fitting(value);
+    else
+      return static_cast<double>(value);
+  }
+
   Variant value_;
 };
 
