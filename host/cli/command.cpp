@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "device/devices.hpp"
+#include "device/threads.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -33,11 +34,10 @@ const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
       {"plugins", "DIR", "a folder of plugins, or one plugin file; searched before TENON_PLUGIN_PATH and the installed folder", true},
       {"json", "", "print results as JSON", false},
-      {"threads", "N", "threads for kernels; 0 means all", false},
+      {"threads", "N", "threads for kernels; as many as this process may use where left out or 0", false},
       {"device", "D", "where nodes run that name no device of their own: cpu, cuda, cuda:1 ...; cpu where left out", false},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to", false},
       {"strict-storage", "", "fail where a sparse tensor would be made dense for want of a kernel, instead of warning", false},
-      {"verbose", "", "say more on stderr", false},
   };
   return options;
 }
@@ -71,7 +71,7 @@ Host& Context::host() {
   if (host_) return *host_;
   device();  // CUDA starts before the first plugin is loaded
   HostOptions options;
-  options.threads = static_cast<int>(global_.get_number("threads", 0, 0, 4096));
+  options.threads = static_cast<int>(global_.get_number("threads", 0, 0, most_threads));
   options.trust_writable = global_.has("trust-writable");
   options.strict_storage = global_.has("strict-storage");
   host_ = std::make_unique<Host>(options);

@@ -43,7 +43,6 @@ class Context {
  public:
   explicit Context(const Arguments& global) : global_(global) {}
   bool json() const { return global_.has("json"); }
-  bool verbose() const { return global_.has("verbose"); }
   bool trust_writable() const { return global_.has("trust-writable"); }
   /// Its full name; empty where none was asked for. Throws Failure (usage) where this machine has no such device.
   std::string device() const;

@@ -16,6 +16,7 @@
 #include <tenon/failure.hpp>
 
 #include "device/float_modes.hpp"
+#include "device/usable_cores.hpp"
 
 // ThreadSanitizer's; null in programs without it.
 // NOLINTBEGIN(bugprone-reserved-identifier)
@@ -97,9 +98,10 @@ struct Threads::Arena {
 };
 
 static int checked_count(int count) {
-  if (count < 0 || count > 1024)
-    throw Failure(FailureKind::usage, "the number of threads must be from 1 to 1024, not " + std::to_string(count));
-  return count == 0 ? std::min(tbb::info::default_concurrency(), 1024) : count;
+  if (count < 0 || count > most_threads)
+    throw Failure(FailureKind::usage,
+                  "the number of threads is " + std::to_string(count) + " but must be from 0 (all) to " + std::to_string(most_threads));
+  return count == 0 ? std::min(usable_cores().count(), most_threads) : count;
 }
 
 Threads::Threads(int count) : count_(checked_count(count)) {

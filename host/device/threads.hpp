@@ -7,11 +7,13 @@
 
 namespace tenon {
 
+inline constexpr int most_threads = 1024;
+
 /// A number of threads that loops are spread over, the calling one among them. Started when first needed, asleep when idle.
 /// Threads: any number may call at once; they share the workers.
 class Threads {
  public:
-  /// `count` 0: as many as this process may use at once. Throws Failure (usage) for fewer than 0 or more than 1024.
+  /// `count` 0: as many as usable_cores() counts. Throws Failure (usage) for fewer than 0 or more than most_threads.
   explicit Threads(int count = 0);
   ~Threads();
   Threads(const Threads&) = delete;

@@ -1,7 +1,6 @@
 #include <cstdlib>
 #include <string>
 #include <tenon/host.hpp>
-#include <thread>
 
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
@@ -11,12 +10,6 @@
 
 namespace tenon {
 namespace {
-
-int thread_count(int wanted) {
-  if (wanted < 0 || wanted > 4096)
-    throw Failure(FailureKind::usage, "the number of threads is " + std::to_string(wanted) + " but must be from 0 (all) to 4096");
-  return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 PluginOptions plugin_options(const HostOptions& options, StorageNotes& notes) {
   PluginOptions plugin;
@@ -30,7 +23,7 @@ PluginOptions plugin_options(const HostOptions& options, StorageNotes& notes) {
 
 Host::Impl::Impl(HostOptions given)
     : options(std::move(given)),
-      threads(thread_count(options.threads)),
+      threads(options.threads),
       storage_notes(options.strict_storage, options.warn),
       plugin_set(plugin_options(options, storage_notes), host_table()),
       calls(std::make_unique<CallCache>()) {

@@ -20,7 +20,9 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{"show"}, 2, "", "error: tenon show: GRAPH is required\nhint: tenon show --help says how it is called\n"},
       {{"run", "g.tenon", "--input"}, 2, "", "error: tenon run: --input needs a value\n"},
       {{"run", "g.tenon", "--seed", "1", "--seed", "2"}, 2, "", "error: tenon run: --seed is given more than once\n"},
-      {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be a whole number from 0 to 4096\n"},
+      {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be a whole number from 0 to 1024\n"},
+      {{"--threads", "1025", "list"}, 2, "", "error: --threads is '1025' but must be a whole number from 0 to 1024\n"},
+      {{"list", "--verbose"}, 2, "", "error: tenon list has no option '--verbose'\n"},
       {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
       {{"--json", "lst"}, 2, "", "{\n  \"error\": \"there is no command 'lst'\",\n  \"exit_code\": 2,\n  \"hint\": "},
   };

@@ -188,6 +188,6 @@ TEST_CASE("the number of threads") {
   for (const int count : {-1, 1025}) {
     const FailureText failure = failure_of([&] { Threads threads(count); });
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "the number of threads must be from 1 to 1024, not " + std::to_string(count));
+    CHECK(failure.message == "the number of threads is " + std::to_string(count) + " but must be from 0 (all) to 1024");
   }
 }

@@ -11,6 +11,7 @@
 #include "cli/print/json_text.hpp"
 #include "device/cuda_state.hpp"
 #include "device/devices.hpp"
+#include "device/usable_cores.hpp"
 #include "io/readable_bytes.hpp"
 #include "run/plugin_folders.hpp"
 
@@ -60,7 +61,7 @@ Finding look_at(Device& device) {
 std::vector<Finding> examine(Host& host) {
   std::vector<Finding> findings;
   findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
-  findings.push_back({"threads", fmt::format("{} in use", host.threads())});
+  findings.push_back({"threads", fmt::format("{} in use; {}", host.threads(), describe(usable_cores()))});
   findings.push_back(cuda());
   for (Device* device : devices()) findings.push_back(look_at(*device));
   for (const auto* program : {"g++", "clang++", "nvcc", "cmake"})
