@@ -40,7 +40,43 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
+/// Of a well-formed sequence.
+std::uint32_t code_point(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return first;
+  std::uint32_t value = first & (0x7fU >> sequence.size());
+  for (const char c : sequence.substr(1)) value = value << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+  return value;
+}
+
+bool drives_terminal(std::uint32_t point) {
+  if (point == '\n' || point == '\t') return false;
+  const bool turns_text_around = (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || turns_text_around;
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool is_word(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9');
+}
+
 }  // namespace
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && text.size() <= 128 && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_word);
+}
+
+bool is_plain_text(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{1} : sequence_length(text);
+    if (length == 0 || drives_terminal(code_point(text.substr(0, length)))) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 bool is_utf8(std::string_view text) {
   for (std::size_t i = skip_ascii(text, 0); i < text.size(); i = skip_ascii(text, i)) {

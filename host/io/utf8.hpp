@@ -11,6 +11,13 @@ bool is_utf8(std::string_view text);
 /// UTF-8 without control characters, not empty: what names of nodes and values must be, for they are printed in messages.
 bool is_name(std::string_view text);
 
+/// A letter or underscore, then letters, digits and underscores; at most 128 of them.
+bool is_identifier(std::string_view text);
+
+/// Valid UTF-8 without control characters, but with newlines and tabs: nothing that could drive a terminal, or turn its text around. What
+/// plugins say ends up in terminals, JSON and file names of other people.
+bool is_plain_text(std::string_view text);
+
 /// The text with whatever would disturb a message replaced by \xNN.
 std::string printable(std::string_view text);
 

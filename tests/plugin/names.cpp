@@ -4,7 +4,7 @@
 #include <string>
 #include <tenon/catalog.hpp>
 
-#include "io/plain_text.hpp"
+#include "io/utf8.hpp"
 
 using namespace tenon;
 

@@ -8,6 +8,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "vectors.hpp"
 
 using tenon::Argument;
 using tenon::f32;
@@ -16,14 +17,6 @@ using tenon::Shape;
 using tenon::Tensor;
 
 namespace {
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
-float first(const Tensor& tensor) {
-  return tensor.values<float>()[0];
-}
 
 PreparedCall add_of(tenon::Host& host, const Shape& shape) {
   return host.prepare("test_add", {{.dtype = f32, .shape = shape}, {.dtype = f32, .shape = shape}});
@@ -89,34 +82,34 @@ TEST_CASE("prepared call: says what it takes and gives, and computes as an eager
 TEST_CASE("prepared call: results in new memory, or where the caller says") {
   ApplicationHost host;
   auto add = add_of(host, {2});
-  const std::vector<Tensor> inputs{vector({1, 2}), vector({10, 20})};
+  const std::vector<Tensor> inputs{vector_of({1, 2}), vector_of({10, 20})};
   const auto one = add(inputs), other = add(inputs);
   CHECK(one.data() != other.data());
-  Tensor place = vector({0, 0});
+  Tensor place = vector_of({0, 0});
   add.forward(inputs, {&place, 1});
-  CHECK(same_bits(place, vector({11, 22})));
+  CHECK(same_bits(place, vector_of({11, 22})));
   const auto column = Tensor::borrow(inputs[1].data(), f32, {2}, std::vector<std::int64_t>{0});
-  CHECK(same_bits(add(std::vector{inputs[0], column}), vector({11, 12})));
+  CHECK(same_bits(add(std::vector{inputs[0], column}), vector_of({11, 12})));
 }
 
 TEST_CASE("prepared call: hidden outputs, and backward from them") {
   ApplicationHost host;
   host.add<Absolute>();
-  auto call = host.prepare("absolute", {Argument::like(vector({1, 2}))});
+  auto call = host.prepare("absolute", {Argument::like(vector_of({1, 2}))});
   REQUIRE(call.outputs().size() == 2);
   CHECK(call.outputs()[1].hidden);
-  const std::vector<Tensor> x{vector({-3, 4})};
+  const std::vector<Tensor> x{vector_of({-3, 4})};
   std::vector<Tensor> made(2);
   call.forward(x, made);
-  CHECK(same_bits(made[0], vector({3, 4})));
+  CHECK(same_bits(made[0], vector_of({3, 4})));
   REQUIRE(call.has_backward());
-  const auto grads = call.backward(std::vector{vector({10, 100}), Tensor()}, x, made);
+  const auto grads = call.backward(std::vector{vector_of({10, 100}), Tensor()}, x, made);
   REQUIRE(grads.size() == 1);
-  CHECK(same_bits(grads[0], vector({-10, 100})));
-  CHECK_FALSE(call.backward(std::vector{vector({1, 1}), Tensor()}, x, made, {}, {false})[0]);
-  CHECK(same_bits(call(x), vector({3, 4})));
+  CHECK(same_bits(grads[0], vector_of({-10, 100})));
+  CHECK_FALSE(call.backward(std::vector{vector_of({1, 1}), Tensor()}, x, made, {}, {false})[0]);
+  CHECK(same_bits(call(x), vector_of({3, 4})));
   CHECK_FALSE(add_of(host, {1}).has_backward());
-  const std::vector<Tensor> two{vector({1}), vector({1})}, one{vector({1})};
+  const std::vector<Tensor> two{vector_of({1}), vector_of({1})}, one{vector_of({1})};
   CHECK(failure_of([&] { add_of(host, {1}).backward(one, two, one); }).message.find("has no backward kernel") != std::string::npos);
 }
 
@@ -125,17 +118,17 @@ TEST_CASE("prepared call: states are new for each call, or the caller's") {
   auto call = host.prepare("counter", {{.dtype = f32, .shape = {1}}}, {}, {.training = true});
   REQUIRE(call.states().size() == 1);
   CHECK(call.states()[0].shape == Shape{1});
-  const std::vector<Tensor> x{vector({5})};
-  CHECK(first(call(x)) == 6);
-  CHECK(first(call(x)) == 6);
+  const std::vector<Tensor> x{vector_of({5})};
+  CHECK(first_of(call(x)) == 6);
+  CHECK(first_of(call(x)) == 6);
   const auto states = call.make_states();
   Tensor y;
   for (int i = 1; i < 4; ++i) {
     y = Tensor();
     call.forward(x, {&y, 1}, states);
-    CHECK(first(y) == static_cast<float>(5 + i));
+    CHECK(first_of(y) == static_cast<float>(5 + i));
   }
-  CHECK(first(states[0]) == 3);
+  CHECK(first_of(states[0]) == 3);
 }
 
 TEST_CASE("prepared call: sparse inputs, made dense where the operator has no kernel for them") {
@@ -158,8 +151,8 @@ TEST_CASE("prepared call: sparse inputs, made dense where the operator has no ke
 TEST_CASE("prepared call: what does not fit is refused, and the call goes on working") {
   ApplicationHost host;
   auto add = add_of(host, {2});
-  const auto x = vector({1, 2});
-  Tensor small = vector({0}), made;
+  const auto x = vector_of({1, 2});
+  Tensor small = vector_of({0}), made;
   struct Row {
     std::function<void()> use;
     const char* words;
@@ -167,7 +160,7 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
   const Row rows[] = {
       {[&] { add(std::vector{x}); }, "1 inputs are given but the call was prepared for 2"},
       {[&] {
-         add(std::vector{x, vector({1})});
+         add(std::vector{x, vector_of({1})});
        },
        "'right' is float32 [1] but the call was prepared for float32 [2]"},
       {[&] {
@@ -207,7 +200,7 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
     INFO(failure.message);
     CHECK(failure.message.find(row.words) != std::string::npos);
   }
-  CHECK(same_bits(add(std::vector{x, x}), vector({2, 4})));
+  CHECK(same_bits(add(std::vector{x, x}), vector_of({2, 4})));
 }
 
 TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
@@ -216,36 +209,36 @@ TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
   auto add = add_of(*host, {1});
   auto lingers = host->prepare("lingers", {{.dtype = f32, .shape = {1}}});
   host.reset();
-  CHECK(first(add(std::vector{vector({1}), vector({2})})) == 3);
-  std::thread other([&] { lingers(std::vector{vector({1})}); });
+  CHECK(first_of(add(std::vector{vector_of({1}), vector_of({2})})) == 3);
+  std::thread other([&] { lingers(std::vector{vector_of({1})}); });
   while (!inside) std::this_thread::yield();
-  const auto failure = failure_of([&] { lingers(std::vector{vector({1})}); });
+  const auto failure = failure_of([&] { lingers(std::vector{vector_of({1})}); });
   CHECK(failure.kind == 2);
   CHECK(failure.message == "[lingers] the prepared call is in use by another thread");
   go_on = true;
   other.join();
-  CHECK(first(lingers(std::vector{vector({7})})) == 7);
+  CHECK(first_of(lingers(std::vector{vector_of({7})})) == 7);
 }
 
 TEST_CASE("eager calls: kept calls are told apart by parameters and types, and by what was added since") {
   ApplicationHost host;
   const auto call = [&](double a, const Tensor& x) { return host.call("quadratic", {x}, {{"a", a}}); };
   for (int i = 0; i < 3; ++i) {
-    CHECK(first(call(1, vector({3}))) == 9);
-    CHECK(first(call(2, vector({3}))) == 18);
-    CHECK(call(2, vector({3, 1})).size() == 2);
+    CHECK(first_of(call(1, vector_of({3}))) == 9);
+    CHECK(first_of(call(2, vector_of({3}))) == 18);
+    CHECK(call(2, vector_of({3, 1})).size() == 2);
     CHECK(call(1, Tensor::zeros(tenon::f64, {1})).dtype() == tenon::f64);
-    CHECK(first(host.call("counter", {vector({1})})) == 1);
+    CHECK(first_of(host.call("counter", {vector_of({1})})) == 1);
   }
-  CHECK(failure_of([&] { host.call("quadratic", {vector({1})}, {{"z", 1.0}}); }).message.find("[quadratic]") == 0);
-  CHECK(failure_of([&] { host.call("reverse", {vector({-1})}); }).message.find("element is negative") != std::string::npos);
-  CHECK(first(host.call("reverse", {vector({1})})) == 1);
+  CHECK(failure_of([&] { host.call("quadratic", {vector_of({1})}, {{"z", 1.0}}); }).message.find("[quadratic]") == 0);
+  CHECK(failure_of([&] { host.call("reverse", {vector_of({-1})}); }).message.find("element is negative") != std::string::npos);
+  CHECK(first_of(host.call("reverse", {vector_of({1})})) == 1);
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 200; ++i)
-        if (first(call(t, vector({2}))) == static_cast<float>(4 * t)) ++right;
+        if (first_of(call(t, vector_of({2}))) == static_cast<float>(4 * t)) ++right;
     });
   for (auto& thread : threads) thread.join();
   CHECK(right == 800);

@@ -7,6 +7,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "vectors.hpp"
 
 using tenon::Graph;
 using tenon::NamedTensors;
@@ -15,14 +16,6 @@ using tenon::Session;
 using tenon::Tensor;
 
 namespace {
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
-float first(const Tensor& tensor) {
-  return tensor.values<float>()[0];
-}
 
 /// scores = 2 w x; loss = scores + label; a and b are updated by adding delta; count is label plus the number of training calls.
 Graph classifier(tenon::Host& host) {
@@ -33,7 +26,7 @@ Graph classifier(tenon::Host& host) {
   graph.output("scores", scores);
   graph.output("loss", graph.add("test_add", {scores, label}, {}, "loss"));
   for (const std::string name : {"a", "b"}) {
-    const auto variable = graph.variable(name, vector({1}));
+    const auto variable = graph.variable(name, vector_of({1}));
     graph.update(variable, graph.add("test_add", {variable, delta}, {}, "next " + name));
     graph.output(name, variable);
   }
@@ -61,18 +54,18 @@ struct Stops : tenon::Operator {
 TEST_CASE("wanted outputs: only what they need is computed, and asked for") {
   ApplicationHost host;
   Session session(classifier(host));
-  const auto made = session.run({{"x", vector({3})}}, RunOptions{.outputs = {"scores"}});
+  const auto made = session.run({{"x", vector_of({3})}}, RunOptions{.outputs = {"scores"}});
   CHECK(made.size() == 1);
-  CHECK(first(made.at("scores")) == 6);
-  CHECK(session.run({{"x", vector({3, 4})}, {"label", vector({1})}}, RunOptions{.outputs = {"scores"}}).at("scores").size() ==
+  CHECK(first_of(made.at("scores")) == 6);
+  CHECK(session.run({{"x", vector_of({3, 4})}, {"label", vector_of({1})}}, RunOptions{.outputs = {"scores"}}).at("scores").size() ==
         2);  // label is not looked at
-  CHECK(session.run({{"x", vector({3})}, {"label", vector({1})}, {"delta", vector({1})}}).size() == 5);
-  CHECK(first(session.run({{"x", vector({3})}, {"label", vector({1})}}, RunOptions{.outputs = {"loss", "scores", "loss"}}).at("loss")) ==
-        7);
+  CHECK(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}, {"delta", vector_of({1})}}).size() == 5);
+  CHECK(first_of(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}}, RunOptions{.outputs = {"loss", "scores", "loss"}})
+                     .at("loss")) == 7);
   CHECK(session.run({}, RunOptions{.outputs = {"a"}}).size() == 1);
-  auto place = vector({10});
-  session.run({{"x", vector({3})}}, RunOptions{.outputs = {"scores"}, .destinations = {{"scores", {place, tenon::Write::add}}}});
-  CHECK(first(place) == 16);
+  auto place = vector_of({10});
+  session.run({{"x", vector_of({3})}}, RunOptions{.outputs = {"scores"}, .destinations = {{"scores", {place, tenon::Write::add}}}});
+  CHECK(first_of(place) == 16);
 }
 
 TEST_CASE("wanted outputs: what is missing, unknown or of no use is refused") {
@@ -83,13 +76,13 @@ TEST_CASE("wanted outputs: what is missing, unknown or of no use is refused") {
     tenon::RunOptions options;
     const char* words;
   };
-  const Row rows[] = {{{{"x", vector({1})}}, RunOptions{.outputs = {"loss"}}, "no value is given for input label"},
-                      {{{"x", vector({1})}}, RunOptions{.outputs = {"score"}}, "the graph has no output 'score'"},
-                      {{{"x", vector({1})}, {"y", vector({1})}}, RunOptions{.outputs = {"scores"}}, "the graph has no input 'y'"},
-                      {{{"x", vector({1})}},
-                       RunOptions{.outputs = {"scores"}, .destinations = {{"loss", {vector({1})}}}},
+  const Row rows[] = {{{{"x", vector_of({1})}}, RunOptions{.outputs = {"loss"}}, "no value is given for input label"},
+                      {{{"x", vector_of({1})}}, RunOptions{.outputs = {"score"}}, "the graph has no output 'score'"},
+                      {{{"x", vector_of({1})}, {"y", vector_of({1})}}, RunOptions{.outputs = {"scores"}}, "the graph has no input 'y'"},
+                      {{{"x", vector_of({1})}},
+                       RunOptions{.outputs = {"scores"}, .destinations = {{"loss", {vector_of({1})}}}},
                        "the destination of output 'loss'"},
-                      {{{"x", vector({1})}}, {}, "no value is given for input label"}};
+                      {{{"x", vector_of({1})}}, {}, "no value is given for input label"}};
   for (const auto& row : rows) {
     const auto failure = failure_of([&] { session.run(row.inputs, row.options); });
     CHECK(failure.kind == 2);
@@ -100,16 +93,16 @@ TEST_CASE("wanted outputs: what is missing, unknown or of no use is refused") {
 TEST_CASE("wanted outputs: in training, only variables and states that are asked for change") {
   ApplicationHost host;
   Session session(classifier(host), {.training = true});
-  const auto values = [&] { return std::array{first(session.tensor("a")), first(session.tensor("b"))}; };
-  const NamedTensors inputs{{"x", vector({2})}, {"label", vector({0})}, {"delta", vector({2})}};
+  const auto values = [&] { return std::array{first_of(session.tensor("a")), first_of(session.tensor("b"))}; };
+  const NamedTensors inputs{{"x", vector_of({2})}, {"label", vector_of({0})}, {"delta", vector_of({2})}};
   session.run(inputs, RunOptions{.outputs = {"scores"}});
   CHECK(values() == std::array{1.f, 1.f});
   session.run(inputs, RunOptions{.outputs = {"a"}});
   CHECK(values() == std::array{3.f, 1.f});
-  CHECK(first(session.run(inputs, RunOptions{.outputs = {"count"}}).at("count")) == 1);
+  CHECK(first_of(session.run(inputs, RunOptions{.outputs = {"count"}}).at("count")) == 1);
   session.run(inputs);
   CHECK(values() == std::array{5.f, 3.f});
-  CHECK(first(session.run(inputs, RunOptions{.outputs = {"count"}}).at("count")) == 3);
+  CHECK(first_of(session.run(inputs, RunOptions{.outputs = {"count"}}).at("count")) == 3);
 }
 
 TEST_CASE("a run can be stopped between nodes, and the session goes on afterwards") {
@@ -119,8 +112,8 @@ TEST_CASE("a run can be stopped between nodes, and the session goes on afterward
   const auto x = graph.input("x", tenon::f32, {1});
   graph.output("y", graph.add("quadratic", {graph.add("stops", {x})}, {{"a", 1.0}}));
   Session session(graph);
-  const auto failure = failure_of([&] { session.run({{"x", vector({3})}}, RunOptions{.stop = source.get_token()}); });
+  const auto failure = failure_of([&] { session.run({{"x", vector_of({3})}}, RunOptions{.stop = source.get_token()}); });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "the run was stopped");
-  CHECK(first(session.run({{"x", vector({3})}}).at("y")) == 9);
+  CHECK(first_of(session.run({{"x", vector_of({3})}}).at("y")) == 9);
 }

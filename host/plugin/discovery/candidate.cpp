@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "io/plain_text.hpp"
+#include "io/utf8.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
 #include "plugin/refusal.hpp"

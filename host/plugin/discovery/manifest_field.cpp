@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tenon/failure.hpp>
 
-#include "io/plain_text.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon {
 namespace {

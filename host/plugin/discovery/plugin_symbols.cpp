@@ -7,7 +7,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "io/plain_text.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon {
 namespace {

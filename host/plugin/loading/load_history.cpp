@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-#include "io/plain_text.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon {
 namespace {

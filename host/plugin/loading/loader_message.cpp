@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "io/plain_text.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon {
 namespace {

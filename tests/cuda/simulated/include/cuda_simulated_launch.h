@@ -13,19 +13,17 @@ struct SimulatedLaunch {
   std::size_t bytes;
   std::int64_t count;
   void (*run)(const void* body, std::int64_t number);
-  const unsigned char* members;  // as members_of() says
+  const unsigned char* members;  // as simulated_members_of() says
 };
 cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch);
 cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch);
 int simulated_thread_of_block();
 void simulated_sync_of_block();
 
-namespace tenon::gpu {
-
 /// Which bytes of a body are members' (255) and which may hold anything (0); null where the compiler cannot tell. That of g++ 12 takes some
 /// members in arrays for padding, so nothing is cleared by it.
 template <class Body>
-const unsigned char* members_of() {
+const unsigned char* simulated_members_of() {
 #if __has_builtin(__builtin_clear_padding)
   struct Mask {
     alignas(Body) unsigned char bytes[sizeof(Body)];
@@ -49,14 +47,14 @@ cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& b
     for (std::int64_t i = number / 2 * 2 - 1; i > 0; i -= 2) copied(i);
     for (std::int64_t i = 0; i < number; i += 2) copied(i);
   };
-  return simulated_launch(stream, {&body, sizeof body, count, run, members_of<Body>()});
+  return simulated_launch(stream, {&body, sizeof body, count, run, simulated_members_of<Body>()});
 }
 
 /// Block is gpu::Block, which is declared after this.
 template <class Block, class Body>
 cudaError_t simulate_each_block(cudaStream_t stream, std::int64_t count, const Body& body) {
   const auto run = [](const void* memory, std::int64_t i) { (*static_cast<const Body*>(memory))(Block(), i); };
-  return simulated_launch_blocks(stream, {&body, sizeof body, count, run, members_of<Body>()});
+  return simulated_launch_blocks(stream, {&body, sizeof body, count, run, simulated_members_of<Body>()});
 }
 
 inline int simulated_thread() {
@@ -65,5 +63,3 @@ inline int simulated_thread() {
 inline void simulated_sync() {
   simulated_sync_of_block();
 }
-
-}  // namespace tenon::gpu

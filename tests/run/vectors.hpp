@@ -1,0 +1,12 @@
+// Short vectors, made and read.
+#pragma once
+#include <initializer_list>
+#include <tenon/tensor.hpp>
+
+inline tenon::Tensor vector_of(std::initializer_list<float> values) {
+  return tenon::Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+}
+
+inline float first_of(const tenon::Tensor& tensor) {
+  return tensor.values<float>()[0];
+}
