@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "gpu_graph.hpp"
 #include "temporary_folder.hpp"
@@ -31,6 +33,24 @@ TEST_CASE("trace: the steps of a run over devices, in order") {
     from = text.find("\"name\":\"" + std::string(name) + "\"", from);
     REQUIRE(from != std::string::npos);
   }
+  std::map<int, std::string> devices;
+  std::map<std::pair<int, int>, std::string> streams;
+  std::map<std::string, std::string> places;
+  const auto trace = nlohmann::json::parse(text);
+  for (const auto& event : trace.at("traceEvents")) {
+    const std::string name = event.at("name");
+    const int pid = event.at("pid"), tid = event.at("tid");
+    if (name == "process_name")
+      devices[pid] = event.at("args").at("name");
+    else if (name == "thread_name")
+      streams[{pid, tid}] = event.at("args").at("name");
+    else
+      places[name] = devices.at(pid) + ", " + streams.at({pid, tid});
+  }
+  const std::string kernels = "cuda:0, kernels", to = "cuda:0, copies to the device", back = "cuda:0, copies from the device";
+  CHECK(places ==
+        std::map<std::string, std::string>{
+            {"x.cuda:0", to}, {"a", kernels}, {"a.cpu", back}, {"b", "cpu, kernels"}, {"b.cuda:0", to}, {"c", kernels}, {"c.cpu", back}});
 }
 
 TEST_SUITE_END();

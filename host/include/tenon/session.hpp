@@ -19,7 +19,9 @@ struct SessionOptions {
   /// Where nodes run that name no device of their own: `cpu`, `cuda`, `cuda:1`; empty: cpu. Where an operator has no kernel for it, its
   /// nodes run on the CPU, and HostOptions::warn is told of it and of the copies it takes.
   std::string device{};
-  std::filesystem::path trace{};  ///< writes Chrome's trace format where given; each step is then waited for
+  /// Writes Chrome's trace format where given, a process for each device and a thread for each of its streams. Each run adds its steps to
+  /// the file, which is whole again after it; each step is then waited for.
+  std::filesystem::path trace{};
   /// On GPUs, kernels that say that they only put work on the device are captured as CUDA graphs in the second run of a plan, and asked for
   /// as one from then on. False: each is asked for in each run.
   bool capture = true;
