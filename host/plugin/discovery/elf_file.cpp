@@ -15,19 +15,19 @@ constexpr std::uint64_t table_limit = std::uint64_t{64} << 20;  // bytes of a sy
 constexpr std::size_t name_limit = 512;
 constexpr std::size_t export_limit = 8192;
 
-[[noreturn]] void refuse_broken(const std::string& what) {
+[[noreturn]] void refuse_object(const std::string& what) {
   throw Refusal(PluginStatus::not_a_plugin, "is a broken shared object: " + what);
 }
 
 /// The data of a section that lies in the file, however large it claims to be.
 Elf_Data* section_data(Elf_Scn* section, const GElf_Shdr& header, std::uint64_t file_size) {
-  if (header.sh_size > table_limit) refuse_broken("its symbol table has " + std::to_string(header.sh_size) + " bytes");
+  if (header.sh_size > table_limit) refuse_object("its symbol table has " + std::to_string(header.sh_size) + " bytes");
   if (header.sh_offset > file_size || header.sh_size > file_size - header.sh_offset) {
-    refuse_broken("its symbol table lies behind the end of the file");
+    refuse_object("its symbol table lies behind the end of the file");
   }
-  if ((header.sh_flags & SHF_COMPRESSED) != 0) refuse_broken("its symbol table is compressed");
+  if ((header.sh_flags & SHF_COMPRESSED) != 0) refuse_object("its symbol table is compressed");
   Elf_Data* data = elf_getdata(section, nullptr);
-  if (!data || (data->d_size > 0 && !data->d_buf)) refuse_broken("its symbol table cannot be read");
+  if (!data || (data->d_size > 0 && !data->d_buf)) refuse_object("its symbol table cannot be read");
   return data;
 }
 
@@ -47,22 +47,22 @@ ElfFile::ElfFile(const InputFile& file) : file_(file) {
   check_elf_header(file);
   [[maybe_unused]] static const unsigned version = elf_version(EV_CURRENT);
   elf_.reset(elf_begin(file.descriptor(), ELF_C_READ, nullptr));
-  if (!elf_ || elf_kind(elf_.get()) != ELF_K_ELF) refuse_broken("its header cannot be read");
+  if (!elf_ || elf_kind(elf_.get()) != ELF_K_ELF) refuse_object("its header cannot be read");
   read_segments();
   find_symbol_table();
 }
 
 void ElfFile::read_segments() {
   std::size_t count = 0;
-  if (elf_getphdrnum(elf_.get(), &count) != 0 || count == 0 || count >= PN_XNUM) refuse_broken("it has no segments to load");
+  if (elf_getphdrnum(elf_.get(), &count) != 0 || count == 0 || count >= PN_XNUM) refuse_object("it has no segments to load");
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
-    if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header)) refuse_broken("its table of segments cannot be read");
+    if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header)) refuse_object("its table of segments cannot be read");
     if (header.p_type != PT_LOAD) continue;
     if (header.p_offset > file_.size() || header.p_filesz > file_.size() - header.p_offset) {
-      refuse_broken("a segment lies behind the end of the file, at byte " + std::to_string(file_.size()));
+      refuse_object("a segment lies behind the end of the file, at byte " + std::to_string(file_.size()));
     }
-    if (header.p_vaddr + header.p_filesz < header.p_vaddr) refuse_broken("a segment lies behind the end of the address space");
+    if (header.p_vaddr + header.p_filesz < header.p_vaddr) refuse_object("a segment lies behind the end of the address space");
     segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz, (header.p_flags & PF_X) != 0});
   }
 }
@@ -70,12 +70,12 @@ void ElfFile::read_segments() {
 void ElfFile::find_symbol_table() {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
     GElf_Shdr header;
-    if (!gelf_getshdr(section, &header)) refuse_broken("its section table cannot be read");
+    if (!gelf_getshdr(section, &header)) refuse_object("its section table cannot be read");
     if (header.sh_type != SHT_DYNSYM) continue;
     Elf_Scn* strings = elf_getscn(elf_.get(), header.sh_link);
     GElf_Shdr string_header;
     if (!strings || !gelf_getshdr(strings, &string_header) || string_header.sh_type != SHT_STRTAB) {
-      refuse_broken("its symbols have no names");
+      refuse_object("its symbols have no names");
     }
     symbols_ = section_data(section, header, file_.size());
     symbol_count_ = symbols_->d_size / sizeof(Elf64_Sym);
@@ -96,11 +96,11 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
   std::vector<ElfSymbol> found;
   for (std::uint64_t i = 1; i < symbol_count_; ++i) {
     GElf_Sym symbol;
-    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol)) refuse_broken("its symbol table cannot be read");
+    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol)) refuse_object("its symbol table cannot be read");
     if (!is_visible(symbol)) continue;
     const std::string_view name = name_at(symbol.st_name);
     if (!name.starts_with(prefix)) continue;
-    if (found.size() == export_limit) refuse_broken("it exports more than " + std::to_string(export_limit) + " symbols of Tenon");
+    if (found.size() == export_limit) refuse_object("it exports more than " + std::to_string(export_limit) + " symbols of Tenon");
     found.push_back({std::string(name), symbol.st_value, symbol.st_size, GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
   }
   return found;
@@ -128,7 +128,7 @@ std::vector<std::string> ElfFile::dynamic_texts(std::int64_t tag) const {
   std::vector<std::string> texts;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
     GElf_Shdr header;
-    if (!gelf_getshdr(section, &header)) refuse_broken("its section table cannot be read");
+    if (!gelf_getshdr(section, &header)) refuse_object("its section table cannot be read");
     if (header.sh_type != SHT_DYNAMIC) continue;
     Elf_Data* data = section_data(section, header, file_.size());
     const std::size_t count = std::min(data->d_size / sizeof(Elf64_Dyn), entry_limit);
