@@ -16,11 +16,6 @@ namespace {
 
 constexpr Storage all_storages[] = {Storage::dense, Storage::csr, Storage::row_sparse};
 
-template <class T>
-Tensor list(const std::vector<T>& values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
 // Whole numbers from 1 to 9 in `share` of the places, in whole rows that are empty now and then.
 Tensor random_dense(DType dtype, const Shape& shape, double share, unsigned seed) {
   std::mt19937 random(seed);

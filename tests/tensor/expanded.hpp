@@ -29,3 +29,8 @@ inline std::vector<double> expanded(const tenon::Tensor& tensor) {
   }
   return all;
 }
+
+template <class T>
+tenon::Tensor list(const std::vector<T>& values) {
+  return tenon::Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+}

@@ -14,11 +14,6 @@ using Floats32 = std::vector<float>;
 
 namespace {
 
-template <class T>
-Tensor list(const std::vector<T>& values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
 // 1 0 2
 // 0 0 0
 // 0 3 0
