@@ -72,15 +72,15 @@ void result_alone(benchmark::State& state) {
 }  // namespace
 
 // The library's allocations come here, too: a program's own functions stand before those of its libraries.
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 extern "C" int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
