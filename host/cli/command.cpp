@@ -34,7 +34,7 @@ const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
       {"plugins", "DIR", "a folder of plugins, or one plugin file; searched before TENON_PLUGIN_PATH and the installed folder", true},
       {"json", "", "print results as JSON", false},
-      {"threads", "N", "threads for kernels; as many as this process may use where left out or 0", false},
+      {"threads", "N", "threads for kernels (default, and 0: as many as this process may use)", false},
       {"device", "D", "where nodes run that name no device of their own: cpu, cuda, cuda:1 ...; cpu where left out", false},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to", false},
       {"strict-storage", "", "fail where a sparse tensor would be made dense for want of a kernel, instead of warning", false},

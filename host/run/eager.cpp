@@ -101,25 +101,37 @@ std::size_t input_count(const OperatorInfo& info, std::size_t given) {
   return count;
 }
 
-GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
+/// Of `count` inputs, of which those left out at the end may be missing.
+GivenTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given, std::size_t count) {
   GivenTypes types;
-  const auto count = input_count(info, given.size());
   for (std::size_t i = 0; i < count; ++i) {
-    const bool present = i < given.size() && given[i];
+    const bool present = i < given.size() && given[i].present;
     const auto& declared = info.inputs[declared_input(info, i)];
     if (!present && !declared.optional)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype(), given[i].shape()) : unknown_type());
+    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype, given[i].shape) : unknown_type());
     type.present = present;
-    types.storages.push_back(static_cast<std::uint8_t>(present ? given[i].storage() : Storage::dense));
+    if (present && (!is_sound(type) || !is_known(type)))
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but its whole shape must be known", declared.name, to_string(type)));
+    types.storages.push_back(static_cast<std::uint8_t>(present ? given[i].storage : Storage::dense));
   }
-  for (std::size_t i = 0; i < info.states.size(); ++i) {
-    const auto state = given.size() > count ? given[count + i] : Tensor();
-    if (state && state.storage() != Storage::dense)
+  types.states.assign(info.states.size(), unknown_type());
+  return types;
+}
+
+GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
+  const auto count = input_count(info, given.size());
+  std::vector<Argument> inputs;
+  for (std::size_t i = 0; i < std::min(count, given.size()); ++i) inputs.push_back(Argument::like(given[i]));
+  auto types = types_of(info, inputs, count);
+  for (std::size_t i = 0; i < info.states.size() && given.size() > count; ++i) {
+    const auto& state = given[count + i];
+    if (!state) continue;
+    if (state.storage() != Storage::dense)
       throw Failure(FailureKind::usage,
                     fmt::format("state '{}' is {}, and states are dense", info.states[i].name, name_of(state.storage())),
                     "cast_storage(tensor, Storage::dense) gives one");
-    types.states.push_back(state ? type_of(state.dtype(), state.shape()) : unknown_type());
+    types.states[i] = type_of(state.dtype(), state.shape());
   }
   return types;
 }
@@ -185,22 +197,9 @@ PreparedCall Host::prepare(std::string_view op, const std::vector<Argument>& inp
   const auto& info = *loaded.info;
   try {
     auto& device = find_device(options.device.empty() ? "cpu" : options.device);
-    GivenTypes types;
     const auto count = info.variadic() ? std::max(inputs.size(), info.inputs.size() - 1) : info.inputs.size();
     if (inputs.size() > count) throw Failure(FailureKind::usage, fmt::format("{} inputs are given but it takes {}", inputs.size(), count));
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool present = i < inputs.size() && inputs[i].present;
-      const auto& declared = info.inputs[declared_input(info, i)];
-      if (!present && !declared.optional)
-        throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-      auto& type = types.inputs.emplace_back(present ? type_of(inputs[i].dtype, inputs[i].shape) : unknown_type());
-      type.present = present;
-      if (present && (!is_sound(type) || !is_known(type)))
-        throw Failure(FailureKind::usage,
-                      fmt::format("input '{}' is {} but its whole shape must be known", declared.name, to_string(type)));
-      types.storages.push_back(static_cast<std::uint8_t>(present ? inputs[i].storage : Storage::dense));
-    }
-    types.states.assign(info.states.size(), unknown_type());
+    auto types = types_of(info, inputs, count);
     return PreparedCall(
         std::make_unique<PreparedCall::Impl>(*impl_, impl_, loaded, attributes, device, std::move(types), options.training));
   } catch (const Failure& failure) {

@@ -62,9 +62,9 @@ const bool added = add_command(
      .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows",
                   true},
                  {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels"},
-                 {"loss", "NAME", "the output or value to measure; loss where left out, if the graph has one"},
-                 {"batch", "N", "examples that are run at once; 64 where left out"},
-                 {"seed", "N", "of random operators; 0 where left out"}},
+                 {"loss", "NAME", "the output or value to measure (default: loss, if the graph has one)"},
+                 {"batch", "N", "examples that are run at once (default: 64)"},
+                 {"seed", "N", "of random operators (default: 0)"}},
      .run = run});
 
 }  // namespace
