@@ -37,10 +37,9 @@ std::string bytes_text(double bytes) {
 
 class Drawing {
  public:
-  Drawing(const MemoryPlan& plan, const std::vector<MemoryUse>& uses)
+  explicit Drawing(const PlanInfo& plan)
       : plan_(plan),
-        uses_(uses),
-        steps_(static_cast<double>(std::max<std::size_t>(plan.order.size(), 1))),
+        steps_(static_cast<double>(std::max<std::size_t>(plan.steps.size(), 1))),
         bytes_(static_cast<double>(std::max<std::int64_t>(plan.bytes(), 1))) {}
 
   std::string run() {
@@ -68,14 +67,13 @@ class Drawing {
   void add_bound();
   std::int64_t base_of(std::uint32_t arena) const;
 
-  const MemoryPlan& plan_;
-  const std::vector<MemoryUse>& uses_;
+  const PlanInfo& plan_;
   double steps_, bytes_;
   std::string text_;
 };
 
 void Drawing::add_axes() {
-  add("<text x=\"{}\" y=\"{}\">{}</text>\n", left, top - 12, escaped(describe(plan_)));
+  add("<text x=\"{}\" y=\"{}\">{}</text>\n", left, top - 12, escaped(summarize(plan_)));
   for (int i = 0; i <= 4; ++i) {
     const double step = std::floor(steps_ * i / 4), offset = bytes_ * i / 4;
     add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(step), top + height + 16, step);
@@ -87,9 +85,9 @@ void Drawing::add_axes() {
 
 void Drawing::add_boxes() {
   std::map<std::string_view, std::uint32_t> taken;  // value -> step in which another one takes its memory over
-  for (const auto& use : uses_)
+  for (const auto& use : plan_.memory)
     if (!use.in_place_of.empty()) taken.emplace(use.in_place_of, use.first);
-  for (const auto& use : uses_) {
+  for (const auto& use : plan_.memory) {
     const auto found = use.workspace ? taken.end() : taken.find(use.name);
     add_box(use, found == taken.end() ? use.last + 1 : std::max(found->second, use.first + 1));
   }
@@ -113,25 +111,25 @@ void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
 // Devices lie one above the other.
 std::int64_t Drawing::base_of(std::uint32_t arena) const {
   std::int64_t base = 0;
-  for (std::uint32_t below = 0; below < arena; ++below) base += plan_.arenas[below].placement.bytes;
+  for (std::uint32_t below = 0; below < arena; ++below) base += plan_.arenas[below].bytes;
   return base;
 }
 
 void Drawing::add_bound() {
   for (std::uint32_t arena = 0; arena < plan_.arenas.size(); ++arena) {
-    const auto& [device, placement] = plan_.arenas[arena];
-    const auto where = plan_.arenas.size() == 1 ? "" : " of " + device->name();
-    const auto bound = y(static_cast<double>(base_of(arena) + placement.lower_bound));
+    const auto& each = plan_.arenas[arena];
+    const auto where = plan_.arenas.size() == 1 ? "" : " of " + each.device;
+    const auto bound = y(static_cast<double>(base_of(arena) + each.lower_bound));
     add("<line x1=\"{0}\" y1=\"{2:.2f}\" x2=\"{1}\" y2=\"{2:.2f}\" stroke=\"#b03030\" stroke-dasharray=\"6 4\">", left, left + width,
         bound);
-    add("<title>lower bound{}: {} bytes</title></line>\n", where, placement.lower_bound);
+    add("<title>lower bound{}: {} bytes</title></line>\n", where, each.lower_bound);
   }
 }
 
 }  // namespace
 
-std::string draw(const MemoryPlan& plan, const std::vector<MemoryUse>& uses) {
-  return Drawing(plan, uses).run();
+std::string draw_memory(const PlanInfo& plan) {
+  return Drawing(plan).run();
 }
 
 }  // namespace tenon

@@ -1,14 +1,12 @@
 // A plan's memory as a picture.
 #pragma once
 #include <string>
-#include <vector>
-
-#include "plan/memory/memory_use.hpp"
+#include <tenon/plan_info.hpp>
 
 namespace tenon {
 
 /// SVG: steps across, offset up, a box for each use with its name, bytes and steps as the title; workspaces are grey. A value's box ends
 /// where another one takes its memory over. The dashed line is the lower bound.
-std::string draw(const MemoryPlan& plan, const std::vector<MemoryUse>& uses);
+std::string draw_memory(const PlanInfo& plan);
 
 }  // namespace tenon

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "device/devices.hpp"
-#include "plan/copy_step.hpp"
+#include "plan/gpu_schedule.hpp"
 #include "plan/operator_storage.hpp"
 #include "tensor/tensor_device.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "device/devices.hpp"
 #include "graph/initialize.hpp"
-#include "plan/describe.hpp"
 #include "run/homes.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/tensor_device.hpp"
@@ -32,7 +31,7 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
   initialize_missing(declared_types(model()));
   move_home(model(), *kernels, options.training, tensors);
-  context = {&host_table(), &host().threads, &streams, &error, options.training, options.keep_on_device, options.capture, options.seed};
+  context = {&host_table(), &host().threads, &streams, &error, options.training, options.seed};
 }
 
 Session::Impl::Use::Use(Impl& session) : session_(session) {
@@ -94,8 +93,8 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   return types;
 }
 
-Plan& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
-                              const WantedOutputs* wanted) {
+Session::Impl::Planned& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
+                                                const WantedOutputs* wanted) {
   std::vector<std::int64_t> key;
   if (wanted != nullptr) {
     for (const auto& [name, value] : wanted->outputs) key.push_back(name);
@@ -106,13 +105,19 @@ Plan& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const
     key.insert(key.end(), type.dims, type.dims + type.rank);
   }
   for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
-  if (const auto found = plans.find(key); found != plans.end()) return *found->second;
+  if (const auto found = plans.find(key); found != plans.end()) return found->second;
   auto types = infer_with(model(), binding(), tensors, inputs, wanted);
   initialize_missing(types);
-  auto plan = std::make_unique<Plan>(graph.impl().current, *kernels, tensors, context, PlanInputs{std::move(types), devices, wanted});
-  tell_conversions(*plan);  // a plan that is refused is not kept
-  tell_fallbacks(*plan);
-  return *plans.emplace(key, std::move(plan)).first->second;
+  auto plan = make_plan(graph.impl().current, *kernels, tensors, std::move(types),
+                        {options.training, options.keep_on_device, options.capture, devices, wanted});
+  warn_of_conversions(*plan);  // a plan that is refused is not kept
+  warn_of_fallbacks(*plan);
+  return plans.emplace(std::move(key), Planned{std::move(plan)}).first->second;
+}
+
+Execution& Session::Impl::execution_of(Planned& planned) {
+  if (!planned.execution) planned.execution = std::make_unique<Execution>(planned.plan, *kernels, tensors, context);
+  return *planned.execution;
 }
 
 // The shapes of some variables and states are known only when those of inputs are.
@@ -122,82 +127,71 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   move_home(model(), *kernels, options.training, tensors);
 }
 
-Plan& Session::Impl::prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept) {
+Execution& Session::Impl::prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept) {
   const auto& model = this->model();
-  const auto wanted = outputs.empty() ? std::nullopt : std::make_optional<WantedOutputs>(model, outputs, options.training);
-  const auto* part = wanted ? &*wanted : nullptr;
+  const WantedOutputs* part = nullptr;
+  if (!outputs.empty()) part = &wanted.try_emplace({outputs.begin(), outputs.end()}, model, outputs, options.training).first->second;
   const auto types = check_inputs(inputs, part);
   std::map<ValueId, Device*> devices;
   for (const auto& [value, type] : types) {
     kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
     if (kept.back().abi().dense.device_type != TENON_CPU) devices.emplace(value, &device_of(kept.back()));
   }
-  auto& plan = plan_for(types, devices, part);
+  auto& execution = execution_of(plan_for(types, devices, part));
   auto next = kept.end() - static_cast<std::ptrdiff_t>(types.size());
-  for (const auto& [value, type] : types) plan.set_tensor(value, (next++)->abi());
-  return plan;
+  for (const auto& [value, type] : types) execution.set_tensor(value, (next++)->abi());
+  return execution;
 }
 
-[[noreturn]] static void fail(const Plan& plan, const Step& step) {
-  throw plan.failure_of(step);
+[[noreturn]] static void fail(const Execution& execution, const Step& step) {
+  throw execution.failure_of(step);
 }
 
-void Session::Impl::execute(Plan& plan, const std::stop_token& stop) {
+void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
   const auto modes = FloatModes::now();
   const bool may_stop = stop.stop_possible();
-  for (const auto& step : plan.start()) {
+  for (const auto& step : execution.start()) {
     if (may_stop && stop.stop_requested())
       throw Failure(FailureKind::failed, "the run was stopped", "states keep what nodes that had run made of them");
     const bool failed = step.function(step.instance, step.call) != 0;
-    plan.keep_modes(modes, step);
-    if (failed) fail(plan, step);
+    execution.keep_modes(modes, step);
+    if (failed) fail(execution, step);
   }
 }
 
-// As the plan chooses streams: sparse copies are among the kernels.
-static std::pair<Device&, Line> stream_of(const Plan& plan, std::size_t step) {
-  const auto* from = plan.copied_from(step);
-  if (from == nullptr) return {plan.device_of(step), Line::kernels};
-  const auto copy = plan.model().nodes[plan.node_of(step)].first_output;
-  auto& to = plan.place_of(copy);
-  auto& own = to.is_cpu() ? find_device(from->name()) : to;
-  if (plan.types()[copy].storage != TENON_DENSE) return {own, Line::kernels};
-  return {own, to.is_cpu() ? Line::from_device : Line::to_device};
-}
-
 // Each step is waited for, so that its time is its own.
-void Session::Impl::execute_traced(Plan& plan) {
-  const auto& model = plan.model();
+void Session::Impl::execute_traced(Execution& execution) {
+  const auto& plan = execution.plan();
   trace.begin_run();
-  plan.start_steps();
+  execution.start_steps();
   const auto modes = FloatModes::now();
-  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const auto& step = plan.steps()[i];
+  for (std::size_t i = 0; i < plan.step_count(); ++i) {
+    const auto& step = execution.steps()[i];
     const auto begin = Trace::Clock::now();
     const bool failed = step.function(step.instance, step.call) != 0;
-    plan.keep_modes(modes, step);
-    if (failed) throw plan.failure_of(step);
-    plan.wait_for(i);
-    const auto& node = model.nodes[plan.node_of(i)];
+    execution.keep_modes(modes, step);
+    if (failed) fail(execution, step);
+    execution.wait_for(i);
     const auto end = Trace::Clock::now();
-    const auto [device, line] = stream_of(plan, i);
-    trace.add(std::string(model.strings[node.name]), work_label(model, node), device, line, begin, end);
+    const auto* stream = plan.stream_of(i);
+    trace.add(std::string(plan.model().strings[plan.node(i).name]), work_label(plan.model(), plan.node(i)),
+              stream == nullptr ? PlannedStream{&plan.device_of(i), StreamRole::kernels} : *stream, begin, end);
   }
   trace.end_run();
 }
 
-NamedTensors Session::Impl::run(Plan& plan, const NamedTensors& inputs, const RunOptions& request) {
-  auto outputs = bind_outputs(plan, inputs, request.destinations);
-  plan.set_step(step++);
+NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const RunOptions& request) {
+  auto outputs = bind_outputs(execution, inputs, request.destinations);
+  execution.set_step(step++);
   try {
-    options.trace.empty() ? execute(plan, request.stop) : execute_traced(plan);
-    plan.finish();
-    tell_capture(plan);
+    options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution);
+    execution.finish();
+    warn_of_capture(execution);
   } catch (...) {
-    plan.abandon();
+    execution.abandon();
     throw;
   }
-  take_sparse_outputs(plan, outputs);
+  take_sparse_outputs(execution, outputs);
   deliver(request.destinations, outputs);
   return outputs;
 }
@@ -217,30 +211,30 @@ Session& Session::operator=(Session&&) noexcept = default;
 NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
   const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
-  auto& plan = impl_->prepare(inputs, options.outputs, kept);
-  return impl_->run(plan, inputs, options);
+  return impl_->run(impl_->prepare(inputs, options.outputs, kept), inputs, options);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
-  auto& plan = impl_->prepare(inputs, {}, kept);
-  const auto outputs = impl_->bind_outputs(plan, inputs, {});
-  plan.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
-  return impl_->watch(plan);
+  auto& execution = impl_->prepare(inputs, {}, kept);
+  const auto outputs = impl_->bind_outputs(execution, inputs, {});
+  execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
+  return impl_->watch(execution);
+}
+
+PlanInfo Session::plan(const std::map<std::string, Shape>& shapes) {
+  const Impl::Use use(*impl_);
+  return info_of(impl_->plan_for(shapes));
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
   return describe(plan(shapes));
 }
 
-const Plan& Session::plan(const std::map<std::string, Shape>& shapes) {
-  const Impl::Use use(*impl_);
-  return impl_->plan_for(input_types(impl_->model(), shapes), {}, nullptr);
-}
-
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
-  return plan(shapes).memory().bytes();
+  const Impl::Use use(*impl_);
+  return impl_->plan_for(shapes).memory.bytes();
 }
 
 std::uint64_t Session::step() const {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <tenon/session.hpp>
 
-#include "plan/plan.hpp"
+#include "run/execution/execution.hpp"
 #include "run/graph_impl.hpp"
 #include "run/trace.hpp"
 
@@ -24,25 +24,33 @@ struct Session::Impl {
   /// Whether runs change the value's elements.
   bool changes(ValueId value) const;
 
+  /// A plan for inputs of some types on some devices and some outputs, and what runs it, once something has.
+  struct Planned {
+    std::shared_ptr<const Plan> plan;
+    std::unique_ptr<Execution> execution{};
+  };
+
   /// With the plan for these inputs; no `outputs`: all. `kept`: contiguous copies, which live until the run is over.
-  Plan& prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept);
-  Plan& plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices, const WantedOutputs* wanted);
-  NamedTensors run(Plan& plan, const NamedTensors& inputs, const RunOptions& request);
-  void execute(Plan& plan, const std::stop_token& stop);
-  void execute_traced(Plan& plan);
+  Execution& prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept);
+  Planned& plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices, const WantedOutputs* wanted);
+  Execution& execution_of(Planned& planned);
+  const Plan& plan_for(const std::map<std::string, Shape>& shapes) { return *plan_for(input_types(model(), shapes), {}, nullptr).plan; }
+  NamedTensors run(Execution& execution, const NamedTensors& inputs, const RunOptions& request);
+  void execute(Execution& execution, const std::stop_token& stop);
+  void execute_traced(Execution& execution);
 
   // session_outputs.cpp
-  NamedTensors bind_outputs(Plan& plan, const NamedTensors& inputs, const Destinations& destinations);
-  void take_sparse_outputs(Plan& plan, NamedTensors& outputs);
+  NamedTensors bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations);
+  void take_sparse_outputs(Execution& execution, NamedTensors& outputs);
   void check_destinations(const Plan& plan, const Destinations& destinations) const;
 
   // session_notes.cpp
-  void tell_conversions(const Plan& plan);
-  void tell_fallbacks(const Plan& plan);
-  void tell_capture(const Plan& plan);
+  void warn_of_conversions(const Plan& plan);
+  void warn_of_fallbacks(const Plan& plan);
+  void warn_of_capture(const Execution& execution);
 
   // session_watch.cpp
-  std::string watch(Plan& plan);
+  std::string watch(Execution& execution);
 
   /// Held while one of the session's functions runs. Throws Failure (usage) where another thread is in one.
   class Use {
@@ -63,8 +71,9 @@ struct Session::Impl {
   ErrorBuffer error;
   Streams streams;
   std::optional<Kernels> kernels;
-  PlanContext context;
-  std::map<std::vector<std::int64_t>, std::unique_ptr<Plan>> plans;
+  ExecutionContext context;
+  std::map<std::vector<std::int64_t>, Planned> plans;
+  std::map<std::vector<std::string>, WantedOutputs> wanted;  // by their names
   Trace trace{options.trace};
   std::uint64_t step = 0;
 

@@ -14,7 +14,7 @@ bool reads(const GraphModel& model, NodeId id, ValueId value) {
 }
 
 NodeId first_reader(const Plan& plan, ValueId value) {
-  const auto& order = plan.memory().order;
+  const auto& order = plan.memory.order;
   const auto found = std::find_if(order.begin(), order.end(), [&](NodeId id) { return reads(plan.model(), id, value); });
   return found == order.end() ? none : *found;
 }
@@ -23,14 +23,14 @@ NodeId first_reader(const Plan& plan, ValueId value) {
 std::string copies_for(const Plan& plan, NodeId id) {
   const auto& model = plan.model();
   std::string text;
-  for (const auto& [node, value, copy] : plan.copies()) {
-    if (plan.memory().readers[copy] == 0) continue;
+  for (const auto& [node, value, copy] : plan.graph.copies) {
+    if (plan.memory.readers[copy] == 0) continue;
     const bool in = reads(model, id, copy), out = model.values[value].producer == id;
     if (!in && !out) continue;
     const auto& type = plan.types()[value];
     const auto size = type.storage == TENON_DENSE ? fmt::format("{} bytes", byte_count(type)) : "as much as is stored";
     text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value), size, in ? "from" : "to",
-                        in ? plan.place_of(value).name() : plan.place_of(copy).name());
+                        in ? plan.graph.places[value]->name() : plan.graph.places[copy]->name());
   }
   return text;
 }
@@ -38,10 +38,10 @@ std::string copies_for(const Plan& plan, NodeId id) {
 }  // namespace
 
 // Only what the plan does: of the nodes that asked for a conversion, the first that runs is named.
-void Session::Impl::tell_conversions(const Plan& plan) {
+void Session::Impl::warn_of_conversions(const Plan& plan) {
   const auto& model = plan.model();
-  for (const auto& conversion : plan.conversions()) {
-    if (plan.memory().readers[conversion.dense] == 0) continue;
+  for (const auto& conversion : plan.graph.conversions) {
+    if (plan.memory.readers[conversion.dense] == 0) continue;
     const auto storage = name_of(static_cast<Storage>(conversion.storage));
     const auto what =
         fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
@@ -59,9 +59,9 @@ void Session::Impl::tell_conversions(const Plan& plan) {
 }
 
 // The first node of each operator that runs on the CPU for want of a kernel, and what that costs.
-void Session::Impl::tell_fallbacks(const Plan& plan) {
+void Session::Impl::warn_of_fallbacks(const Plan& plan) {
   const auto& model = this->model();
-  for (const auto id : plan.memory().order) {
+  for (const auto id : plan.memory.order) {
     if (id >= model.nodes.size()) continue;  // the plan's own
     const auto why = kernels->why_on_cpu(model, id);
     if (why.empty()) continue;
@@ -74,9 +74,9 @@ void Session::Impl::tell_fallbacks(const Plan& plan) {
 }
 
 // A kernel is not what it says that it is; the run went well without.
-void Session::Impl::tell_capture(const Plan& plan) {
-  if (const auto trouble = plan.capture_trouble(); !trouble.empty())
-    host().storage_notes.tell("capture " + trouble, "kernels are not captured, and run one by one: " + trouble);
+void Session::Impl::warn_of_capture(const Execution& execution) {
+  if (const auto failure = execution.capture_failure(); !failure.empty())
+    host().storage_notes.tell("capture " + failure, "kernels are not captured, and run one by one: " + failure);
 }
 
 }  // namespace tenon

@@ -11,7 +11,8 @@
 namespace tenon {
 
 // Outputs are made anew for each run, and belong to the caller, unless he says where they go.
-NamedTensors Session::Impl::bind_outputs(Plan& plan, const NamedTensors& inputs, const Destinations& destinations) {
+NamedTensors Session::Impl::bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations) {
+  const auto& plan = execution.plan();
   const auto& model = plan.model();
   check_destinations(plan, destinations);
   NamedTensors outputs;
@@ -25,14 +26,14 @@ NamedTensors Session::Impl::bind_outputs(Plan& plan, const NamedTensors& inputs,
     if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // made by the run
     if (!tensor && record.role == Role::output) {
       // what a kernel added to something else is not the value that a second name gives out
-      const bool adds = plan.can_add(value) && names[value] == 1;
-      const auto& place = plan.place_of(value);
+      const bool adds = execution.can_add(value) && names[value] == 1;
+      auto& place = *plan.graph.places[value];
       const bool direct =
           wanted != destinations.end() && (wanted->second.write == Write::to || adds) && &device_of(wanted->second.tensor) == &place;
       const auto& type = plan.types()[value];
       tensor = direct ? wanted->second.tensor : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
-      plan.set_data(value, tensor.data());
-      if (plan.can_add(value)) plan.set_add(value, direct && wanted->second.write == Write::add);
+      execution.set_data(value, tensor.data());
+      if (execution.can_add(value)) execution.set_add(value, direct && wanted->second.write == Write::add);
     } else if (!tensor) {
       tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : tensors.at(value).clone();
       if (!options.keep_on_device) tensor = tensor.to("cpu");
@@ -42,13 +43,14 @@ NamedTensors Session::Impl::bind_outputs(Plan& plan, const NamedTensors& inputs,
   return outputs;
 }
 
-void Session::Impl::take_sparse_outputs(Plan& plan, NamedTensors& outputs) {
+void Session::Impl::take_sparse_outputs(Execution& execution, NamedTensors& outputs) {
+  const auto& plan = execution.plan();
   const auto& model = plan.model();
   std::map<ValueId, Tensor> taken;
   for (const auto& [name, value] : model.outputs) {
     if (model.values[value].role != Role::output || plan.types()[value].storage == TENON_DENSE) continue;
     auto& tensor = taken[value];
-    if (!tensor) tensor = plan.take_sparse(value);
+    if (!tensor) tensor = execution.take_sparse(value);
     outputs.emplace(model.strings[name], tensor);
   }
 }

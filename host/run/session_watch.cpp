@@ -29,9 +29,9 @@ const std::byte* on_cpu(const tenon_tensor& tensor, std::int64_t elements, Tenso
 }
 
 // Values that the plan does not compute have no memory.
-std::string non_finite(const Plan& plan, ValueId id) {
-  const auto& tensor = plan.tensor(id);
-  if (tensor.dense.data == nullptr || !is_known(plan.types()[id])) return {};
+std::string non_finite(const Execution& execution, ValueId id) {
+  const auto& tensor = execution.tensor(id);
+  if (tensor.dense.data == nullptr || !is_known(execution.plan().types()[id])) return {};
   const auto dtype = static_cast<DType>(tensor.dtype);
   Tensor memory;
   const auto count = stored_elements(tensor);
@@ -42,19 +42,20 @@ std::string non_finite(const Plan& plan, ValueId id) {
   return fmt::format("element {} is {}", place, value);
 }
 
-std::string watch_steps(Plan& plan) {
-  plan.start_steps();
+std::string watch_steps(Execution& execution) {
+  const auto& plan = execution.plan();
+  execution.start_steps();
   const auto modes = FloatModes::now();
-  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const auto& step = plan.steps()[i];
+  for (std::size_t i = 0; i < plan.step_count(); ++i) {
+    const auto& step = execution.steps()[i];
     const bool failed = step.function(step.instance, step.call) != 0;
-    plan.keep_modes(modes, step);
-    if (failed) throw plan.failure_of(step);
-    plan.wait_for(i);
-    if (plan.copied_from(i) != nullptr) continue;  // what it copies was looked at
-    const auto& node = plan.model().nodes[plan.node_of(i)];
+    execution.keep_modes(modes, step);
+    if (failed) throw execution.failure_of(step);
+    execution.wait_for(i);
+    if (plan.copied_from(i) != nullptr) continue;  // its source was checked
+    const auto& node = plan.node(i);
     for (ValueId id = node.first_output; id < node.first_output + node.output_count; ++id)
-      if (const auto found = non_finite(plan, id); !found.empty())
+      if (const auto found = non_finite(execution, id); !found.empty())
         return fmt::format("{}: {}", node_label(plan.model(), plan.node_of(i)), found);
   }
   return {};
@@ -62,17 +63,17 @@ std::string watch_steps(Plan& plan) {
 
 }  // namespace
 
-std::string Session::Impl::watch(Plan& plan) {
+std::string Session::Impl::watch(Execution& execution) {
   const auto& model = this->model();
   for (ValueId id = 0; id < model.values.size(); ++id)
     if (model.values[id].role != Role::output)
-      if (const auto found = non_finite(plan, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);
+      if (const auto found = non_finite(execution, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);
   try {
-    auto found = watch_steps(plan);
-    plan.abandon();
+    auto found = watch_steps(execution);
+    execution.abandon();
     return found;
   } catch (...) {
-    plan.abandon();
+    execution.abandon();
     throw;
   }
 }

@@ -23,18 +23,6 @@ double microseconds(Trace::Clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-const char* name_of(Line line) {
-  switch (line) {
-    case Line::to_device:
-      return "copies to the device";
-    case Line::from_device:
-      return "copies from the device";
-    case Line::kernels:
-      break;
-  }
-  return "kernels";
-}
-
 }  // namespace
 
 void Trace::begin_run() {
@@ -49,23 +37,23 @@ void Trace::begin_run() {
 }
 
 // Devices and streams are named where they first appear.
-int Trace::process_of(const Device& device, Line line) {
-  const auto [process, new_process] = processes_.try_emplace(device.name(), static_cast<int>(processes_.size()) + 1);
-  const int pid = process->second, tid = static_cast<int>(line) + 1;
+int Trace::process_of(const PlannedStream& stream) {
+  const auto [process, new_process] = processes_.try_emplace(stream.device->name(), static_cast<int>(processes_.size()) + 1);
+  const int pid = process->second, tid = static_cast<int>(stream.role) + 1;
   const auto describe = [&](const char* what, const std::string& name) {
     events_ +=
         fmt::format(",\n{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, pid, tid, quoted(name));
   };
-  if (new_process) describe("process_name", device.name());
-  if (threads_.try_emplace({pid, line}, true).second) describe("thread_name", name_of(line));
+  if (new_process) describe("process_name", stream.device->name());
+  if (threads_.try_emplace({pid, stream.role}, true).second) describe("thread_name", name_of(stream.role));
   return pid;
 }
 
-void Trace::add(const std::string& name, const std::string& category, const Device& device, Line line, Clock::time_point begin,
+void Trace::add(const std::string& name, const std::string& category, const PlannedStream& stream, Clock::time_point begin,
                 Clock::time_point end) {
-  const int pid = process_of(device, line);
+  const int pid = process_of(stream);
   events_ += fmt::format(",\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}", quoted(name),
-                         quoted(category), pid, static_cast<int>(line) + 1, microseconds(begin - start_), microseconds(end - begin));
+                         quoted(category), pid, static_cast<int>(stream.role) + 1, microseconds(begin - start_), microseconds(end - begin));
 }
 
 void Trace::end_run() {

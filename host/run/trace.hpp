@@ -7,7 +7,7 @@
 #include <string>
 
 #include "io/open_file.hpp"
-#include "plan/streams.hpp"
+#include "plan/gpu_schedule.hpp"
 
 namespace tenon {
 
@@ -22,14 +22,14 @@ class Trace {
 
   /// The first time, an empty trace takes the place of the file that was there. Throws Failure (file).
   void begin_run();
-  void add(const std::string& name, const std::string& category, const Device& device, Line line, Clock::time_point begin,
+  void add(const std::string& name, const std::string& category, const PlannedStream& stream, Clock::time_point begin,
            Clock::time_point end);
   /// Writes what was added, by runs that failed since the last one too. Throws Failure (file).
   void end_run();
 
  private:
   void write_at(std::uint64_t offset, std::string_view text) const;
-  int process_of(const Device& device, Line line);
+  int process_of(const PlannedStream& stream);
 
   std::filesystem::path path_;
   OpenFile file_{-1};
@@ -37,7 +37,7 @@ class Trace {
   std::string events_;     // that are not written yet, each behind a comma
   bool empty_ = true;      // the file has none yet
   std::map<std::string, int> processes_;
-  std::map<std::pair<int, Line>, bool> threads_;  // that are named
+  std::map<std::pair<int, StreamRole>, bool> threads_;  // that are named
   Clock::time_point start_ = Clock::now();
 };
 

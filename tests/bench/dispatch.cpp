@@ -5,7 +5,7 @@
 #include <tenon/session.hpp>
 #include <tenon/udf.hpp>
 
-#include "plan/plan.hpp"
+#include "run/execution/step.hpp"
 
 namespace {
 

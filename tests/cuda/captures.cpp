@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "gpu_graph.hpp"
-#include "plan/plan.hpp"
 #if defined(TENON_SIMULATED_CUDA)
 #include <cuda_simulated.h>
 #endif
@@ -35,9 +34,9 @@ Tensor filled(float value) {
   return vector_of(Floats(100, value));
 }
 
-std::size_t captured(const Plan& plan) {
+std::size_t captured(const PlanInfo& plan) {
   std::size_t count = 0;
-  for (std::size_t step = 0; step < plan.steps().size(); ++step) count += plan.captures(step) ? 1 : 0;
+  for (const auto& step : plan.steps) count += step.captured ? 1 : 0;
   return count;
 }
 

@@ -9,8 +9,7 @@
 
 #include "device/devices.hpp"
 #include "gpu_graph.hpp"
-#include "plan/copy_step.hpp"
-#include "plan/plan.hpp"
+#include "plan/gpu_schedule.hpp"
 
 using namespace tenon;
 using Floats = std::vector<float>;

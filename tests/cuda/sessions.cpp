@@ -4,9 +4,6 @@
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 #include "gpu_graph.hpp"
-#include "plan/describe.hpp"
-#include "plan/memory/memory_use.hpp"
-#include "plan/plan.hpp"
 #include "run/session_impl.hpp"
 
 using namespace tenon;
@@ -47,7 +44,7 @@ TEST_CASE("sessions: what has no kernel for the GPU runs on the CPU, and the cop
 TEST_CASE("sessions: plans show devices, copies and the memory of each device") {
   GpuHost gpu;
   Session session(mixed(gpu.host), on("cuda"));
-  const auto& plan = session.plan({{"x", {3}}});
+  const auto plan = session.plan({{"x", {3}}});
   CHECK(describe(plan) ==
         "    0  x.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 [3] at 0\n"
         "    1  a                        scale                cuda:0  float32 [3] in place at 0\n"
@@ -59,7 +56,21 @@ TEST_CASE("sessions: plans show devices, copies and the memory of each device") 
         "7 steps\n"
         "cpu: 128 bytes of memory, lower bound 128 bytes, ratio 1.000, execution order\n"
         "cuda:0: 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n");
-  CHECK(describe(plan.memory(), memory_uses(plan.model(), plan.memory())) ==
+  std::string streams;
+  for (const auto& step : plan.steps) {
+    streams += step.node + ": " + (step.stream.empty() ? "cpu" : step.stream);
+    for (const auto earlier : step.after) streams += ", after " + std::to_string(earlier);
+    streams += '\n';
+  }
+  CHECK(streams ==
+        "x.cuda:0: copies to the device\n"
+        "a: kernels, after 0\n"
+        "a.cpu: copies from the device, after 1\n"
+        "b: cpu\n"
+        "b.cuda:0: copies to the device\n"  // the CPU waited for the copy of a, which reads the same memory
+        "c: kernels, after 4\n"
+        "c.cpu: copies from the device, after 5\n");
+  CHECK(describe_memory(plan) ==
         "value                    device          bytes       offset         steps  in place of\n"
         "x.cuda:0                 cuda:0             12            0          0..1  -\n"
         "a                        cuda:0             12            0          1..2  x.cuda:0\n"
@@ -79,7 +90,8 @@ TEST_CASE("sessions: a node's own device counts before the session's; without a 
   put(graph, "c", "cpu");
   Session session(graph);
   CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == Floats{18, 12, 6});
-  CHECK(session.plan({{"x", {3}}}).copies().size() == 2);
+  const auto steps = session.plan({{"x", {3}}}).steps;
+  CHECK(std::count_if(steps.begin(), steps.end(), [](const PlannedStep& step) { return !step.copied_from.empty(); }) == 2);
   CHECK(gpu.warnings.empty());
 
   struct Case {
@@ -187,9 +199,7 @@ TEST_CASE("sessions: what is given is copied before anything runs, so that kerne
   graph.output("y", graph.add("plus", {graph.add("scale", {a}, {}, "b"), late}, {}, "c"));
   Session session(graph, on("cuda"));
   std::string order;
-  const auto& plan = session.plan({});
-  for (std::size_t step = 0; step < plan.steps().size(); ++step)
-    order += std::string(plan.model().strings[plan.model().nodes[plan.node_of(step)].name]) + (plan.captures(step) ? "! " : " ");
+  for (const auto& step : session.plan({}).steps) order += step.node + (step.captured ? "! " : " ");
   CHECK(order == "x.cuda:0 late.cuda:0 a! b! c! c.cpu ");
 }
 
@@ -269,6 +279,9 @@ TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it need
   const auto x = graph.input("x", f32, {-1});
   graph.output("y", graph.add("plus", {graph.add("scale", {x}), x}));
   Session session(graph, on("cuda"));
-  const auto failure = failure_of([&] { session.plan({{"x", {std::int64_t{1} << 44}}}); });
+  const std::map<std::string, Shape> huge{{"x", {std::int64_t{1} << 44}}};
+  CHECK(session.plan_bytes(huge) == std::int64_t{1} << 47);
+  auto& impl = session.impl();
+  const auto failure = failure_of([&] { impl.execution_of(impl.plan_for(input_types(impl.model(), huge), {}, nullptr)); });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
 }

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <regex>
+#include <tenon/session.hpp>
 
-#include "plan/plan_of.hpp"
 #include "plan/random_graph_host.hpp"
 
 namespace {
@@ -31,10 +31,9 @@ TEST_CASE("memory drawn: a box for each value, none over another, all in the pla
   for (const std::uint32_t n : {0U, 1U, 10U, 13U}) {
     CAPTURE(n);
     const auto graph = random_graph(host, n);
-    const auto plan = plan_of(graph);
-    const auto uses = tenon::memory_uses(graph.model(), plan);
-    const auto boxes = boxes_of(tenon::draw(plan, uses));
-    CHECK(std::ssize(boxes) == std::count_if(uses.begin(), uses.end(), [](const auto& use) { return use.bytes > 0; }));
+    const auto plan = tenon::Session(graph).plan({});
+    const auto boxes = boxes_of(tenon::draw_memory(plan));
+    CHECK(std::ssize(boxes) == std::count_if(plan.memory.begin(), plan.memory.end(), [](const auto& use) { return use.bytes > 0; }));
     constexpr double slack = 0.02;  // coordinates have two digits
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       const auto& [x, y, width, height, title] = boxes[i];
@@ -57,8 +56,7 @@ TEST_CASE("memory drawn: names as XML writes them, workspaces, what takes over")
   const auto a = graph.add("mix", {x}, {{"size", 16}, {"scratch", 16}}, "a<b & \"c\">");
   const auto b = graph.add("quadratic", {a}, {}, "next");
   graph.output("y", graph.add("mix", {b}, {{"size", 1}}, "y"));
-  const auto plan = plan_of(graph);
-  const auto svg = tenon::draw(plan, tenon::memory_uses(graph.model(), plan));
+  const auto svg = tenon::draw_memory(tenon::Session(graph).plan({}));
   std::vector<std::string> titles;
   for (const auto& box : boxes_of(svg)) titles.push_back(box.title);
   CHECK(titles == std::vector<std::string>{"a&lt;b &amp; \"c\"&gt;: 64 bytes at 0, steps 0 to 1",
@@ -72,8 +70,7 @@ TEST_CASE("memory drawn: of a graph that needs none") {
   RandomGraphHost host;
   tenon::Graph graph(host);
   graph.output("y", graph.add("quadratic", {graph.input("x", tenon::DType::f32, {16})}));
-  const auto plan = plan_of(graph);
-  const auto svg = tenon::draw(plan, tenon::memory_uses(graph.model(), plan));
+  const auto svg = tenon::draw_memory(tenon::Session(graph).plan({}));
   CHECK(boxes_of(svg).empty());
   CHECK(svg.find("1 steps, 0 bytes of memory") != std::string::npos);
   CHECK(svg.find("nan") == std::string::npos);

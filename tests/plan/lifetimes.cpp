@@ -1,6 +1,8 @@
 // What backward may look at is kept until then; what it declared that it does not look at is gone after its last reader.
 #include <doctest/doctest.h>
 
+#include <tenon/session.hpp>
+
 #include "failure_of.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
@@ -44,7 +46,7 @@ TEST_CASE("lifetimes: with and without backward_reads") {
     const auto graph = chain(host, c.op, 4);
     const auto plan = plan_of(graph);
     const auto uses = tenon::memory_uses(graph.model(), plan);
-    CAPTURE(tenon::describe(plan, uses));
+    CAPTURE(tenon::describe_memory(tenon::Session(graph).plan({})));
     CHECK(life_of(uses, "n0") == c.n0);
     CHECK(life_of(uses, "n2") == c.n2);
     CHECK(plan.lower_bound() == 64 * c.bound);
@@ -61,8 +63,7 @@ TEST_CASE("lifetimes: in place, sums where they lie, workspaces") {
   const auto c = graph.add("quadratic", {b}, {{"b", 3}}, "c");
   const auto d = graph.add("test_add", {b, c}, {}, "d");
   graph.output("y", graph.add("mix", {d, c}, {{"size", 1}}, "y"));
-  const auto plan = plan_of(graph);
-  CHECK(tenon::describe(plan, tenon::memory_uses(graph.model(), plan)) ==
+  CHECK(tenon::describe_memory(tenon::Session(graph).plan({})) ==
         "value                           bytes       offset         steps  in place of\n"
         "a                                 400            0          0..1  -\n"
         "a (workspace)                     120          448          0..0  -\n"

@@ -7,8 +7,8 @@
 #include <tenon/cast_storage.hpp>
 #include <tenon/session.hpp>
 
-#include "plan/plan.hpp"
 #include "plugins/strict_host.hpp"
+#include "run/session_impl.hpp"
 
 using namespace tenon;
 
@@ -44,8 +44,7 @@ std::int64_t bytes_of(Host& host, const Case& test, std::int64_t stored) {
   graph.output("y", test.build(graph, graph.constant("x", matrix(stored, test.storage))));
   Session session(graph);
   const auto result = session.run({}).at("y");
-  const auto& plan = session.plan({});
-  return result.bytes() + plan.memory().bytes() + plan.sparse_bytes();
+  return result.bytes() + session.plan_bytes({}) + session.impl().plans.begin()->second.execution->sparse_bytes();
 }
 
 Value weight(Graph& graph, const Shape& shape) {

@@ -17,8 +17,6 @@
 #include "draw/dot.hpp"
 #include "draw/memory_drawing.hpp"
 #include "io/atomic_file.hpp"
-#include "plan/describe.hpp"
-#include "plan/plan.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon::cli {
@@ -87,15 +85,13 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
     training.loss = arguments.get("loss");
     graph = make_gradient_graph(graph, inputs, training).graph;
   }
-  Session session(graph, options);
-  const auto& plan = session.plan(shapes);
-  const auto uses = [&] { return memory_uses(plan.model(), plan.memory()); };
+  const auto plan = Session(graph, options).plan(shapes);
   if (context.json())
     fmt::print("{}\n", json_text(plan));
   else if (arguments.has("svg"))
-    write_file(arguments.get("svg"), draw(plan.memory(), uses()));
+    write_file(arguments.get("svg"), draw_memory(plan));
   else if (arguments.has("memory"))
-    fmt::print("{}", describe(plan.memory(), uses()));
+    fmt::print("{}", describe_memory(plan));
   else
     fmt::print("{}", describe(plan));
 }

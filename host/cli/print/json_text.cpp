@@ -3,9 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <tenon/visit.hpp>
 
-#include "plan/memory/memory_use.hpp"
-#include "plan/plan.hpp"
-
 namespace tenon::cli {
 namespace {
 
@@ -95,38 +92,27 @@ Json values_of(const Tensor& tensor) {
   return values;
 }
 
-Json to_json(const Plan& plan, std::size_t step) {
-  static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum tenon_write
-  const auto& model = plan.model();
-  const auto& node = model.nodes[plan.node_of(step)];
-  Json json{{"node", model.strings[node.name]},
-            {"op", work_label(model, node)},
-            {"device", plan.device_of(step).name()},
-            {"captured", plan.captures(step)},
-            {"sparse_kernel", plan.runs_sparse(step)}};
-  if (const auto* from = plan.copied_from(step); from != nullptr) {
-    const auto& type = plan.types()[node.first_output];
-    json["from"] = from->name();
-    json["bytes"] = type.storage == TENON_DENSE ? Json(byte_count(type)) : Json();
+Json to_json(const PlannedStep& step) {
+  static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum Write
+  Json json{{"node", step.node}, {"op", step.op}, {"device", step.device}, {"captured", step.captured}, {"sparse_kernel", step.sparse}};
+  if (!step.copied_from.empty()) {
+    json["from"] = step.copied_from;
+    json["bytes"] = step.copied < 0 ? Json() : Json(step.copied);
   }
   json["outputs"] = Json::array();
-  for (std::uint32_t i = 0; i < node.output_count; ++i) {
-    const auto value = node.first_output + i;
-    const auto& type = plan.types()[value];
-    const auto offset = plan.offset_of(value);
-    json["outputs"].push_back({{"value", value_label(model, value)},
-                               {"dtype", name_of(static_cast<DType>(type.dtype))},
-                               {"shape", std::vector<std::int64_t>(type.dims, type.dims + std::max<int>(type.rank, 0))},
-                               {"storage", name_of(static_cast<Storage>(type.storage))},
-                               {"offset", offset < 0 ? Json() : Json(offset)},
-                               {"write", writes[plan.write(step, i)]}});
-  }
-  json["workspace"] = plan.workspace_of(step);
+  for (const auto& output : step.outputs)
+    json["outputs"].push_back({{"value", output.value},
+                               {"dtype", name_of(output.dtype)},
+                               {"shape", std::vector<std::int64_t>(output.shape.begin(), output.shape.end())},
+                               {"storage", name_of(output.storage)},
+                               {"offset", output.offset < 0 ? Json() : Json(output.offset)},
+                               {"write", writes[static_cast<int>(output.write)]}});
+  json["workspace"] = step.workspace;
   return json;
 }
 
-Json to_json(const MemoryUse& use, const MemoryPlan& plan) {
-  return {{"name", use.name},           {"device", plan.arenas[use.arena].device->name()},
+Json to_json(const MemoryUse& use, const PlanInfo& plan) {
+  return {{"name", use.name},           {"device", plan.arenas[use.arena].device},
           {"workspace", use.workspace}, {"bytes", use.bytes},
           {"offset", use.offset},       {"first", use.first},
           {"last", use.last},           {"in_place_of", use.in_place_of.empty() ? Json() : Json(use.in_place_of)}};
@@ -163,17 +149,17 @@ std::string json_text(const Catalog& catalog) {
   return print(json);
 }
 
-std::string json_text(const Plan& plan) {
+std::string json_text(const PlanInfo& plan) {
   Json json{{"steps", Json::array()}, {"memory", Json::array()}, {"devices", Json::array()}};
-  for (std::size_t step = 0; step < plan.steps().size(); ++step) json["steps"].push_back(to_json(plan, step));
-  for (const auto& use : memory_uses(plan.model(), plan.memory())) json["memory"].push_back(to_json(use, plan.memory()));
-  for (const auto& [device, placement] : plan.memory().arenas)
-    json["devices"].push_back({{"device", device->name()},
-                               {"bytes", placement.bytes},
-                               {"lower_bound", placement.lower_bound},
-                               {"ratio", placement.ratio()},
-                               {"strategy", name_of(placement.strategy)}});
-  json["bytes"] = plan.memory().bytes();
+  for (const auto& step : plan.steps) json["steps"].push_back(to_json(step));
+  for (const auto& use : plan.memory) json["memory"].push_back(to_json(use, plan));
+  for (const auto& arena : plan.arenas)
+    json["devices"].push_back({{"device", arena.device},
+                               {"bytes", arena.bytes},
+                               {"lower_bound", arena.lower_bound},
+                               {"ratio", arena.ratio()},
+                               {"strategy", arena.strategy}});
+  json["bytes"] = plan.bytes();
   return print(json);
 }
 

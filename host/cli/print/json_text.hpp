@@ -12,7 +12,7 @@ std::string json_text(const Failure& failure);
 std::string json_text(const OperatorInfo& info);
 std::string json_text(const PluginFile& file);
 std::string json_text(const Catalog& catalog);       ///< {"operators": [...], "files": [...], "notes": [...], "searched": [...]}
-std::string json_text(const Plan& plan);             ///< {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}
+std::string json_text(const PlanInfo& plan);         ///< {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}
 std::string json_text(const NamedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
 
 }  // namespace tenon::cli

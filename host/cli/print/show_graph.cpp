@@ -9,7 +9,6 @@
 
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
-#include "plan/plan.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -59,8 +58,12 @@ std::vector<std::uint8_t> storages_of(const Graph& graph) {
   if (std::all_of(storages.begin(), storages.end(), [](auto storage) { return storage == TENON_DENSE; })) return storages;
   try {
     Session session(graph.clone());
-    const auto& types = session.plan(shapes_to_plan(model)).types();
-    for (std::size_t i = 0; i < storages.size(); ++i) storages[i] = types[i].storage;
+    std::map<std::string, Storage> found;
+    for (const auto& step : session.plan(shapes_to_plan(model)).steps)
+      for (const auto& output : step.outputs) found.emplace(output.value, output.storage);
+    for (ValueId id = 0; id < storages.size(); ++id)
+      if (const auto made = found.find(value_label(model, id)); made != found.end() && model.values[id].role == Role::output)
+        storages[id] = static_cast<std::uint8_t>(made->second);
   } catch (const Failure& failure) {
     fmt::print(stderr, "note: which outputs of nodes are sparse is not known: {}\n", failure.what());
   }

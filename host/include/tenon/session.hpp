@@ -7,11 +7,10 @@
 #include <stop_token>
 #include <string>
 #include <tenon/graph.hpp>
+#include <tenon/plan_info.hpp>
 #include <tenon/tensor.hpp>
 
 namespace tenon {
-
-class Plan;
 
 struct SessionOptions {
   std::uint64_t seed = 0;  ///< of random operators; the same seed gives the same numbers on any number of threads
@@ -65,13 +64,12 @@ class Session {
     return run(inputs, RunOptions{.destinations = destinations});
   }
 
-  /// What a plan for these input shapes needs, as text: steps, offsets, bytes, lower bound.
+  /// The plan for inputs of these shapes (others have the shapes that the graph declares), on the CPU: what runs in which order and where,
+  /// and where each value lies. Nothing is allocated and nothing runs.
+  PlanInfo plan(const std::map<std::string, Shape>& shapes);
+  /// describe() of it: a line for each step.
   std::string describe_plan(const std::map<std::string, Shape>& shapes);
-
-  /// The plan itself; for the host's own code. It lives as long as the session.
-  const Plan& plan(const std::map<std::string, Shape>& shapes);
-
-  /// Bytes of memory that a plan for these input shapes needs besides inputs, variables and outputs.
+  /// Its bytes() of memory: what it needs besides inputs, variables and outputs.
   std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);
 
   /// Computes the last run's nodes again, one by one: the first input, variable, state or node with a NaN or an infinity, as in

@@ -187,6 +187,7 @@ void MemoryPlanner::find_buffers(const Lowered& graph) {
   plan_.buffer_of.assign(graph.model().values.size(), none);
   for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
     const auto& node = graph.model().nodes[plan_.order[step]];
+    plan_.first_write.push_back(static_cast<std::uint32_t>(plan_.writes.size()));
     for (std::uint32_t i = 0; i < node.output_count; ++i) plan_.writes.push_back(place_output(graph, step, i));
   }
 }
@@ -266,7 +267,7 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
 
 std::uint32_t MemoryPlanner::add_buffer(Device& device, const Buffer& buffer) {
   auto& arenas = plan_.arenas;
-  auto arena = std::find_if(arenas.begin(), arenas.end(), [&](const PlannedArena& each) { return each.device == &device; });
+  auto arena = std::find_if(arenas.begin(), arenas.end(), [&](const DeviceArena& each) { return each.device == &device; });
   if (arena == arenas.end()) arena = arenas.insert(arena, {&device, {}});
   plan_.arena_of.push_back(static_cast<std::uint32_t>(arena - arenas.begin()));
   plan_.buffers.push_back(buffer);
@@ -297,12 +298,12 @@ std::int64_t MemoryPlan::offset_of(ValueId value) const {
 
 std::int64_t MemoryPlan::bytes() const {
   return std::accumulate(arenas.begin(), arenas.end(), std::int64_t{0},
-                         [](std::int64_t sum, const PlannedArena& arena) { return sum + arena.placement.bytes; });
+                         [](std::int64_t sum, const DeviceArena& arena) { return sum + arena.placement.bytes; });
 }
 
 std::int64_t MemoryPlan::lower_bound() const {
   return std::accumulate(arenas.begin(), arenas.end(), std::int64_t{0},
-                         [](std::int64_t sum, const PlannedArena& arena) { return sum + arena.placement.lower_bound; });
+                         [](std::int64_t sum, const DeviceArena& arena) { return sum + arena.placement.lower_bound; });
 }
 
 MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types) {

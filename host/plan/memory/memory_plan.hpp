@@ -12,12 +12,12 @@
 namespace tenon {
 
 /// What a plan takes of one device's memory.
-struct PlannedArena {
+struct DeviceArena {
   Device* device;
   MemoryPlacement placement;  ///< offsets: of its own buffers, one after the other
 };
 
-/// Steps are positions in `order`; writes has one entry for each output of each step, in order (enum tenon_write).
+/// Steps are positions in `order`.
 struct MemoryPlan {
   /// An output of the graph that a step writes: its entry in writes, and whether it can be made add.
   struct GivenOut {
@@ -38,10 +38,11 @@ struct MemoryPlan {
   std::vector<std::uint32_t> workspace_buffer;  // of each step; none: it needs no scratch
   std::vector<std::uint64_t> workspace_bytes;
   std::vector<Buffer> buffers;
-  std::vector<std::uint32_t> arena_of;  // of each buffer
-  std::vector<std::int64_t> offsets;    // of each buffer, in its arena
-  std::vector<PlannedArena> arenas;     // the CPU's first, then in the order in which they are needed
-  std::vector<std::uint8_t> writes;
+  std::vector<std::uint32_t> arena_of;     // of each buffer
+  std::vector<std::int64_t> offsets;       // of each buffer, in its arena
+  std::vector<DeviceArena> arenas;         // the CPU's first, then in the order in which they are needed
+  std::vector<std::uint8_t> writes;        // enum tenon_write of each output of each step, in order
+  std::vector<std::uint32_t> first_write;  // of each step, in writes
 
   /// Of a value in an arena; -1: it lives elsewhere (inputs, variables, outputs).
   std::int64_t offset_of(ValueId value) const;

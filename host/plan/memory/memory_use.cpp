@@ -1,9 +1,6 @@
 #include "plan/memory/memory_use.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 
 namespace tenon {
 namespace {
@@ -103,29 +100,6 @@ void Uses::add_workspace(std::uint32_t step) {
 
 std::vector<MemoryUse> memory_uses(const GraphModel& model, const MemoryPlan& plan) {
   return Uses(model, plan).run();
-}
-
-std::string describe(const MemoryPlan& plan, const std::vector<MemoryUse>& uses) {
-  std::size_t width = 24;
-  const bool several = plan.arenas.size() > 1;
-  const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };
-  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<8}", name) : std::string(); };
-  for (const auto& use : uses) width = std::max(width, name_of_use(use).size());
-  auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width, device("device"), "bytes", "offset", "steps");
-  for (const auto& use : uses)
-    fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,
-                   device(plan.arenas[use.arena].device->name()), use.bytes, use.offset, fmt::format("{}..{}", use.first, use.last),
-                   use.in_place_of.empty() ? "-" : use.in_place_of);
-  return text + describe(plan) + '\n';
-}
-
-std::string describe(const MemoryPlan& plan) {
-  std::string text;
-  for (const auto& [device, placement] : plan.arenas)
-    fmt::format_to(std::back_inserter(text), "{}{} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}",
-                   plan.arenas.size() == 1 ? fmt::format("{} steps, ", plan.order.size()) : fmt::format("\n{}: ", device->name()),
-                   placement.bytes, placement.lower_bound, placement.ratio(), name_of(placement.strategy));
-  return plan.arenas.size() == 1 ? text : fmt::format("{} steps", plan.order.size()) + text;
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "plan/faults.hpp"
+#include "run/execution/faults.hpp"
 
 #include <cstring>
 

@@ -1,10 +1,10 @@
-#include "plan/copy_step.hpp"
+#include "run/execution/copy_step.hpp"
 
 #include <cstring>
 #include <tenon/dtype.hpp>
 #include <tenon/failure.hpp>
 
-#include "plan/call_failure.hpp"
+#include "run/execution/call_failure.hpp"
 
 namespace tenon {
 namespace {
@@ -25,8 +25,8 @@ std::int32_t CopyStep::run(void* self, const tenon_call* call) {
 }
 
 void CopyStep::copy_all() {
-  if (pinned_ != nullptr)
-    copy_pinned();
+  if (staging_ != nullptr)
+    copy_staged();
   else if (to_.storage == TENON_DENSE)
     copy_dense(to_.dense.data, from_.dense.data, bytes());
   else
@@ -45,10 +45,10 @@ void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const 
   copy({to_device_, static_cast<std::byte*>(to)}, {from_device_, source}, static_cast<std::uint64_t>(bytes), stream_);
 }
 
-void CopyStep::copy_pinned() const {
-  if (to_device_.is_cpu()) return copy_dense(pinned_, from_.dense.data, bytes());
-  if (bytes() > 0) std::memcpy(pinned_, from_.dense.data, static_cast<std::size_t>(bytes()));
-  copy_dense(to_.dense.data, pinned_, bytes());
+void CopyStep::copy_staged() const {
+  if (to_device_.is_cpu()) return copy_dense(staging_, from_.dense.data, bytes());
+  if (bytes() > 0) std::memcpy(staging_, from_.dense.data, static_cast<std::size_t>(bytes()));
+  copy_dense(to_.dense.data, staging_, bytes());
 }
 
 // What a GPU's kernel stored is looked at when it arrives on the CPU, before anybody follows its indices.
@@ -66,7 +66,7 @@ void CopyStep::copy_sparse() {
 }
 
 void CopyStep::deliver() const {
-  if (bytes() > 0) std::memcpy(to_.dense.data, pinned_, static_cast<std::size_t>(bytes()));
+  if (bytes() > 0) std::memcpy(to_.dense.data, staging_, static_cast<std::size_t>(bytes()));
 }
 
 std::int64_t CopyStep::bytes() const {

@@ -1,26 +1,26 @@
 // Work on several streams: what must not be done at once is in order, and no wait is for nothing.
-#include "plan/waits.hpp"
+#include "plan/dependencies.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
 
-using tenon::Touch;
-using tenon::Waits;
+using tenon::DependencyTracker;
+using tenon::MemoryAccess;
 
 namespace {
 
 struct Piece {
   std::uint32_t stream;
-  std::vector<Touch> touches;
+  std::vector<MemoryAccess> accesses;
   bool finished = false;  // the thread that asks for the work waits for it
   std::vector<std::uint32_t> waits{};
 };
 
 bool conflict(const Piece& one, const Piece& other) {
-  for (const auto& left : one.touches)
-    for (const auto& right : other.touches)
+  for (const auto& left : one.accesses)
+    for (const auto& right : other.accesses)
       if ((left.written || right.written) && std::max(left.begin, right.begin) < std::min(left.end, right.end)) return true;
   return false;
 }
@@ -54,9 +54,9 @@ std::string race_in(const std::vector<Piece>& pieces, const Matrix& before) {
 }
 
 void fill_waits(std::vector<Piece>& pieces, std::uint32_t streams) {
-  Waits waits(streams);
+  DependencyTracker waits(streams);
   for (std::uint32_t i = 0; i < pieces.size(); ++i) {
-    pieces[i].waits = waits.add(pieces[i].stream, pieces[i].touches);
+    pieces[i].waits = waits.add(pieces[i].stream, pieces[i].accesses);
     if (pieces[i].finished) waits.finished(i);
   }
 }
@@ -71,7 +71,7 @@ TEST_CASE("waits: who waits for whom") {
     std::vector<Piece> pieces;
     std::vector<List> waits;
   };
-  const Touch reads{0, 8, false}, writes{0, 8, true}, elsewhere{8, 16, true}, part{6, 10, true};
+  const MemoryAccess reads{0, 8, false}, writes{0, 8, true}, elsewhere{8, 16, true}, part{6, 10, true};
   const Case cases[] = {
       {"one stream", {{0, {writes}}, {0, {reads}}, {0, {writes}}}, {{}, {}, {}}},
       {"reading what was written", {{0, {writes}}, {1, {reads}}}, {{}, {0}}},
@@ -105,7 +105,7 @@ TEST_CASE("waits: random work has no races, and without any of its waits it woul
       piece.finished = below(10) == 0;
       for (auto i = below(4); i > 0; --i) {
         const auto begin = static_cast<std::int64_t>(below(60));
-        piece.touches.push_back({begin, begin + below(12), below(2) == 0});
+        piece.accesses.push_back({begin, begin + below(12), below(2) == 0});
       }
     }
     fill_waits(pieces, streams);

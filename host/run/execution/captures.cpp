@@ -1,11 +1,11 @@
-#include "plan/captures.hpp"
+#include "run/execution/captures.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <string>
 #include <tenon/failure.hpp>
 
-#include "plan/call_failure.hpp"
+#include "run/execution/call_failure.hpp"
 
 namespace tenon {
 namespace {
@@ -20,7 +20,7 @@ void put(const Step& step) {
 }  // namespace
 
 const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key) {
-  if (!trouble_.empty()) return steps_;
+  if (!failure_.empty()) return steps_;
   const auto found = std::find_if(variants_.begin(), variants_.end(),
                                   [&](const Variant& variant) { return std::equal(key.begin(), key.end(), variant.key.begin()); });
   if (found == variants_.end()) {
@@ -32,39 +32,36 @@ const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key)
   return found->steps.empty() ? steps_ : found->steps;
 }
 
-// A kernel that promised too much is told of, and all runs step by step from then on.
+// Where a kernel cannot be captured, all later runs go step by step.
 void Captures::capture(Variant& variant) {
   std::vector<Step> steps;
   std::uint32_t next = 0;
   try {
-    for (const auto& stretch : stretches_) {
-      steps.insert(steps.end(), steps_.begin() + next, steps_.begin() + stretch.begin);
-      Captured captured(stretch.turn->stream, [&] { std::for_each(stretch.work.begin(), stretch.work.end(), put); });
-      variant.launches.push_back({std::move(captured), *stretch.turn});
-      steps.push_back({launch, &variant.launches.back(), stretch.work.front().call});
-      next = stretch.end;
+    for (const auto& segment : segments_) {
+      steps.insert(steps.end(), steps_.begin() + next, steps_.begin() + segment.begin);
+      const auto& stream = segment.sync->stream;
+      stream.device().make_current();
+      Captured captured(stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), put); });
+      variant.launches.push_back({std::move(captured), *segment.sync});
+      steps.push_back({launch, &variant.launches.back(), segment.kernels.front().call});
+      next = segment.end;
     }
     steps.insert(steps.end(), steps_.begin() + next, steps_.end());
     variant.steps = std::move(steps);
   } catch (const std::exception& failure) {
     variant.launches.clear();
-    trouble_ = failure.what();
+    failure_ = failure.what();
   }
 }
 
 std::int32_t Captures::launch(void* self, const tenon_call* call) {
   const auto& own = *static_cast<const Launch*>(self);
   return failure_to_call(*call, [&] {
-    own.turn.begin();
+    own.sync.begin();
     own.captured.launch();
-    own.turn.end();
+    own.sync.end();
     return 0;
   });
-}
-
-bool Captures::contains(std::size_t step) const {
-  return std::any_of(stretches_.begin(), stretches_.end(),
-                     [&](const Stretch& stretch) { return stretch.begin <= step && step < stretch.end; });
 }
 
 }  // namespace tenon

@@ -1,0 +1,79 @@
+// What a plan does and where its values lie, as plain data.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <tenon/dtype.hpp>
+#include <tenon/shape.hpp>
+#include <vector>
+
+namespace tenon {
+
+/// Where a step puts an output.
+enum class PlannedPlace : std::uint8_t {
+  arena,     ///< in the plan's own memory, at `offset`
+  caller,    ///< an output of the graph: in memory that is made for each run, or a Destination
+  variable,  ///< over the variable that it updates
+  kernel,    ///< sparse: in memory that the kernel asks for when it knows how much it stores
+  nowhere,   ///< nothing reads it, and the step does not compute it
+};
+
+struct PlannedOutput {
+  std::string value;  ///< as Graph::find() takes it
+  std::string type;   ///< as text: `csr float32 [2, 3]`
+  DType dtype = unknown_dtype;
+  Shape shape{};
+  Storage storage = Storage::dense;
+  Write write = Write::to;
+  PlannedPlace place = PlannedPlace::arena;
+  std::int64_t offset = -1;  ///< bytes from the start of the device's arena; -1: not in an arena
+};
+
+struct PlannedStep {
+  std::string node, op;              ///< op: with ` backward` or the like behind it, as plans print it
+  std::string device;                ///< `cpu`, `cuda:0`; of a copy, the one it copies to
+  std::string copied_from{};         ///< of a copy between devices: the other one; empty: no copy
+  std::int64_t copied = -1;          ///< of a copy: bytes; -1: as many as the sparse value stores
+  std::string stream{};              ///< on a GPU: `kernels`, `copies to the device` or `copies from the device`; empty: the CPU runs it
+  std::vector<std::size_t> after{};  ///< steps on other streams that it waits for by an event
+  bool captured = false;             ///< with its neighbours, as one CUDA graph
+  bool sparse = false;               ///< by a sparse kernel
+  std::vector<PlannedOutput> outputs{};
+  std::int64_t workspace = 0;  ///< scratch bytes
+};
+
+/// A value, or the scratch memory of a step, while it lies in an arena.
+struct MemoryUse {
+  std::string name;         ///< of the value, or of the step's node
+  std::string in_place_of;  ///< the value whose memory it takes over; empty: none
+  std::uint32_t arena = 0;  ///< in PlanInfo::arenas
+  std::int64_t bytes = 0, offset = 0;
+  std::uint32_t first = 0, last = 0;  ///< steps, both included
+  bool workspace = false;
+};
+
+/// The plan's memory on one device.
+struct PlannedArena {
+  std::string device;
+  std::int64_t bytes = 0;
+  std::int64_t lower_bound = 0;  ///< the largest sum of buffers alive at one step: no plan needs less
+  std::string strategy;          ///< the one of the placement strategies that found these offsets
+  double ratio() const { return lower_bound == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(lower_bound); }
+};
+
+/// A value of its own: it stays as it is whatever becomes of the session.
+struct PlanInfo {
+  std::vector<PlannedStep> steps;    ///< in the order in which they run
+  std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
+  std::vector<PlannedArena> arenas;  ///< the CPU's first
+
+  std::int64_t bytes() const;  ///< of all arenas
+};
+
+/// A line for each step (node, operator, device, outputs with type and place, scratch), then the summary.
+std::string describe(const PlanInfo& plan);
+/// A table of what lies in the arenas, then the summary.
+std::string describe_memory(const PlanInfo& plan);
+/// Steps, bytes, lower bound, ratio and strategy; a line for each device, the last without its end.
+std::string summarize(const PlanInfo& plan);
+
+}  // namespace tenon

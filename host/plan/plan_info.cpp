@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "plan/memory/memory_use.hpp"
+#include "plan/plan.hpp"
+
+namespace tenon {
+namespace {
+
+PlannedPlace place_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
+  if (output.write == Write::none) return PlannedPlace::nowhere;
+  if (output.storage != Storage::dense) return PlannedPlace::kernel;
+  if (output.offset >= 0) return PlannedPlace::arena;
+  return plan.memory.updated.contains(value) ? PlannedPlace::variable : PlannedPlace::caller;
+}
+
+PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
+  const auto value = plan.node(step).first_output + i;
+  const auto& type = plan.types()[value];
+  PlannedOutput output{value_label(plan.model(), value),   to_string(type),
+                       static_cast<DType>(type.dtype),     type.rank < 0 ? Shape() : shape_of(type),
+                       static_cast<Storage>(type.storage), static_cast<Write>(plan.write(step, i))};
+  output.offset = plan.memory.offset_of(value);
+  output.place = place_of(plan, output, value);
+  return output;
+}
+
+PlannedStep step_of(const Plan& plan, std::size_t step) {
+  const auto& node = plan.node(step);
+  PlannedStep info{std::string(plan.model().strings[node.name]), work_label(plan.model(), node), plan.device_of(step).name()};
+  if (const auto* from = plan.copied_from(step); from != nullptr) {
+    const auto& type = plan.types()[node.first_output];
+    info.copied_from = from->name();
+    if (type.storage == TENON_DENSE) info.copied = byte_count(type);
+  }
+  if (const auto* stream = plan.stream_of(step); stream != nullptr) {
+    const auto& work = plan.gpus.work[plan.gpus.work_of[step]];
+    info.stream = name_of(stream->role);
+    if (work.begin == step)
+      for (const auto earlier : work.after) info.after.push_back(plan.gpus.work[earlier].end - 1);
+  }
+  info.captured = plan.captures(step);
+  info.sparse = plan.runs_sparse(step);
+  for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(output_of(plan, step, i));
+  info.workspace = plan.workspace_of(step);
+  return info;
+}
+
+std::string text_of(const PlannedOutput& output) {
+  switch (output.place) {
+    case PlannedPlace::nowhere:
+      return "not computed";
+    case PlannedPlace::kernel:
+      return "made by the kernel";
+    case PlannedPlace::variable:
+      return "in place of a variable";
+    case PlannedPlace::caller:
+      return "given out";
+    case PlannedPlace::arena:
+      break;
+  }
+  return fmt::format("{} {}",
+                     output.write == Write::in_place ? "in place at"
+                     : output.write == Write::add    ? "added at"
+                                                     : "at",
+                     output.offset);
+}
+
+}  // namespace
+
+PlanInfo info_of(const Plan& plan) {
+  PlanInfo info;
+  for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step));
+  info.memory = memory_uses(plan.model(), plan.memory);
+  for (const auto& [device, placement] : plan.memory.arenas)
+    info.arenas.push_back({device->name(), placement.bytes, placement.lower_bound, std::string(name_of(placement.strategy))});
+  return info;
+}
+
+std::int64_t PlanInfo::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& arena : arenas) sum += arena.bytes;
+  return sum;
+}
+
+std::string describe(const PlanInfo& plan) {
+  std::string text;
+  const auto to = std::back_inserter(text);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto& step = plan.steps[i];
+    fmt::format_to(to, "{:>5}  {:<24} {:<20} {}", i, step.node, step.op, step.device);
+    if (!step.copied_from.empty())
+      fmt::format_to(to, " from {}, {}", step.copied_from,
+                     step.copied >= 0 ? fmt::format("{} bytes", step.copied) : "as many bytes as are stored");
+    if (step.captured) text += " captured";
+    if (step.sparse) text += " sparse";
+    for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
+    if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
+    text += '\n';
+  }
+  return text + summarize(plan) + '\n';
+}
+
+std::string describe_memory(const PlanInfo& plan) {
+  std::size_t width = 24;
+  const bool several = plan.arenas.size() > 1;
+  const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };
+  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<8}", name) : std::string(); };
+  for (const auto& use : plan.memory) width = std::max(width, name_of_use(use).size());
+  auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width, device("device"), "bytes", "offset", "steps");
+  for (const auto& use : plan.memory)
+    fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,
+                   device(plan.arenas[use.arena].device), use.bytes, use.offset, fmt::format("{}..{}", use.first, use.last),
+                   use.in_place_of.empty() ? "-" : use.in_place_of);
+  return text + summarize(plan) + '\n';
+}
+
+std::string summarize(const PlanInfo& plan) {
+  std::string text;
+  for (const auto& arena : plan.arenas)
+    fmt::format_to(std::back_inserter(text), "{}{} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}",
+                   plan.arenas.size() == 1 ? fmt::format("{} steps, ", plan.steps.size()) : fmt::format("\n{}: ", arena.device),
+                   arena.bytes, arena.lower_bound, arena.ratio(), arena.strategy);
+  return plan.arenas.size() == 1 ? text : fmt::format("{} steps", plan.steps.size()) + text;
+}
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+// A step of a plan that copies a value to another device.
+#pragma once
+#include "device/copy.hpp"
+#include "tensor/sparse_memory.hpp"
+
+namespace tenon {
+
+/// The tensors and the memory of sparse ones outlive it. Threads: one at a time.
+class CopyStep {
+ public:
+  /// `stream` is one of the two devices', as copy() wants it.
+  CopyStep(Device& from_device, const tenon_tensor& from, Device& to_device, tenon_tensor& to, const Stream& stream, SparseMemory& sparse)
+      : from_device_(from_device), to_device_(to_device), from_(from), to_(to), stream_(stream), sparse_(sparse) {}
+
+  /// A step's function; `self` is a CopyStep. Data for the CPU is there when it returns, unless it is staged; data for a GPU arrives in the
+  /// order of the stream. The reason of a failure goes to the call's error.
+  static std::int32_t run(void* self, const tenon_call* call);
+
+  /// Copies through a pinned staging buffer, which is the copy's own until the stream has done it. Data for the CPU then arrives in
+  /// deliver(), which is to be called after that.
+  void stage(std::byte* memory) { staging_ = memory; }
+  void deliver() const;
+
+  const Stream& stream() const { return stream_; }
+  std::int64_t bytes() const;                                                ///< of a dense tensor
+  bool waits() const { return to_device_.is_cpu() && staging_ == nullptr; }  ///< for the GPU that it copies from
+
+ private:
+  void copy_dense(void* to, const void* from, std::int64_t bytes) const;
+  void copy_staged() const;
+  void copy_sparse();
+  void copy_all();
+  bool is_empty() const;
+
+  Device &from_device_, &to_device_;
+  const tenon_tensor& from_;
+  tenon_tensor& to_;
+  Stream stream_;
+  SparseMemory& sparse_;
+  std::byte* staging_ = nullptr;
+};
+
+}  // namespace tenon

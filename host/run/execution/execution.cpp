@@ -1,0 +1,89 @@
+#include "run/execution/execution.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "device/copy.hpp"
+#include "plugin/float_guard.hpp"
+#include "run/execution/step_failure.hpp"
+
+namespace tenon {
+namespace {
+
+std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams& streams, SparseMemory& sparse) {
+  std::deque<CopyStep> copies;
+  for (const auto& copy : plan.graph.copies)
+    copies.emplace_back(*plan.graph.places[copy.value], tensors[copy.value], *plan.graph.places[copy.copy], tensors[copy.copy],
+                        streams.of(stream_of(plan.graph, plan.types(), copy)), sparse);
+  return copies;
+}
+
+}  // namespace
+
+Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors, const ExecutionContext& context)
+    : plan_(std::move(plan)),
+      error_(*context.error),
+      call_context_{*context.threads, sparse_memory_},
+      tensors_(*plan_, tensors, *context.streams),
+      copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
+      calls_(*plan_, kernels, tensors_, copies_, {context.host, call_context_, error_.error, context.training, context.seed}) {
+  if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams);
+}
+
+void Execution::finish() {
+  if (gpu_) gpu_->join();
+  update_variables();
+  if (gpu_) gpu_->finish();
+}
+
+// Those that no kernel wrote in place.
+void Execution::update_variables() {
+  for (const auto& [variable, value] : plan_->memory.copies) {
+    auto &from = tensors_[value].dense, &to = tensors_[variable].dense;
+    auto& device = *plan_->graph.places[variable];
+    const auto bytes = byte_count(plan_->types()[variable]);
+    if (bytes <= 0 || to.data == nullptr) continue;
+    if (const auto* stream = gpu_ ? gpu_->stream_of(device) : nullptr; stream != nullptr)
+      copy({device, static_cast<std::byte*>(to.data)}, {device, static_cast<std::byte*>(from.data)}, static_cast<std::uint64_t>(bytes),
+           *stream);
+    else
+      std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes));
+  }
+}
+
+// On the CPU each step checked what its kernel stored when it returned.
+Tensor Execution::take_sparse(ValueId output) {
+  auto& tensor = tensors_[output];
+  return tensor.dense.device_type == TENON_CPU ? sparse_memory_.release_checked(tensor) : sparse_memory_.release(tensor);
+}
+
+bool Execution::can_add(ValueId output) const {
+  const auto found = plan_->memory.given_out_writes.find(output);
+  return found != plan_->memory.given_out_writes.end() && found->second.adds;
+}
+
+void Execution::set_add(ValueId output, bool add) {
+  calls_.write(plan_->memory.given_out_writes.at(output).write) = add ? TENON_WRITE_ADD : TENON_WRITE_TO;
+}
+
+void Execution::put_modes_back(const FloatModes& modes, const Step& step) {
+  call_context_.left_modes = false;
+  const auto id = plan_->node_of(calls_.step_of(step));
+  const auto* op = plan_->graph.binding().nodes[id].op;
+  op == nullptr ? modes.set() : put_back(modes, *op, name_of_dispatch(step.call->dispatch));
+}
+
+// A failure on a GPU is found by whoever waits for it next.
+Failure Execution::failure_of(const Step& failed) const {
+  const auto step = calls_.step_of(failed);
+  auto reason = error_.reason();
+  if (const auto* from = plan_->copied_from(step); from != nullptr) {
+    const auto& gpu = from->is_cpu() ? plan_->device_of(step) : *from;
+    if (const auto nodes = nodes_before(*plan_, step, gpu); !nodes.empty())
+      reason += fmt::format("; before it {} was to do {}", gpu.name(), nodes);
+  }
+  return failure_at(*plan_, step, reason);
+}
+
+}  // namespace tenon

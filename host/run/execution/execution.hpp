@@ -1,0 +1,95 @@
+// Runs a plan.
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tenon/failure.hpp>
+#include <tenon/tensor.hpp>
+#include <vector>
+
+#include "device/float_modes.hpp"
+#include "graph/operator_inference.hpp"
+#include "run/execution/gpu_execution.hpp"
+
+namespace tenon {
+
+/// What a session gives to all its executions.
+struct ExecutionContext {
+  const tenon_host* host = nullptr;
+  Threads* threads = nullptr;
+  Streams* streams = nullptr;
+  ErrorBuffer* error = nullptr;
+  bool training = false;
+  std::uint64_t seed = 0;
+};
+
+/// A plan with memory, calls and streams. Plan, kernels and the session's tensors outlive it. Threads: one at a time.
+///
+/// A run: set_data() and the like, start(), each of the steps that it returns, finish(). Steps on a GPU only submit work to its streams;
+/// finish() waits for it, once. A run that fails ends with abandon() instead.
+class Execution {
+ public:
+  Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors, const ExecutionContext& context);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  const Plan& plan() const { return *plan_; }
+  /// One for each step of the plan.
+  const std::vector<Step>& steps() const { return gpu_ ? gpu_->steps() : calls_.steps(); }
+  /// What to call in this run: the steps, or launches of captured graphs instead of some.
+  const std::vector<Step>& start() { return gpu_ ? gpu_->start(true) : calls_.steps(); }
+  /// The same, without captured graphs: steps() are to be called one by one.
+  void start_steps() {
+    if (gpu_) gpu_->start(false);
+  }
+  /// Why kernels are not captured although the plan says so; empty if they are.
+  std::string capture_failure() const { return gpu_ ? gpu_->capture_failure() : std::string(); }
+  /// Updates variables, waits for the GPUs and completes the outputs. Throws Failure that names the node whose kernel reported a fault, or
+  /// the nodes among which the GPU failed.
+  void finish();
+  /// Waits for what was submitted to GPUs, so that memory may be given back.
+  void abandon() noexcept {
+    if (gpu_) gpu_->abandon();
+  }
+  /// Waits until the device is done with this step. Throws Failure.
+  void wait_for(std::size_t step) const {
+    if (gpu_) gpu_->wait_for(step);
+  }
+  /// After each step: puts back the floating-point modes that it left changed, which `modes` are, and warns of its operator.
+  void keep_modes(const FloatModes& modes, const Step& step) {
+    if (FloatModes::now() != modes || call_context_.left_modes.load(std::memory_order_relaxed)) [[unlikely]]
+      put_modes_back(modes, step);
+  }
+  /// Of a step that start() returned and that did not return 0.
+  Failure failure_of(const Step& step) const;
+
+  /// Points an input or a dense output at this run's memory.
+  void set_data(ValueId value, void* data) { tensors_.set_data(value, data); }
+  /// The same for an input of any storage; its indices are int64.
+  void set_tensor(ValueId value, const tenon_tensor& tensor) { tensors_.set(value, tensor); }
+  const tenon_tensor& tensor(ValueId value) const { return tensors_[value]; }
+  /// A sparse output of the run that is over; it belongs to the caller then. Throws Failure where a GPU's kernel broke a rule of its
+  /// storage.
+  Tensor take_sparse(ValueId output);
+  std::int64_t sparse_bytes() const { return sparse_memory_.bytes(); }  ///< held for sparse values inside
+  /// Whether an output's kernels can add to what is there; set_add then says whether they do.
+  bool can_add(ValueId output) const;
+  void set_add(ValueId output, bool add);
+  void set_step(std::uint64_t step) { calls_.set_step(step); }  ///< of the random numbers
+
+ private:
+  void update_variables();
+  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const Step& step);
+
+  std::shared_ptr<const Plan> plan_;
+  ErrorBuffer& error_;
+  SparseMemory sparse_memory_;
+  CallContext call_context_;
+  PlanTensors tensors_;
+  std::deque<CopyStep> copies_;  // as in the plan's graph
+  StepCalls calls_;
+  std::optional<GpuExecution> gpu_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+#include "run/execution/plan_tensors.hpp"
+
+namespace tenon {
+
+PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, Streams& streams)
+    : plan_(plan), types_(plan.types()), tensors_(types_.size()) {
+  const auto& memory = plan.memory;
+  for (const auto& [device, placement] : memory.arenas)
+    arenas_.emplace_back(streams.of(*device), static_cast<std::uint64_t>(placement.bytes), "the plan");
+  for (ValueId value = 0; value < tensors_.size(); ++value) {
+    if (!is_known(types_[value])) continue;
+    auto& tensor = tensors_[value] = tensor_of(types_[value], types_[value].storage);
+    tensor.dense.device_type = plan.graph.places[value]->type();
+    tensor.dense.device_id = plan.graph.places[value]->id();
+    const auto updated = memory.updated.find(value);
+    const auto stored = updated == memory.updated.end() ? value : updated->second;
+    if (const auto buffer = memory.buffer_of[memory.root[value]]; buffer != none && plan.model().values[value].role == Role::output)
+      tensor.dense.data = memory_at(buffer);
+    else if (stored < given.size() && given[stored])
+      set(value, given[stored].abi());
+  }
+}
+
+Workspace PlanTensors::workspace(std::size_t step) const {
+  const auto buffer = plan_.memory.workspace_buffer[step];
+  return buffer == none ? Workspace{} : Workspace{memory_at(buffer), plan_.memory.workspace_bytes[step]};
+}
+
+void PlanTensors::set_data(ValueId value, void* data) {
+  tensors_[value].dense.data = data;
+  if (const auto members = plan_.memory.members.find(value); members != plan_.memory.members.end())
+    for (const auto member : members->second) tensors_[member].dense.data = data;
+}
+
+void PlanTensors::set(ValueId value, const tenon_tensor& tensor) {
+  set_data(value, static_cast<std::byte*>(tensor.dense.data) + tensor.dense.byte_offset);
+  auto& own = tensors_[value];
+  own.stored = tensor.stored;
+  own.indices = tensor.indices;
+  own.row_starts = tensor.row_starts;
+}
+
+}  // namespace tenon

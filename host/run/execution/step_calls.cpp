@@ -1,0 +1,133 @@
+#include "run/execution/step_calls.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tenon {
+namespace {
+
+// The same name gives the same random numbers wherever the node stands (FNV-1a, 64 bits).
+std::uint64_t hash_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::int32_t refuse_sparse(tenon_error& error, std::uint32_t output, const char* what) {
+  error.kind = TENON_ERROR_FAILED;
+  std::snprintf(error.text, error.capacity, "its kernel broke a rule of sparse tensors in output %u: %s", output, what);
+  return 1;
+}
+
+}  // namespace
+
+StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies,
+                     const CallEnvironment& environment)
+    : plan_(plan), tensors_(tensors), copies_(copies), writes_(plan.memory.writes) {
+  const auto& model = plan.model();
+  std::size_t pointer_count = 0, unread_count = 0;
+  for (std::size_t step = 0; step < plan.step_count(); ++step) {
+    const auto& node = plan.node(step);
+    const auto& forward = forward_of(model, node);
+    pointer_count += node.input_count + forward.state_count + node.output_count;
+    if (node.pass == Pass::backward) unread_count += forward.input_count + forward.output_count;
+  }
+  pointers_.reserve(pointer_count);
+  unread_.reserve(unread_count);
+  calls_.reserve(plan.step_count());
+  steps_.reserve(plan.step_count());
+  for (std::size_t step = 0; step < plan.step_count(); ++step) {
+    const auto& node = plan.node(step);
+    const bool backward = node.pass == Pass::backward;
+    auto arguments = backward ? backward_arguments(node) : forward_arguments(node);
+    arguments.writes = writes_.data() + plan.memory.first_write[step];
+    auto& call =
+        calls_.emplace_back(make_call(environment, dispatch_of(backward, plan.runs_sparse(step)), arguments, tensors_.workspace(step)));
+    call.node = hash_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
+    if (plan.operator_of(plan.node_of(step)).info->random) random_calls_.push_back(&call);
+    steps_.push_back(make_step(step, kernels));
+  }
+}
+
+Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
+  auto& call = calls_[step];
+  if (const auto copy = plan_.copy_of(step); copy != none) return {CopyStep::run, &copies_[copy], &call};
+  const auto& node = plan_.node(step);
+  const auto& kernel = kernels.of(plan_.model(), plan_.node_of(step), plan_.device_of(step));
+  const auto function = function_of(*kernel.table(), call.dispatch);
+  const auto first = plan_.types().begin() + node.first_output;
+  const auto is_dense = [](const tenon_type& type) { return type.storage == TENON_DENSE; };
+  if (!plan_.runs_sparse(step) || std::all_of(first, first + node.output_count, is_dense)) return {function, kernel.get(), &call};
+  return {run_sparse, &sparse_steps_.emplace_back(SparseStep{function, kernel.get()}), &call};
+}
+
+std::int32_t StepCalls::run_sparse(void* step, const tenon_call* call) {
+  const auto& [function, instance] = *static_cast<SparseStep*>(step);
+  const bool backward = call->dispatch == TENON_BACKWARD_SPARSE;
+  auto* const* outputs = backward ? call->input_grads : call->outputs;
+  const auto count = backward ? call->input_count : call->output_count;
+  const auto each = [&](auto&& visit) -> std::int32_t {
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (outputs[i] != nullptr && outputs[i]->storage != TENON_DENSE)
+        if (const auto failed = visit(i, *outputs[i])) return failed;
+    return 0;
+  };
+  each([](std::uint32_t, tenon_tensor& output) {
+    output.stored = -1;
+    return 0;
+  });
+  if (const auto failed = function(instance, call)) return failed;
+  return each([&](std::uint32_t i, const tenon_tensor& output) {
+    if (output.stored < 0) return refuse_sparse(*call->error, i, "it was not allocated");
+    const auto fault = sparse_fault(output);
+    return fault.empty() ? 0 : refuse_sparse(*call->error, i, fault.c_str());
+  });
+}
+
+// `make` returns the i-th tensor; null: not connected.
+template <class Make>
+std::span<tenon_tensor* const> StepCalls::add_pointers(std::uint32_t count, Make make) {
+  auto* const* first = pointers_.data() + pointers_.size();
+  for (std::uint32_t i = 0; i < count; ++i) pointers_.push_back(make(i));
+  return {first, count};
+}
+
+CallArguments StepCalls::forward_arguments(const NodeRecord& node) {
+  const auto* edges = plan_.model().edges.data() + node.first_edge;
+  CallArguments arguments;
+  arguments.inputs = add_pointers(node.input_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; });
+  arguments.states = add_pointers(node.state_count, [&](std::uint32_t i) { return &tensors_[edges[node.input_count + i]]; });
+  arguments.outputs = add_pointers(node.output_count, [&](std::uint32_t i) { return &tensors_[node.first_output + i]; });
+  return arguments;
+}
+
+// Inputs and outputs that backward did not declare come without elements: their types can be asked for, reading them is an error.
+CallArguments StepCalls::backward_arguments(const NodeRecord& node) {
+  const auto& model = plan_.model();
+  const auto& forward = model.nodes[node.origin];
+  const auto* edges = model.edges.data() + node.first_edge;  // output gradients, forward's inputs, forward's outputs
+  const auto* inputs = model.edges.data() + forward.first_edge;
+  const auto read = [&](ValueId edge, ValueId original) {
+    if (edge != none || original == none) return edge == none ? nullptr : &tensors_[edge];
+    return &unread_.emplace_back(tensor_of(tensors_.type(original), TENON_STORAGE_UNKNOWN));
+  };
+  CallArguments arguments;
+  arguments.output_grads =
+      add_pointers(forward.output_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; }).data();
+  edges += forward.output_count;
+  arguments.inputs = add_pointers(forward.input_count, [&](std::uint32_t i) { return read(edges[i], inputs[i]); });
+  edges += forward.input_count;
+  arguments.outputs = add_pointers(forward.output_count, [&](std::uint32_t i) { return read(edges[i], forward.first_output + i); });
+  arguments.states = add_pointers(forward.state_count, [&](std::uint32_t i) { return &tensors_[inputs[forward.input_count + i]]; });
+  arguments.input_grads = add_pointers(node.output_count, [&](std::uint32_t i) {
+                            const auto value = node.first_output + i;
+                            return plan_.memory.readers[value] == 0 ? nullptr : &tensors_[value];
+                          }).data();
+  return arguments;
+}
+
+void StepCalls::set_step(std::uint64_t step) {
+  for (auto* call : random_calls_) call->step = step;
+}
+
+}  // namespace tenon

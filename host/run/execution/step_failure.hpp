@@ -1,0 +1,19 @@
+// What is said of a step that failed.
+#pragma once
+#include <string>
+#include <tenon/failure.hpp>
+
+#include "plan/plan.hpp"
+
+namespace tenon {
+
+/// `[add] node 'sum': REASON (with inputs ...)`
+Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason, const std::string& hint = {});
+
+/// `nodes 'a' to 'b'`: the kernels before that step that were submitted to the device and may not be done; empty where there are none.
+std::string nodes_before(const Plan& plan, std::size_t step, const Device& device);
+
+/// Whether the step is a kernel on that device.
+bool runs_kernel(const Plan& plan, std::size_t step, const Device& device);
+
+}  // namespace tenon
