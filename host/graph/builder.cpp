@@ -212,11 +212,11 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
   }
 }
 
-NodeId GraphBuilder::again(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name) {
+NodeId GraphBuilder::recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name) {
   require_repeatable(forward);
   complete_loaded();
   const auto before = mark();
-  auto node = made_from(forward, Pass::again, name);
+  auto node = made_from(forward, Pass::recompute, name);
   try {
     add_edges(node, inputs, node.input_count);
     add_outputs(node, node.output_count);
@@ -239,7 +239,7 @@ NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view n
     throw Failure(FailureKind::usage, fmt::format("{}: is itself made from another node", node_label(model_, forward)));
   const auto of = model_.strings[node.name];
   if (!name.empty()) check_name(name);
-  const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "again");
+  const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
   node.name = model_.strings.intern(name.empty() ? free_name(wanted) : std::string(name));
   node.pass = pass;
   node.origin = forward;

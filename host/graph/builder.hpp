@@ -36,7 +36,7 @@ class GraphBuilder {
   /// left out at the end none. An empty name is made up. Throws Failure (usage).
   NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
   /// A second computation of a forward node without states from these inputs.
-  NodeId again(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
+  NodeId recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
   /// Throws Failure (usage) for a node of which there can be no second computation.
   void require_repeatable(NodeId node) const;
   void output(std::string_view name, ValueId value);

@@ -7,9 +7,9 @@
 #include <tenon/dtype.hpp>
 
 #include "graph/gradient_graph.hpp"
-#include "graph/kept_values.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
+#include "graph/recomputed_values.hpp"
 
 namespace tenon {
 namespace {
@@ -162,7 +162,7 @@ class GradientBuilder {
   GraphBuilder& builder_;
   const GraphModel& model_;
   const GradientRequest& request_;
-  KeptValues kept_;
+  RecomputedValues kept_;
   std::vector<ValueId> gradients_;  // of the values that were there before; none: zero so far
   std::vector<NodeId> next_;        // the node through which a node's gradient first came
   std::vector<bool> dependent_;

@@ -58,8 +58,8 @@ std::string work_label(const GraphModel& model, const NodeRecord& node) {
   switch (node.pass) {
     case Pass::backward:
       return name + " backward";
-    case Pass::again:
-      return name + " again";
+    case Pass::recompute:
+      return name + " recomputed";
     default:
       return name;
   }

@@ -39,7 +39,7 @@ enum class Pass : std::uint8_t {
   forward,
   backward,  // of node `origin`: its inputs are origin's output gradients (none: zero), inputs and outputs (none: not read), its outputs
              // the gradients of origin's inputs; the parameters and states are origin's
-  again      // computes node `origin` once more, with its random numbers, so that its outputs need not be kept
+  recompute  // computes node `origin` once more, with its random numbers, so that its outputs need not be kept
 };
 
 /// Ranges are [first, first + count) in the model's arrays.

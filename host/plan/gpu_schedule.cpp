@@ -203,7 +203,7 @@ void Scheduling::order_work() {
 void Scheduling::find_rebound() {
   for (const auto input : graph_.model().inputs)
     if (!graph_.places[input]->is_cpu()) schedule_.rebound.push_back(input);
-  for (const auto& [value, written] : memory_.given_out_writes)
+  for (const auto& [value, written] : memory_.output_writes)
     if (!graph_.places[value]->is_cpu()) schedule_.rebound.push_back(value);
 }
 

@@ -62,7 +62,7 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
 // Without its object. What computes again does it where its origin did: with the same bits.
 Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const {
   const auto& node = model.nodes[id];
-  if (node.pass == Pass::again) return {nodes_[node.origin].device, {}, {}};
+  if (node.pass == Pass::recompute) return {nodes_[node.origin].device, {}, {}};
   Device& wanted = node.device == 0 ? device_ : find_device(model.strings[node.device]);
   const auto why = objection(op, wanted.type(), backward);
   if (why.empty()) return {&wanted, {}, {}};

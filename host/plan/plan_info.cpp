@@ -57,7 +57,7 @@ std::string text_of(const PlannedOutput& output) {
     case PlannedPlace::variable:
       return "in place of a variable";
     case PlannedPlace::caller:
-      return "given out";
+      return "graph output";
     case PlannedPlace::arena:
       break;
   }

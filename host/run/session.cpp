@@ -6,8 +6,8 @@
 
 #include "device/devices.hpp"
 #include "graph/initialize.hpp"
-#include "run/homes.hpp"
 #include "run/session_impl.hpp"
+#include "run/tensor_placement.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
@@ -30,7 +30,7 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   own_changing();
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
   initialize_missing(declared_types(model()));
-  move_home(model(), *kernels, options.training, tensors);
+  place_tensors(model(), *kernels, options.training, tensors);
   context = {&host_table(), &host().threads, &streams, &error, options.training, options.seed};
 }
 
@@ -124,7 +124,7 @@ Execution& Session::Impl::execution_of(Planned& planned) {
 void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   if (!lacks_values(model(), types, tensors)) return;
   initialize(model(), options.seed, types, tensors);
-  move_home(model(), *kernels, options.training, tensors);
+  place_tensors(model(), *kernels, options.training, tensors);
 }
 
 Execution& Session::Impl::prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept) {

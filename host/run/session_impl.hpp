@@ -84,7 +84,7 @@ struct Session::Impl {
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const;
 };
 
-/// What no kernel could write where it is wanted: a second name of one value, an input given out, a sum that kernels cannot make.
+/// What no kernel could write where it is wanted: a second name of one value, an input that is an output, a sum that kernels cannot make.
 void deliver(const Destinations& destinations, NamedTensors& outputs);
 
 }  // namespace tenon

@@ -79,7 +79,7 @@ void Session::Impl::check_destinations(const Plan& plan, const Destinations& des
   }
 }
 
-// What no kernel could write where it is wanted: a second name of one value, an input given out, a sum that kernels cannot make.
+// What no kernel could write where it is wanted: a second name of one value, an input that is an output, a sum that kernels cannot make.
 void deliver(const Destinations& destinations, NamedTensors& outputs) {
   for (const auto& [name, destination] : destinations) {
     auto& made = outputs.at(name);

@@ -141,7 +141,7 @@ TEST_CASE("the memory and the plan of a training step") {
   const auto plan = place.run({"show", "loss.json", "--plan", "--loss", "a", "--shape", "x=8x4"});
   CHECK(
       has_all(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n", "relu backward        cpu  float32 [8, 3] in place at 192\n",
-                         "cpu  float32 [8, 4] not computed  float32 [3, 4] given out  float32 [3] given out\n"}));
+                         "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 [3] graph output\n"}));
   const auto json = place.run({"show", "loss.json", "--memory", "--json", "--loss", "y", "--shape", "x=8x4"}).out;
   CHECK(has_all(json, {"\"in_place_of\": \"h\"", "\"write\": \"in_place\"", "\"write\": \"none\"", "\"storage\": \"dense\"",
                        "\"lower_bound\": 320,", "\"strategy\": \"execution order\""}));

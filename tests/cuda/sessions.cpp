@@ -52,7 +52,7 @@ TEST_CASE("sessions: plans show devices, copies and the memory of each device") 
         "    3  b                        backwards            cpu  float32 [3] at 64\n"
         "    4  b.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 [3] at 0\n"
         "    5  c                        scale                cuda:0  float32 [3] in place at 0\n"
-        "    6  c.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 [3] given out\n"
+        "    6  c.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 [3] graph output\n"
         "7 steps\n"
         "cpu: 128 bytes of memory, lower bound 128 bytes, ratio 1.000, execution order\n"
         "cuda:0: 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n");

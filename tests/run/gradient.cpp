@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <tenon/session.hpp>
 #include <tenon/udf.hpp>
 
@@ -243,7 +244,7 @@ TEST_CASE("gradient: a node that another one reads twice is computed again once"
   options.recompute = {inner, square};
   graph.output("dx", graph.gradient(graph.add("quadratic", {square}, {{"a", 1}}), {x}, options)[0]);  // of x^8
   const auto& nodes = graph.model().nodes;
-  CHECK(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.pass == tenon::Pass::again; }) == 2);
+  CHECK(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.pass == tenon::Pass::recompute; }) == 2);
   CHECK(values_of(Session(graph).run({{"x", f64_tensor({1, 2})}}).at("dx")) == std::vector<double>{8, 1024});
 }
 
@@ -264,7 +265,9 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
   tenon::SessionOptions training;
   training.training = true;
   const auto text = graph.to_json();
-  for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"), Graph::from_json(host, text)}) {
+  auto old = text;  // as 0.1 wrote it
+  old.replace(old.find("\"recompute\""), std::strlen("\"recompute\""), "\"again\"");
+  for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"), Graph::from_json(host, text), Graph::from_json(host, old)}) {
     CHECK(loaded.to_json() == text);
     Session session(loaded.clone(), training);
     CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) == std::vector<double>{6, 40});
@@ -276,9 +279,11 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
     return failure_of([&] { Graph::from_json(host, other); }).message;
   };
   CHECK(broken("\"backward\": \"outer\"", "\"backward\": \"inner\"") ==
-        "graph.json:14:108: the origin of node 'outer_backward' must be a node of operator quadratic, and 'inner' is none");
-  CHECK(broken("\"again\": \"inner\"", "\"again\": \"inner\", \"backward\": \"inner\"") ==
-        "graph.json:13:5: node 'inner_again' cannot be both 'backward' and 'again'");
+        "graph.json:14:113: the origin of node 'outer_backward' must be a node of operator quadratic, and 'inner' is none");
+  CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"backward\": \"inner\"") ==
+        "graph.json:13:5: node 'inner_recomputed' cannot be both 'backward' and 'recompute'");
+  CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"again\": \"inner\"") ==
+        "graph.json:13:5: node 'inner_recomputed' cannot be both 'recompute' and 'again'");
   CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is no variable");
 }
 

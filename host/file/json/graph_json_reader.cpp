@@ -164,7 +164,8 @@ class GraphJsonReader {
       inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
     }
     at(node.field.value().offset, [&] {
-      node.pass == Pass::backward ? builder_.backward(found->second, inputs, node.name) : builder_.again(found->second, inputs, node.name);
+      node.pass == Pass::backward ? builder_.backward(found->second, inputs, node.name)
+                                  : builder_.recompute(found->second, inputs, node.name);
     });
   }
 

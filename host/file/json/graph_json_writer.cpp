@@ -102,7 +102,7 @@ std::string node_line(const GraphModel& model, const NodeRecord& node) {
   auto line = fmt::format("{{\"name\": {}, \"op\": {}, \"inputs\": {}", in_quotes(model.strings[node.name]),
                           in_quotes(model.operators[node.op].name), inputs_of(model, node));
   if (node.pass != Pass::forward)
-    line += fmt::format(", \"{}\": {}", node.pass == Pass::backward ? "backward" : "again",
+    line += fmt::format(", \"{}\": {}", node.pass == Pass::backward ? "backward" : "recompute",
                         in_quotes(model.strings[model.nodes[node.origin].name]));
   if (node.attribute_count != 0 && node.pass == Pass::forward) line += fmt::format(", \"attrs\": {{{}}}", attributes_of(model, node));
   if (node.device != 0) line += fmt::format(", \"device\": {}", in_quotes(model.strings[node.device]));

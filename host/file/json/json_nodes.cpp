@@ -34,17 +34,21 @@ void read_inputs(JsonNode& node, const JsonField& inputs) {
 }
 
 JsonNode read_node(const JsonField& field) {
-  field.object("a node", {"name", "op", "inputs", "attrs", "device", "backward", "again"});
+  field.object("a node", {"name", "op", "inputs", "attrs", "device", "backward", "recompute", "again"});
   JsonNode node{field, field.need("name", "a node").text("a node's name"), {}, {}, {}, {}, Pass::forward, {}};
   const auto what = fmt::format("node '{}'", node.name);
   node.op = field.need("op", what).text(fmt::format("the operator of {}", what));
   if (const auto device = field.find("device")) node.device = device->text(fmt::format("the device of {}", what));
   if (const auto inputs = field.find("inputs")) read_inputs(node, *inputs);
   node.attributes = field.find("attrs");
-  for (const auto& [key, pass] : {std::pair("backward", Pass::backward), std::pair("again", Pass::again)}) {
+  const char* given = nullptr;
+  // `again` is what 0.1 wrote for `recompute`.
+  for (const auto& [key, pass] :
+       {std::pair("backward", Pass::backward), std::pair("recompute", Pass::recompute), std::pair("again", Pass::recompute)}) {
     const auto origin = field.find(key);
     if (!origin) continue;
-    if (node.origin) field.refuse("{} cannot be both 'backward' and 'again'", what);
+    if (node.origin) field.refuse("{} cannot be both '{}' and '{}'", what, given, key);
+    given = key;
     if (node.attributes) field.refuse("{} has the parameters of its origin, so it takes no 'attrs'", what);
     origin->text(fmt::format("the origin of {}", what));
     node.origin = origin;

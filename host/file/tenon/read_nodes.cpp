@@ -80,7 +80,7 @@ class NodeReader {
   void read_pass(NodeRecord& node, std::uint32_t i) {
     const auto pass = static_cast<std::uint8_t>(columns_.passes[i]);
     const auto name = reading_.text(node.name);
-    if (pass > static_cast<std::uint8_t>(Pass::again)) reading_.refuse("node '{}' is of the unknown pass {}", name, pass);
+    if (pass > static_cast<std::uint8_t>(Pass::recompute)) reading_.refuse("node '{}' is of the unknown pass {}", name, pass);
     node.pass = static_cast<Pass>(pass);
     if (node.pass == Pass::forward) {
       if (columns_.origins[i] != 0) reading_.refuse("node '{}' has an origin, but it is a forward node", name);
@@ -89,7 +89,7 @@ class NodeReader {
     node.origin = columns_.origins[i] - 1;
     if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
       reading_.refuse("the origin of node '{}' is no forward node of its operator before it", name);
-    if (node.pass == Pass::again && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
+    if (node.pass == Pass::recompute && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
   }
 
   void require_backward_arity(const NodeRecord& node) const {

@@ -24,7 +24,7 @@ std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64
 }
 
 std::int64_t GreedyPlacer::best_gap(std::int64_t bytes) {
-  std::sort(taken_.begin(), taken_.end(), [](const Stretch& left, const Stretch& right) { return left.begin < right.begin; });
+  std::sort(taken_.begin(), taken_.end(), [](const Interval& left, const Interval& right) { return left.begin < right.begin; });
   std::int64_t best = -1, smallest = INT64_MAX, top = 0;
   for (const auto& [begin, end] : taken_) {
     if (const auto gap = begin - top; gap >= bytes && gap < smallest) {

@@ -22,7 +22,7 @@ class GreedyPlacer {
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  struct Stretch {
+  struct Interval {
     std::int64_t begin, end;
   };
   std::int64_t best_gap(std::int64_t bytes);
@@ -30,7 +30,7 @@ class GreedyPlacer {
   std::span<const Buffer> buffers_;
   AliveBuffers placed_;
   std::vector<std::int64_t> offsets_;
-  std::vector<Stretch> taken_;  // of the buffers that are alive with the one at hand
+  std::vector<Interval> taken_;  // of the buffers that are alive with the one at hand
   std::int64_t bytes_ = 0;
 };
 

@@ -56,7 +56,7 @@ class MemoryPlanner {
       if (model.nodes[id].pass == Pass::backward) require_known(model, binding, model.nodes[id].origin, plan_.types, plan_.readers);
     }
     plan_.arenas.push_back({&cpu_device(), {}});
-    fold(graph);
+    fuse(graph);
     find_last_uses(model);
     if (training) find_updates(model, binding);
     find_buffers(graph);
@@ -69,22 +69,22 @@ class MemoryPlanner {
  private:
   void choose_order(const Lowered& graph, bool training);
   void count_readers(const GraphModel& model, bool training);
-  void fold(const Lowered& graph);
+  void fuse(const Lowered& graph);
   void find_last_uses(const GraphModel& model);
   void find_updates(const GraphModel& model, const Binding& binding);
   void find_buffers(const Lowered& graph);
   std::uint8_t place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   bool is_sparse(ValueId value) const { return plan_.types[value].storage != TENON_DENSE; }
-  std::uint32_t inside_readers(ValueId value) const { return plan_.readers[value] - names_[value]; }
+  std::uint32_t inside_readers(ValueId value) const { return plan_.readers[value] - output_names_[value]; }
   bool reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node, std::uint32_t output);
   void add_workspaces(const Lowered& graph, const Kernels& kernels);
   std::uint32_t add_buffer(Device& device, const Buffer& buffer);
   void place_by_device();
 
   MemoryPlan plan_;
-  std::vector<std::uint32_t> names_;     // of each value: how many outputs of the graph it is given out as
-  std::vector<bool> adds_;               // written by adding to what lies there
-  std::vector<std::uint32_t> last_use_;  // of a piece of memory's owner: the last step that reads any of the values in it
+  std::vector<std::uint32_t> output_names_;  // of each value: how many outputs of the graph it is
+  std::vector<bool> adds_;                   // written by adding to what lies there
+  std::vector<std::uint32_t> last_use_;      // of a piece of memory's owner: the last step that reads any of the values in it
 };
 
 // Only what the outputs need runs; in training, what variables are updated with as well, and, where all outputs are wanted, nodes that keep
@@ -111,7 +111,7 @@ void MemoryPlanner::choose_order(const Lowered& graph, bool training) {
 
 void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
   plan_.readers.assign(model.values.size(), 0);
-  names_.assign(model.values.size(), 0);
+  output_names_.assign(model.values.size(), 0);
   for (const auto id : plan_.order) {
     const auto& node = model.nodes[id];
     for (std::uint32_t i = 0; i < node.input_count; ++i)
@@ -119,29 +119,29 @@ void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
   }
   for (const auto& [name, value] : model.outputs) {
     ++plan_.readers[value];
-    ++names_[value];
+    ++output_names_[value];
   }
   if (training)
     for (const auto& [variable, value] : model.updates) ++plan_.readers[value];
 }
 
-// A folded sum and its two sides are one piece of memory; the sum stands for all three.
-void MemoryPlanner::fold(const Lowered& graph) {
+// A fused sum and its two sides are one piece of memory; the sum stands for all three.
+void MemoryPlanner::fuse(const Lowered& graph) {
   const auto& model = graph.model();
   plan_.root.resize(model.values.size());
   for (ValueId value = 0; value < plan_.root.size(); ++value) plan_.root[value] = value;
   adds_.assign(model.values.size(), false);
   std::vector<bool> skipped(model.nodes.size());
-  auto sums = fold_sums(graph, plan_.types, plan_.order, plan_.readers);
+  auto sums = fuse_sums(graph, plan_.types, plan_.order, plan_.readers);
   std::reverse(sums.begin(), sums.end());  // later sums first: theirs is the memory of earlier ones
   for (const auto& [node, left, right, sum] : sums) {
     skipped[node] = true;
     plan_.root[left] = plan_.root[right] = plan_.root[sum];
     adds_[right] = true;
-    if (names_[plan_.root[sum]] > 0)
+    if (output_names_[plan_.root[sum]] > 0)
       for (const auto member : {left, right, sum}) plan_.members[plan_.root[sum]].push_back(member);
   }
-  plan_.sums = std::move(sums);
+  plan_.fused_sums = std::move(sums);
   std::erase_if(plan_.order, [&](NodeId id) { return skipped[id]; });
 }
 
@@ -206,9 +206,9 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     plan_.buffer_of[value] = plan_.buffer_of[root];
     return TENON_WRITE_ADD;
   }
-  if (names_[root] > 0) {
+  if (output_names_[root] > 0) {
     const bool adds = info.accumulates && !graph.sparse[plan_.order[step]] && inside_readers(root) == 0;
-    plan_.given_out_writes.emplace(root, MemoryPlan::GivenOut{plan_.writes.size(), adds});
+    plan_.output_writes.emplace(root, MemoryPlan::OutputWrite{plan_.writes.size(), adds});
     return TENON_WRITE_TO;
   }
   if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "plan/lowering.hpp"
+#include "plan/memory/fused_sums.hpp"
 #include "plan/memory/placement.hpp"
-#include "plan/memory/sums.hpp"
 
 namespace tenon {
 
@@ -20,20 +20,20 @@ struct DeviceArena {
 /// Steps are positions in `order`.
 struct MemoryPlan {
   /// An output of the graph that a step writes: its entry in writes, and whether it can be made add.
-  struct GivenOut {
+  struct OutputWrite {
     std::size_t write;
     bool adds;
   };
 
   std::vector<NodeId> order;
   std::vector<tenon_type> types;
-  std::vector<std::uint32_t> readers;                         // of each value: steps that read it, names it is given out by, updates
+  std::vector<std::uint32_t> readers;                         // of each value: steps that read it, outputs of the graph, updates
   std::vector<ValueId> root;                                  // the value in whose memory it lies; mostly its own
-  std::unordered_map<ValueId, std::vector<ValueId>> members;  // of roots that are given out: the values in their memory
-  std::vector<FoldedSum> sums;                                // they have no steps
+  std::unordered_map<ValueId, std::vector<ValueId>> members;  // of roots that are outputs of the graph: the values in their memory
+  std::vector<FusedSum> fused_sums;                           // they have no steps
   std::unordered_map<ValueId, ValueId> updated;               // value -> variable whose memory it is written to
   std::vector<std::pair<ValueId, ValueId>> copies;            // (variable, value) to copy after a run: updates that are not made in place
-  std::unordered_map<ValueId, GivenOut> given_out_writes;
+  std::unordered_map<ValueId, OutputWrite> output_writes;
   std::vector<std::uint32_t> buffer_of;         // of each value; none: in no arena
   std::vector<std::uint32_t> workspace_buffer;  // of each step; none: it needs no scratch
   std::vector<std::uint64_t> workspace_bytes;

@@ -52,10 +52,10 @@ void Uses::find_lives() {
   }
 }
 
-// No step makes a folded sum: its right side's does, where the left side lies.
+// No step makes a fused sum: its right side's does, where the left side lies.
 void Uses::find_sums() {
-  auto sums = plan_.sums;
-  std::sort(sums.begin(), sums.end(), [](const FoldedSum& one, const FoldedSum& other) { return one.node < other.node; });
+  auto sums = plan_.fused_sums;
+  std::sort(sums.begin(), sums.end(), [](const FusedSum& one, const FusedSum& other) { return one.node < other.node; });
   for (const auto& sum : sums) {
     first_[sum.sum] = last_[sum.left] = first_[sum.right];
     if (last_[sum.sum] == none) last_[sum.sum] = first_[sum.sum];

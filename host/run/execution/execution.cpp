@@ -59,12 +59,12 @@ Tensor Execution::take_sparse(ValueId output) {
 }
 
 bool Execution::can_add(ValueId output) const {
-  const auto found = plan_->memory.given_out_writes.find(output);
-  return found != plan_->memory.given_out_writes.end() && found->second.adds;
+  const auto found = plan_->memory.output_writes.find(output);
+  return found != plan_->memory.output_writes.end() && found->second.adds;
 }
 
 void Execution::set_add(ValueId output, bool add) {
-  calls_.write(plan_->memory.given_out_writes.at(output).write) = add ? TENON_WRITE_ADD : TENON_WRITE_TO;
+  calls_.write(plan_->memory.output_writes.at(output).write) = add ? TENON_WRITE_ADD : TENON_WRITE_TO;
 }
 
 void Execution::put_modes_back(const FloatModes& modes, const Step& step) {

@@ -80,7 +80,7 @@ const std::vector<Step>& GpuExecution::start(bool captured) {
   key_.clear();
   for (const auto value : plan_.gpus.rebound) {
     key_.push_back(reinterpret_cast<std::uint64_t>(tensors_[value].dense.data));
-    if (const auto written = plan_.memory.given_out_writes.find(value); written != plan_.memory.given_out_writes.end())
+    if (const auto written = plan_.memory.output_writes.find(value); written != plan_.memory.output_writes.end())
       key_.push_back(calls_.write(written->second.write));
   }
   return captures_->steps_for(key_);

@@ -17,12 +17,12 @@ struct Sum {
   bool swapped;                          // the left side is the one that is made later
   bool left_after, right_after;          // is read once more by a node that comes after the sum
   bool left_given_out, right_given_out;  // is an output of the graph
-  std::size_t folded;
+  std::size_t fused;
 };
 
 }  // namespace
 
-TEST_CASE("sums: folded where the right side can be added to the left, and the same numbers everywhere") {
+TEST_CASE("sums: fused where the right side can be added to the left, and the same numbers everywhere") {
   const Sum cases[] = {
       {"as gradients are summed", false, false, false, false, false, 1},
       {"the later one first", true, false, false, false, false, 0},
@@ -45,7 +45,7 @@ TEST_CASE("sums: folded where the right side can be added to the left, and the s
     if (c.right_after) graph.output("right after", graph.add("quadratic", {right}, {{"b", 100.0}}));
     if (c.left_given_out) graph.output("left", left);
     if (c.right_given_out) graph.output("right", right);
-    CHECK(plan_of(graph).sums.size() == c.folded);
+    CHECK(plan_of(graph).fused_sums.size() == c.fused);
     const float a = c.swapped ? 3 : 2, b = c.swapped ? 2 : 3;
     for (const auto& [output, found] : tenon::Session(graph).run({{"x", Tensor::from({1.F, 2.F, -4.F}, {3})}})) {
       const std::string name = output;

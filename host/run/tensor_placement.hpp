@@ -7,6 +7,6 @@ namespace tenon {
 
 /// Moves what has elements to the device of the node that reads it first; states to their node's. In training variables lie on the
 /// session's own device, whoever reads them: so sessions of several graphs can share them.
-void move_home(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors);
+void place_tensors(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors);
 
 }  // namespace tenon

@@ -8,21 +8,21 @@
 namespace tenon {
 
 /// Chen et al., 2016 ("Training deep nets with sublinear memory cost"): what is cheap to compute again need not be kept.
-class KeptValues {
+class RecomputedValues {
  public:
   /// Throws Failure (usage) for a node that cannot be computed again.
-  KeptValues(GraphBuilder& builder, const std::vector<NodeId>& recompute);
+  RecomputedValues(GraphBuilder& builder, const std::vector<NodeId>& recompute);
 
   /// The value itself, or what a second computation of its node gives, added where it is first asked for.
   ValueId of(ValueId value);
 
  private:
-  bool is_again(ValueId value) const;
+  bool is_recomputed(ValueId value) const;
   ValueId known(ValueId value) const;
 
   GraphBuilder& builder_;
-  std::vector<bool> recompute_;               // each node
-  std::unordered_map<NodeId, NodeId> again_;  // those that were added
+  std::vector<bool> recompute_;                    // each node
+  std::unordered_map<NodeId, NodeId> recomputed_;  // those that were added
 };
 
 }  // namespace tenon

@@ -1,10 +1,10 @@
-#include "graph/kept_values.hpp"
+#include "graph/recomputed_values.hpp"
 
 #include <fmt/format.h>
 
 namespace tenon {
 
-KeptValues::KeptValues(GraphBuilder& builder, const std::vector<NodeId>& recompute)
+RecomputedValues::RecomputedValues(GraphBuilder& builder, const std::vector<NodeId>& recompute)
     : builder_(builder), recompute_(builder.model().nodes.size()) {
   for (const auto id : recompute) {
     builder.require_repeatable(id);
@@ -12,21 +12,21 @@ KeptValues::KeptValues(GraphBuilder& builder, const std::vector<NodeId>& recompu
   }
 }
 
-bool KeptValues::is_again(ValueId value) const {
+bool RecomputedValues::is_recomputed(ValueId value) const {
   if (value == none) return false;
   const auto producer = builder_.model().values[value].producer;
   return producer < recompute_.size() && recompute_[producer];
 }
 
-ValueId KeptValues::known(ValueId value) const {
-  if (!is_again(value)) return value;
+ValueId RecomputedValues::known(ValueId value) const {
+  if (!is_recomputed(value)) return value;
   const auto& record = builder_.model().values[value];
-  return builder_.model().nodes[again_.at(record.producer)].first_output + record.index;
+  return builder_.model().nodes[recomputed_.at(record.producer)].first_output + record.index;
 }
 
 // With a stack of its own: a chain of such nodes may be longer than the program's.
-ValueId KeptValues::of(ValueId value) {
-  if (!is_again(value)) return value;
+ValueId RecomputedValues::of(ValueId value) {
+  if (!is_recomputed(value)) return value;
   std::vector<NodeId> open{builder_.model().values[value].producer};
   while (!open.empty()) {
     const auto id = open.back();
@@ -35,13 +35,13 @@ ValueId KeptValues::of(ValueId value) {
                                 builder_.model().edges.begin() + node.first_edge + node.input_count);
     const auto before = open.size();
     for (const auto input : inputs)
-      if (is_again(input) && !again_.contains(builder_.model().values[input].producer))
+      if (is_recomputed(input) && !recomputed_.contains(builder_.model().values[input].producer))
         open.push_back(builder_.model().values[input].producer);
     if (open.size() != before) continue;
     open.pop_back();
-    if (again_.contains(id)) continue;
+    if (recomputed_.contains(id)) continue;
     for (auto& input : inputs) input = known(input);
-    again_.emplace(id, builder_.again(id, inputs));
+    recomputed_.emplace(id, builder_.recompute(id, inputs));
   }
   return known(value);
 }

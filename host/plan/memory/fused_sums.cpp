@@ -1,4 +1,4 @@
-#include "plan/memory/sums.hpp"
+#include "plan/memory/fused_sums.hpp"
 
 namespace tenon {
 namespace {
@@ -9,14 +9,14 @@ bool is_sum(const GraphModel& model, const NodeRecord& node) {
 
 }  // namespace
 
-std::vector<FoldedSum> fold_sums(const Lowered& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
-                                 std::span<const std::uint32_t> readers) {
+std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
+                                std::span<const std::uint32_t> readers) {
   const auto& model = graph.model();
-  std::vector<FoldedSum> sums;
+  std::vector<FusedSum> sums;
   for (const auto id : order) {
     const auto& node = model.nodes[id];
     if (!is_sum(model, node)) continue;
-    const FoldedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
+    const FusedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
     const auto left = model.values[sum.left].producer, right = model.values[sum.right].producer;
     if (left == none || right == none || left >= right) continue;
     if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.binding().nodes[right].op->info->accumulates) continue;
