@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tenon/failure.hpp>
 #include <tenon/host.hpp>
 #include <tenon/trainer.hpp>
@@ -119,10 +120,11 @@ struct Trainer::Impl {
     return static_cast<std::uint64_t>((batches.examples() + group - 1) / group);
   }
 
-  Evaluation find_gradients(std::int64_t group) {
+  // Of `group` examples from `begin`, `most` of them at once.
+  Evaluation find_gradients(Batches& source, std::int64_t begin, std::int64_t group, std::int64_t most) {
     Evaluation sums;
     for (std::int64_t taken = 0; taken < group;) {
-      auto batch = batches.take(epoch, position + taken, std::min(options.batch, group - taken));
+      auto batch = source.take(epoch, begin + taken, std::min(most, group - taken));
       const auto rows = examples_of(batch);
       if (!parts.weight_input.empty()) {
         const auto seed = parts.graph.find(parts.weight_input);
@@ -173,14 +175,22 @@ struct Trainer::Impl {
                   "a smaller learning rate or clipping of gradients may help; the variables are as they were before this step");
   }
 
-  StepReport take_step() {
-    const auto group = group_size();
-    const auto sums = find_gradients(group);
+  StepReport apply(const Evaluation& sums, std::int64_t examples) {
     const double rate = options.schedule.at(step);
     auto inputs = gradients;
     inputs[rate_input] = filled(DType::f32, Shape::scalar(), rate);
     update.run(inputs);
-    StepReport report{metrics_of(means_of(sums)), ++step, epoch, group, rate};
+    return {metrics_of(means_of(sums)), ++step, epoch, examples, rate};
+  }
+
+  StepReport take_step(NamedTensors batch) {
+    Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
+    return apply(find_gradients(given, 0, given.examples(), given.examples()), given.examples());
+  }
+
+  StepReport take_step() {
+    const auto group = group_size();
+    const auto report = apply(find_gradients(batches, position, group, options.batch), group);
     position += group;
     if (position == batches.examples()) {
       position = 0;
@@ -253,6 +263,9 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
 StepReport Trainer::step() {
   return impl_->take_step();
+}
+StepReport Trainer::step(NamedTensors batch) {
+  return impl_->take_step(std::move(batch));
 }
 Metrics Trainer::evaluate(const NamedTensors& data) {
   return impl_->evaluate(data);

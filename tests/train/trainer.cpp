@@ -300,3 +300,48 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
   CHECK(failure.kind == 2);
   CHECK((failure.message + failure.hint).find("beta1") != std::string::npos);
 }
+
+TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {
+  DigitsHost own_host, given_host;
+  TrainerOptions options{.loss = "loss"};
+  options.batch = 20;
+  options.shuffle = false;
+  const auto data = digits(0, 60);
+  Trainer own(load(own_host.host, mlp_json), data, options), given(load(given_host.host, mlp_json), digits(0, 1), options);
+  for (const std::int64_t first : {0, 20, 40}) {
+    const auto expected = own.step(), report = given.step(digits(first, first + 20));
+    CHECK(report.metrics.loss == expected.metrics.loss);
+    CHECK(report.step == expected.step);
+    CHECK(report.examples == 20);
+  }
+  CHECK(given.position() == 0);
+  CHECK(given.epoch() == 0);
+  const auto expected = values_of(own.graph()), values = values_of(given.graph());
+  REQUIRE(values.size() == expected.size());
+  for (const auto& [name, value] : expected) CHECK_MESSAGE(same_bits(values.at(name), value), name);
+}
+
+TEST_CASE("training: a batch that the graph cannot take changes nothing") {
+  DigitsHost host;
+  Trainer trainer(load(host.host, mlp_json), digits(0, 10), {.loss = "loss"});
+  const auto before = values_of(trainer.graph());
+  auto other_type = digits(0, 4), short_labels = digits(0, 4), unknown = digits(0, 4);
+  auto missing = digits(0, 4);
+  other_type["image"] = Tensor::zeros(f64, other_type.at("image").shape());
+  short_labels["label"] = digits(0, 3).at("label");
+  unknown["weather"] = unknown.at("label");
+  missing.erase("label");
+  const struct {
+    NamedTensors& batch;
+    const char* message;
+  } cases[] = {
+      {other_type, "input 'image' is float64 [4, 64] but the graph needs uint8 [?, 64]"},
+      {short_labels, "'image' has 4 examples but 'label' has 3"},
+      {unknown, "the graph has no input 'weather'"},
+      {missing, "no value is given for input label"},
+  };
+  for (const auto& c : cases) CHECK(failure_of([&] { trainer.step(c.batch); }).message == c.message);
+  CHECK(trainer.steps() == 0);
+  for (const auto& [name, value] : values_of(trainer.graph())) CHECK_MESSAGE(same_bits(before.at(name), value), name);
+  CHECK(trainer.step(digits(4, 8)).step == 1);
+}
