@@ -119,8 +119,8 @@ void PluginSet::Impl::distrust_guesses(LoadedOperator& op, const tenon_operator&
   if (version == 0 || version >= first_sdk_without_guesses) return;
   op.sparse_gradient_trouble = plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
                                std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
-                               ", which guesses where the sparse gradients of '" + op.info->name +
-                               "' are 0: build it again with SDK 0.2 or later";
+                               ", which guesses where sparse gradients of '" + op.info->name +
+                               "' are 0: rebuild it with SDK 0.2 or later";
 }
 
 void PluginSet::Impl::fail_unknown(std::string_view op) const {

@@ -87,7 +87,7 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
   const auto& gpu = first->device() == "cpu" ? other->device() : first->device();
   throw Failure(
       FailureKind::usage,
-      fmt::format("{} lies on {}, but {} on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
+      fmt::format("{} is on {}, but {} is on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
       fmt::format(".to(\"{}\") brings {} there", gpu, gpu == first->device() ? name(other) : name(first)));
 }
 

@@ -43,7 +43,7 @@ void PluginLoader::admit(const std::filesystem::path& path, const InputFile& fil
     if (const std::string objection = trust_.objection(path, file); !objection.empty()) throw Refusal(PluginStatus::untrusted, objection);
   }
   const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });
-  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined since an earlier load: it " + entry->reason);
+  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined: it " + entry->reason);
 }
 
 Library& PluginLoader::open(PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
