@@ -54,7 +54,7 @@ std::string searched_in(const Catalog& catalog) {
 void find_operators(GraphModel& model, PluginSet& plugins, Binding& binding) {
   std::vector<std::uint32_t> missing;
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
-    if (plugins.catalog().find(model.operators[op].name) == nullptr) missing.push_back(static_cast<std::uint32_t>(op));
+    if (!plugins.has(model.operators[op].name)) missing.push_back(static_cast<std::uint32_t>(op));
   if (!missing.empty()) report_missing(model, plugins.catalog(), missing);
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
     binding.operators.push_back(&plugins.load(model.operators[op].name));
@@ -107,7 +107,8 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   if (binding.nodes.empty()) binding.nodes.reserve(model.nodes.size());
   for (auto id = static_cast<NodeId>(binding.nodes.size()); id < model.nodes.size(); ++id) {
     auto& node = model.nodes[id];
-    const auto& op = *binding.operators[node.op];
+    // A node that is made from another is of its operator, which may have been replaced since.
+    const auto& op = node.pass == Pass::forward ? *binding.operators[node.op] : *binding.nodes[node.origin].op;
     at_node(model, id, [&] {
       if (model.operators[node.op].version != op.info->version && node.pass != Pass::backward)
         upgrade(model, node, model.operators[node.op].version, *op.info);
@@ -119,8 +120,8 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
     });
   }
   for (auto op = first_new; op < model.operators.size(); ++op) {
-    const auto* found = plugins.catalog().find(model.operators[op].name);
-    if (found->info.version != model.operators[op].version) refresh(model, model.operators[op], plugins, *found);
+    const auto& here = *binding.operators[op];
+    if (!describes(model.operators[op], here)) refresh(model, model.operators[op], plugins, here);
   }
 }
 

@@ -159,23 +159,20 @@ void GraphBuilder::connect(NodeRecord& node, const OperatorInfo& info, const std
 }
 
 NodeId GraphBuilder::node(const NodeSpec& spec) {
-  const auto* found = plugins_.catalog().find(spec.op);
-  if (found == nullptr) {
-    plugins_.load(spec.op);  // says what is near and where was searched
-    throw Failure(FailureKind::plugin, fmt::format("operator '{}' is missing", spec.op));
-  }
+  const auto& op = plugins_.load(spec.op);
+  const auto& info = *op.info;
   complete_loaded();
   const auto before = mark();
   try {
     NodeRecord node;
     node.name = node_name(spec);
-    node.op = use_operator(model_, plugins_, *found);
+    node.op = use_operator(model_, binding_, plugins_, op);
     node.device = model_.strings.intern(spec.device);
     try {
-      add_parameters(model_, node, found->info, spec.attributes);
-      connect(node, found->info, place_inputs(found->info, spec));
+      add_parameters(model_, node, info, spec.attributes);
+      connect(node, info, place_inputs(info, spec));
     } catch (const Failure& failure) {
-      rethrow_at(fmt::format("[{}] node '{}'", found->info.name, model_.strings[node.name]), failure);
+      rethrow_at(fmt::format("[{}] node '{}'", info.name, model_.strings[node.name]), failure);
     }
     return finish(node, before);
   } catch (...) {
@@ -295,7 +292,7 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
 
 // What a file says of nodes' outputs is compared with what the operators make, and never takes its place: kernels trust these types.
 void GraphBuilder::complete() {
-  const auto bound = binding_.nodes.size();
+  const auto bound = binding_.nodes.size(), known = binding_.operators.size();
   std::vector<tenon_type> said;
   if (bound < model_.nodes.size()) {
     for (const auto& value : model_.values) said.push_back(value.type);
@@ -308,13 +305,14 @@ void GraphBuilder::complete() {
   } catch (...) {
     for (std::size_t value = 0; value < said.size(); ++value) model_.values[value].type = said[value];
     binding_.nodes.resize(std::min(binding_.nodes.size(), bound));
+    binding_.operators.resize(std::min(binding_.operators.size(), known));  // others may be here when it is tried again
     throw;
   }
 }
 
 // Before a node is added to a graph that came from a file.
 void GraphBuilder::complete_loaded() {
-  if (binding_.nodes.size() < model_.nodes.size()) complete();
+  if (binding_.nodes.size() < model_.nodes.size() || binding_.operators.size() < model_.operators.size()) complete();
 }
 
 void GraphBuilder::infer_all() {

@@ -114,7 +114,7 @@ struct StopGradient : Elementwise {
 template <class Op>
 void add(PluginSet& plugins, std::string_view name) {
   const auto manifest = manifest_of<Op>(name);
-  plugins.add(std::as_bytes(std::span(manifest)), table_of<Op>());
+  plugins.add_builtin(std::as_bytes(std::span(manifest)), table_of<Op>());
 }
 
 }  // namespace

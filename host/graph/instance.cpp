@@ -1,16 +1,33 @@
 #include "graph/instance.hpp"
 
 #include <cstring>
+#include <exception>
 #include <tenon/failure.hpp>
 
 #include "plugin/float_guard.hpp"
 
 namespace tenon {
 
+static void* made_by(const OperatorFactory& make, std::span<const tenon_attribute> attributes) {
+  void* object = nullptr;
+  try {
+    object = make(attributes.data(), attributes.size());
+  } catch (const std::exception& error) {
+    throw Failure(FailureKind::usage, error.what());
+  } catch (...) {
+    throw Failure(FailureKind::usage, "its factory failed without giving a reason");
+  }
+  if (object == nullptr) throw Failure(FailureKind::usage, "its factory made no object");
+  return object;
+}
+
 Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes) : op_(&op) {
   ErrorBuffer buffer;
   const FloatGuard guard(op, "create()");
-  if (table.create(attributes.data(), attributes.size(), &object_, &buffer.error) != 0) throw Failure(FailureKind::usage, buffer.reason());
+  if (op.make != nullptr && &table == op.table)
+    object_ = made_by(*op.make, attributes);
+  else if (table.create(attributes.data(), attributes.size(), &object_, &buffer.error) != 0)
+    throw Failure(FailureKind::usage, buffer.reason());
   table_ = &table;
 }
 

@@ -9,7 +9,7 @@ namespace tenon {
 namespace {
 
 std::uint32_t use_plugin(GraphModel& model, PluginSet& plugins, int index) {
-  const auto& file = plugins.catalog().files()[static_cast<std::size_t>(index)];
+  const auto file = plugins.file(index);
   const auto same = [&](const PluginUse& use) { return use.name == file.name && use.version == file.version; };
   const auto found = std::find_if(model.plugins.begin(), model.plugins.end(), same);
   if (found != model.plugins.end()) return static_cast<std::uint32_t>(found - model.plugins.begin());
@@ -19,18 +19,27 @@ std::uint32_t use_plugin(GraphModel& model, PluginSet& plugins, int index) {
 
 }  // namespace
 
-void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const CatalogOperator& op) {
-  use.version = op.info.version;
-  use.info = std::make_shared<const OperatorInfo>(op.info);
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const LoadedOperator& op) {
+  use.version = op.info->version;
+  use.info = op.info;
   use.plugin = op.file < 0 ? none : use_plugin(model, plugins, op.file);
 }
 
-std::uint32_t use_operator(GraphModel& model, PluginSet& plugins, const CatalogOperator& op) {
-  for (std::uint32_t i = 0; i < model.operators.size(); ++i)
-    if (model.operators[i].name == op.info.name) return i;
+bool describes(const OperatorUse& use, const LoadedOperator& op) {
+  return use.info == op.info || use.info->manifest == op.info->manifest;
+}
+
+// One record may stand for several loads of an operator, where only its code or kernels differ: each node keeps its own.
+std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op) {
+  for (std::uint32_t i = 0; i < model.operators.size(); ++i) {
+    if (model.operators[i].name != op.info->name || !describes(model.operators[i], op)) continue;
+    binding.operators[i] = &op;
+    return i;
+  }
   auto& use = model.operators.emplace_back();
-  use.name = op.info.name;
+  use.name = op.info->name;
   refresh(model, use, plugins, op);
+  binding.operators.push_back(&op);
   return static_cast<std::uint32_t>(model.operators.size() - 1);
 }
 

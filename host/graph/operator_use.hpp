@@ -1,5 +1,6 @@
 // What a graph records of the operators it uses.
 #pragma once
+#include "graph/binding.hpp"
 #include "graph/model.hpp"
 #include "plugin/plugin_set.hpp"
 
@@ -8,11 +9,14 @@ namespace tenon {
 /// More outputs than this from one node is a mistake or an attack.
 inline constexpr std::int64_t max_outputs = 4096;
 
-/// The record of a catalogued operator in the model; added where it is new.
-std::uint32_t use_operator(GraphModel& model, PluginSet& plugins, const CatalogOperator& op);
+/// The model's record of an operator that is bound to that one; added where there is none of its name and description.
+std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op);
+
+/// Whether a record's description is the operator's.
+bool describes(const OperatorUse& use, const LoadedOperator& op);
 
 /// Makes a record describe the operator that is here now, after nodes were brought up to date.
-void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const CatalogOperator& op);
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const LoadedOperator& op);
 
 /// How many outputs of this name a node has with its parameters. Throws Failure (usage).
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);

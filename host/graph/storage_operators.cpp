@@ -83,7 +83,7 @@ struct CastStorage : Operator {
 
 void add_storage_operators(PluginSet& plugins) {
   const auto manifest = manifest_of<CastStorage>("cast_storage");
-  plugins.add(std::as_bytes(std::span(manifest)), table_of<CastStorage>());
+  plugins.add_builtin(std::as_bytes(std::span(manifest)), table_of<CastStorage>());
 }
 
 }  // namespace tenon

@@ -21,11 +21,11 @@ const LoadedOperator& copy_operator() {
     copy.doc = "the same elements on another device";
     copy.inputs.emplace_back().name = "data";
     copy.outputs.emplace_back().name = "output";
-    return copy;
+    return std::make_shared<const OperatorInfo>(std::move(copy));
   }();
   static const auto op = [] {
     LoadedOperator loaded;
-    loaded.info = &info;
+    loaded.info = info;
     return loaded;
   }();
   return op;
@@ -224,7 +224,7 @@ class Lowering {
   std::uint32_t use_of(const LoadedOperator& op) {
     const auto [found, added] = uses_.try_emplace(&op, static_cast<std::uint32_t>(own_->model.operators.size()));
     if (added) {
-      own_->model.operators.push_back({op.info->name, op.info->version, std::make_shared<OperatorInfo>(*op.info), none});
+      own_->model.operators.push_back({op.info->name, op.info->version, op.info, none});
       own_->binding.operators.push_back(&op);
     }
     return found->second;

@@ -1,148 +1,186 @@
 #include "plugin/catalog_builder.hpp"
 
 #include <algorithm>
-#include <set>
+#include <functional>
 #include <tenon/failure.hpp>
+
+#include "plugin/operator_contest.hpp"
 
 namespace tenon {
 namespace {
 
-std::string versioned(const OperatorInfo& info) {
-  return "operator '" + info.name + "' version " + std::to_string(info.version);
+/// One catalog in the making.
+class Building {
+ public:
+  Building(const PluginSources& sources, CatalogIndex& index) : sources_(sources), index_(index) {}
+
+  void settle(const Claims& claims);
+  void list(const CatalogIndex& before, const std::function<OwnOperator(const std::string&)>& own_of);
+  std::vector<std::string> unused() const;
+
+ private:
+  std::shared_ptr<const Definition> define(const Winner& winner, const CatalogIndex& before, OwnOperator own) const;
+  void index_aliases();
+  void settle_alias(const std::string& alias, const std::vector<std::size_t>& claims);
+  std::string reason_unused(const PluginSource& file) const;
+
+  const PluginSources& sources_;
+  CatalogIndex& index_;
+  Winners winners_;
+  KernelTable kernels_;
+};
+
+void Building::settle(const Claims& claims) {
+  for (const auto& [name, of_name] : claims) {
+    OperatorContest contest(of_name, sources_, index_.notes);
+    if (contest.winner())
+      winners_.emplace(name, *contest.winner());
+    else
+      index_.disputed[name] = contest.dispute();
+  }
+}
+
+void Building::list(const CatalogIndex& before, const std::function<OwnOperator(const std::string&)>& own_of) {
+  auto kernel_notes = kernels_.settle(sources_, winners_);
+  for (const auto& [name, winner] : winners_) {
+    index_.operators.emplace_back(winner.info, winner.file, kernels_.devices(name));
+    index_.definitions.push_back(define(winner, before, winner.file < 0 ? own_of(name) : OwnOperator()));
+  }
+  index_aliases();
+  for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
+  for (const auto& [name, sentence] : index_.disputed) index_.notes.push_back(sentence);
+}
+
+// What is the same stays the same object, which knows whether it is loaded.
+std::shared_ptr<const Definition> Building::define(const Winner& winner, const CatalogIndex& before, OwnOperator own) const {
+  const auto& name = winner.info->name;
+  const auto cpu = kernels_.find(name, "cpu"), cuda = kernels_.find(name, "cuda");
+  if (const auto known = before.find(name); known != CatalogIndex::nowhere) {
+    const auto& old = before.definitions[known];
+    if (old->info == winner.info && old->cpu == cpu && old->cuda == cuda) return old;
+  }
+  auto made = std::make_shared<Definition>();
+  made->info = winner.info;
+  made->file = winner.file;
+  made->own = std::move(own);
+  made->cpu = cpu;
+  made->cuda = cuda;
+  return made;
+}
+
+void Building::index_aliases() {
+  std::map<std::string, std::vector<std::size_t>> claims;
+  for (std::size_t i = 0; i < index_.operators.size(); ++i)
+    for (const std::string& alias : index_.operators[i].info.aliases) claims[alias].push_back(i);
+  for (const auto& [alias, operators] : claims) settle_alias(alias, operators);
+}
+
+/// A name beats an alias. Of two operators with one alias the later has it; where one call brought both, neither.
+void Building::settle_alias(const std::string& alias, const std::vector<std::size_t>& claims) {
+  const auto name_of = [&](std::size_t op) -> const std::string& { return index_.operators[op].info.name; };
+  const auto as_alias = [&](std::size_t op) { return "'" + alias + "' is an alias of operator '" + name_of(op) + "'"; };
+  if (winners_.contains(alias) || index_.disputed.contains(alias)) {
+    for (const auto op : claims) index_.notes.push_back(as_alias(op) + " and an operator's name: it means the operator of that name");
+    return;
+  }
+  const auto layer_of = [&](std::size_t op) { return winners_.at(name_of(op)).rank.layer; };
+  const auto latest = *std::max_element(claims.begin(), claims.end(), [&](auto a, auto b) { return layer_of(a) < layer_of(b); });
+  bool clear = true;
+  for (const auto op : claims) {
+    if (op == latest) continue;
+    const bool loses = layer_of(op) < layer_of(latest);
+    clear = clear && loses;
+    index_.notes.push_back(as_alias(op) + " and of operator '" + name_of(latest) + "': it means " + (loses ? "the latter" : "neither"));
+  }
+  if (clear) index_.aliases[alias] = latest;
+}
+
+std::vector<std::string> Building::unused() const {
+  std::vector<bool> used(sources_.files.size());
+  for (const auto& [name, winner] : winners_)
+    if (winner.file >= 0) used[static_cast<std::size_t>(winner.file)] = true;
+  std::vector<std::string> reasons(sources_.files.size());
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && !kernels_.uses(static_cast<int>(i))) reasons[i] = reason_unused(sources_.files[i]);
+  return reasons;
+}
+
+std::string Building::reason_unused(const PluginSource& file) const {
+  if (file.changed) return "is not used: it has changed since, and was read again";
+  if (file.operators.empty()) return "has only kernels that other files have too, or of operators that were replaced";
+  const auto& name = file.operators[0]->name;
+  if (const auto dispute = index_.disputed.find(name); dispute != index_.disputed.end()) return "is not used: " + dispute->second;
+  const std::string rest = file.operators.size() > 1 ? ", and likewise all else in it" : "";
+  return "is not used: operator '" + name + "' is taken from " + sources_.path_of(winners_.at(name).file) + rest;
 }
 
 }  // namespace
 
-void CatalogBuilder::add(std::vector<Candidate> candidates) {
-  for (Candidate& candidate : candidates) {
-    const int file = static_cast<int>(catalog_.files_.size());
-    catalog_.files_.push_back(std::move(candidate.file));
-    for (OperatorInfo& info : candidate.operators) claim(std::move(info), file);
+int CatalogBuilder::add_file(Candidate candidate, int old) {
+  if (old < 0) {
+    old = static_cast<int>(sources_.files.size());
+    sources_.files.emplace_back();
   }
-  finish();
+  PluginSource& file = sources_.files[static_cast<std::size_t>(old)];
+  file.path = std::move(candidate.file.path);
+  file.stamp = candidate.stamp;
+  file.operators = std::move(candidate.operators);
+  file.kernels = std::move(candidate.file.kernels);
+  file.sound = candidate.file.usable();
+  return old;
 }
 
-void CatalogBuilder::add_own(OperatorInfo info) {
-  if (catalog_.find(info.name)) {
-    throw Failure(FailureKind::usage, "operator '" + info.name + "' cannot be added: the catalog has an operator of that name",
-                  "give it another name, or add it before the plugins are read");
-  }
-  Contest& contest = contests_[info.name];
-  contest = {};
-  win(contest, std::move(info), -1);
-  finish();
+void CatalogBuilder::supersede(int number) {
+  PluginSource& file = sources_.files[static_cast<std::size_t>(number)];
+  file.sound = false;
+  file.changed = true;
 }
 
-void CatalogBuilder::claim(OperatorInfo info, int file) {
-  const auto [entry, is_new] = contests_.try_emplace(info.name);
-  Contest& contest = entry->second;
-  if (is_new) {
-    win(contest, std::move(info), file);
-  } else if (contest.files[0] < 0) {
-    note(versioned(info) + " in " + path_of(file) + " is not used: the application has an operator of that name");
-  } else if (info.version > contest.version) {
-    note("operator '" + info.name + "': version " + std::to_string(info.version) + " in " + path_of(file) + " is used, not version " +
-         std::to_string(contest.version) + " in " + path_of(contest.files[0]));
-    win(contest, std::move(info), file);
-  } else if (info.version < contest.version) {
-    if (!contest.disputed) {
-      note("operator '" + info.name + "': version " + std::to_string(contest.version) + " in " + path_of(contest.files[0]) +
-           " is used, not version " + std::to_string(info.version) + " in " + path_of(file));
-    }
-  } else {
-    settle_equal(contest, info, file);
-  }
-}
-
-void CatalogBuilder::settle_equal(Contest& contest, const OperatorInfo& info, int file) {
-  if (!contest.disputed && catalog_.operators_[contest.place].info.manifest == info.manifest) {
-    note(versioned(info) + " is in " + path_of(contest.files[0]) + " and, with the same manifest, in " + path_of(file) +
-         ": the first is used");
-    return;
-  }
-  contest.files.push_back(file);
-  if (!contest.disputed) catalog_.operators_[contest.place].info.name.clear();  // sort_operators() drops it
-  contest.disputed = true;
-  std::string sentence = versioned(info) + " is in ";
-  for (std::size_t i = 0; i < contest.files.size(); ++i) sentence += (i == 0 ? "" : " and in ") + path_of(contest.files[i]);
-  catalog_.disputed_[info.name] = sentence + " with different manifests, so that none is used: remove one of the files";
-}
-
-void CatalogBuilder::win(Contest& contest, OperatorInfo info, int file) {
-  const bool has_place = !contest.files.empty() && !contest.disputed;
-  catalog_.disputed_.erase(info.name);
-  contest.version = info.version;
-  contest.files = {file};
-  contest.disputed = false;
-  if (!has_place) {
-    contest.place = catalog_.operators_.size();
-    catalog_.operators_.emplace_back();
-  }
-  catalog_.operators_[contest.place] = {std::move(info), file, {}};
-}
-
-void CatalogBuilder::finish() {
-  sort_operators();
-  catalog_.notes_ = operator_notes_;
-  index_aliases();
-  for (std::string& sentence : kernels_.settle(catalog_.files_, catalog_.operators_)) catalog_.notes_.push_back(std::move(sentence));
-  for (const auto& [name, sentence] : catalog_.disputed_) catalog_.notes_.push_back(sentence);
-  mark_duplicates();
-}
-
-void CatalogBuilder::sort_operators() {
-  auto& operators = catalog_.operators_;
-  std::erase_if(operators, [](const CatalogOperator& op) { return op.info.name.empty(); });
-  std::sort(operators.begin(), operators.end(), [](const auto& left, const auto& right) { return left.info.name < right.info.name; });
-  for (std::size_t i = 0; i < operators.size(); ++i) contests_[operators[i].info.name].place = i;
-}
-
-/// A name beats an alias. An alias of two operators means neither.
-void CatalogBuilder::index_aliases() {
-  const auto& operators = catalog_.operators_;
-  catalog_.aliases_.clear();
-  std::set<std::string> ambiguous;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    for (const std::string& alias : operators[i].info.aliases) {
-      const std::string as_alias = "'" + alias + "' is an alias of operator '" + operators[i].info.name + "'";
-      if (const auto contest = contests_.find(alias); contest != contests_.end()) {
-        catalog_.notes_.push_back(as_alias + " and an operator's name: it means the operator of that name");
-      } else if (const auto [entry, is_new] = catalog_.aliases_.try_emplace(alias, i); !is_new) {
-        ambiguous.insert(alias);
-        catalog_.notes_.push_back(as_alias + " and of operator '" + operators[entry->second].info.name + "': it means neither");
-      }
+void CatalogBuilder::add_layer(const std::vector<std::vector<int>>& folders, Layer layer) {
+  const int number = layer == Layer::defaults ? 0 : ++layers_;
+  for (std::size_t folder = 0; folder < folders.size(); ++folder) {
+    for (const int i : folders[folder]) {
+      PluginSource& file = sources_.files[static_cast<std::size_t>(i)];
+      file.rank = {number, static_cast<int>(folder)};
+      if (!file.sound) continue;
+      for (const auto& info : file.operators) sources_.note_layer(info->name, number);
     }
   }
-  for (const std::string& alias : ambiguous) catalog_.aliases_.erase(alias);
 }
 
-void CatalogBuilder::mark_duplicates() {
-  std::set<int> winners;
-  for (const CatalogOperator& op : catalog_.operators_) winners.insert(op.file);
-  for (std::size_t i = 0; i < catalog_.files_.size(); ++i) {
-    PluginFile& file = catalog_.files_[i];
-    if (file.status != PluginStatus::indexed && file.status != PluginStatus::duplicate) continue;
-    const int number = static_cast<int>(i);
-    const bool used = winners.contains(number) || kernels_.uses(number);
-    file.status = used ? PluginStatus::indexed : PluginStatus::duplicate;
-    file.reason = used ? "" : reason_unused(file);
+void CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
+  if (builtin_.contains(info.name)) {
+    throw Failure(FailureKind::usage, "operator '" + info.name + "' cannot be added: the host itself has an operator of that name",
+                  "give it another name");
   }
+  const auto name = info.name;
+  own_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};
+  sources_.note_layer(name, layers_);
 }
 
-std::string CatalogBuilder::reason_unused(const PluginFile& file) const {
-  const std::string rest = file.operators.size() > 1 ? ", and likewise all else in it" : "";
-  if (file.operators.empty()) return "has only kernels that other files have too";
-  const std::string& name = file.operators[0];
-  if (const auto dispute = catalog_.disputed_.find(name); dispute != catalog_.disputed_.end()) return "is not used: " + dispute->second;
-  return "is not used: operator '" + name + "' is taken from " + path_of(contests_.at(name).files[0]) + rest;
+void CatalogBuilder::add_builtin(OperatorInfo info, const tenon_operator* table) {
+  const auto name = info.name;
+  builtin_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), {table, {}}, {Rank::own_layer, 0}};
 }
 
-std::string CatalogBuilder::path_of(int file) const {
-  return file < 0 ? "the application" : catalog_.files_[static_cast<std::size_t>(file)].path.string();
-}
-
-void CatalogBuilder::note(std::string sentence) {
-  operator_notes_.push_back(std::move(sentence));
+CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
+  Claims claims;
+  for (const auto* operators : {&builtin_, &own_})
+    for (const auto& [name, op] : *operators) claims[name].push_back({op.info, -1, op.rank});
+  for (std::size_t i = 0; i < sources_.files.size(); ++i) {
+    if (!sources_.files[i].sound) continue;
+    for (const auto& info : sources_.files[i].operators) claims[info->name].push_back({info, static_cast<int>(i), sources_.files[i].rank});
+  }
+  auto index = std::make_shared<CatalogIndex>();
+  Building building(sources_, *index);
+  building.settle(claims);
+  building.list(before, [&](const std::string& name) {
+    const auto builtin = builtin_.find(name);
+    return builtin != builtin_.end() ? builtin->second.own : own_.at(name).own;
+  });
+  index->searched = searched_;
+  auto unused = building.unused();
+  return {std::move(index), std::move(unused)};
 }
 
 }  // namespace tenon

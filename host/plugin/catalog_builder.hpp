@@ -1,55 +1,61 @@
-// Puts candidates into the catalog and settles who wins where two bring the same thing.
+// Puts what files and the application bring into a catalog and settles who wins where two bring the same thing.
 //
-// Operators: the highest version of a name wins. Of the same version, identical manifests: the first file wins; different ones: nobody
-// does. Kernels: those that lie beside an operator share its fate, for they are the same plugin twice. Others are settled by the bytes of
-// their files: the same, the first wins; different ones, nobody does.
+// What a later call brings replaces what an earlier one brought, whatever its version. Of one call, the first folder wins. Within a folder
+// the highest version of an operator wins; of the same version, identical manifests: the first file wins; different ones: neither does, and
+// what other folders or earlier calls brought stays. The default folders count as the earliest call, whenever they are read. Nothing
+// replaces the host's own operators. Kernels: see KernelTable.
 #pragma once
+#include <map>
+#include <memory>
+#include <string>
 #include <string_view>
-#include <tenon/catalog.hpp>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "plugin/catalog_index.hpp"
 #include "plugin/discovery/candidate.hpp"
-#include "plugin/discovery/kernel_table.hpp"
+#include "plugin/discovery/sources.hpp"
 
 namespace tenon {
 
 /// Threads: one.
 class CatalogBuilder {
  public:
-  explicit CatalogBuilder(Catalog& catalog) : catalog_(catalog) {}
+  enum class Layer { defaults, latest };
 
-  void add(std::vector<Candidate> candidates);
-  /// An operator of the application. Its name must be free; files that come later do not get it either.
-  void add_own(OperatorInfo info);
+  /// Takes a file in under the next number, or in the place of `old`, which must be a file that was refused when it was read. It counts
+  /// once a layer has it.
+  int add_file(Candidate candidate, int old = -1);
+  /// The file of that number when it was last read, for others to compare with.
+  const PluginSource& file(int number) const { return sources_.files[static_cast<std::size_t>(number)]; }
+  /// The file has changed and was read again under another number.
+  void supersede(int number);
+  /// What one call brings: folders of files, by their numbers. A file that was there already moves.
+  void add_layer(const std::vector<std::vector<int>>& folders, Layer layer = Layer::latest);
+  void add_searched(std::filesystem::path folder) { searched_.push_back(std::move(folder)); }
+  /// An operator of the application. Throws Failure (usage) where the host has one of its name.
+  void add_own(OperatorInfo info, OwnOperator own);
+  /// One of the host's own.
+  void add_builtin(OperatorInfo info, const tenon_operator* table);
 
-  /// Where the operator's kernel for a device is.
-  KernelChoice kernel(std::string_view op, std::string_view device) const { return kernels_.find(op, device); }
+  struct Built {
+    std::shared_ptr<const CatalogIndex> index;
+    std::vector<std::string> unused;  ///< of each file: why it is not used, as words that follow its path; empty: it is
+  };
+  /// Operators that are as they were `before` keep their definitions.
+  Built build(const CatalogIndex& before) const;
 
  private:
-  struct Contest {
-    int version = 0;
-    std::vector<int> files;  // that brought this version, the winner first; -1: the application
-    bool disputed = false;
-    std::size_t place = 0;  // in catalog_.operators_, unless disputed
+  struct Own {
+    std::shared_ptr<const OperatorInfo> info;
+    OwnOperator own;
+    Rank rank;
   };
 
-  void claim(OperatorInfo info, int file);
-  void settle_equal(Contest& contest, const OperatorInfo& info, int file);
-  void win(Contest& contest, OperatorInfo info, int file);
-  void finish();
-  void sort_operators();
-  void index_aliases();
-  void mark_duplicates();
-  std::string reason_unused(const PluginFile& file) const;
-
-  std::string path_of(int file) const;
-  void note(std::string sentence);
-
-  Catalog& catalog_;
-  std::unordered_map<std::string, Contest> contests_;
-  KernelTable kernels_;
-  std::vector<std::string> operator_notes_;
+  PluginSources sources_;
+  std::map<std::string, Own, std::less<>> builtin_, own_;
+  std::vector<std::filesystem::path> searched_;
+  int layers_ = 0;  // 0: the default folders
 };
 
 }  // namespace tenon

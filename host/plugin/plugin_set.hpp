@@ -15,12 +15,14 @@
 
 namespace tenon {
 
-/// An operator ready to be created. Lives as long as the process: plugins are never unloaded.
+/// An operator ready to be created. Lives as long as its set, and what it points to in plugins as long as the process: they are never
+/// unloaded.
 struct LoadedOperator {
-  const OperatorInfo* info = nullptr;
-  int file = -1;                          ///< index into Catalog::files(); -1: the application's own
-  const tenon_operator* table = nullptr;  ///< create, infer, gradient ...
-  const tenon_operator* cpu = nullptr;    ///< forward ... on the CPU: table itself, or a TENON_KERNEL's; null where there is none
+  std::shared_ptr<const OperatorInfo> info;  ///< the catalog's
+  int file = -1;                             ///< index into Catalog::files(); -1: the application's or the host's own
+  const tenon_operator* table = nullptr;     ///< create, infer, gradient ...
+  const OperatorFactory* make = nullptr;     ///< instead of the table's create(); mostly null
+  const tenon_operator* cpu = nullptr;       ///< forward ... on the CPU: table itself, or a TENON_KERNEL's; null where there is none
   const tenon_operator* cuda = nullptr;
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
   const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
@@ -45,7 +47,7 @@ struct PluginOptions {
   std::function<void(const std::string& key, const std::string& sentence)> warn = nullptr;  ///< see LoadedOperator::warn
 };
 
-/// Threads: scan and add from one thread, while nothing is loaded; load from any.
+/// Threads: any. What is added shows whole or not at all; questions go on being answered meanwhile, from what there was before.
 class PluginSet {
  public:
   /// `host` is what plugins get; it must live as long as the process.
@@ -54,24 +56,37 @@ class PluginSet {
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;
 
-  /// Reads the folder's files NAME.so (sorted) into the catalog; files that are there already are left alone. What is wrong with a file
-  /// becomes its status. A folder that cannot be read is a Failure (file) that names it.
+  /// Reads the folder's files NAME.so (sorted) into the catalog, where they replace what was there of their operators' names (see
+  /// CatalogBuilder). What is wrong with a file becomes its status. A folder that cannot be read is a Failure (file) that names it.
   void scan(const std::filesystem::path& folder);
+  /// Folders that come after all others, whenever they are read; of them the first wins. Files that are there already are left alone.
+  void scan_defaults(const std::vector<std::filesystem::path>& folders);
   /// One file by its path, whatever it is called.
   void add_file(const std::filesystem::path& file);
-  /// An operator of the application itself; replaces nothing: a name that exists already is a Failure (usage).
-  void add(std::span<const std::byte> manifest, const tenon_operator* table);
+  /// An operator of the application itself; `table` must live as long as the process. With `make` its objects come from there and not from
+  /// the table's create(). Throws Failure (usage) for what is broken, and where the host itself has an operator of that name.
+  void add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
+  /// An operator of the host itself, which nothing replaces. Before anything else is added.
+  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table);
 
-  const Catalog& catalog() const;
+  Catalog catalog() const;
+  bool has(std::string_view op) const;  ///< by name or alias
+  /// Another number after each addition.
+  std::uint64_t generation() const;
 
   /// By name or alias; loads the plugin at first use. Throws Failure (plugin) where it is unknown (near names, folders searched) or its
-  /// file cannot be loaded (status and sentence also go into the catalog).
+  /// file cannot be loaded (status and sentence also go into the catalog). What it gave stays as it is, and valid, when the operator is
+  /// replaced.
   const LoadedOperator& load(std::string_view op);
 
-  /// XXH3 of the whole file; 0 where it cannot be read any more. `file` is an index into Catalog::files().
-  std::uint64_t content_hash(int file);
+  /// A file as it is now; `number` is an index into Catalog::files().
+  PluginFile file(int number) const;
+  /// XXH3 of the whole file; 0 where it cannot be read any more.
+  std::uint64_t content_hash(int number);
 
  private:
+  [[noreturn]] void fail_unknown(std::string_view op) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -87,7 +87,7 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
   const auto& gpu = first->device() == "cpu" ? other->device() : first->device();
   throw Failure(
       FailureKind::usage,
-      fmt::format("{} lies on {}, but {} on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
+      fmt::format("{} is on {}, but {} is on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
       fmt::format(".to(\"{}\") brings {} there", gpu, gpu == first->device() ? name(other) : name(first)));
 }
 
@@ -140,13 +140,15 @@ GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) 
 template <class Use>
 void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given, const Attributes& attributes, Use&& use) {
   auto& cache = *host.calls;
-  const auto generation = cache.generation();
+  auto generation = host.plugin_set.generation();
   const CallKey key(op, given, attributes);
-  auto call = cache.take(key.text());
+  auto call = cache.take(key.text(), generation);
   const LoadedOperator* loaded = nullptr;
   try {
     if (call == nullptr) {
-      loaded = &host.plugins().load(op);
+      auto& plugins = host.plugins();
+      generation = plugins.generation();
+      loaded = &plugins.load(op);
       auto& device = common_device(*loaded->info, given);
       call = std::make_unique<PreparedCall::Impl>(host, nullptr, *loaded, attributes, device, types_of(*loaded->info, given), false);
     }

@@ -75,10 +75,12 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
 Graph Graph::Impl::completed() {
   if (complete) return Graph(std::make_shared<Impl>(*this));
   const std::lock_guard lock(completing_);
-  if (!completed_) {
+  const auto operators = plugins().generation();
+  if (!completed_ || completed_with_ != operators) {
     auto made = std::make_shared<GraphSnapshot>(*current);
     GraphBuilder(made->model, made->binding, plugins()).complete();
     completed_ = std::move(made);
+    completed_with_ = operators;
   }
   std::shared_ptr<Impl> copy(new Impl(*this, completed_));
   copy->complete = true;

@@ -35,7 +35,8 @@ struct Graph::Impl {
   /// Gives each value for which `tensor_of` has elements those.
   void set_tensors(const std::function<Tensor(ValueId)>& tensor_of);
 
-  /// The same graph, bound and complete. This one stays as it is; until it is edited, all who ask share one.
+  /// The same graph, bound and complete. This one stays as it is; until it is edited, or the host gets other operators, all who ask share
+  /// one.
   Graph completed();
 
   /// A value's number here. Throws Failure (usage) for a value of another graph.
@@ -60,6 +61,7 @@ struct Graph::Impl {
   mutable std::atomic<bool> shared_ = false;
   std::mutex completing_;
   std::shared_ptr<GraphSnapshot> completed_;  // of an incomplete graph
+  std::uint64_t completed_with_ = 0;          // the generation of the operators
 };
 
 }  // namespace tenon

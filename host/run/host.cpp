@@ -33,11 +33,11 @@ Host::Impl::Impl(HostOptions given)
 
 Host::Impl::~Impl() = default;
 
-// The default folders come last, and only once somebody asks: folders that the application gives win over them.
+// Only once somebody asks. What the application gives wins over them, before and after that.
 PluginSet& Host::Impl::plugins() {
   std::call_once(defaults_scanned, [this] {
     if (!options.search_defaults) return;
-    for (const auto& folder : default_plugin_folders()) plugin_set.scan(folder);
+    plugin_set.scan_defaults(default_plugin_folders());
   });
   return plugin_set;
 }
@@ -51,16 +51,14 @@ void Host::add_plugins(const std::filesystem::path& folder_or_file) {
     impl_->plugin_set.add_file(folder_or_file);
   else
     impl_->plugin_set.scan(folder_or_file);
-  impl_->calls->clear();
 }
 
-const Catalog& Host::catalog() {
+Catalog Host::catalog() {
   return impl_->plugins().catalog();
 }
 
-void Host::add_operator(std::string_view manifest, const tenon_operator* table) {
-  impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table);
-  impl_->calls->clear();
+void Host::add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make) {
+  impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table, std::move(make));
 }
 
 int Host::threads() const {

@@ -134,7 +134,7 @@ void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors&
   for (std::size_t i = 0; i < states.size(); ++i) {
     const bool present = !given.empty() && given[i];
     if (present && given[i].storage() == Storage::dense && !given[i].contiguous())
-      throw Failure(FailureKind::usage, fmt::format("state '{}' must be contiguous, for it is changed where it lies", states[i].name));
+      throw Failure(FailureKind::usage, fmt::format("state '{}' must be contiguous because the call changes it in place", states[i].name));
     const auto& tensor = present ? given[i] : kept_.emplace_back(first_state(info().states[i], types_.states[i]).to(call_.device().name()));
     state_tensors_[i] = *read(tensor, types_.states[i], dense_storage, states[i], false);
     tensors.states[i] = &state_tensors_[i];
@@ -202,7 +202,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   };
   count(output_grads.size(), outputs.size(), "output gradients");
   count(values.size(), outputs.size(), "outputs");
-  if (!wanted.empty()) count(wanted.size(), inputs.size(), "wishes for input gradients");
+  if (!wanted.empty()) count(wanted.size(), inputs.size(), "flags for input gradients");
   if (!backward_) {
     // Gradients of sparse inputs come dense from a call of its own; graphs choose their storages.
     backward_.emplace(*this, TENON_BACKWARD, StorageChoice{false, std::vector<std::uint8_t>(inputs.size(), dense_storage)}, types_.inputs);

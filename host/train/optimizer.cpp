@@ -23,10 +23,10 @@ std::vector<std::string> optimizers(const Catalog& catalog) {
   return names;
 }
 
-const OperatorInfo& find_optimizer(Host& host, const std::string& name) {
-  const auto& catalog = host.catalog();
+std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string& name) {
+  const auto catalog = host.catalog();
   const auto* found = catalog.find(name);
-  if (found != nullptr && is_optimizer(found->info)) return found->info;
+  if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
   const auto near = near_names(name, known);
   const auto hint = known.empty()

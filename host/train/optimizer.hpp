@@ -1,5 +1,6 @@
 // What makes an operator an optimizer: one step for one weight.
 #pragma once
+#include <memory>
 #include <string>
 #include <tenon/catalog.hpp>
 #include <tenon/host.hpp>
@@ -14,6 +15,6 @@ bool is_optimizer(const OperatorInfo& info);
 std::vector<std::string> optimizers(const Catalog& catalog);
 
 /// Throws Failure where there is no such operator (plugin), or it is no optimizer (usage); what is near is in the hint.
-const OperatorInfo& find_optimizer(Host& host, const std::string& name);
+std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string& name);
 
 }  // namespace tenon

@@ -50,7 +50,7 @@ TEST_CASE("quarantine, from a crash to a second chance") {
   const auto second = suspects.run({"run", "crash_at_load.json"});
   CHECK(second.code == 3);
   CHECK(second.err == "error: crash_at_load.json:2:12: operator 'crash_at_load' of node 'a' cannot be used: " + path +
-                          ", which has operator 'crash_at_load', is quarantined since an earlier load: it " + how + "\n" + hint);
+                          ", which has operator 'crash_at_load', is quarantined: it " + how + "\n" + hint);
   CHECK(suspects.run({"run", "plain.json"}).code == 0);  // the others go on working
 
   const auto listed = suspects.run({"trust"});

@@ -30,7 +30,7 @@ std::int32_t create(const tenon_attribute*, std::uint64_t, void** instance, teno
 
 /// An operator with an input, an output and a state, whose answers the tests set.
 struct Scripted {
-  OperatorInfo info = read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}}));
+  std::shared_ptr<const OperatorInfo> info = std::make_shared<OperatorInfo>(read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}})));
   tenon_operator table{};
   OperatorTypes types{{type_of(f32, {2})}, {type_of(f32, {-1})}, {unknown_type()}};
 
@@ -44,7 +44,7 @@ struct Scripted {
   std::string refusal(void (*how)(tenon_infer&)) {
     change = how;
     LoadedOperator op;
-    op.info = &info;
+    op.info = info;
     op.table = &table;
     return failure_of([&] { infer_operator(op, nullptr, types); }).message;
   }
@@ -79,12 +79,12 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
 TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
   Scripted op;
   LoadedOperator loaded;
-  loaded.info = &op.info;
+  loaded.info = op.info;
   loaded.table = &op.table;
   const Instance kernel(loaded, op.table, {});
   const auto ask = [&](std::uint64_t bytes) {
     wanted_bytes = bytes;
-    return workspace_bytes(op.info, kernel, TENON_FORWARD, op.types);
+    return workspace_bytes(*op.info, kernel, TENON_FORWARD, op.types);
   };
   const auto most = std::uint64_t{1} << 46;
   CHECK(ask(0) == 0);

@@ -70,7 +70,7 @@ TEST_CASE("a sound plugin is indexed") {
   CHECK(file.compiler == "a C compiler");
   CHECK(file.sdk_version == 102);
   CHECK(file.operators == std::vector<std::string>{"plain"});
-  const CatalogOperator* op = set.catalog().find("plain");
+  const auto op = set.catalog().find("plain");
   REQUIRE(op);
   CHECK(op->file == 0);
   CHECK(op->info.inputs[0].name == "x");
@@ -190,7 +190,7 @@ TEST_CASE("many files, which several threads read, make the same catalog as one 
   REQUIRE(at_once.catalog().files().size() == 200);
   REQUIRE(one_by_one.catalog().files().size() == 200);
   for (std::size_t i = 0; i < 200; ++i) {
-    const PluginFile &left = at_once.catalog().files()[i], &right = one_by_one.catalog().files()[i];
+    const PluginFile left = at_once.catalog().files()[i], right = one_by_one.catalog().files()[i];
     CHECK(left.path == folder / ("p" + std::to_string(1000 + i) + ".so"));
     CHECK(left.status == (i % 5 == 0 ? PluginStatus::not_a_plugin : PluginStatus::indexed));
     CHECK(left.status == right.status);

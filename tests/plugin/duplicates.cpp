@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "failure_of.hpp"
 #include "plugin/catalog_builder.hpp"
@@ -41,37 +42,59 @@ Candidate candidate_of(const File& file) {
   candidate.file.kernels = file.kernels;
   for (const Brings& brings : file.operators) {
     candidate.file.operators.push_back(brings.op);
-    candidate.operators.push_back(info_of(brings));
+    candidate.operators.push_back(std::make_shared<const OperatorInfo>(info_of(brings)));
   }
   return candidate;
 }
 
-/// A catalog of these files, all at once or one after the other, which must not matter.
+using Folder = std::vector<File>;
+
+/// A catalog of these files.
 struct Built {
-  Built(const std::vector<File>& files, bool at_once) {
-    std::vector<Candidate> candidates;
-    for (const File& file : files) {
-      candidates.push_back(candidate_of(file));
-      if (!at_once) builder.add(std::exchange(candidates, {}));
+  explicit Built(const Folder& files) { call({files}); }
+  Built() = default;
+  void call(const std::vector<Folder>& folders, CatalogBuilder::Layer layer = CatalogBuilder::Layer::latest) {
+    std::vector<std::vector<int>> numbers;
+    for (const Folder& folder : folders) {
+      numbers.emplace_back();
+      for (const File& file : folder) {
+        numbers.back().push_back(builder.add_file(candidate_of(file)));
+        paths.push_back(file.name);
+      }
     }
-    builder.add(std::move(candidates));
+    builder.add_layer(numbers, layer);
+    build();
+  }
+  void own(const Brings& brings) {
+    builder.add_own(info_of(brings), {});
+    build();
+  }
+  void build() {
+    auto built = builder.build(*index);
+    index = std::move(built.index);
+    unused = std::move(built.unused);
+  }
+  std::shared_ptr<const Definition> definition(const std::string& op) const {
+    const auto found = index->find(op);
+    return found == CatalogIndex::nowhere ? nullptr : index->definitions[found];
   }
   std::string winner(const std::string& op) const {
-    const CatalogOperator* found = catalog.find(op);
-    return !found ? "nobody" : found->file < 0 ? "the application" : path(found->file);
+    const auto found = definition(op);
+    return !found ? "nobody" : path(found->file);
   }
   std::string kernel(const std::string& op, const std::string& device) const {
-    const KernelChoice choice = builder.kernel(op, device);
+    const KernelChoice choice = device == "cpu" ? definition(op)->cpu : definition(op)->cuda;
     return choice.source == KernelChoice::Source::none ? "nobody" : choice.source == KernelChoice::Source::own ? "own" : path(choice.file);
   }
-  std::string path(int file) const { return catalog.files()[static_cast<std::size_t>(file)].path.string(); }
+  std::string path(int file) const { return file < 0 ? "the application" : paths[static_cast<std::size_t>(file)]; }
   bool notes(const std::string& text) const {
-    const auto& notes = catalog.notes();
-    return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return note.find(text) != std::string::npos; });
+    return std::any_of(index->notes.begin(), index->notes.end(),
+                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
   }
 
-  Catalog catalog;
-  CatalogBuilder builder{catalog};
+  CatalogBuilder builder;
+  std::vector<std::string> paths, unused;
+  std::shared_ptr<const CatalogIndex> index = std::make_shared<const CatalogIndex>();
 };
 
 }  // namespace
@@ -134,19 +157,15 @@ TEST_CASE("operators that several files bring") {
        "'z' is an alias of operator 'y' and of operator 'x': it means neither"},
   };
   for (const Case& c : cases) {
-    for (const bool at_once : {true, false}) {
-      CAPTURE(std::string(c.what));
-      CAPTURE(at_once);
-      const Built built(c.files, at_once);
-      for (const auto& [name, winner] : c.winners) CHECK(built.winner(name) == winner);
-      for (const PluginFile& file : built.catalog.files()) {
-        const bool duplicate = std::find(c.duplicates.begin(), c.duplicates.end(), file.path.string()) != c.duplicates.end();
-        CHECK((file.status == PluginStatus::duplicate) == duplicate);
-        CHECK(file.reason.empty() == !duplicate);
-      }
-      CHECK(built.catalog.notes().empty() == c.note.empty());
-      CHECK(built.notes(c.note) == !c.note.empty());
+    CAPTURE(std::string(c.what));
+    const Built built(c.files);
+    for (const auto& [name, winner] : c.winners) CHECK(built.winner(name) == winner);
+    for (std::size_t i = 0; i < built.paths.size(); ++i) {
+      const bool duplicate = std::find(c.duplicates.begin(), c.duplicates.end(), built.paths[i]) != c.duplicates.end();
+      CHECK(built.unused[i].empty() == !duplicate);
     }
+    CHECK(built.index->notes.empty() == c.note.empty());
+    CHECK(built.notes(c.note) == !c.note.empty());
   }
 }
 
@@ -201,36 +220,131 @@ TEST_CASE("kernels that several files bring") {
        "the first is used"},
   };
   for (const Case& c : cases) {
-    for (const bool at_once : {true, false}) {
-      CAPTURE(std::string(c.what));
-      const Built built(c.files, at_once);
-      CHECK(built.kernel("x", "cpu") == c.cpu);
-      CHECK(built.kernel("x", "cuda") == c.cuda);
-      CHECK(built.catalog.find("x")->devices == c.devices);
-      CHECK(built.notes(c.note) == !c.note.empty());
-    }
+    CAPTURE(std::string(c.what));
+    const Built built(c.files);
+    CHECK(built.kernel("x", "cpu") == c.cpu);
+    CHECK(built.kernel("x", "cuda") == c.cuda);
+    CHECK(built.index->operators[built.index->find("x")].devices == c.devices);
+    CHECK(built.notes(c.note) == !c.note.empty());
   }
 }
 
 TEST_CASE("a kernel whose operator is nowhere waits, and its file is no duplicate") {
-  const Built built({{"k", {}, {{"x", "cuda"}}}}, true);
-  CHECK(built.catalog.files()[0].status == PluginStatus::indexed);
+  Built built({{"k", {}, {{"x", "cuda"}}}});
+  CHECK(built.unused[0].empty());
+  built.call({{{"a", {{"x"}}}}});
+  CHECK(built.kernel("x", "cuda") == "k");
 }
 
-TEST_CASE("the application's own operators") {
-  Built built({{"a", {{"x", 1, "", {"ex"}}}}}, true);
-  built.builder.add_own(info_of({"mine"}));
-  CHECK(built.winner("mine") == "the application");
-  for (const char* taken : {"x", "ex", "mine"}) {
-    const FailureText failure = failure_of([&] { built.builder.add_own(info_of({taken})); });
-    CHECK(failure.kind == 2);
-    CHECK(failure.message == std::string("operator '") + taken + "' cannot be added: the catalog has an operator of that name");
+TEST_CASE("what a later call brings replaces what was there, whatever its version and manifest") {
+  struct Case {
+    const char* what;
+    std::vector<Folder> calls;  // of a folder each
+    std::map<std::string, std::string> winners;
+    std::vector<std::string> duplicates;
+    std::string note;
+  };
+  const Case cases[] = {
+      {"a lower version",
+       {{{"a", {{"x", 3}}}}, {{"b", {{"x", 1}}}}},
+       {{"x", "b"}},
+       {"a"},
+       "operator 'x' version 3 of a is not used: b, which was added later, has it too"},
+      {"the same version with another manifest", {{{"a", {{"x"}}}}, {{"b", {{"x", 1, "other"}}}}}, {{"x", "b"}}, {"a"}, "added later"},
+      {"the same manifest", {{{"a", {{"x"}}}}, {{"b", {{"x"}}}}}, {{"x", "b"}}, {"a"}, "added later"},
+      {"some of it", {{{"a", {{"x"}, {"y"}}}}, {{"b", {{"x", 2}}}}}, {{"x", "b"}, {"y", "a"}}, {}, "added later"},
+      {"a dispute leaves what was there",
+       {{{"a", {{"x"}}}}, {{"b", {{"x", 2}}}, {"c", {{"x", 2, "other"}}}}},
+       {{"x", "a"}},
+       {"b", "c"},
+       "operator 'x' version 2 is in b and in c with different manifests, so that none is used"},
+      {"a dispute is settled later",
+       {{{"a", {{"x"}}}, {"b", {{"x", 1, "other"}}}}, {{"c", {{"x"}}}}},
+       {{"x", "c"}},
+       {"a", "b"},
+       "of a is not used"},
+      {"an alias",
+       {{{"a", {{"x", 1, "", {"z"}}}}}, {{"b", {{"y", 1, "", {"z"}}}}}},
+       {{"z", "b"}},
+       {},
+       "'z' is an alias of operator 'x' and of operator 'y': it means the latter"},
+      {"an alias is no operator of that name", {{{"a", {{"x"}}}}, {{"b", {{"y", 1, "", {"x"}}}}}}, {{"x", "a"}}, {}, "an operator's name"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.what));
+    Built built;
+    for (const Folder& folder : c.calls) built.call({folder});
+    for (const auto& [name, winner] : c.winners) CHECK(built.winner(name) == winner);
+    for (std::size_t i = 0; i < built.paths.size(); ++i) {
+      CAPTURE(built.paths[i]);
+      const bool duplicate = std::find(c.duplicates.begin(), c.duplicates.end(), built.paths[i]) != c.duplicates.end();
+      CHECK(built.unused[i].empty() == !duplicate);
+    }
+    CHECK(built.notes(c.note));
   }
-  built.builder.add({});
-  std::vector<Candidate> later;
-  later.push_back(candidate_of({"b", {{"mine", 7}}, {{"mine", "cpu"}}}));
-  built.builder.add(std::move(later));
-  CHECK(built.winner("mine") == "the application");
-  CHECK(built.kernel("mine", "cpu") == "own");
-  CHECK(built.notes("operator 'mine' version 7 in b is not used: the application has an operator of that name"));
+}
+
+TEST_CASE("of the folders of one call the first wins, and the default folders come last whenever they are read") {
+  using Layer = CatalogBuilder::Layer;
+  Built built;
+  built.call({{{"given", {{"x"}}}}});
+  built.call({{{"first", {{"x", 9}, {"y"}}}}, {{"second", {{"y", 5}, {"z"}}}}}, Layer::defaults);
+  CHECK(built.winner("x") == "given");
+  CHECK(built.winner("y") == "first");
+  CHECK(built.winner("z") == "second");
+  CHECK(built.notes("operator 'y' version 5 of second is not used: it is also in first, whose folder comes first"));
+  built.call({{{"late", {{"y"}}}}});
+  CHECK(built.winner("y") == "late");
+}
+
+TEST_CASE("a kernel serves the operator that its name stood for, not one that replaced it") {
+  const KernelInfo cpu{"x", "cpu"}, cuda{"x", "cuda"};
+  Built built({{"a", {{"x"}}}});
+  built.call({{{"k", {}, {cpu, cuda}}}});
+  CHECK(built.kernel("x", "cpu") == "k");  // later than the operator's own functions
+  CHECK(built.kernel("x", "cuda") == "k");
+  CHECK(built.notes("the cpu kernel of operator 'x' is in k and in a: the first is used"));
+  built.call({{{"k_new", {}, {cuda}}}});
+  CHECK(built.kernel("x", "cuda") == "k_new");
+  built.call({{{"b", {{"x", 1, "other"}}}}});
+  CHECK(built.kernel("x", "cpu") == "own");
+  CHECK(built.kernel("x", "cuda") == "nobody");
+  CHECK_FALSE(built.unused[1].empty());
+  built.own({"x"});
+  CHECK(built.kernel("x", "cpu") == "own");
+  CHECK(built.kernel("x", "cuda") == "nobody");
+}
+
+TEST_CASE("a file that is brought again counts from then on, and its definition stays") {
+  Built built({{"a", {{"x"}}}});
+  const auto first = built.definition("x");
+  built.call({{{"b", {{"x"}}}}});
+  CHECK(built.definition("x") != first);
+  const auto second = built.definition("x");
+  built.own({"y"});
+  CHECK(built.definition("x") == second);
+  built.builder.add_layer({{0}});
+  built.build();
+  CHECK(built.winner("x") == "a");
+  CHECK(built.definition("x")->info == first->info);
+}
+
+TEST_CASE("the application's own operators, and the host's") {
+  Built built({{"a", {{"x", 1, "", {"ex"}}}}});
+  built.builder.add_builtin(info_of({"core"}), nullptr);
+  for (const char* name : {"mine", "x", "ex", "mine"}) {
+    built.own({name});
+    CHECK(built.winner(name) == "the application");
+  }
+  CHECK(built.winner("x") == "the application");
+  built.call({{{"b", {{"mine", 7}, {"core", 7}}, {{"core", "cuda"}}}}});
+  CHECK(built.winner("mine") == "b");
+  CHECK(built.winner("core") == "the application");
+  CHECK(built.notes("operator 'core' version 7 of b is not used: the host itself has an operator of that name"));
+  const FailureText failure = failure_of([&] { built.builder.add_own(info_of({"core"}), {}); });
+  CHECK(failure.kind == 2);
+  CHECK(failure.message == "operator 'core' cannot be added: the host itself has an operator of that name");
+  built.call({{{"c", {}, {{"core", "cuda"}, {"core", "cpu"}}}}});
+  CHECK(built.kernel("core", "cuda") == "c");
+  CHECK(built.kernel("core", "cpu") == "own");
 }

@@ -51,7 +51,7 @@ class PluginFolder {
 };
 
 /// The catalog's file of that name; fails where there is none.
-inline const tenon::PluginFile& file_of(const tenon::PluginSet& set, std::string_view name) {
+inline tenon::PluginFile file_of(const tenon::PluginSet& set, std::string_view name) {
   for (const auto& file : set.catalog().files()) {
     if (file.path.filename() == name) return file;
   }

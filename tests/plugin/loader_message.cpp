@@ -17,8 +17,8 @@ TEST_CASE("the loader's messages become statuses and sentences") {
       {"/proc/self/fd/3: undefined symbol: old, version LIB_2.0", PluginStatus::unresolved_symbol,
        "uses the symbol old, which neither it nor the libraries that it names have: link the library that has it"},
       {"libcudart.so.12: cannot open shared object file: No such file or directory", PluginStatus::not_loadable,
-       "needs the library libcudart.so.12, which is not found here: install it, or put it beside the plugin, which is linked with "
-       "-Wl,-rpath,'$ORIGIN' then"},
+       "needs the library libcudart.so.12, which was not found: install it, or put it beside the plugin and link with "
+       "-Wl,-rpath,'$ORIGIN'"},
       {"/proc/77/fd/9: cannot allocate memory in static TLS block", PluginStatus::not_loadable,
        "cannot be loaded: cannot allocate memory in static TLS block"},
       {"/lib/libm.so.6: version `GLIBC_9.9' not found (required by /proc/self/fd/3)", PluginStatus::not_loadable,

@@ -141,15 +141,15 @@ TEST_CASE("each fault at loading has its status and its sentence, and is told at
       CHECK(failure.message == message);
       CHECK(failure.hint != "");
     }
-    const PluginFile& file = set.catalog().files()[0];
+    const PluginFile file = set.catalog().files()[0];
     CHECK(name_of(file.status) == name_of(c.status));
     CHECK(file.reason == c.reason);
 
     PluginSet next(options, idle_host());  // as another process would start
     next.scan(folder.plugins());
-    const PluginFile& later = next.catalog().files()[0];
+    const PluginFile later = next.catalog().files()[0];
     CHECK(later.status == (c.quarantined ? PluginStatus::quarantined : PluginStatus::indexed));
-    CHECK(later.reason == (c.quarantined ? "is quarantined since an earlier load: it " + c.reason : ""));
+    CHECK(later.reason == (c.quarantined ? "is quarantined: it " + c.reason : ""));
   }
 }
 
@@ -173,10 +173,10 @@ TEST_CASE("a library that is missing is named") {
   const auto path = folder.write("it.so", bytes.replace(at, 9, "libq.so.6"));
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
-  CHECK(failure_of([&] { set.load("exit_at_load"); }).message ==
-        "operator 'exit_at_load' cannot be used: " + path.string() +
-            " needs the library libq.so.6, which is not found here: install it, or put it beside the plugin, which is linked with "
-            "-Wl,-rpath,'$ORIGIN' then");
+  CHECK(
+      failure_of([&] { set.load("exit_at_load"); }).message ==
+      "operator 'exit_at_load' cannot be used: " + path.string() +
+          " needs the library libq.so.6, which was not found: install it, or put it beside the plugin and link with -Wl,-rpath,'$ORIGIN'");
   CHECK(file_of(set, "it.so").status == PluginStatus::not_loadable);
 }
 
@@ -341,6 +341,5 @@ TEST_CASE("operators of the application") {
   CHECK(op.table == &table);
   CHECK(op.cpu == &table);
   CHECK(&set.load("enlarge") == &op);  // an alias
-  CHECK(failure_of([&] { set.add(manifest, &table); }).kind == 2);
   CHECK(failure_of([&] { set.add(std::span(manifest).first(10), &table); }).kind == 2);
 }

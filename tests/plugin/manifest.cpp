@@ -120,7 +120,7 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"outputs[0] is called 'data', as something before it", [](Json& m) { m["outputs"][0]["name"] = "data"; }},
       {"outputs is empty",
        [](Json& m) { m["outputs"] = Json::array(), m["inplace"] = m["backward_inplace"] = m["backward_reads"] = Json::array(); }},
-      {"outputs[0].count is 'data', which is no parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
+      {"outputs[0].count is 'data', but there is no such parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
       {"outputs[0].count is 'scale', which is no integer parameter", [](Json& m) { m["outputs"][0]["count"] = "scale"; }},
       {"inputs[0].initial is infinite", [=](Json& m) { m["inputs"][0]["initial"] = infinity; }},
       {"inputs[0].initial is a boolean; needed is a number", [](Json& m) { m["inputs"][0]["initial"] = true; }},
@@ -154,12 +154,12 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"backward_reads[1] is 'mean', which is neither input nor output", [](Json& m) { m["backward_reads"][1] = "mean"; }},
       {"functions[0] is 'fordward', which is no function of an operator", [](Json& m) { m["functions"][0] = "fordward"; }},
       {"renamed[1][0] is 4; the operator's own version is 3", [](Json& m) { m["renamed"][1][0] = 4; }},
-      {"renamed[0][2] is 'rat', which is no parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
+      {"renamed[0][2] is 'rat', but there is no such parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
       {"renamed[0] renames 'scale' to itself",
        [](Json& m) {
          m["renamed"] = {{2, "scale", "scale"}};
        }},
-      {"added[0][1] is 'modes', which is no parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
+      {"added[0][1] is 'modes', but there is no such parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
       {"random is a text; needed is a boolean", [](Json& m) { m["random"] = "yes"; }},
   };
   for (const Case& c : cases) {

@@ -78,8 +78,8 @@ TEST_CASE("sparse gradients that an SDK before 0.2 guessed are computed densely,
   REQUIRE(host.notes.size() == 2);  // of each storage
   CHECK(host.notes[0].starts_with("[guesses_gradient backward] node "));
   CHECK(host.notes[0].find(": 'x' is csr and is made dense, 12 bytes, because " TENON_TEST_FAULTS
-                           "/guesses_gradient.so was built with SDK 0.1.0, which guesses where the sparse gradients of "
-                           "'guesses_gradient' are 0: build it again with SDK 0.2 or later") != std::string::npos);
+                           "/guesses_gradient.so was built with SDK 0.1.0, which guesses where sparse gradients of "
+                           "'guesses_gradient' are 0: rebuild it with SDK 0.2 or later") != std::string::npos);
   CHECK(host.gradient("guesses_gradient", "gate", gate, values).storage() == Storage::dense);
   const auto refused = failure_of([&] { strict.gradient("guesses_gradient", "gate", gate, cast_storage(values, Storage::csr)); });
   CHECK(refused.message.find("SDK 0.1.0") != std::string::npos);

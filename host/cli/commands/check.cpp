@@ -51,16 +51,22 @@ struct Checked {
     if (!fs::is_regular_file(path, error))
       throw Failure(FailureKind::file, fmt::format("'{}' is no file that can be read", path.string()),
                     "name the shared object itself: my_operator.so");
-    plugins.add_file(path);
     paths.push_back(path);
     for (const auto& folder : context.global().all("plugins")) {
       fs::is_regular_file(folder, error) ? plugins.add_file(folder) : plugins.scan(folder);
       paths.emplace_back(folder);
     }
-    const auto& file = plugins.catalog().files().front();
+    plugins.add_file(path);  // last, so that its operators are the ones that are found
+    const auto file = file_at_path();
     if (!file.usable()) throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), file.reason), next_step(file));
     device = device_of(context);
     choose(file, arguments.get("op"));
+  }
+
+  PluginFile file_at_path() const {
+    const auto whole = fs::absolute(path).lexically_normal();
+    const auto files = plugins.catalog().files();
+    return *std::find_if(files.rbegin(), files.rend(), [&](const PluginFile& file) { return file.path == whole; });
   }
 
   static PluginOptions options_of(Context& context) {
@@ -79,13 +85,11 @@ struct Checked {
   // With a device, kernels for operators of other plugins are checked, too.
   void choose(const PluginFile& file, const std::string& wanted) {
     auto own = file.operators;
-    const auto kernels = file.kernels;  // what is scanned moves the files
-    for (const auto& kernel : kernels)
+    for (const auto& kernel : file.kernels)
       if (!device.empty() && device.starts_with(kernel.device) && std::find(own.begin(), own.end(), kernel.op) == own.end())
         own.push_back(kernel.op);
-    const auto is_missing = [&](const std::string& name) { return plugins.catalog().find(name) == nullptr; };
-    if (std::any_of(own.begin(), own.end(), is_missing))
-      for (const auto& folder : default_plugin_folders()) plugins.scan(folder);
+    const auto is_missing = [&](const std::string& name) { return !plugins.has(name); };
+    if (std::any_of(own.begin(), own.end(), is_missing)) plugins.scan_defaults(default_plugin_folders());
     if (wanted.empty())
       names = own;
     else if (std::find(own.begin(), own.end(), wanted) != own.end())

@@ -68,7 +68,7 @@ std::vector<Finding> examine(Host& host) {
     findings.push_back({program, in_path(program) ? "found" : "not in PATH; only needed to build plugins"});
   findings.push_back({"dot", in_path("dot") ? "found" : "not in PATH; tenon show --svg needs it (package graphviz)"});
   std::size_t usable = 0;
-  const auto& catalog = host.catalog();
+  const auto catalog = host.catalog();
   for (const auto& folder : catalog.searched()) findings.push_back({"plugin folder", folder.string()});
   if (catalog.searched().empty()) findings.push_back({"plugin folder", "none; name one with --plugins or TENON_PLUGIN_PATH", true});
   for (const auto& file : catalog.files()) {

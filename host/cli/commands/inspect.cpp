@@ -113,7 +113,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
   options.search_defaults = false;
   Host host(options);
   host.add_plugins(path);
-  const auto& file = host.catalog().files().at(0);
+  const auto file = host.catalog().files().at(0);
   if (context.json())
     fmt::print("{}\n", json_text(file));
   else
@@ -128,7 +128,7 @@ int run(Context& context, const Arguments& arguments) {
   if (what.ends_with(".so"))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),
                   "tenon list shows the plugins that are found");
-  const auto& catalog = context.host().catalog();
+  const auto catalog = context.host().catalog();
   const auto* op = catalog.find(what);
   if (op == nullptr) {
     const auto near = catalog.near(what);

@@ -34,7 +34,7 @@ void print_trouble(const Catalog& catalog) {
 }
 
 int run(Context& context, const Arguments&) {
-  const auto& catalog = context.host().catalog();
+  const auto catalog = context.host().catalog();
   if (context.json()) {
     fmt::print("{}\n", json_text(catalog));
     return 0;

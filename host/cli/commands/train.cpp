@@ -64,7 +64,7 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   TrainerOptions options;
   options.loss = arguments.get("loss", "loss");
   options.optimizer = arguments.get("optimizer", options.optimizer);
-  options.parameters = parse_parameters(find_optimizer(context.host(), options.optimizer), named_values(arguments, "set"));
+  options.parameters = parse_parameters(*find_optimizer(context.host(), options.optimizer), named_values(arguments, "set"));
   options.schedule = parse_schedule(arguments);
   options.epochs = count(arguments, "epochs", 10, 0);
   options.batch = arguments.get_number("batch", options.batch, 1, INT32_MAX);

@@ -1,5 +1,9 @@
 #include "file/tenon/metadata_writer.hpp"
 
+#include <set>
+#include <string_view>
+#include <tenon/failure.hpp>
+
 #include "file/tenon/layout.hpp"
 #include "file/tenon/metadata_builder.hpp"
 #include "file/tenon/refusal.hpp"
@@ -62,8 +66,14 @@ TablesOffset<format::Tensor> write_tensors(MetadataBuilder& to, const DataLayout
 
 TablesOffset<format::Operator> write_operators(MetadataBuilder& to) {
   std::vector<Offset<format::Operator>> operators;
+  std::set<std::string_view> names;
   for (const auto id : to.order.operators.order()) {
     const auto& op = to.model.operators[id];
+    if (!names.insert(op.name).second)
+      throw Failure(
+          FailureKind::usage,
+          "operator '" + op.name + "' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one",
+          "build the graph again with one of them, or give the new operator another name");
     const auto& manifest = op.info->manifest;
     const auto bytes = to.buffer.CreateVector(reinterpret_cast<const std::uint8_t*>(manifest.data()), manifest.size());
     const auto name = to.texts(std::string_view(op.name));

@@ -3,13 +3,20 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/operator_info.hpp>
+#include <utility>
 #include <vector>
 
+struct tenon_attribute;  // of <tenon/abi.h>
+
 namespace tenon {
+
+/// Makes an object of an operator of the application from the parameters given: what its table's functions take and destroy() frees.
+/// Throws what is wrong with them, as a std::exception. Threads: any, at once.
+using OperatorFactory = std::function<void*(const tenon_attribute* attributes, std::uint64_t count)>;
 
 enum class PluginStatus : std::uint8_t {
   loaded,
@@ -49,19 +56,34 @@ struct PluginFile {
 std::string next_step(const PluginFile& file);  ///< what can be done about a file that is not usable, as a hint
 
 struct CatalogOperator {
-  OperatorInfo info;
-  int file = -1;                     ///< index into files(); -1: registered by the application
-  std::vector<std::string> devices;  ///< that have a kernel, here or in another plugin: "cpu", "cuda"
+  CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from, std::vector<std::string> kernels)
+      : description(std::move(of)), info(*description), file(from), devices(std::move(kernels)) {}
+  std::shared_ptr<const OperatorInfo> description;  ///< shared with the graphs and calls that use the operator
+  const OperatorInfo& info;                         ///< the same
+  int file = -1;                                    ///< index into files(); -1: registered by the application, or the host's own
+  std::vector<std::string> devices;                 ///< that have a kernel, here or in another plugin: "cpu", "cuda"
 };
 
-/// Threads: reading is safe while nothing is added or loaded.
+struct CatalogIndex;
+
+/// The plugin files and operators of a host as they were when it was asked. A cheap handle of an immutable snapshot: references into it
+/// stay valid as long as it or a copy lives, whatever is added or loaded meanwhile. What a temporary is asked for it gives away: copies,
+/// and a pointer that keeps the operator. Threads: any.
 class Catalog {
  public:
-  const std::vector<PluginFile>& files() const { return files_; }
-  const std::vector<CatalogOperator>& operators() const { return operators_; }  ///< sorted by name
-  const std::vector<std::string>& notes() const { return notes_; }              ///< duplicates that were settled, one sentence each
-  const std::vector<std::filesystem::path>& searched() const { return searched_; }
-  const CatalogOperator* find(std::string_view name) const;    ///< by name or alias; null where there is none
+  Catalog();                                                                                                 ///< an empty one
+  Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);  ///< for the host's own code
+
+  const std::vector<PluginFile>& files() const& { return *files_; }
+  std::vector<PluginFile> files() const&& { return *files_; }
+  const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name
+  std::vector<CatalogOperator> operators() const&&;
+  const std::vector<std::string>& notes() const&;  ///< duplicates that were settled, one sentence each
+  std::vector<std::string> notes() const&&;
+  const std::vector<std::filesystem::path>& searched() const&;
+  std::vector<std::filesystem::path> searched() const&&;
+  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null where there is none
+  std::shared_ptr<const CatalogOperator> find(std::string_view name) const&&;
   std::vector<std::string> near(std::string_view name) const;  ///< up to three names a slip of the fingers away
 
   /// Why an operator that some file has is not to be had: the file is refused, or two files disagree. Empty where no file has the name.
@@ -69,15 +91,9 @@ class Catalog {
   std::string next_step(std::string_view name) const;  ///< what can be done about it; empty where nothing is known
 
  private:
-  friend class CatalogBuilder;
-  friend class PluginSet;
   const PluginFile* refused_file(std::string_view op) const;
-  std::vector<PluginFile> files_;
-  std::vector<CatalogOperator> operators_;
-  std::vector<std::string> notes_;
-  std::vector<std::filesystem::path> searched_;
-  std::map<std::string, std::size_t, std::less<>> aliases_;   // to an index into operators_
-  std::map<std::string, std::string, std::less<>> disputed_;  // names that no operator has, because several files claim them; a sentence
+  std::shared_ptr<const CatalogIndex> index_;  // never null
+  std::shared_ptr<const std::vector<PluginFile>> files_;
 };
 
 /// Up to three of `names` within a typing slip of `name`, nearest first.

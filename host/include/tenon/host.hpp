@@ -24,7 +24,8 @@ struct HostOptions {
   std::function<void(const std::string&)> warn{};
 };
 
-/// Everything that lives as long as the application works with Tenon. Threads: call() from any; add_* from one, before.
+/// Everything that lives as long as the application works with Tenon. Threads: any, also add(), add_plugins() and add_operator() while
+/// others call operators, load graphs and run sessions: each call, node and session has the operators as they were before or after.
 class Host {
  public:
   explicit Host(HostOptions options = {});
@@ -32,9 +33,12 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  /// Reads a folder of plugins, or one file, into the catalog. Nothing is loaded or run. Folders given first win.
+  /// Reads a folder of plugins, or one file, into the catalog. Nothing is loaded or run. An operator that it brings replaces one of that
+  /// name that was there, whatever its version, for all nodes, sessions and calls made from now on; what was made before goes on with
+  /// the old one. A file that has changed since it was read is read again. Folders given here and operators of the application win over
+  /// the default folders, of which the first wins.
   void add_plugins(const std::filesystem::path& folder_or_file);
-  const Catalog& catalog();
+  Catalog catalog();  ///< as it is now
 
   /// Runs an operator now, on tensors of any storage, where they lie: all on one device, where the results are, too, and where the operator
   /// has a kernel. Absent optional inputs are empty tensors. What a sparse tensor's indices are checked for, and what no kernel can do on a
@@ -49,11 +53,18 @@ class Host {
                        const PrepareOptions& options = {});
 
   /// Registers an operator class of the application itself, without a plugin. An empty name: the class's own in snake_case (MyOp -> my_op).
-  /// Gives the name. Defined in <tenon/udf.hpp>. Throws Failure (usage) where the name is taken.
+  /// Gives the name. Replaces an operator of that name, as add_plugins() does. Defined in <tenon/udf.hpp>. Throws Failure (usage) where
+  /// the name is that of an operator of the host itself.
   template <class Op>
   std::string add(std::string_view name = {});
-  /// The same from a manifest and a table of functions, which must live as long as the process.
-  void add_operator(std::string_view manifest, const tenon_operator* table);
+  /// The same with objects that `make` returns: members that describe() does not name as parameters stay as it set them, so that one class
+  /// may serve several operators. It is called for each node and call that is made, from any thread, and may throw what is wrong. It lives
+  /// as long as the host and its graphs.
+  template <class Op>
+  std::string add(std::string_view name, std::function<Op()> make);
+  /// The same from a manifest and a table of functions, which must live as long as the process. With `make`, objects come from there and
+  /// not from the table's create(); the table's functions get them, and its destroy() frees them.
+  void add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {});
 
   int threads() const;
 

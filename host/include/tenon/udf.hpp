@@ -1,5 +1,7 @@
 // Operators of the application itself: classes written as a plugin's are, used without a plugin.
 #pragma once
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/elementwise.hpp>
@@ -7,6 +9,7 @@
 #include <tenon/host.hpp>
 #include <tenon/operator.hpp>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tenon {
@@ -45,6 +48,20 @@ template <class Op>
 std::string Host::add(std::string_view name) {
   std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
   add_operator(manifest_of<Op>(chosen), table_of<Op>());
+  return chosen;
+}
+
+template <class Op>
+std::string Host::add(std::string_view name, std::function<Op()> make) {
+  using Whole = Completed<Op>;
+  std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
+  add_operator(manifest_of<Op>(chosen), table_of<Op>(), [make = std::move(make)](const tenon_attribute* attributes, std::uint64_t count) {
+    auto object = std::make_unique<Whole>();
+    static_cast<Op&>(*object) = make();
+    detail::set_attributes(*object, attributes, count, detail::names_of<Whole>.params);
+    object->configure();
+    return static_cast<void*>(object.release());
+  });
   return chosen;
 }
 

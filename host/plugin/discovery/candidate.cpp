@@ -86,8 +86,8 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
 void read_operators(const ElfFile& elf, const PluginSymbols& symbols, Candidate& candidate) {
   std::uint64_t total = 0;
   for (const auto& op : symbols.operators) {
-    candidate.operators.push_back(read_operator(elf, op));
-    total += candidate.operators.back().manifest.size();
+    candidate.operators.push_back(std::make_shared<const OperatorInfo>(read_operator(elf, op)));
+    total += candidate.operators.back()->manifest.size();
     if (total > manifests_limit) refuse_broken("has manifests of more than " + std::to_string(manifests_limit) + " bytes");
   }
 }
@@ -121,6 +121,7 @@ Candidate read_candidate(const std::filesystem::path& path, const std::function<
   candidate.file.name = path.stem().string();
   try {
     const InputFile file(path);
+    candidate.stamp = FileStamp(file.status());
     read_plugin(file, candidate);
     admit(file);
   } catch (const Refusal& refusal) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <tenon/catalog.hpp>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace tenon {
 
 struct Candidate {
   PluginFile file;
-  std::vector<OperatorInfo> operators;  ///< empty where the file is not usable; file.operators has the names then, as far as known
+  FileStamp stamp;
+  /// Empty where the file is not usable; file.operators has the names then, as far as known.
+  std::vector<std::shared_ptr<const OperatorInfo>> operators;
 };
 
 /// Never throws for what is in the file: that becomes its status. Once the file is found sound, `admit` is asked about it, which refuses by

@@ -23,7 +23,7 @@ constexpr std::size_t export_limit = 8192;
 Elf_Data* section_data(Elf_Scn* section, const GElf_Shdr& header, std::uint64_t file_size) {
   if (header.sh_size > table_limit) refuse_object("its symbol table has " + std::to_string(header.sh_size) + " bytes");
   if (header.sh_offset > file_size || header.sh_size > file_size - header.sh_offset) {
-    refuse_object("its symbol table lies behind the end of the file");
+    refuse_object("its symbol table extends past the end of the file");
   }
   if ((header.sh_flags & SHF_COMPRESSED) != 0) refuse_object("its symbol table is compressed");
   Elf_Data* data = elf_getdata(section, nullptr);
@@ -60,9 +60,9 @@ void ElfFile::read_segments() {
     if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header)) refuse_object("its table of segments cannot be read");
     if (header.p_type != PT_LOAD) continue;
     if (header.p_offset > file_.size() || header.p_filesz > file_.size() - header.p_offset) {
-      refuse_object("a segment lies behind the end of the file, at byte " + std::to_string(file_.size()));
+      refuse_object("a segment extends past the end of the file, at byte " + std::to_string(file_.size()));
     }
-    if (header.p_vaddr + header.p_filesz < header.p_vaddr) refuse_object("a segment lies behind the end of the address space");
+    if (header.p_vaddr + header.p_filesz < header.p_vaddr) refuse_object("a segment extends past the end of the address space");
     segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz, (header.p_flags & PF_X) != 0});
   }
 }

@@ -58,6 +58,20 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const 
   }
 }
 
+FileStamp::FileStamp(const struct stat& status)
+    : device(status.st_dev),
+      number(status.st_ino),
+      size(static_cast<std::uint64_t>(status.st_size)),
+      written_s(status.st_mtim.tv_sec),
+      written_ns(status.st_mtim.tv_nsec),
+      changed_s(status.st_ctim.tv_sec),
+      changed_ns(status.st_ctim.tv_nsec) {}
+
+FileStamp FileStamp::of(const std::filesystem::path& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? FileStamp(status) : FileStamp();
+}
+
 std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also) {
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), XXH3_freeState);
   XXH3_64bits_reset(state.get());

@@ -30,6 +30,18 @@ class InputFile {
   struct stat status_ {};
 };
 
+/// What tells a file from one that took its place or was written to.
+struct FileStamp {
+  FileStamp() = default;
+  explicit FileStamp(const struct stat& status);
+  /// Of the file at the path now; an empty one where there is none.
+  static FileStamp of(const std::filesystem::path& path);
+  bool operator==(const FileStamp&) const = default;
+
+  std::uint64_t device = 0, number = 0, size = 0;
+  std::int64_t written_s = 0, written_ns = 0, changed_s = 0, changed_ns = 0;
+};
+
 /// XXH3 (64 bits) of everything in the file. `also` gets each part that is hashed, in order: who copies in it has the hash of the copy,
 /// whatever happens to the file meanwhile.
 std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also = {});

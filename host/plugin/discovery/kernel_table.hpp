@@ -1,11 +1,14 @@
 // Which file's kernel an operator gets on a device.
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/catalog.hpp>
 #include <utility>
 #include <vector>
+
+#include "plugin/discovery/sources.hpp"
 
 namespace tenon {
 
@@ -13,25 +16,40 @@ struct KernelChoice {
   enum class Source { none, own, file };  ///< own: the functions of the operator's own table
   Source source = Source::none;
   int file = -1;
+  bool operator==(const KernelChoice&) const = default;
 };
 
-/// Threads: reading is safe while settle() does not run.
+/// An operator that a name stands for, by whom it was brought.
+struct Winner {
+  std::shared_ptr<const OperatorInfo> info;
+  int file = -1;
+  Rank rank;
+};
+using Winners = std::map<std::string, Winner, std::less<>>;
+
+/// Threads: reading is safe once settle() is done.
 class KernelTable {
  public:
-  /// Decides anew from all files, whose kernels may meet an operator that came later. Sets the operators' devices; returns one sentence for
-  /// each two kernels that met. Aliases are no names here: a kernel names its operator by the operator's own.
-  std::vector<std::string> settle(const std::vector<PluginFile>& files, std::vector<CatalogOperator>& operators);
+  /// Decides from all files. What was brought later wins; of the same call, the folder that comes first; within a folder the same file
+  /// twice is one, and kernels that differ are none. A kernel serves the operator that its name stood for when it was brought, or the
+  /// first that came after it: never one that replaced it. Returns one sentence for each two kernels that met. Aliases are no names here:
+  /// a kernel names its operator by the operator's own.
+  std::vector<std::string> settle(const PluginSources& sources, const Winners& winners);
 
   KernelChoice find(std::string_view op, std::string_view device) const;
+  std::vector<std::string> devices(const std::string& op) const;
   bool uses(int file) const;  ///< whether a kernel of the file was chosen, or waits for its operator
 
  private:
+  struct Claim {
+    KernelChoice choice;
+    Rank rank;
+  };
   using Key = std::pair<std::string, std::string>;  // operator, device
-  using Claims = std::map<Key, std::vector<KernelChoice>>;
+  using Claims = std::map<Key, std::vector<Claim>>;
 
-  static Claims collect(const std::vector<PluginFile>& files, const std::vector<CatalogOperator>& operators);
-  static KernelChoice decide(const Key& key, const std::vector<KernelChoice>& claims, const std::vector<PluginFile>& files,
-                             std::vector<std::string>& notes);
+  static Claims collect(const PluginSources& sources, const Winners& winners);
+  static KernelChoice decide(const Key& key, std::vector<Claim> claims, const PluginSources& sources, std::vector<std::string>& notes);
 
   std::map<Key, KernelChoice> choices_;
 };

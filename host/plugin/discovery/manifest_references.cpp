@@ -43,7 +43,7 @@ void check_counts(const ManifestField& root, const OperatorInfo& info) {
     if (count.empty()) continue;
     const int param = info.find_param(count);
     const auto field = root["outputs"].at(i)["count"];
-    if (param < 0) field.fail("is '" + count + "', which is no parameter");
+    if (param < 0) field.fail("is '" + count + "', but there is no such parameter");
     const ParamKind kind = info.params[static_cast<std::size_t>(param)].kind;
     if (kind != ParamKind::int32 && kind != ParamKind::int64) field.fail("is '" + count + "', which is no integer parameter");
   }
@@ -100,14 +100,14 @@ void check_history(const ManifestField& root, const OperatorInfo& info) {
     const auto& [version, from, to] = info.renamed[i];
     const auto entry = root["renamed"].at(i);
     if (version > info.version) entry.at(0).fail("is " + std::to_string(version) + newest);
-    if (!was_ever_known(info, to)) entry.at(2).fail("is '" + to + "', which is no parameter");
+    if (!was_ever_known(info, to)) entry.at(2).fail("is '" + to + "', but there is no such parameter");
     if (from == to) entry.fail("renames '" + from + "' to itself");
   }
   for (std::size_t i = 0; i < info.added.size(); ++i) {
     const auto& [version, name] = info.added[i];
     const auto entry = root["added"].at(i);
     if (version > info.version) entry.at(0).fail("is " + std::to_string(version) + newest);
-    if (!was_ever_known(info, name)) entry.at(1).fail("is '" + name + "', which is no parameter");
+    if (!was_ever_known(info, name)) entry.at(1).fail("is '" + name + "', but there is no such parameter");
   }
 }
 

@@ -40,7 +40,7 @@ Refusal explain_loader_message(std::string_view message) {
     const std::string_view name = message.substr(0, at);
     return {PluginStatus::not_loadable,
             "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) +
-                ", which is not found here: install it, or put it beside the plugin, which is linked with -Wl,-rpath,'$ORIGIN' then"};
+                ", which was not found: install it, or put it beside the plugin and link with -Wl,-rpath,'$ORIGIN'"};
   }
   return {PluginStatus::not_loadable, "cannot be loaded: " + without_copy(message)};
 }

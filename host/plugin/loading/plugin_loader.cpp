@@ -20,10 +20,10 @@ std::vector<std::string> table_symbols(const PluginFile& file) {
 }
 
 /// The copy was made later than the catalog: it must still say what the catalog says.
-void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const PluginLoader::Operators& expected) {
   const Candidate now = read_candidate(copy.path(), [](const InputFile&) {});
-  const auto has = [&](const OperatorInfo* info) {
-    return std::any_of(now.operators.begin(), now.operators.end(), [&](const OperatorInfo& op) { return op.manifest == info->manifest; });
+  const auto has = [&](const auto& info) {
+    return std::any_of(now.operators.begin(), now.operators.end(), [&](const auto& op) { return op->manifest == info->manifest; });
   };
   const bool same =
       now.file.usable() && table_symbols(now.file) == table_symbols(file) && std::all_of(expected.begin(), expected.end(), has);
@@ -38,24 +38,26 @@ PluginLoader::PluginLoader(const PluginOptions& options)
 }
 
 void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
+  const std::lock_guard lock(admitting_);
   if (!options_.trust_writable) {
-    const std::lock_guard lock(trusting_);
     if (const std::string objection = trust_.objection(path, file); !objection.empty()) throw Refusal(PluginStatus::untrusted, objection);
   }
   const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });
-  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined since an earlier load: it " + entry->reason);
+  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined: it " + entry->reason);
 }
 
-Library& PluginLoader::open(PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
-  if (const auto loaded = libraries_.find(file.path); loaded != libraries_.end()) return loaded->second;
-  if (!file.usable()) throw Refusal(file.status, file.reason);
+// One that another took the place of meanwhile is a duplicate, which may be loaded: who asks for it began before that.
+Library& PluginLoader::open(int number, PluginFile& file, const Operators& expected) {
+  if (const auto loaded = libraries_.find(number); loaded != libraries_.end()) return loaded->second;
+  if (!file.usable() && file.status != PluginStatus::duplicate) throw Refusal(file.status, file.reason);
   try {
     const auto bytes = copy(file, expected);
     file.content_hash = bytes->content_hash();
     Library library = load(file, *bytes);
     history_.remember_loaded(file.path, file.content_hash);
     file.status = PluginStatus::loaded;
-    return libraries_.emplace(file.path, library).first->second;
+    file.reason.clear();
+    return libraries_.emplace(number, library).first->second;
   } catch (const Refusal& refusal) {
     file.status = refusal.status();
     file.reason = refusal.what();
@@ -74,7 +76,7 @@ Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
   return library;
 }
 
-std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const std::vector<const OperatorInfo*>& expected) {
+std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Operators& expected) {
   const InputFile input(file.path);
   admit(file.path, input);
   auto copy = std::make_unique<PrivateCopy>(input, file.path);
@@ -85,7 +87,7 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const st
 std::vector<std::filesystem::path> PluginLoader::admit_companions(const PluginFile& file, const PrivateCopy& copy) {
   auto companions = find_companions(InputFile(copy.path()), file.path.parent_path());
   if (options_.trust_writable) return companions;
-  const std::lock_guard lock(trusting_);
+  const std::lock_guard lock(admitting_);
   for (const auto& companion : companions) {
     const std::string objection = trust_.objection(companion, InputFile(companion));
     if (!objection.empty()) throw Refusal(PluginStatus::untrusted, "needs the library " + companion.string() + ", which " + objection);
@@ -103,7 +105,10 @@ void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy,
     probe_library(copy.descriptor(), companions, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
   } catch (const Refusal& refusal) {
     const bool dangerous = refusal.status() == PluginStatus::crashed || refusal.status() == PluginStatus::hung;
-    if (dangerous) history_.add_to_quarantine(file.path, copy.content_hash(), refusal.what());
+    if (dangerous) {
+      const std::lock_guard lock(admitting_);
+      history_.add_to_quarantine(file.path, copy.content_hash(), refusal.what());
+    }
     throw;
   }
 }

@@ -1,0 +1,47 @@
+// Where operators and kernels come from: the files that were read, in the order of the calls that brought them.
+#pragma once
+#include <sys/stat.h>
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tenon/catalog.hpp>
+#include <vector>
+
+#include "plugin/discovery/candidate.hpp"
+
+namespace tenon {
+
+/// When something was brought: what has the higher layer replaces what has a lower one; of one layer the first folder wins.
+struct Rank {
+  static constexpr int own_layer = std::numeric_limits<int>::max();  ///< of the host's own operators, which nothing replaces
+  int layer = 0, folder = 0;
+
+  bool operator==(const Rank&) const = default;
+  bool beats(const Rank& other) const { return layer != other.layer ? layer > other.layer : folder < other.folder; }
+};
+
+struct PluginSource {
+  std::filesystem::path path;
+  FileStamp stamp;
+  std::vector<std::shared_ptr<const OperatorInfo>> operators;
+  std::vector<KernelInfo> kernels;
+  Rank rank;
+  bool sound = false;    ///< neither refused when it was read nor superseded
+  bool changed = false;  ///< superseded: read again since, because it has changed
+
+  bool brings(std::string_view op) const;
+};
+
+/// Threads: one.
+struct PluginSources {
+  std::vector<PluginSource> files;
+  std::map<std::string, int, std::less<>> first_layer;  // in which an operator of that name was brought
+
+  std::string path_of(int file) const { return file < 0 ? "the application" : files[static_cast<std::size_t>(file)].path.string(); }
+  void note_layer(const std::string& op, int layer);
+};
+
+}  // namespace tenon

@@ -1,0 +1,73 @@
+#include "plugin/operator_contest.hpp"
+
+#include <algorithm>
+
+namespace tenon {
+
+OperatorContest::OperatorContest(std::vector<Winner> claims, const PluginSources& sources, std::vector<std::string>& notes)
+    : sources_(sources), notes_(notes) {
+  std::stable_sort(claims.begin(), claims.end(), [](const Winner& left, const Winner& right) { return left.rank.beats(right.rank); });
+  const auto* const end = claims.data() + claims.size();
+  for (const auto* folder = claims.data(); folder != end;) {
+    const auto* const next = std::find_if(folder, end, [&](const Winner& claim) { return claim.rank != folder->rank; });
+    if (winner_)
+      std::for_each(folder, next, [&](const Winner& claim) { lose(claim); });
+    else
+      settle_folder(folder, next);
+    folder = next;
+  }
+  if (winner_ && !dispute_.empty()) notes_.push_back(dispute_);
+}
+
+void OperatorContest::settle_folder(const Winner* begin, const Winner* end) {
+  disputed_.clear();
+  std::for_each(begin, end, [&](const Winner& claim) { take(claim); });
+  if (disputed_.empty()) return;
+  winner_.reset();
+  std::string sentence = versioned(disputed_[0]) + " is in ";
+  for (std::size_t i = 0; i < disputed_.size(); ++i) sentence += (i == 0 ? "" : " and in ") + place(disputed_[i]);
+  dispute_ = sentence + " with different manifests, so that none is used: remove one of the files";
+}
+
+// The highest version so far is winner_, and disputed_ where it is not alone.
+void OperatorContest::take(const Winner& claim) {
+  if (!winner_) {
+    winner_ = claim;
+  } else if (claim.info->version > winner_->info->version) {
+    notes_.push_back("operator '" + claim.info->name + "': version " + std::to_string(claim.info->version) + " in " + place(claim) +
+                     " is used, not version " + std::to_string(winner_->info->version) + " in " + place(*winner_));
+    winner_ = claim;
+    disputed_.clear();
+  } else if (claim.info->version == winner_->info->version) {
+    meet_equal(claim);
+  } else if (disputed_.empty()) {
+    notes_.push_back("operator '" + claim.info->name + "': version " + std::to_string(winner_->info->version) + " in " + place(*winner_) +
+                     " is used, not version " + std::to_string(claim.info->version) + " in " + place(claim));
+  }
+}
+
+void OperatorContest::meet_equal(const Winner& claim) {
+  if (disputed_.empty() && claim.info->manifest == winner_->info->manifest) {
+    notes_.push_back(versioned(claim) + " is in " + place(*winner_) + " and, with the same manifest, in " + place(claim) +
+                     ": the first is used");
+    return;
+  }
+  if (disputed_.empty()) disputed_.push_back(*winner_);
+  disputed_.push_back(claim);
+}
+
+void OperatorContest::lose(const Winner& claim) {
+  const std::string begin = versioned(claim) + " of " + place(claim) + " is not used: ";
+  if (winner_->rank.layer == Rank::own_layer)
+    notes_.push_back(begin + "the host itself has an operator of that name");
+  else if (winner_->rank.layer == claim.rank.layer)
+    notes_.push_back(begin + "it is also in " + place(*winner_) + ", whose folder comes first");
+  else
+    notes_.push_back(begin + place(*winner_) + ", which was added later, has it too");
+}
+
+std::string OperatorContest::versioned(const Winner& claim) const {
+  return "operator '" + claim.info->name + "' version " + std::to_string(claim.info->version);
+}
+
+}  // namespace tenon

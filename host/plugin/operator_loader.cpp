@@ -1,0 +1,96 @@
+#include "plugin/operator_loader.hpp"
+
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint32_t first_sdk_without_guesses = 200;  // 0.2.0
+
+bool can_run(const tenon_operator& table) {
+  return table.forward || table.forward_sparse || table.backward || table.backward_sparse;
+}
+
+}  // namespace
+
+const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definition>& definition) {
+  if (const auto* done = definition->loaded.load(std::memory_order_acquire)) return *done;
+  Warnings warnings;
+  const auto& op = load(definition, warnings);
+  if (warn_)  // nothing is locked any more: it may do what it likes
+    for (const auto& [key, sentence] : warnings) warn_(key, sentence);
+  return op;
+}
+
+const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definition>& definition, Warnings& warnings) {
+  const std::lock_guard lock(loading_);
+  if (const auto* done = definition->loaded.load(std::memory_order_acquire)) return *done;
+  if (!cuda_) cuda_ = wants_cuda_();
+  auto made = std::make_unique<Loaded>();
+  made->definition = definition;
+  auto& op = made->op;
+  op.info = definition->info;
+  op.file = definition->file;
+  op.warn = &warn_;
+  op.make = definition->own.make.get();
+  op.table = op.file < 0 ? definition->own.table : table(op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
+  load_kernel(*made, "cpu", definition->cpu, op.cpu, warnings);
+  if (*cuda_) load_kernel(*made, "cuda", definition->cuda, op.cuda, warnings);
+  loaded_.push_back(std::move(made));
+  definition->loaded.store(&op, std::memory_order_release);
+  return op;
+}
+
+const tenon_operator* OperatorLoader::table(int file, const std::string& symbol, TableRole role, Warnings& warnings) {
+  PluginFile plugin = files_.file(file);
+  const auto open = [&]() -> Library& {
+    try {
+      return loader_.open(file, plugin, files_.operators(file));
+    } catch (const Refusal&) {
+      files_.came_to(file, plugin);
+      throw;
+    }
+  };
+  Library& library = open();
+  files_.came_to(file, plugin);
+  const auto* table = library.table(symbol, role, host_);
+  const auto path = plugin.path.string();
+  if (!library.left_modes().empty())
+    warnings.emplace_back("floating-point modes of " + path, path + " changes floating-point modes when it is loaded (" +
+                                                                 library.left_modes() +
+                                                                 "); they are put back: link it without -ffast-math");
+  return table;
+}
+
+/// A kernel that cannot be loaded leaves the operator without it: its other devices go on working.
+void OperatorLoader::load_kernel(Loaded& made, const char* device, const KernelChoice& choice, const tenon_operator*& kernel,
+                                 Warnings& warnings) {
+  auto& op = made.op;
+  if (choice.source == KernelChoice::Source::own && can_run(*op.table)) {
+    kernel = op.table;
+    distrust_guesses(op, *kernel, op.file);
+  }
+  if (choice.source != KernelChoice::Source::file) return;
+  const auto& name = op.info->name;
+  try {
+    kernel = table(choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device + "__" + name, TableRole::kernel, warnings);
+    distrust_guesses(op, *kernel, choice.file);
+  } catch (const Refusal& refusal) {
+    if (!op.kernel_trouble.empty()) op.kernel_trouble += "; ";
+    op.kernel_trouble += "the " + std::string(device) + " kernel of operator '" + name +
+                         "' cannot be used: " + files_.file(choice.file).path.string() + " " + refusal.what();
+  }
+}
+
+/// A record without a version is of a plugin that no SDK made.
+void OperatorLoader::distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const {
+  if (!op.info->elementwise || kernel.backward_sparse == nullptr || file < 0) return;
+  const auto plugin = files_.file(file);
+  const auto version = plugin.sdk_version;
+  if (version == 0 || version >= first_sdk_without_guesses) return;
+  op.sparse_gradient_trouble = plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
+                               std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
+                               ", which guesses where sparse gradients of '" + op.info->name + "' are 0: rebuild it with SDK 0.2 or later";
+}
+
+}  // namespace tenon

@@ -1,0 +1,52 @@
+// From an operator's definition to its functions in this process.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugin/catalog_index.hpp"
+#include "plugin/file_records.hpp"
+#include "plugin/loading/plugin_loader.hpp"
+#include "plugin/operator_table.hpp"
+#include "plugin/plugin_set.hpp"
+
+namespace tenon {
+
+/// Threads: any; one loads at a time.
+class OperatorLoader {
+ public:
+  OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files)
+      : host_(host), wants_cuda_(options.cuda), warn_(options.warn), files_(files), loader_(options) {}
+
+  /// As PluginLoader::admit.
+  void admit(const std::filesystem::path& path, const InputFile& file) { loader_.admit(path, file); }
+  /// Loaded at the first call; stays as long as this. Throws Refusal.
+  const LoadedOperator& load(const std::shared_ptr<const Definition>& definition);
+
+ private:
+  struct Loaded {
+    std::shared_ptr<const Definition> definition;
+    LoadedOperator op;
+  };
+  using Warnings = std::vector<std::pair<std::string, std::string>>;
+
+  const LoadedOperator& load(const std::shared_ptr<const Definition>& definition, Warnings& warnings);
+  void load_kernel(Loaded& made, const char* device, const KernelChoice& choice, const tenon_operator*& kernel, Warnings& warnings);
+  const tenon_operator* table(int file, const std::string& symbol, TableRole role, Warnings& warnings);
+  void distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const;
+
+  const tenon_host& host_;
+  std::function<bool()> wants_cuda_;
+  std::function<void(const std::string&, const std::string&)> warn_;
+  FileRecords& files_;
+  std::mutex loading_;
+  std::optional<bool> cuda_;  // known from the first load on
+  PluginLoader loader_;
+  std::vector<std::unique_ptr<Loaded>> loaded_;
+};
+
+}  // namespace tenon

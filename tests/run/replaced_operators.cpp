@@ -1,0 +1,338 @@
+// Operators that are added while a host is in use: what is made from then on has the new one, what was made before keeps the old one.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tenon/session.hpp>
+#include <tenon/udf.hpp>
+#include <thread>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
+
+using tenon::Argument;
+using tenon::Graph;
+using tenon::PreparedCall;
+using tenon::Session;
+using tenon::Tensor;
+
+namespace {
+
+/// x + by, where `by` is no parameter: it comes from whoever makes the object.
+struct Shift : tenon::Operator {
+  float by = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x, shifted");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[i] + by;
+  }
+  void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
+};
+
+/// x * factor + offset: a parameter, and a member that is none.
+struct StraightLine : tenon::Elementwise {
+  float factor = 1, offset = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("factor * x + offset");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("factor", &StraightLine::factor, "factor");
+  }
+  template <class T>
+  T operator()(T x) const {
+    return static_cast<T>(factor * x + offset);
+  }
+};
+
+void add_shift(tenon::Host& host, float by, const char* name = "shift") {
+  host.add<Shift>(name, [by] {
+    Shift shift;
+    shift.by = by;
+    return shift;
+  });
+}
+
+const Tensor& zero() {
+  static const Tensor tensor = Tensor::from({0.f}, {1});
+  return tensor;
+}
+float number(const Tensor& tensor) {
+  return tensor.values<float>()[0];
+}
+float called(tenon::Host& host, const char* op = "shift") {
+  return number(host.call(op, {zero()}));
+}
+float prepared(PreparedCall& call) {
+  const std::vector<Tensor> inputs = {zero()};
+  return number(call(inputs));
+}
+float run(Session& session, const char* output = "y") {
+  return number(session.run({{"x", zero()}}).at(output));
+}
+Graph graph_of(tenon::Host& host) {
+  Graph graph(host);
+  graph.output("y", graph.add("shift", {graph.input("x", tenon::f32, {1})}));
+  return graph;
+}
+std::string example(const char* name) {
+  return std::string(TENON_TEST_EXAMPLES) + "/" + name + ".so";
+}
+
+}  // namespace
+
+TEST_CASE("a replaced operator: calls, prepared calls, nodes and sessions made from then on have the new one") {
+  ApplicationHost host;
+  add_shift(host, 1);
+  CHECK(called(host) == 1);
+  auto early = host.prepare("shift", {Argument::like(zero())});
+  auto graph = graph_of(host);
+  Session session(graph);
+  const auto bytes = graph.to_bytes();
+  auto unbound = Graph::from_bytes(host, bytes);
+  Session of_unbound(unbound);
+
+  add_shift(host, 2);
+  CHECK(called(host) == 2);
+  auto late = host.prepare("shift", {Argument::like(zero())});
+  CHECK(prepared(early) == 1);
+  CHECK(prepared(late) == 2);
+  CHECK(run(session) == 1);
+  Session again(graph);  // its node is bound
+  CHECK(run(again) == 1);
+  CHECK(run(of_unbound) == 1);
+  Session unbound_again(unbound);
+  CHECK(run(unbound_again) == 2);
+
+  graph.output("new", graph.add("shift", {graph.find("x")}));
+  Session both(graph);
+  CHECK(run(both) == 1);
+  CHECK(run(both, "new") == 2);
+  auto loaded = Graph::from_bytes(host, graph.to_bytes());
+  Session of_loaded(loaded);
+  CHECK(run(of_loaded) == 2);
+  CHECK(run(of_loaded, "new") == 2);
+}
+
+TEST_CASE("a replaced operator: its gradient nodes are of the operator that their node has") {
+  ApplicationHost host;
+  host.add<StraightLine>("line", [] { return StraightLine{}; });
+  Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {1});
+  const auto y = graph.add("line", {x}, {{"factor", 3}});
+  add_shift(host, 1, "line");
+  graph.output("y", graph.gradient(y, {x})[0]);
+  Session session(graph);
+  CHECK(run(session) == 3);
+}
+
+TEST_CASE("a replaced operator: what is computed again is what was computed first") {
+  ApplicationHost host;
+  add_shift(host, 1);
+  Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {1});
+  const auto shifted = graph.add("shift", {x});
+  const auto squared = graph.add("quadratic", {shifted}, {{"a", 1}, {"b", 0}, {"c", 0}});
+  add_shift(host, 5);
+  graph.output("new", graph.add("shift", {x}));
+  tenon::GradientOptions options;
+  options.recompute = {shifted};
+  graph.output("y", graph.gradient(squared, {x}, options)[0]);
+  Session session(graph);
+  CHECK(run(session, "new") == 5);
+  CHECK(run(session) == 2);  // of (x + 1)^2 at 0
+}
+
+TEST_CASE("a replaced operator: plugins replace the application's operators, and the other way round") {
+  ApplicationHost host;
+  add_shift(host, 7, "cosine");
+  CHECK(called(host, "cosine") == 7);
+  host.add_plugins(example("cosine"));
+  CHECK(called(host, "cosine") == 1);
+  const auto catalog = host.catalog();
+  add_shift(host, 5, "cosine");
+  CHECK(called(host, "cosine") == 5);
+  CHECK(catalog.find("cosine")->file == 0);  // as it was
+  CHECK(host.catalog().find("cosine")->file == -1);
+  host.add_plugins(example("cosine"));
+  CHECK(called(host, "cosine") == 1);
+  CHECK(failure_of([&] { add_shift(host, 1, "cast_storage"); }).message ==
+        "operator 'cast_storage' cannot be added: the host itself has an operator of that name");
+}
+
+TEST_CASE("a replaced operator: a plugin that was built anew is read again") {
+  TemporaryFolder folder;
+  const auto file = folder / "it.so";
+  const auto put = [&](const char* name) {  // a new file in its place, as linkers make them
+    std::filesystem::remove(file);
+    write_bytes(file, read_bytes(example(name)));
+    std::filesystem::permissions(file, std::filesystem::perms(0755));
+  };
+  ApplicationHost host;
+  put("cosine");
+  host.add_plugins(file);
+  auto call = host.prepare("cosine", {Argument::like(zero())});
+  put("quadratic");
+  host.add_plugins(file);
+  CHECK(number(host.call("quadratic", {zero()}, {{"c", 4}})) == 4);
+  CHECK(host.catalog().find("cosine")->file == -1);  // the test host's own
+  CHECK(prepared(call) == 1);
+}
+
+TEST_CASE("a graph with two descriptions of one operator runs, but is no file") {
+  ApplicationHost host;
+  host.add<StraightLine>("line", [] { return StraightLine{}; });
+  Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {1});
+  graph.output("y", graph.add("line", {x}, {{"factor", 3}}));
+  add_shift(host, 2, "line");
+  graph.output("new", graph.add("line", {x}));
+  Session session(graph);
+  CHECK(run(session) == 0);
+  CHECK(run(session, "new") == 2);
+  const auto failure = failure_of([&] { (void)graph.to_bytes(); });
+  CHECK(failure.kind == 2);
+  CHECK(failure.message ==
+        "operator 'line' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one");
+}
+
+TEST_CASE("operators from a factory: two names from one class, parameters, gradients, and what goes wrong in it") {
+  tenon::Host host(ApplicationHost::options(1));
+  for (const float offset : {10.f, 20.f}) {
+    const auto name = "line_" + std::to_string(static_cast<int>(offset));
+    CHECK(host.add<StraightLine>(name, [offset] {
+      StraightLine line;
+      line.offset = offset;
+      line.factor = 99;  // a parameter: nodes say what it is
+      return line;
+    }) == name);
+  }
+  const auto x = Tensor::from({2.f}, {1});
+  CHECK(number(host.call("line_10", {x})) == 12);
+  CHECK(number(host.call("line_20", {x}, {{"factor", 3}})) == 26);
+  Graph graph(host);
+  const auto in = graph.input("x", tenon::f32, {1});
+  const auto y = graph.add("line_10", {graph.add("line_20", {in}, {{"factor", 3}})}, {{"factor", 5}});
+  graph.output("y", y);
+  graph.output("gradient", graph.gradient(y, {in})[0]);
+  Session session(graph);
+  const auto outputs = session.run({{"x", x}});
+  CHECK(number(outputs.at("y")) == 140);  // 5 * (3 * 2 + 20) + 10
+  CHECK(number(outputs.at("gradient")) == 15);
+
+  CHECK(host.add<Shift>({}, [] { return Shift{}; }) == "shift");
+  host.add<Shift>("throws", []() -> Shift { throw std::runtime_error("there is no table yet"); });
+  CHECK(failure_of([&] { called(host, "throws"); }).message == "[throws] there is no table yet");
+  host.add<Shift>("throws", []() -> Shift { throw 1; });
+  CHECK(failure_of([&] { called(host, "throws"); }).message == "[throws] its factory failed without giving a reason");
+  host.add_operator(tenon::manifest_of<Shift>("nothing"), tenon::table_of<Shift>(),
+                    [](const tenon_attribute*, std::uint64_t) { return nullptr; });
+  CHECK(failure_of([&] { called(host, "nothing"); }).message == "[nothing] its factory made no object");
+}
+
+TEST_CASE("operators from a factory live as long as what was made of them") {
+  const auto table = std::make_shared<int>(0);
+  std::optional<Session> session;
+  {
+    tenon::Host host(ApplicationHost::options(1));
+    host.add<Shift>("shift", [table] {
+      Shift shift;
+      shift.by = static_cast<float>(table.use_count());
+      return shift;
+    });
+    session.emplace(graph_of(host));
+  }
+  CHECK(table.use_count() > 1);
+  CHECK(run(*session) > 1);
+  session.reset();
+  CHECK(table.use_count() == 1);
+}
+
+TEST_CASE("values of a graph of another host are refused") {
+  ApplicationHost host, other;
+  Graph graph(host), stranger(other);
+  const auto x = stranger.input("x", tenon::f32, {1});
+  for (const std::function<void()>& use :
+       {std::function<void()>([&] { graph.add("cosine", {x}); }), std::function<void()>([&] { graph.output("y", x); }),
+        std::function<void()>([&] { graph.udf(Shift{}, {x}); })}) {
+    const auto failure = failure_of(use);
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == "a value of another graph was given");
+  }
+  CHECK(graph.nodes().empty());
+}
+
+// Every thread's numbers may only grow: an older operator after a newer one would be a stale result.
+TEST_CASE("threads call, list, prepare, build, load and run while another adds operators and plugins") {
+  constexpr int last = 60;
+  ApplicationHost host;
+  add_shift(host, 0);
+  const auto bytes = graph_of(host).to_bytes();
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  const auto grows = [&](float& newest, float now) {
+    if (now < newest || now > last) ++wrong;
+    newest = now;
+  };
+  const auto both = [&](float first, float second) { wrong += first != second ? 1 : 0; };
+  const auto run_twice = [&](const Graph& graph) {
+    Session session(graph);
+    const auto first = run(session);
+    both(first, run(session));
+    return first;
+  };
+  const std::function<void(float&)> tasks[] = {
+      [&](float& newest) { grows(newest, called(host)); },
+      [&](float& newest) {
+        auto call = host.prepare("shift", {Argument::like(zero())});
+        const auto first = prepared(call);
+        grows(newest, first);
+        std::this_thread::yield();
+        both(first, prepared(call));
+      },
+      [&](float& newest) { grows(newest, run_twice(graph_of(host))); },
+      [&](float& newest) { grows(newest, run_twice(Graph::from_bytes(host, bytes))); },
+      [&](float&) { both(std::cos(0.f), called(host, "cosine")); },
+      [&](float&) {
+        std::size_t found = 0;
+        for (const auto& op : host.catalog().operators()) found += op.info.name == "shift" || op.info.name == "cosine" ? 1 : 0;
+        const auto catalog = host.catalog();
+        for (const auto& file : catalog.files()) wrong += file.path.empty() ? 1 : 0;
+        wrong += found != 2 || catalog.find("shift") == nullptr ? 1 : 0;
+      },
+  };
+  std::vector<std::thread> threads;
+  for (const auto& task : tasks)
+    threads.emplace_back([&] {
+      float newest = 0;
+      try {
+        while (!done) task(newest);
+        task(newest);
+      } catch (const std::exception& error) {
+        MESSAGE(error.what());
+        ++wrong;
+      }
+    });
+  for (int by = 1; by <= last; ++by) {
+    add_shift(host, static_cast<float>(by));
+    if (by % 20 == 0) host.add_plugins(by % 40 == 0 ? std::string(TENON_TEST_EXAMPLES) : example("cosine"));
+    std::this_thread::yield();
+  }
+  done = true;
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(called(host) == last);
+}
