@@ -118,8 +118,8 @@ TEST_CASE("what is wrong in a text, and where") {
        "graph.json:1:44: a dimension is -2 but must be at least 0, or -1 where it is unknown", ""},
       {R"({"tenon": 1, "inputs": {"x": {"shape": [1,1,1,1,1,1,1,1,1]}}})", 4,
        "graph.json:1:40: the shape of input 'x' has 9 dimensions, and at most 8 are allowed", ""},
-      {R"({"tenon": 1, "inputs": {"a:b": {}}})", 2, "graph.json:1:25: name 'a:b' has a colon or a control character in it",
-       "a colon stands between a node's name and the number of its output"},
+      {R"({"tenon": 1, "inputs": {"a:b": {}}})", 2, "graph.json:1:25: the name 'a:b' contains a colon or a control character",
+       "a colon separates a node's name from the number of its output, as in 'split:1'"},
       {R"({"tenon": 1, "variables": {"v": {"init": "xaver"}}})", 4,
        "graph.json:1:42: the init of variable 'v' is \"xaver\" but must be \"zeros\", \"ones\", \"xavier\", \"he\", {\"uniform\": [a, b]}, "
        "{\"normal\": [mean, sd]} or "
@@ -153,7 +153,7 @@ TEST_CASE("what is wrong in a text, and where") {
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x", "x"]})"), 2,
        "graph.json:1:81: [quadratic] node 'a': 2 inputs are given but the operator takes 1", ""},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"d": 1}})"), 2,
-       "graph.json:1:81: [quadratic] node 'a': there is no parameter 'd'", "it has a, b, c"},
+       "graph.json:1:81: [quadratic] node 'a': unknown parameter 'd'", "its parameters are a, b, c"},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"a": {}}})"), 4,
        "graph.json:1:146: parameter 'a' of node 'a' must be true, false, a number, a text or a list of numbers", ""},
       {with_nodes(a + ", " + a), 4, "graph.json:1:132: two nodes are named 'a'; the other one stands at graph.json:1:81", ""},
