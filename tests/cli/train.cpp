@@ -94,7 +94,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--data", "z=xs.npy"}, 2, "the graph has no input 'z'"},
       {{"-o", "m.tenon", "--loss", "lss"}, 2, "did you mean loss?"},
       {{"-o", "m.tenon", "--optimizer", "adm"}, 3, "did you mean adam"},
-      {{"-o", "m.tenon", "--optimizer", "relu"}, 2, "'relu' is no optimizer"},
+      {{"-o", "m.tenon", "--optimizer", "relu"}, 2, "'relu' is not an optimizer"},
       {{"-o", "m.tenon", "--set", "beta9=1"}, 2, "'adam' has no parameter 'beta9'"},
       {{"-o", "m.tenon", "--set", "beta1=high"}, 2, "parameter 'beta1' is 'high' but must be a number"},
       {{"-o", "m.tenon", "--set", "beta1=2"}, 2, "parameter 'beta1' is 2 but must be below 1"},
@@ -115,7 +115,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"}, 1, "a smaller learning rate"},
       {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "no/m.tenon"},
       {{"-o", "m.tenon", "--metrics", "no/m.jsonl"}, 4, "no/m.jsonl"},
-      {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it holds a graph, but no state of a training"},
+      {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it has no training state"},
   };
   for (const auto& row : rows) {
     const auto result = site.train(row.arguments);
