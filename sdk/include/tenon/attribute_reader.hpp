@@ -53,7 +53,7 @@ class AttributeReader {
   void read(Int& value) const {
     if (attribute_->kind != TENON_ATTR_INT) refuse("an integer");
     value = static_cast<Int>(attribute_->i);
-    if (value != attribute_->i) refuse("an integer of 32 bits");
+    if (value != attribute_->i) refuse("a 32-bit integer");
   }
   void read(double& value) const { value = number(); }
   void read(float& value) const {
@@ -63,7 +63,7 @@ class AttributeReader {
     if ((wide >= largest || wide <= -largest) && wide - wide == 0) refuse("a number that fits float32");
   }
   std::string_view text() const {
-    if (attribute_->kind != TENON_ATTR_TEXT) refuse("a text");
+    if (attribute_->kind != TENON_ATTR_TEXT) refuse("text");
     return attribute_->count ? std::string_view(attribute_->text, attribute_->count) : std::string_view();
   }
   void read(Ints& value) const {

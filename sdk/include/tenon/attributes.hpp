@@ -152,7 +152,8 @@ class Setter : public Listener {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!attributes[i].name) fail(ErrorKind::parameter, {"parameter ", i, " has no name"});
     const std::string_view name = attributes[i].name;
-    if (params.find(name, params.count) < 0) fail(ErrorKind::parameter, {"there is no parameter '", name, "'; there are: ", params.list()});
+    if (params.find(name, params.count) < 0)
+      fail(ErrorKind::parameter, {"unknown parameter '", name, "'; the parameters are: ", params.list()});
     for (std::uint64_t other = 0; other < i; ++other)
       if (name == attributes[other].name) fail(ErrorKind::parameter, {"parameter '", name, "' is given twice"});
   }

@@ -35,11 +35,11 @@ inline int Call::forward_only(int i) const {
   const auto name = place(slot, i);
   if (slot == Slot::input_grad || slot == Slot::output_grad) {
     if (!backward()) fail(ErrorKind::failed, {name, " exists only in backward"});
-    if (slot == Slot::input_grad) fail(ErrorKind::failed, {name, " is not wanted: look at write(", i, ") first"});
-    fail(ErrorKind::failed, {name, " is zero and not stored: ask has_output_grad(", i, ") first"});
+    if (slot == Slot::input_grad) fail(ErrorKind::failed, {name, " is not requested: check write(", i, ") first"});
+    fail(ErrorKind::failed, {name, " is zero and not stored: check has_output_grad(", i, ") first"});
   }
-  if (slot == Slot::input && !backward()) fail(ErrorKind::failed, {name, " is not connected: ask has_input first"});
-  if (slot == Slot::output && !backward()) fail(ErrorKind::failed, {name, " is not wanted: look at write(", i, ") first"});
+  if (slot == Slot::input && !backward()) fail(ErrorKind::failed, {name, " is not connected: check has_input first"});
+  if (slot == Slot::output && !backward()) fail(ErrorKind::failed, {name, " is not requested: check write(", i, ") first"});
   fail(ErrorKind::failed, {name, " is not kept for backward: name it in op.backward_reads"});
 }
 
@@ -61,7 +61,7 @@ inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DTyp
   if (found != storage) fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
   if (dtype != wanted) fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel asks for ", wanted});
   if (tensor->index_dtype != TENON_I64) fail(ErrorKind::type, {name(), " has int32 indices, but kernels of this SDK read int64"});
-  if (storage == Storage::csr && tensor->dense.ndim != 2) fail(ErrorKind::type, {name(), " is csr but no matrix"});
+  if (storage == Storage::csr && tensor->dense.ndim != 2) fail(ErrorKind::type, {name(), " is csr but not a matrix"});
   return *tensor;
 }
 
@@ -71,7 +71,7 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
   if (!planned) refuse_missing(where, output);
   const auto found = static_cast<Storage>(planned->storage);
   const auto dtype = static_cast<DType>(planned->dtype);
-  if (found != storage) fail(ErrorKind::type, {place(where, output), " is ", found, ", not ", storage, ": say so in infer_storage"});
+  if (found != storage) fail(ErrorKind::type, {place(where, output), " is ", found, ", not ", storage, ": set it in infer_storage"});
   if (dtype != wanted) fail(ErrorKind::type, {place(where, output), " holds ", dtype, ", but the kernel writes ", wanted});
   if (stored < 0) fail(ErrorKind::failed, {place(where, output), " cannot store ", stored, " values"});
   tenon_tensor* memory = nullptr;

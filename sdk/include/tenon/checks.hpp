@@ -78,15 +78,16 @@ struct Verdict {
 #define TENON_SENTENCE(mistake, sentence) static_assert(found != Mistake::mistake, sentence)
   TENON_SENTENCE(not_an_operator, "an operator's class must derive from tenon::Operator or tenon::Elementwise");
   TENON_SENTENCE(no_describe, "the class needs: static constexpr void describe(auto& op)");
-  TENON_SENTENCE(not_literal,
-                 "an operator's class must be made at compile time: use tenon::Text, tenon::Ints and tenon::Floats as members instead of "
-                 "std::string and std::vector, and keep handles and buffers in a class of TENON_KERNEL");
+  TENON_SENTENCE(
+      not_literal,
+      "an operator's class must be constructible at compile time: use tenon::Text, tenon::Ints and tenon::Floats as members instead of "
+      "std::string and std::vector, and keep handles and buffers in a class of TENON_KERNEL");
   TENON_SENTENCE(describe_not_constant,
-                 "describe must run at compile time: write static constexpr void describe(auto& op), and only literals in it");
-  TENON_SENTENCE(no_doc, "describe has no doc: say op.doc(...) with one sentence");
+                 "describe must run at compile time: write static constexpr void describe(auto& op), and use only literals in it");
+  TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
   TENON_SENTENCE(
       too_many,
-      "describe says more than the SDK has room for: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+      "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
       "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 24 in zero_where, 16 renamed, 16 added, 8 aliases");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
@@ -95,12 +96,12 @@ struct Verdict {
   TENON_SENTENCE(param_type,
                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
   TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{name, value}, ...})");
-  TENON_SENTENCE(default_no_choice, "the default of a parameter is not among the choices of its one_of");
+  TENON_SENTENCE(default_no_choice, "the default of a parameter is not one of its choices in one_of");
   TENON_SENTENCE(default_out_of_range,
-                 "the default of a parameter is outside of its own bounds: change the member's initialiser, or say .required()");
+                 "the default of a parameter is outside its bounds: change the member's initialiser, or add .required()");
   TENON_SENTENCE(variadic_not_last, "a variadic input must be the last input");
   TENON_SENTENCE(two_counts, "only one output can have a count");
-  TENON_SENTENCE(count_unknown, "the count of an output names a member that is no parameter");
+  TENON_SENTENCE(count_unknown, "the count of an output names a member that is not a parameter");
   TENON_SENTENCE(inplace_unknown, "inplace(input, output) names an input or output that does not exist");
   TENON_SENTENCE(backward_inplace_unknown, "backward_inplace(output, input) names an output or input that does not exist");
   TENON_SENTENCE(backward_reads_unknown, "backward_reads names something that is neither an input nor an output");
@@ -109,10 +110,10 @@ struct Verdict {
                  "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
   TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");
   TENON_SENTENCE(added_unknown, "added(version, param) names a parameter that does not exist");
-  TENON_SENTENCE(version_too_new, "renamed or added speaks of a version after the operator's own: raise op.version");
-  TENON_SENTENCE(
-      no_forward,
-      "the class has no forward: write void forward(const tenon::Call& call) const, or say op.kernels_elsewhere() if another file has it");
+  TENON_SENTENCE(version_too_new, "renamed or added names a version later than the operator's own: raise op.version");
+  TENON_SENTENCE(no_forward,
+                 "the class has no forward: write void forward(const tenon::Call& call) const, or call op.kernels_elsewhere() if another "
+                 "file defines it");
   TENON_SENTENCE(forward_signature, "forward must be public: void forward(const tenon::Call& call) const");
   TENON_SENTENCE(forward_sparse_signature, "forward_sparse must be public: void forward_sparse(const tenon::Call& call) const");
   TENON_SENTENCE(backward_signature, "backward must be public: void backward(const tenon::Call& call) const");

@@ -96,7 +96,7 @@ class Gradient {
   void check(std::int32_t failed) const {  // the host has written its reason into the error that the caller will read
     if (!failed) return;
     const tenon_error* error = raw_->error;
-    if (!error || !error->text) throw Error("the host refused a step of gradient() without a reason");
+    if (!error || !error->text) throw Error("the host rejected a step of gradient() without giving a reason");
     throw Error(static_cast<ErrorKind>(error->kind), std::string(error->text));
   }
 

@@ -18,8 +18,7 @@ class HostError {
  public:
   tenon_error* raw() { return &raw_; }
   [[noreturn]] void raise() const {
-    throw Error(static_cast<ErrorKind>(raw_.kind),
-                *text_ ? std::string_view(text_) : std::string_view("the host refused without a reason"));
+    throw Error(static_cast<ErrorKind>(raw_.kind), *text_ ? std::string_view(text_) : std::string_view("the host gave no reason"));
   }
 
  private:
@@ -49,7 +48,7 @@ class HostError {
   } catch (const std::exception& failure) {
     write_error(error, ErrorKind::failed, failure.what());
   } catch (...) {
-    write_error(error, ErrorKind::unknown, "something was thrown that is no std::exception");
+    write_error(error, ErrorKind::unknown, "an exception was thrown that is not a std::exception");
   }
 }
 

@@ -34,7 +34,7 @@ class SamePlaces {
     const tenon_call& raw = call.raw();
     from_ = call.backward() ? raw.output_grads[0] : raw.inputs[0];
     to_ = call.backward() ? raw.input_grads[0] : raw.outputs[0];
-    if (!from_ || !to_) fail(ErrorKind::failed, {"a tensor that this kernel reads or writes is not there"});
+    if (!from_ || !to_) fail(ErrorKind::failed, {"a tensor that this kernel reads or writes is missing"});
     if (from_->storage == TENON_DENSE) return;
     const tenon_tensor& out = elementwise::allocate_like(raw, *from_);
     copy(indices(out.indices), indices(from_->indices), from_->stored);
