@@ -1,4 +1,14 @@
-// An author's mistakes, found at compile time, each with one sentence.
+// An author's mistakes, found at compile time, each with one sentence. TENON_OPERATOR and TENON_KERNEL ask for a class's verdict first; if
+// there is a mistake, the sentence is the compiler's first error, and nothing else of the class is instantiated:
+//
+//     checks.hpp:115: error: static assertion failed: the class has no forward: write void forward(const tenon::Call& call) const, or ...
+//     my_operator.cpp:20: note: in expansion of macro 'TENON_OPERATOR'
+//
+// Order: the base class, describe(), what describe() said (description_checks.hpp), functions that are missing, signatures of those that
+// are there. A function counts as there if the class has any member of its name, public or not, so that a forward with the wrong arguments
+// is not taken for a missing one. A misspelt name, such as backwards, cannot be found: operator_class.hpp lists the names.
+//
+// A new mistake takes an entry in Mistake (description.hpp), a sentence below, and a source in tests/mistakes that must fail with it.
 #pragma once
 #include "describe.hpp"
 #include "members.hpp"
@@ -7,6 +17,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
+/// Whether the class has a describe() that is static, public and compiles for the calls that it makes.
 template <class C>
 concept Described = requires(Collector<C>& op) {
   C::describe(op);
@@ -18,6 +29,8 @@ concept DescribedAtCompileTime = requires {
   typename std::bool_constant<(static_cast<void>(collect<C>()), true)>;
 };
 
+/// Functions that the class names, but that cannot be called as the SDK calls them: other arguments, another result, private, or not const
+/// (forward and backward may be non-const). Elementwise classes have a gradient of another form, which class_checks.hpp checks.
 template <class C>
 constexpr Mistake check_signatures() {
   using M = Members<C>;
@@ -33,7 +46,7 @@ constexpr Mistake check_signatures() {
   return Mistake::none;
 }
 
-/// The first mistake of an operator's class.
+/// The first mistake of an operator's class. Each branch may use what the ones before it made sure of.
 template <class C>
 constexpr Mistake operator_mistake() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
@@ -53,7 +66,8 @@ constexpr Mistake operator_mistake() {
   }
 }
 
-/// The first mistake of a kernel's class. Its description is its operator's, which has been checked there.
+/// The first mistake of a kernel's class. Its description is its operator's, which TENON_OPERATOR has checked. It need not be constructible
+/// at compile time: it may hold handles and buffers.
 template <class C>
 constexpr Mistake kernel_mistake() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
@@ -69,11 +83,12 @@ constexpr Mistake kernel_mistake() {
   }
 }
 
-/// Fails to compile with exactly one sentence where there is a mistake. Whatever is made of the class afterwards asks for `good` first.
+/// Fails to compile with exactly one sentence if there is a mistake. Whatever is made of the class afterwards asks for `good` first, so
+/// that no second error hides the sentence.
 template <Mistake found>
 struct Verdict {
   static constexpr bool good = found == Mistake::none;
-  static constexpr bool told = true;
+  static constexpr bool told = true;  ///< naming it instantiates this class, and with it the sentences
 
 #define TENON_SENTENCE(mistake, sentence) static_assert(found != Mistake::mistake, sentence)
   TENON_SENTENCE(not_an_operator, "an operator's class must derive from tenon::Operator or tenon::Elementwise");
