@@ -69,7 +69,7 @@ TEST_CASE("building: outputs by number and by name, names made up") {
   graph.add("halves", {x}, {{"parts", 2}});
   CHECK(graph.shape(graph.find("halves_1:1")) == Shape{3});
   CHECK(failure_of([&] { graph.find("halves:3"); }).message == "'halves:3': node 'halves' has 3 outputs");
-  CHECK(failure_of([&] { graph.output("o", parts.output(3)); }).message == "output 3 of 'halves' was asked for but it has 3");
+  CHECK(failure_of([&] { graph.output("o", parts.output(3)); }).message == "'halves' has no output 3: it has 3");
 }
 
 TEST_CASE("building: every mistake is refused where it is made, and the graph stays as it was") {
