@@ -39,7 +39,7 @@ DeviceMemory CpuDevice::memory() {
 }
 
 void CpuDevice::begin_capture(void*) {
-  throw Failure(FailureKind::usage, "the CPU captures no work: it does all at once");
+  throw Failure(FailureKind::usage, "work on the CPU cannot be captured: it runs immediately");
 }
 
 std::byte* CpuDevice::allocate(std::uint64_t bytes, void*, const char* what) {

@@ -8,7 +8,7 @@ CudaState unusable(const CudaAnswer& answer, CudaStatus status, std::string reas
 }
 
 CudaState no_device(const CudaAnswer& answer) {
-  std::string reason = "the CUDA driver (" + cuda_version_text(answer.driver) + ") knows no device";
+  std::string reason = "the CUDA driver (" + cuda_version_text(answer.driver) + ") finds no device";
   if (answer.visible == nullptr) return unusable(answer, CudaStatus::no_device, std::move(reason));
   reason += ", and CUDA_VISIBLE_DEVICES is '" + std::string(answer.visible) + "'";
   return unusable(answer, CudaStatus::no_device, std::move(reason), "unset CUDA_VISIBLE_DEVICES to see all devices");
@@ -16,8 +16,7 @@ CudaState no_device(const CudaAnswer& answer) {
 
 CudaState old_driver(const CudaAnswer& answer) {
   const auto runtime = cuda_version_text(answer.runtime), driver = cuda_version_text(answer.driver);
-  return unusable(answer, CudaStatus::old_driver,
-                  "the driver knows CUDA up to " + driver + ", which is too old for CUDA " + runtime + ", that Tenon was built with",
+  return unusable(answer, CudaStatus::old_driver, "the driver supports CUDA up to " + driver + ", but Tenon was built with CUDA " + runtime,
                   "install a newer driver, or build Tenon with the CUDA toolkit " + driver);
 }
 
@@ -30,10 +29,10 @@ std::string cuda_version_text(int version) {
 CudaState judge(const CudaAnswer& answer) {
   if (answer.runtime == 0) {
     return unusable(answer, CudaStatus::not_built, "Tenon was built without the CUDA toolkit",
-                    "install the toolkit and build Tenon again with -DTENON_CUDA=ON");
+                    "install the toolkit and rebuild Tenon with -DTENON_CUDA=ON");
   }
   if (answer.driver == 0)
-    return unusable(answer, CudaStatus::no_driver, "there is no CUDA driver here (libcuda.so.1)", "install the driver of the GPU");
+    return unusable(answer, CudaStatus::no_driver, "this machine has no CUDA driver (libcuda.so.1)", "install the GPU's driver");
   if (answer.error.starts_with("cudaErrorInsufficientDriver")) return old_driver(answer);
   if (answer.error.starts_with("cudaErrorNoDevice") || (answer.error.empty() && answer.devices == 0)) return no_device(answer);
   if (!answer.error.empty()) return unusable(answer, CudaStatus::broken, "CUDA does not start: " + answer.error);

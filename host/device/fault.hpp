@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// `an index is 7, but must be from 0 to 3`; empty where nothing was found.
+/// `index 7 is out of range: it must be from 0 to 3`; empty where nothing was found.
 std::string fault_text(const tenon_fault& fault);
 
 }  // namespace tenon

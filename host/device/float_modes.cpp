@@ -42,7 +42,7 @@ std::string FloatModes::difference_from(const FloatModes& before) const {
     text += fmt::format("{}{} is ", text.empty() ? "" : ", ", field.name);
     text += field.values[0] != nullptr ? field.values[value] : fmt::format("{:#x}", value);
   }
-  return text.empty() ? "a mode without a name is another" : text;
+  return text.empty() ? "a mode without a name differs" : text;
 }
 
 }  // namespace tenon

@@ -14,7 +14,7 @@ namespace tenon {
 namespace {
 
 std::string came_from(const GraphModel& model, const OperatorUse& use) {
-  if (use.plugin == none) return "registered by the application that made the graph";
+  if (use.plugin == none) return "registered by the application that built the graph";
   const auto& plugin = model.plugins[use.plugin];
   return plugin.version.empty() ? fmt::format("from plugin {}", plugin.name)
                                 : fmt::format("from plugin {} {}", plugin.name, plugin.version);
@@ -47,7 +47,7 @@ std::string searched_in(const Catalog& catalog) {
   const auto& first = model.operators[missing[0]].name;
   if (const auto step = catalog.next_step(first); missing.size() == 1 && !step.empty()) throw Failure(FailureKind::plugin, message, step);
   std::string hint = "put the plugin into one of these folders, or name its folder with --plugins";
-  if (!near.empty()) hint = fmt::format("near names here: {}; or {}", near, hint);
+  if (!near.empty()) hint = fmt::format("similar names here: {}; or {}", near, hint);
   throw Failure(FailureKind::plugin, message, hint);
 }
 
@@ -82,7 +82,7 @@ Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, con
   const auto& op = *binding.nodes[node.origin].op;
   const auto lacks_backward = [](const tenon_operator* kernel) { return kernel == nullptr || kernel->backward == nullptr; };
   if ((op.cpu != nullptr || op.cuda != nullptr) && lacks_backward(op.cpu) && lacks_backward(op.cuda))
-    throw Failure(FailureKind::plugin, "the operator that is here has no backward kernel");
+    throw Failure(FailureKind::plugin, "the installed operator has no backward kernel");
   const auto wanted = 2 * forward.output_count + forward.input_count;
   if (node.op != forward.op || node.input_count != wanted || node.output_count != forward.input_count || node.state_count != 0)
     throw Failure(FailureKind::file, fmt::format("does not fit node '{}', whose backward it is", model.strings[forward.name]));

@@ -34,16 +34,16 @@ void GraphBuilder::roll_back(const Mark& mark) {
 
 void GraphBuilder::check_name(std::string_view name) const {
   const auto bad = [](char c) { return c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.empty()) throw Failure(FailureKind::usage, "a value needs a name, this one is empty");
+  if (name.empty()) throw Failure(FailureKind::usage, "the name of a value is empty");
   if (std::any_of(name.begin(), name.end(), bad))
-    throw Failure(FailureKind::usage, fmt::format("name '{}' has a colon or a control character in it", name),
-                  "a colon stands between a node's name and the number of its output");
-  if (is_named(model_, name)) throw Failure(FailureKind::usage, fmt::format("there is already something named '{}'", name));
+    throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", name),
+                  "a colon separates a node's name from the number of its output, as in 'split:1'");
+  if (is_named(model_, name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is taken", name));
 }
 
 ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_type& type) {
   check_name(name);
-  if (!is_sound(type)) throw Failure(FailureKind::usage, fmt::format("'{}' has an impossible shape", name));
+  if (!is_sound(type)) throw Failure(FailureKind::usage, fmt::format("'{}' has an invalid shape", name));
   const auto id = static_cast<ValueId>(model_.values.size());
   auto& value = model_.values.emplace_back();
   value.name = model_.strings.intern(name);
@@ -66,7 +66,7 @@ ValueId GraphBuilder::input(std::string_view name, const tenon_type& type) {
 }
 
 ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& tensor) {
-  if (!tensor) throw Failure(FailureKind::usage, fmt::format("'{}' is given an empty tensor", name));
+  if (!tensor) throw Failure(FailureKind::usage, fmt::format("the tensor for '{}' is empty", name));
   const auto id = add_value(name, role, type_of(tensor));
   model_.values[id].tensor = static_cast<std::uint32_t>(model_.tensors.size());
   model_.tensors.push_back(tensor.make_contiguous());
@@ -75,9 +75,9 @@ ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& ten
 
 void GraphBuilder::output(std::string_view name, ValueId value) {
   const auto id = model_.strings.intern(name);
-  if (name.empty()) throw Failure(FailureKind::usage, "an output needs a name, this one is empty");
+  if (name.empty()) throw Failure(FailureKind::usage, "the name of an output is empty");
   for (const auto& [other, existing] : model_.outputs)
-    if (other == id) throw Failure(FailureKind::usage, fmt::format("there is already an output named '{}'", name));
+    if (other == id) throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
   model_.outputs.emplace_back(id, value);
 }
 
@@ -113,8 +113,7 @@ std::vector<ValueId> GraphBuilder::place_inputs(const OperatorInfo& info, const 
     if (index < 0) {
       std::vector<std::string> names;
       for (const auto& input : info.inputs) names.push_back(input.name);
-      throw Failure(FailureKind::usage, fmt::format("there is no input '{}'", name),
-                    fmt::format("its inputs are {}", fmt::join(names, ", ")));
+      throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name), fmt::format("its inputs are {}", fmt::join(names, ", ")));
     }
     const bool variadic = info.inputs[static_cast<std::size_t>(index)].variadic;
     if (variadic) {
@@ -147,7 +146,8 @@ void GraphBuilder::connect(NodeRecord& node, const OperatorInfo& info, const std
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& declared = info.inputs[std::min(i, info.inputs.size() - 1)];
     const bool missing = inputs[i] == none && !declared.optional;
-    if (missing && declared.variadic) throw Failure(FailureKind::usage, fmt::format("input '{}' has an empty place", declared.name));
+    if (missing && declared.variadic)
+      throw Failure(FailureKind::usage, fmt::format("variadic input '{}' contains an empty value", declared.name));
     const auto value = missing ? own_value(node, declared.name, Role::variable, unknown_type()) : inputs[i];
     model_.edges.push_back(value);
   }
@@ -226,14 +226,13 @@ NodeId GraphBuilder::recompute(NodeId forward, const std::vector<ValueId>& input
 
 void GraphBuilder::require_repeatable(NodeId id) const {
   if (model_.nodes[id].state_count > 0)
-    throw Failure(FailureKind::usage,
-                  fmt::format("{}: cannot be computed again: it would change its states twice", node_label(model_, id)));
+    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: its states would change twice", node_label(model_, id)));
 }
 
 NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view name) {
   auto node = model_.nodes[forward];
   if (node.pass != Pass::forward)
-    throw Failure(FailureKind::usage, fmt::format("{}: is itself made from another node", node_label(model_, forward)));
+    throw Failure(FailureKind::usage, fmt::format("{}: is itself derived from another node", node_label(model_, forward)));
   const auto of = model_.strings[node.name];
   if (!name.empty()) check_name(name);
   const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
@@ -267,10 +266,10 @@ void GraphBuilder::add_outputs(NodeRecord& node, std::uint32_t count) {
 void GraphBuilder::update(ValueId variable, ValueId value) {
   const auto name = value_label(model_, variable);
   if (model_.values[variable].role != Role::variable)
-    throw Failure(FailureKind::usage, fmt::format("'{}' cannot be updated: it is no variable", name));
+    throw Failure(FailureKind::usage, fmt::format("'{}' cannot be updated: it is not a variable", name));
   for (const auto& [other, taken] : model_.updates)
     if (other == variable)
-      throw Failure(FailureKind::usage, fmt::format("'{}' is updated by '{}' already", name, value_label(model_, taken)));
+      throw Failure(FailureKind::usage, fmt::format("'{}' is already updated by '{}'", name, value_label(model_, taken)));
   if (merge(model_.values[variable].type, model_.values[value].type) == Merge::contradiction)
     throw Failure(FailureKind::usage, fmt::format("'{}' is {} but would be updated with {}", name, to_string(model_.values[variable].type),
                                                   to_string(model_.values[value].type)));
@@ -331,9 +330,9 @@ void GraphBuilder::require_as_said(ValueId id, tenon_type said) const {
   const auto& value = model_.values[id];
   if (value.producer == none || merge(said, value.type) != Merge::contradiction) return;
   throw Failure(FailureKind::file,
-                fmt::format("{}: output '{}' is said to be {}, but the operator makes {}", node_label(model_, value.producer),
+                fmt::format("{}: the file declares output '{}' as {}, but the operator returns {}", node_label(model_, value.producer),
                             value_label(model_, id), to_string(said), to_string(value.type)),
-                "the file is damaged or forged, or was written with another version of the operator; build it again");
+                "the file is damaged or forged, or was written with another version of the operator; rebuild it");
 }
 
 }  // namespace tenon

@@ -52,10 +52,9 @@ class GradientBuilder {
       throw Failure(FailureKind::usage,
                     fmt::format("'{}' is {} and {}", value_label(model_, value), to_string(model_.values[value].type), what));
     };
-    if (!is_floating(model_.values[request_.loss].type)) refuse(request_.loss, "has no gradient; only floating dtypes have one");
+    if (!is_floating(model_.values[request_.loss].type)) refuse(request_.loss, "cannot be a loss; only floating dtypes have a gradient");
     for (const auto value : request_.wrt)
-      if (!is_floating(model_.values[value].type))
-        refuse(value, "nothing has a gradient with respect to it; only floating dtypes have one");
+      if (!is_floating(model_.values[value].type)) refuse(value, "has no gradient; only floating dtypes have one");
   }
 
   // Floating values that change when one of `wrt` does.
@@ -113,7 +112,8 @@ class GradientBuilder {
     GradientAround around;
     around.input = [&](std::uint32_t i) {
       const auto value = model_.edges[node.first_edge + i];
-      if (value == none) throw Failure(FailureKind::usage, fmt::format("its gradient() reads input {}, which is not connected", i));
+      if (value == none)
+        throw Failure(FailureKind::usage, fmt::format("its gradient() reads input {}, but that input is not connected", i));
       return kept_.of(value);
     };
     around.output = [&](std::uint32_t i) { return kept_.of(node.first_output + i); };

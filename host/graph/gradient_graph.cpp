@@ -13,7 +13,7 @@ namespace {
 AttributeValue value_of(const tenon_attribute& attribute) {
   const bool list = attribute.kind >= TENON_ATTR_TEXT;
   if (list && attribute.count > 0 && attribute.text == nullptr)
-    throw Failure(FailureKind::usage, fmt::format("parameter '{}' has no content", attribute.name));
+    throw Failure(FailureKind::usage, fmt::format("parameter '{}' has no value", attribute.name));
   switch (attribute.kind) {
     case TENON_ATTR_BOOL:
       return attribute.i != 0;
@@ -28,7 +28,7 @@ AttributeValue value_of(const tenon_attribute& attribute) {
     case TENON_ATTR_FLOATS:
       return std::vector<double>(attribute.floats, attribute.floats + attribute.count);
     default:
-      throw Failure(FailureKind::usage, fmt::format("parameter '{}' is of the unknown kind {}", attribute.name, attribute.kind));
+      throw Failure(FailureKind::usage, fmt::format("parameter '{}' has unknown kind {}", attribute.name, attribute.kind));
   }
 }
 
@@ -44,7 +44,7 @@ struct Construction {
 
   ValueId known(tenon_value value) const {
     if (value >= builder->model().values.size())
-      throw Failure(FailureKind::usage, "its gradient() gives a value that is none of this graph");
+      throw Failure(FailureKind::usage, "its gradient() passes a value that does not belong to this graph");
     return static_cast<ValueId>(value);
   }
 
@@ -54,7 +54,8 @@ struct Construction {
       const bool input = source == TENON_GRADIENT_INPUT;
       const auto count = input ? self->input_count : self->output_count;
       if (source < TENON_GRADIENT_INPUT || source > TENON_GRADIENT_OUTPUT_GRAD || index >= count)
-        throw Failure(FailureKind::usage, fmt::format("its gradient() asks for {} {} of {}", input ? "input" : "output", index, count));
+        throw Failure(FailureKind::usage,
+                      fmt::format("its gradient() asks for {0} {1}, but there are {2}", input ? "input" : "output", index, count));
       const auto& around = *construction.around;
       *out = (input ? around.input : source == TENON_GRADIENT_OUTPUT ? around.output : around.output_grad)(index);
     });
@@ -67,7 +68,8 @@ struct Construction {
       if (op == nullptr) throw Failure(FailureKind::usage, "its gradient() adds a node without an operator");
       Attributes given;
       for (std::uint32_t i = 0; i < attribute_count; ++i) {
-        if (attributes[i].name == nullptr) throw Failure(FailureKind::usage, fmt::format("'{}' gets a parameter without a name", op));
+        if (attributes[i].name == nullptr)
+          throw Failure(FailureKind::usage, fmt::format("its gradient() gives '{}' a parameter without a name", op));
         given.set(attributes[i].name, value_of(attributes[i]));
       }
       NodeSpec spec{.op = op, .name = {}, .inputs = {}, .named_inputs = {}, .attributes = given};
@@ -76,7 +78,8 @@ struct Construction {
       const auto name = construction.builder->free_name(fmt::format("{}_gradient", model.strings[model.nodes[construction.node].name]));
       spec.name = name;
       const auto added = construction.builder->node(spec);
-      if (model.nodes[added].output_count == 0) throw Failure(FailureKind::usage, fmt::format("'{}' has no outputs", op));
+      if (model.nodes[added].output_count == 0)
+        throw Failure(FailureKind::usage, fmt::format("its gradient() adds '{}', which has no outputs", op));
       *out = model.nodes[added].first_output;
     });
   }
@@ -85,7 +88,8 @@ struct Construction {
     return guarded(self->error, [&] {
       auto& construction = of(self);
       if (input >= self->input_count)
-        throw Failure(FailureKind::usage, fmt::format("its gradient() gives input {} of {} a gradient", input, self->input_count));
+        throw Failure(FailureKind::usage,
+                      fmt::format("its gradient() sets the gradient of input {}, but there are {}", input, self->input_count));
       construction.around->input_grads[input] = construction.known(value);
     });
   }

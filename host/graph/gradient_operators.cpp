@@ -11,7 +11,7 @@ struct SumGradients : Operator {
     op.doc("left + right, two gradients of one value");
     op.input("left", "any shape");
     op.input("right", "same shape as left");
-    op.output("output", "same shape as left; row_sparse where both are");
+    op.output("output", "same shape as left; row_sparse if both are");
     op.inplace("left", "output");
     op.inplace("right", "output");
     op.backward_reads();
@@ -77,8 +77,8 @@ struct FillLike : Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("value everywhere");
-    op.input("like", "any shape; its elements are not looked at");
+    op.doc("a tensor with value in every element");
+    op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
     op.param("value", &FillLike::value, "every element");
     op.backward_reads();
@@ -100,7 +100,7 @@ struct FillLike : Operator {
 
 struct StopGradient : Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("its input; no gradient passes through it");
+    op.doc("data; no gradient passes through it");
     op.input("data", "any shape");
     op.output("output", "same shape as data");
   }

@@ -165,8 +165,8 @@ void Inference::learn(NodeId node, ValueId value, const tenon_type& type) {
       if (remember_) before_.emplace_back(value, before);
       return;
     case Merge::contradiction:
-      throw Failure(FailureKind::failed, fmt::format("{}: {} would be both {} and {}", node_label(model_, node), value_label(model_, value),
-                                                     to_string(types_[value]), to_string(type)));
+      throw Failure(FailureKind::failed, fmt::format("{}: {} is inferred as both {} and {}", node_label(model_, node),
+                                                     value_label(model_, value), to_string(types_[value]), to_string(type)));
   }
 }
 

@@ -37,7 +37,7 @@ class Inference {
   /// One node; what it learns about its inputs goes on to the rest of the graph. Where it throws, the types are as they were.
   void run_from(NodeId node);
 
-  /// Optional inputs that are not connected but that their operator gave a type: it wants them. (edge, type)
+  /// Unconnected optional inputs whose operator inferred a type: a variable must be created for each. (edge, type)
   const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
 
  private:

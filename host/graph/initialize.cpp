@@ -72,7 +72,8 @@ template <class T>
 T as(double value, std::string_view name) {
   if constexpr (std::is_same_v<T, bool>) return value != 0;
   if (!holds<T>(value))
-    throw Failure(FailureKind::usage, fmt::format("'{}' would begin with {}, which {} does not hold", name, value, name_of(dtype_of<T>)));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the initial value of '{}' is {}, which does not fit {}", name, value, name_of(dtype_of<T>)));
   if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
     return static_cast<T>(static_cast<float>(value));
   else

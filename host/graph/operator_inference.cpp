@@ -51,7 +51,7 @@ void share_dtype(const OperatorInfo& info, OperatorTypes& types) {
     if (input.dtype == TENON_DTYPE_UNKNOWN || !input.present) continue;
     if (shared != TENON_DTYPE_UNKNOWN && input.dtype != shared)
       refuse(info, types,
-             fmt::format("{} is {} but {} is {}: both must have one dtype", declared.name, name_of(static_cast<DType>(input.dtype)),
+             fmt::format("{} is {} but {} is {}: both must have the same dtype", declared.name, name_of(static_cast<DType>(input.dtype)),
                          info.inputs[declared_input(info, first)].name, name_of(static_cast<DType>(shared))));
     shared = input.dtype;
     if (first == types.inputs.size()) first = i;
@@ -67,9 +67,9 @@ void check_said(const OperatorInfo& info, const OperatorTypes& before, std::vect
     const tenon_type& said = (types.*group)[i];
     tenon_type known = (before.*group)[i];
     if (std::memcmp(&said, &known, sizeof said) == 0) continue;
-    if (!is_sound(said)) refuse(info, before, fmt::format("its infer() left {} {} with an impossible type", what, i));
+    if (!is_sound(said)) refuse(info, before, fmt::format("its infer() returned an invalid type for {} {}", what, i));
     if (merge(known, said) == Merge::contradiction)
-      refuse(info, before, fmt::format("{} {} would be {} but is already known to be {}", what, i, to_string(said), to_string(known)));
+      refuse(info, before, fmt::format("{} {} is inferred as {}, but is already {}", what, i, to_string(said), to_string(known)));
     known.present = (before.*group)[i].present;
     (types.*group)[i] = known;
   }
@@ -138,7 +138,7 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
   std::uint64_t bytes = 0;
   const FloatGuard guard(kernel.op(), "workspace()");
   if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0) refuse(info, types, buffer.reason());
-  if (bytes > limit) refuse(info, types, fmt::format("asks for {} bytes of workspace", bytes));
+  if (bytes > limit) refuse(info, types, fmt::format("its workspace() asks for {} bytes, more than any machine has", bytes));
   return bytes;
 }
 

@@ -143,9 +143,10 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   std::vector<std::string> known;
   for (const auto& param : info.params) known.push_back(param.name);
   const auto near = near_names(name, known);
-  std::string hint = near.empty() ? fmt::format("it has {}", known.empty() ? "no parameters" : fmt::format("{}", fmt::join(known, ", ")))
-                                  : fmt::format("did you mean {}?", fmt::join(near, " or "));
-  throw Failure(FailureKind::usage, fmt::format("there is no parameter '{}'", name), hint);
+  std::string hint = !near.empty()   ? fmt::format("did you mean {}?", fmt::join(near, " or "))
+                     : known.empty() ? std::string("it has no parameters")
+                                     : fmt::format("its parameters are {}", fmt::join(known, ", "));
+  throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name), hint);
 }
 
 const AttributeValue* given(const Attributes& attributes, const std::string& name) {

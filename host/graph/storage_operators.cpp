@@ -21,7 +21,7 @@ struct CastStorage : Operator {
   static constexpr void describe(auto& op) {
     op.doc("the same elements in another storage");
     op.input("data", "any shape and storage");
-    op.output("output", "same shape as data, in the storage asked for; elements that are 0 are not stored when dense data becomes sparse");
+    op.output("output", "same shape as data, in the requested storage; elements that are 0 are not stored when dense data becomes sparse");
     op.param("storage", &CastStorage::storage, "csr needs two dimensions, row_sparse at least one")
         .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
     op.types(any_type);

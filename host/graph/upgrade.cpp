@@ -24,8 +24,8 @@ std::string current_name(std::string name, int stored, const OperatorInfo& info)
 void upgrade(GraphModel& model, NodeRecord& node, int stored, const OperatorInfo& info) {
   if (stored > info.version)
     throw Failure(FailureKind::plugin,
-                  fmt::format("was written for version {} of the operator but version {} is here", stored, info.version),
-                  "install the plugin's newer version");
+                  fmt::format("was written for version {} of the operator, but version {} is installed", stored, info.version),
+                  "install a newer version of the plugin");
   Attributes kept;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];

@@ -34,17 +34,17 @@ struct Rows {
     }
     if (sliced.empty())
       refuse("the graph cannot be run in batches: no input that it needs has an open first dimension",
-             "an input is taken by the row where the first dimension of its shape is -1");
+             "inputs whose first dimension is -1 are split into batches");
   }
 
   void add(ValueId id, const std::string& name, const Tensor& tensor) {
     if (tensor.storage() == Storage::row_sparse)
-      refuse(fmt::format("input '{}' is row_sparse, and batches are taken of dense and csr inputs", name),
-             "cast_storage(tensor, Storage::dense) gives a dense one");
+      refuse(fmt::format("input '{}' is row_sparse, but only dense and csr inputs can be split into batches", name),
+             "cast_storage(tensor, Storage::dense) converts it");
     const auto count = tensor.shape()[0];
     if (!sliced.empty() && count != rows)
       refuse(fmt::format("input '{}' has {} rows but '{}' has {}", sliced.begin()->first, rows, name, count),
-             "all inputs whose first dimension is open are taken by the row");
+             "all inputs whose first dimension is -1 need the same number of rows");
     rows = count;
     sliced[name] = tensor.to("cpu").make_contiguous();
     ids.push_back(id);
@@ -89,7 +89,7 @@ void check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<s
     if (has_rows(one, rows.first) && has_rows(other, rows.second) && with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) continue;
     refuse(fmt::format("output '{}' cannot be joined from batches: it is {} for {} rows of input and {} for {}", model.strings[name],
                        to_string(one), rows.first, to_string(other), rows.second),
-           "only outputs with one row for each row of input can be; leave this one out by naming the others");
+           "only outputs with one row per input row can be joined; name the other outputs to omit this one");
   }
 }
 
@@ -131,8 +131,8 @@ class Joined {
 }  // namespace
 
 NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options) {
-  if (batch < 1) refuse(fmt::format("batches of {} rows were asked for, but a batch needs at least 1", batch));
-  if (!options.destinations.empty()) refuse("a run in batches makes its outputs anew, and takes no destinations");
+  if (batch < 1) refuse(fmt::format("batch is {} but must be at least 1", batch));
+  if (!options.destinations.empty()) refuse("run_in_batches() does not accept destinations");
   const Rows rows(session.impl(), inputs, options);
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
   check_outputs(session.impl(), rows, {first, last == 0 ? 2 * first : last}, options);

@@ -53,23 +53,23 @@ Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, V
 }
 
 void Graph::output(std::string_view name, Value value) {
-  if (value.empty()) throw Failure(FailureKind::usage, fmt::format("output '{}' is given no value", name));
+  if (value.empty()) throw Failure(FailureKind::usage, fmt::format("the value of output '{}' is empty", name));
   const auto id = impl_->id_of(value);
   impl_->builder().output(name, id);
 }
 
 std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options) {
-  if (loss.empty()) throw Failure(FailureKind::usage, "the gradient of an empty value was asked for");
+  if (loss.empty()) throw Failure(FailureKind::usage, "the loss is an empty value");
   bind();
   GradientRequest request{.loss = impl_->id_of(loss), .seed = impl_->id_of(options.seed), .wrt = {}, .recompute = {}};
   for (const auto value : wrt) {
-    if (value.empty()) throw Failure(FailureKind::usage, "the gradient with respect to an empty value was asked for");
+    if (value.empty()) throw Failure(FailureKind::usage, "wrt contains an empty value");
     request.wrt.push_back(impl_->id_of(value));
   }
   for (const auto value : options.recompute) {
     const auto id = impl_->id_of(value);
     const auto producer = id == none ? none : impl_->model().values[id].producer;
-    if (producer == none) throw Failure(FailureKind::usage, "a value to recompute is no output of a node");
+    if (producer == none) throw Failure(FailureKind::usage, "only a node's output can be recomputed");
     request.recompute.push_back(producer);
   }
   if (options.memory_budget > 0) {
@@ -87,7 +87,7 @@ Value Graph::stop_gradient(Value value, std::string_view name) {
 }
 
 void Graph::update(Value variable, Value value) {
-  if (variable.empty() || value.empty()) throw Failure(FailureKind::usage, "an empty value cannot be updated, nor be taken");
+  if (variable.empty() || value.empty()) throw Failure(FailureKind::usage, "update() needs a variable and a value");
   const auto taker = impl_->id_of(variable), taken = impl_->id_of(value);
   impl_->builder().update(taker, taken);
 }

@@ -106,14 +106,13 @@ ValueId Graph::Impl::id_of(Value value) const {
   if (value.empty()) return none;
   if (!owns(value))
     throw Failure(FailureKind::usage, "a value of another graph was given",
-                  "a graph takes its own values, and those of the graph that it is a clone of");
+                  "use values of this graph, or of the graph that it was cloned from");
   if (value.offset_ == 0) return value.base_;
   const auto& record = model().values[value.base_];
   const auto count = record.producer == none ? 1 : model().nodes[record.producer].output_count;
   const auto index = record.index + value.offset_;
   if (index >= count)
-    throw Failure(FailureKind::usage,
-                  fmt::format("output {} of '{}' was asked for but it has {}", index, value_label(model(), value.base_), count));
+    throw Failure(FailureKind::usage, fmt::format("'{}' has no output {}: it has {}", value_label(model(), value.base_), index, count));
   return value.base_ + value.offset_;
 }
 

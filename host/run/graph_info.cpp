@@ -83,7 +83,7 @@ std::vector<ValueInfo> Graph::constants() const {
 
 ValueInfo Graph::info(Value value) const {
   const auto id = impl_->id_of(value);
-  if (id == none) throw Failure(FailureKind::usage, "nothing is known of an empty value");
+  if (id == none) throw Failure(FailureKind::usage, "an empty value has no type");
   return info_of(impl_->model(), Docs(impl_->model()), id, value_label(impl_->model(), id));
 }
 

@@ -77,10 +77,9 @@ std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& 
       if (needed <= budget) return nodes;
     }
   }
-  throw Failure(
-      FailureKind::failed,
-      fmt::format("the gradient needs at least {} bytes of memory with values computed again, but the budget is {}", least, budget),
-      "give a larger budget, or smaller shapes");
+  throw Failure(FailureKind::failed,
+                fmt::format("the gradient needs at least {} bytes even if values are recomputed, but the budget is {}", least, budget),
+                "use a larger budget or smaller shapes");
 }
 
 }  // namespace tenon

@@ -48,7 +48,7 @@ Tensor with_indices(const Tensor& sparse, DType wanted) {
   const bool csr = sparse.storage() == Storage::csr;
   constexpr Index most = std::numeric_limits<std::int32_t>::max();
   if (wanted == i32 && (sparse.shape()[csr ? 1 : 0] - 1 > most || (csr && sparse.stored() > most)))
-    refuse(sparse, "has indices that need not fit int32");
+    refuse(sparse, "may have indices that do not fit int32");
   const auto as_wanted = [&](const Tensor& indices) {
     return wanted == i32 ? converted<std::int32_t>(indices) : converted<Index>(indices);
   };
@@ -176,10 +176,12 @@ Tensor cast(const Tensor& from, Storage to) {
 }  // namespace
 
 Tensor cast_storage(const Tensor& tensor, Storage storage, DType index_dtype) {
-  if (index_dtype != i32 && index_dtype != i64) throw Failure(FailureKind::usage, join("indices are int32 or int64, not ", index_dtype));
+  if (index_dtype != i32 && index_dtype != i64)
+    throw Failure(FailureKind::usage, join("indices must be int32 or int64, not ", index_dtype));
   if (storage == Storage::csr && tensor.shape().rank() != 2) refuse(tensor, "cannot become csr, which needs two dimensions");
   if (storage == Storage::csr && tensor.shape()[0] == INT64_MAX) refuse(tensor, "has more rows than csr can count");
-  if (storage == Storage::row_sparse && tensor.shape().rank() < 1) refuse(tensor, "cannot become row_sparse, which needs rows");
+  if (storage == Storage::row_sparse && tensor.shape().rank() < 1)
+    refuse(tensor, "cannot become row_sparse, which needs at least one dimension");
   const bool as_wanted = tensor.storage() == storage && (storage == Storage::dense || tensor.index_dtype() == index_dtype);
   if (tensor.device() != "cpu" && !as_wanted) return cast_storage(tensor.to("cpu"), storage, index_dtype).to(tensor.device());
   if (tensor.storage() == storage) return storage == Storage::dense ? tensor : with_indices(tensor, index_dtype);

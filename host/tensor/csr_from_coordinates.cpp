@@ -41,9 +41,9 @@ class Sum {
 
 Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t limit, const char* what) {
   if (places.shape() != Shape{count})
-    throw Failure(FailureKind::usage, join(count, " values need as many ", what, "s, not ", places.shape()));
+    throw Failure(FailureKind::usage, join(count, " values need ", count, " ", what, " indices, not ", places.shape()));
   if (places.dtype() != i32 && places.dtype() != i64)
-    throw Failure(FailureKind::usage, join(what, "s are int32 or int64, not ", places.dtype()));
+    throw Failure(FailureKind::usage, join(what, " indices must be int32 or int64, not ", places.dtype()));
   Tensor wide = Tensor::empty(i64, places.shape());
   auto* to = wide.data<Index>();
   const Tensor from = places.to("cpu").make_contiguous();
@@ -53,7 +53,8 @@ Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t lim
   const auto values = wide.values<Index>();
   const auto wrong = std::find_if(values.begin(), values.end(), [&](Index i) { return i < 0 || i >= limit; });
   if (wrong != values.end())
-    throw Failure(FailureKind::usage, join(what, " ", wrong - values.begin(), " is ", *wrong, ", and there are ", limit));
+    throw Failure(FailureKind::usage,
+                  join(what, " index ", wrong - values.begin(), " is ", *wrong, ", but there are ", limit, " ", what, "s"));
   return wide;
 }
 
@@ -84,7 +85,7 @@ std::vector<Index> starts_of(std::span<const Index> rows, Index count) {
 
 Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tensor& columns, const Shape& shape) {
   if (shape.rank() != 2 || !shape.known()) throw Failure(FailureKind::usage, join("csr needs two known dimensions, not ", shape));
-  if (values.shape().rank() != 1) throw Failure(FailureKind::usage, join("values need to be a list, not ", values.shape()));
+  if (values.shape().rank() != 1) throw Failure(FailureKind::usage, join("values must be a list, not ", values.shape()));
   if (shape[0] == INT64_MAX) throw Failure(FailureKind::usage, join("a matrix ", shape, " has more rows than can be counted"));
   if (values.device() != "cpu") return csr_from_coordinates(values.to("cpu"), rows, columns, shape).to(values.device());
   const Tensor from = values.make_contiguous();

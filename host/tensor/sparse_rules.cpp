@@ -16,14 +16,15 @@ std::span<const Index> as(std::span<const std::byte> bytes) {
 std::string size_fault(const char* part, std::size_t found, std::uint64_t count, std::uint64_t element) {
   std::uint64_t needed = 0;
   if (!__builtin_mul_overflow(count, element, &needed) && found == needed) return {};
-  return fmt::format("its {} are {} bytes, where {} entries of {} bytes are needed", part, found, count, element);
+  return fmt::format("its {} take {} bytes, but {} entries of {} bytes are needed", part, found, count, element);
 }
 
 /// Entries [begin, end) ascend and lie below limit.
 template <class Index>
 std::string order_fault(std::span<const Index> indices, std::size_t begin, std::size_t end, std::int64_t limit, const char* what) {
   for (std::size_t i = begin; i < end; ++i) {
-    if (indices[i] < 0 || indices[i] >= limit) return fmt::format("{} {} is {}, and there are {}", what, i, indices[i], limit);
+    if (indices[i] < 0 || indices[i] >= limit)
+      return fmt::format("{0} index {1} is {2}, but there are {3} {0}s", what, i, indices[i], limit);
     if (i > begin && indices[i] <= indices[i - 1])
       return fmt::format("{} {} is {}, after {}: they must ascend", what, i, indices[i], indices[i - 1]);
   }
@@ -41,7 +42,8 @@ std::string csr_fault(const SparseParts& parts) {
     return fmt::format("its row starts go from {} to {}, not from 0 to {}", starts.front(), starts.back(), parts.stored);
   for (std::size_t row = 0; row + 1 < starts.size(); ++row)
     if (starts[row + 1] < starts[row])
-      return fmt::format("row {} starts at {}, after row {} at {}", row, starts[row], row + 1, starts[row + 1]);
+      return fmt::format("row {} starts at {}, but row {} starts at {}: row starts must not descend", row, starts[row], row + 1,
+                         starts[row + 1]);
   for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
     const auto begin = static_cast<std::size_t>(starts[row]), end = static_cast<std::size_t>(starts[row + 1]);
     if (auto fault = order_fault(column_of, begin, end, columns, "column"); !fault.empty()) return fault;
@@ -72,7 +74,7 @@ std::string fault_of(const SparseParts& parts) {
 std::string sparse_fault(const SparseParts& parts) {
   if (parts.index_dtype == TENON_I32) return fault_of<std::int32_t>(parts);
   if (parts.index_dtype == TENON_I64) return fault_of<std::int64_t>(parts);
-  return fmt::format("its indices have dtype {}, and only int32 and int64 can be", parts.index_dtype);
+  return fmt::format("its indices have dtype {}, but must be int32 or int64", parts.index_dtype);
 }
 
 }  // namespace tenon

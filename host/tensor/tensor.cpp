@@ -27,7 +27,7 @@ Tensor Tensor::zeros(DType dtype, const Shape& shape) {
 Tensor Tensor::copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape) {
   Tensor result = empty(dtype, shape);
   if (count != static_cast<std::size_t>(result.size())) {
-    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " takes ", result.size(), " values, not ", count));
+    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", result.size(), " values, not ", count));
   }
   if (count != 0) std::memcpy(result.data(), values, result.impl_->bytes());
   return result;
@@ -48,7 +48,7 @@ Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Sh
     throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " needs memory, not a null pointer"));
   }
   if (impl->size != 0 && !is_aligned(data, dtype)) {
-    throw Failure(FailureKind::usage, join("elements of ", dtype, " must lie at addresses that are multiples of ", size_of(dtype)));
+    throw Failure(FailureKind::usage, join(dtype, " elements must be aligned to ", size_of(dtype), " bytes"));
   }
   impl->abi.dense.data = data;
   impl->abi.dense.device_type = device.type();
@@ -94,8 +94,8 @@ std::vector<std::int64_t> Tensor::strides() const {
 
 void Tensor::require_dense() const {
   if (!impl().sparse()) return;
-  throw Failure(FailureKind::usage, join("a dense tensor is needed, and this one is ", storage(), " ", dtype(), " ", shape()),
-                "cast_storage(tensor, Storage::dense) gives all elements, stored_values() those that are stored");
+  throw Failure(FailureKind::usage, join("a dense tensor is needed, but this one is ", storage(), " ", dtype(), " ", shape()),
+                "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
 }
 
 void Tensor::require_dtype(DType wanted) const {
@@ -104,8 +104,7 @@ void Tensor::require_dtype(DType wanted) const {
 
 void Tensor::require_contiguous() const {
   if (!contiguous()) {
-    throw Failure(FailureKind::usage, join("the elements of this tensor ", shape(), " do not lie in row-major order"),
-                  "make_contiguous() gives a tensor whose elements do");
+    throw Failure(FailureKind::usage, join("this tensor ", shape(), " is not contiguous"), "make_contiguous() returns a contiguous copy");
   }
 }
 

@@ -16,7 +16,7 @@ Device& device_of(const tenon_dense& dense) {
   if (dense.device_type == TENON_CPU) return cpu_device();
   for (Device* device : devices())
     if (device->type() == dense.device_type && device->id() == dense.device_id) return *device;
-  throw Failure(FailureKind::usage, join("a tensor lies on device ", dense.device_id, " of DLPack's type ", dense.device_type,
+  throw Failure(FailureKind::usage, join("a tensor is on device ", dense.device_id, " of DLPack type ", dense.device_type,
                                          ", which this machine does not have"));
 }
 
@@ -84,8 +84,8 @@ Tensor Tensor::to(std::string_view device) const {
 void Tensor::require_on_cpu() const {
   if (impl().abi.dense.device_type == TENON_CPU) return;
   throw Failure(FailureKind::usage,
-                join("the elements of this tensor, ", dtype(), " ", shape(), ", lie on ", device(), ", where the CPU cannot read them"),
-                ".to(\"cpu\") gives a copy that it can");
+                join("the elements of this tensor, ", dtype(), " ", shape(), ", are on ", device(), ", where the CPU cannot read them"),
+                ".to(\"cpu\") returns a copy that it can read");
 }
 
 }  // namespace tenon

@@ -38,8 +38,8 @@ Device& device_from(DLDevice device) {
   // Memory that CUDA pinned can be read by the CPU like any other.
   if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost) return cpu_device();
   if (device.device_type != kDLCUDA)
-    throw refusal(join("it lies on a device of DLPack's number ", static_cast<int>(device.device_type),
-                       ", and only the CPU's and CUDA's can be used"));
+    throw refusal(
+        join("it is on a device of DLPack type ", static_cast<int>(device.device_type), ", but only the CPU and CUDA are supported"));
   try {
     return find_device(join("cuda:", device.device_id));
   } catch (const Failure& failure) {
@@ -72,10 +72,10 @@ Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   Device& device = device_from(dense.device);
   const std::optional<DType> dtype = dtype_from(dense.dtype);
   if (!dtype) {
-    throw refusal(join("no dtype of Tenon has type code ", static_cast<int>(dense.dtype.code), ", ", static_cast<int>(dense.dtype.bits),
+    throw refusal(join("Tenon has no dtype with type code ", static_cast<int>(dense.dtype.code), ", ", static_cast<int>(dense.dtype.bits),
                        " bits and ", static_cast<int>(dense.dtype.lanes), " lanes"));
   }
-  if (dense.ndim < 0 || dense.ndim > max_rank) throw refusal(join("it has ", dense.ndim, " dimensions, and at most 8 are possible"));
+  if (dense.ndim < 0 || dense.ndim > max_rank) throw refusal(join("it has ", dense.ndim, " dimensions, but at most 8 are supported"));
   if (dense.shape == nullptr && dense.ndim != 0) throw refusal("it has no shape");
   for (int axis = 0; axis < dense.ndim; ++axis) {
     if (dense.shape[axis] < 0) throw refusal(join("dimension ", axis, " is ", dense.shape[axis]));

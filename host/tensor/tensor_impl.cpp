@@ -15,7 +15,7 @@ DlpackType dlpack_type(DType dtype) {
 }
 
 static std::int64_t checked_size(DType dtype, const Shape& shape) {
-  if (static_cast<int>(dtype) >= dtype_count) throw Failure(FailureKind::usage, "a tensor needs a dtype, and this one is unknown");
+  if (static_cast<int>(dtype) >= dtype_count) throw Failure(FailureKind::usage, "a tensor needs a known dtype");
   if (!shape.known()) throw Failure(FailureKind::usage, join("a tensor needs a known shape, not ", shape));
   if (!byte_count(dtype, shape)) {
     throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " has more bytes than can be counted"));
@@ -36,7 +36,7 @@ static void check_reach(DType dtype, const Shape& shape, const std::int64_t* str
   }
   overflow |= __builtin_sub_overflow(ahead, behind, &ahead);
   if (overflow || ahead > INT64_MAX / 4)
-    throw Failure(FailureKind::usage, join("the strides of a tensor of ", dtype, " ", shape, " lead out of memory"));
+    throw Failure(FailureKind::usage, join("the strides of a tensor of ", dtype, " ", shape, " are too large"));
 }
 
 Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* given) : size(checked_size(dtype, shape)) {

@@ -32,15 +32,16 @@ void check_kinds(Storage storage, const Tensor& values, const Tensor& indices, c
     if (!holds) refuse(storage, values.dtype(), shape, join(reason...));
   };
   const char* const name = storage == Storage::csr ? "columns" : "row ids";
-  require(indices.dtype() == i32 || indices.dtype() == i64, "its ", name, " are ", indices.dtype(), ", and only int32 and int64 can be");
-  require(indices.shape().rank() == 1, "its ", name, " have the shape ", indices.shape(), ", and a list is needed");
+  require(indices.dtype() == i32 || indices.dtype() == i64, "its ", name, " are ", indices.dtype(), " but must be int32 or int64");
+  require(indices.shape().rank() == 1, "its ", name, " have shape ", indices.shape(), " but must be a list");
   const Shape wanted = values_shape(storage, shape, indices.size());
-  require(values.shape() == wanted, "its values have the shape ", values.shape(), ", where ", indices.size(), " ", name, " need ", wanted);
-  require(indices.device() == values.device(), "its values lie on ", values.device(), ", but its ", name, " on ", indices.device());
+  require(values.shape() == wanted, "its values have shape ", values.shape(), ", but ", indices.size(), " ", name, " need ", wanted);
+  require(indices.device() == values.device(), "its values are on ", values.device(), ", but its ", name, " are on ", indices.device());
   if (storage != Storage::csr) return;
-  require(row_starts.device() == values.device(), "its values lie on ", values.device(), ", but its row starts on ", row_starts.device());
-  require(row_starts.shape().rank() == 1, "its row starts have the shape ", row_starts.shape(), ", and a list is needed");
-  require(row_starts.dtype() == indices.dtype(), "its columns are ", indices.dtype(), ", but its row starts ", row_starts.dtype());
+  require(row_starts.device() == values.device(), "its values are on ", values.device(), ", but its row starts are on ",
+          row_starts.device());
+  require(row_starts.shape().rank() == 1, "its row starts have shape ", row_starts.shape(), " but must be a list");
+  require(row_starts.dtype() == indices.dtype(), "its columns are ", indices.dtype(), ", but its row starts are ", row_starts.dtype());
 }
 
 void check_indices(Storage storage, const Tensor& values, const Tensor& indices, const Tensor& row_starts, const Shape& shape) {
@@ -113,30 +114,30 @@ Tensor Tensor::borrow_checked(const tenon_tensor& from, const std::shared_ptr<co
 
 // What a boundary's struct says may be wrong in every field.
 Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owner) {
-  const auto refuse_struct = [](const auto&... reason) { throw Failure(FailureKind::usage, join("a tensor at the boundary ", reason...)); };
+  const auto refuse_struct = [](const auto&... reason) { throw Failure(FailureKind::usage, join("this tenon_tensor ", reason...)); };
   const tenon_dense& dense = from.dense;
   constexpr auto first_size = offsetof(tenon_tensor, row_starts) + sizeof from.row_starts;  // of ABI 1.0: later ones only add
-  if (from.size < first_size) refuse_struct("has ", from.size, " bytes, where ", first_size, " are needed");
+  if (from.size < first_size) refuse_struct("has ", from.size, " bytes but needs ", first_size);
   Device& device = device_of(dense);
-  if (dense.ndim < 0 || dense.ndim > TENON_MAX_RANK) refuse_struct("has ", dense.ndim, " dimensions, and at most 8 are possible");
+  if (dense.ndim < 0 || dense.ndim > TENON_MAX_RANK) refuse_struct("has ", dense.ndim, " dimensions, but at most 8 are supported");
   if (dense.ndim > 0 && dense.shape == nullptr) refuse_struct("has no shape");
-  if (from.dtype >= TENON_DTYPE_COUNT) refuse_struct("has dtype ", static_cast<int>(from.dtype), ", which is none");
-  if (from.storage > TENON_CSR) refuse_struct("has storage ", static_cast<int>(from.storage), ", which is none");
+  if (from.dtype >= TENON_DTYPE_COUNT) refuse_struct("has unknown dtype ", static_cast<int>(from.dtype));
+  if (from.storage > TENON_CSR) refuse_struct("has unknown storage ", static_cast<int>(from.storage));
   const auto dtype = static_cast<DType>(from.dtype);
   const auto storage = static_cast<Storage>(from.storage);
   for (int axis = 0; axis < dense.ndim; ++axis)
-    if (dense.shape[axis] < 0) refuse_struct("has dimension ", axis, " of ", dense.shape[axis]);
+    if (dense.shape[axis] < 0) refuse_struct("has dimension ", dense.shape[axis], " at axis ", axis);
   const Shape shape(dense.shape, dense.ndim);
   auto* const data = dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
   const auto rank = dense.strides != nullptr ? static_cast<std::size_t>(dense.ndim) : 0;
   if (storage == Storage::dense) return borrow_on(device, data, dtype, shape, {dense.strides, rank}, std::move(owner));
 
-  if (dense.strides != nullptr) refuse_struct("is ", storage, " and has strides");
+  if (dense.strides != nullptr) refuse_struct("is ", storage, " but has strides");
   if (from.index_dtype != TENON_I32 && from.index_dtype != TENON_I64)
-    refuse_struct("has indices of dtype ", static_cast<int>(from.index_dtype), ", and only int32 and int64 can be");
+    refuse_struct("has indices of dtype ", static_cast<int>(from.index_dtype), " but needs int32 or int64");
   if (from.stored < 0) refuse_struct("has ", from.stored, " stored entries");
   if (storage == Storage::csr && (shape.rank() != 2 || shape[0] == INT64_MAX))
-    refuse(storage, dtype, shape, "csr needs two dimensions, and rows that can be counted");
+    refuse(storage, dtype, shape, "csr needs two dimensions and fewer than 2^63 - 1 rows");
   const auto [values, indices, row_starts] = borrow_parts(from, owner);
   return storage == Storage::csr ? csr(values, indices, row_starts, shape) : row_sparse(values, indices, shape);
 }

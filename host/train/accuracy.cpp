@@ -29,9 +29,9 @@ std::int64_t count_right(const Tensor& scores, const Tensor& labels) {
   const bool fit = scores.shape().rank() == 2 && labels.shape().rank() == 1 && scores.shape()[0] == labels.shape()[0];
   if (!fit || !floating.has(scores.dtype()) || !integral.has(labels.dtype()))
     throw Failure(FailureKind::usage,
-                  fmt::format("right answers cannot be counted by scores of {} {} and labels of {} {}", name_of(scores.dtype()),
+                  fmt::format("accuracy cannot be computed from {} {} scores and {} {} labels", name_of(scores.dtype()),
                               to_string(scores.shape()), name_of(labels.dtype()), to_string(labels.shape())),
-                  "scores need to be floating [examples, classes], labels integers [examples]");
+                  "scores must be floating [examples, classes], labels integers [examples]");
   const auto places = visit<floating>(scores.dtype(), [&]<class T>() { return largest<T>(scores.make_contiguous()); });
   std::int64_t right = 0;
   visit<integral>(labels.dtype(), [&]<class T>() {

@@ -36,17 +36,17 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
     : data_(std::move(data)), batch_(batch), seed_(seed), shuffle_(shuffle) {
   const auto refuse = [](const std::string& what, const std::string& hint = {}) { throw Failure(FailureKind::usage, what, hint); };
   if (data_.empty()) refuse("there are no data to train on");
-  if (batch_ < 1) refuse(fmt::format("a batch of {} examples was asked for, but it needs at least 1", batch_));
+  if (batch_ < 1) refuse(fmt::format("batch is {} but must be at least 1", batch_));
   const auto& [first_name, first] = *data_.begin();
   for (auto& [name, tensor] : data_) {
     const auto shape = tensor.shape();
-    if (shape.rank() == 0) refuse(fmt::format("'{}' is a single number, but its first dimension must count the examples", name));
+    if (shape.rank() == 0) refuse(fmt::format("'{}' is a scalar, but its first dimension must count the examples", name));
     if (shape[0] != first.shape()[0])
       refuse(fmt::format("'{}' has {} examples but '{}' has {}", first_name, first.shape()[0], name, shape[0]),
-             "the first dimension counts the examples, and all data need the same number");
+             "the first dimension counts the examples; it must be the same for all data");
     if (tensor.storage() == Storage::row_sparse)
-      refuse(fmt::format("'{}' is row_sparse, and examples are dense or csr", name),
-             "cast_storage(tensor, Storage::dense) gives dense ones");
+      refuse(fmt::format("'{}' is row_sparse, but examples must be dense or csr", name),
+             "cast_storage(tensor, Storage::dense) converts them");
     tensor = tensor.to("cpu").make_contiguous();
   }
   examples_ = first.shape()[0];

@@ -14,13 +14,13 @@ namespace tenon {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what) {
-  throw Failure(FailureKind::file, fmt::format("{}: the training cannot go on from it: {}", path.string(), what));
+  throw Failure(FailureKind::file, fmt::format("{}: cannot resume: {}", path.string(), what));
 }
 
 void copy(const Tensor& from, const Tensor& to, const std::string& name, const std::filesystem::path& path) {
   if (from.dtype() != to.dtype() || from.shape() != to.shape())
-    refuse(path, fmt::format("{} is {} {} there and {} {} here", name, name_of(from.dtype()), to_string(from.shape()), name_of(to.dtype()),
-                             to_string(to.shape())));
+    refuse(path, fmt::format("{} is {} {} in the checkpoint, but {} {} in this training", name, name_of(from.dtype()),
+                             to_string(from.shape()), name_of(to.dtype()), to_string(to.shape())));
   copy_elements(from, to);
 }
 
@@ -48,9 +48,9 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
   const auto first = std::min(there.nodes.size(), here.nodes.size());
   for (std::size_t i = 0; i < first; ++i)
     if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
-      refuse(path, fmt::format("it is of another graph, which has the node '{}' where this one has '{}'", a, b));
+      refuse(path, fmt::format("it belongs to another graph, which has node '{}' where this one has '{}'", a, b));
   if (there.nodes.size() != here.nodes.size())
-    refuse(path, fmt::format("it is of another graph, which has {} nodes where this one has {}", there.nodes.size(), here.nodes.size()));
+    refuse(path, fmt::format("it belongs to another graph: that one has {} nodes, this one has {}", there.nodes.size(), here.nodes.size()));
 }
 
 }  // namespace
@@ -72,16 +72,17 @@ void add_record(Graph& graph, const Session& update, const std::vector<Trained>&
 void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<Trained>& trained,
                   const TrainerOptions& options, const std::filesystem::path& path) {
   const auto& record = checkpoint.model().training;
-  if (!record) refuse(path, "it holds a graph, but no state of a training");
+  if (!record) refuse(path, "it has no training state");
   require_same_nodes(checkpoint.model(), forward.model(), path);
   const auto differ = [&](const char* what, const std::string& there, const std::string& here) {
     if (there != here)
-      throw Failure(FailureKind::usage, fmt::format("{}: the training there has {} {}, and here {}", path.string(), what, there, here),
-                    "go on with what it began with, or begin a new one");
+      throw Failure(FailureKind::usage,
+                    fmt::format("{}: the checkpoint has {} {}, but this training has {}", path.string(), what, there, here),
+                    "use the checkpoint's value, or start a new training");
   };
-  differ("the optimizer", record->optimizer, options.optimizer);
-  differ("its parameters", parameters_text(record->parameters), parameters_text(parameters_of(update, trained.front())));
-  differ("the seed", std::to_string(record->seed), std::to_string(options.seed));
+  differ("optimizer", record->optimizer, options.optimizer);
+  differ("optimizer parameters", parameters_text(record->parameters), parameters_text(parameters_of(update, trained.front())));
+  differ("seed", std::to_string(record->seed), std::to_string(options.seed));
 }
 
 void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path) {
@@ -101,11 +102,11 @@ void restore_slots(const Graph& checkpoint, const Session& update, const std::ve
       const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
         return slot.name == wanted && value_label(model, slot.variable) == one.variable;
       });
-      if (found == slots.end()) refuse(path, fmt::format("it has no '{}' of '{}'", name, one.variable));
+      if (found == slots.end()) refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
       copy(model.tensors[found->tensor], update.impl().tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;
     }
-  if (used != slots.size()) refuse(path, fmt::format("it keeps {} states of optimizers where {} are needed", slots.size(), used));
+  if (used != slots.size()) refuse(path, fmt::format("it has {} optimizer states, but {} are needed", slots.size(), used));
 }
 
 }  // namespace tenon

@@ -16,7 +16,7 @@ namespace {
 /// The same graph with loss and scores as its only outputs.
 Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   if (options.loss.empty() && options.scores.empty())
-    throw Failure(FailureKind::usage, "there is nothing to measure: neither a loss nor scores are named");
+    throw Failure(FailureKind::usage, "nothing to measure: name a loss, or scores and a label");
   check_accuracy(graph, options.scores, options.label);
   auto own = graph.clone();
   own.bind();

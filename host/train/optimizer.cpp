@@ -29,13 +29,14 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
   const auto near = near_names(name, known);
-  const auto hint = known.empty()
-                        ? std::string("no plugin that was found has one; --plugins DIR or TENON_PLUGIN_PATH names folders of plugins")
+  const auto hint = known.empty()  ? std::string("no plugin has one; name folders of plugins with --plugins DIR or TENON_PLUGIN_PATH")
                     : near.empty() ? fmt::format("optimizers are {}", fmt::join(known, ", "))
                                    : fmt::format("did you mean {}?", fmt::join(near, " or "));
   if (found == nullptr) throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'", name), hint);
-  throw Failure(FailureKind::usage,
-                fmt::format("'{}' is no optimizer: one has the inputs weight, grad and learning_rate, and the output updated", name), hint);
+  throw Failure(
+      FailureKind::usage,
+      fmt::format("'{}' is not an optimizer: an optimizer takes the inputs weight, grad and learning_rate, and returns updated", name),
+      hint);
 }
 
 }  // namespace tenon

@@ -14,7 +14,7 @@ bool is_optimizer(const OperatorInfo& info);
 /// All of the catalog.
 std::vector<std::string> optimizers(const Catalog& catalog);
 
-/// Throws Failure where there is no such operator (plugin), or it is no optimizer (usage); what is near is in the hint.
+/// Throws Failure if there is no such operator (plugin) or it is not an optimizer (usage); the hint has similar names.
 std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string& name);
 
 }  // namespace tenon

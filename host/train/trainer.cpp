@@ -98,8 +98,8 @@ struct Trainer::Impl {
   static TrainerOptions checked(const Graph& graph, TrainerOptions options) {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
     options.schedule.check();
-    if (options.accumulate < 1) refuse(fmt::format("{} batches to accumulate were asked for, but it needs at least 1", options.accumulate));
-    if (!(options.clip_norm >= 0)) refuse(fmt::format("the norm to clip by is {} but must be 0 or more", options.clip_norm));
+    if (options.accumulate < 1) refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
+    if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
     check_accuracy(graph, options.scores, options.label);
     return options;
   }
@@ -171,8 +171,8 @@ struct Trainer::Impl {
     const auto culprit = gradient.first_non_finite(batch);
     throw Failure(FailureKind::failed,
                   fmt::format("step {} of epoch {}: {}{}", step + 1, epoch, what,
-                              culprit.empty() ? "; the sum over several batches is too large" : "; first " + culprit),
-                  "a smaller learning rate or clipping of gradients may help; the variables are as they were before this step");
+                              culprit.empty() ? "; the sum over the accumulated batches is too large" : "; first " + culprit),
+                  "try a smaller learning rate or gradient clipping; the variables are unchanged");
   }
 
   StepReport apply(const Evaluation& sums, std::int64_t examples) {
@@ -231,9 +231,8 @@ struct Trainer::Impl {
     check_record(checkpoint, forward, update.impl().graph, parts.trained, options, path);
     const auto& record = *checkpoint.model().training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
-      throw Failure(FailureKind::file,
-                    fmt::format("{}: the training cannot go on from it: it stands after {} examples of an epoch, and the data have {}",
-                                path.string(), record.data_position, batches.examples()));
+      throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} examples of an epoch, but the data have {}",
+                                                   path.string(), record.data_position, batches.examples()));
     const auto& model = forward.model();
     for (const auto& value : model.values)
       if (value.role == Role::variable || value.role == Role::state)

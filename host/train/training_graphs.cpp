@@ -66,7 +66,7 @@ std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptio
 
 Value named_value(const Graph& graph, const std::string& name, const char* what) {
   const auto& model = graph.model();
-  if (name.empty()) throw Failure(FailureKind::usage, fmt::format("no {} is named", what));
+  if (name.empty()) throw Failure(FailureKind::usage, fmt::format("the name of the {} is empty", what));
   for (const auto& [output, value] : model.outputs)
     if (model.strings[output] == name) return graph.find(value_label(model, value));
   return graph.find(name);
@@ -75,7 +75,7 @@ Value named_value(const Graph& graph, const std::string& name, const char* what)
 void require_loss(const Graph& graph, Value loss, const std::string& name) {
   const auto refuse = [&](const std::string& what) {
     throw Failure(FailureKind::usage, fmt::format("the loss '{}' {}", name, what),
-                  "sum, mean, and losses with reduction mean give one number");
+                  "sum, mean, and losses with reduction mean return one number");
   };
   if (!floating.has(graph.dtype(loss))) refuse(fmt::format("is {} but must be floating", name_of(graph.dtype(loss))));
   const auto shape = graph.shape(loss);
@@ -84,14 +84,14 @@ void require_loss(const Graph& graph, Value loss, const std::string& name) {
 }
 
 void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label) {
-  if (scores.empty() != label.empty()) throw Failure(FailureKind::usage, "to count right answers, both scores and label must be named");
+  if (scores.empty() != label.empty()) throw Failure(FailureKind::usage, "accuracy needs both scores and label");
   if (label.empty()) return;
   const auto& model = graph.model();
   std::vector<std::string> names;
   for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
   if (std::find(names.begin(), names.end(), label) != names.end()) return;
   const auto near = near_names(label, names);
-  throw Failure(FailureKind::usage, fmt::format("right answers cannot be counted: the graph has no input '{}' with labels", label),
+  throw Failure(FailureKind::usage, fmt::format("accuracy needs the labels, but the graph has no input '{}'", label),
                 near.empty() ? fmt::format("its inputs are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near.front()));
 }
 

@@ -13,7 +13,7 @@ struct CastStorageCuda : tenon::Operator {
     using tenon::Storage;
     op.doc("the same elements in another storage");
     op.input("data", "any shape and storage");
-    op.output("output", "same shape as data, in the storage asked for");
+    op.output("output", "same shape as data, in the requested storage");
     op.param("storage", &CastStorageCuda::storage, "csr needs two dimensions, row_sparse at least one")
         .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
     op.types(tenon::any_type);

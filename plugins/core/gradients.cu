@@ -78,7 +78,7 @@ struct SumGradientsCuda : tenon::Operator {
     op.doc("left + right, two gradients of one value");
     op.input("left", "any shape");
     op.input("right", "same shape as left");
-    op.output("output", "same shape as left; row_sparse where both are");
+    op.output("output", "same shape as left; row_sparse if both are");
   }
 
   void infer_storage(tenon::InferStorage& io) const {
@@ -111,8 +111,8 @@ struct FillLikeCuda : tenon::Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("value everywhere");
-    op.input("like", "any shape; its elements are not looked at");
+    op.doc("a tensor with value in every element");
+    op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
     op.param("value", &FillLikeCuda::value, "every element");
   }
@@ -132,7 +132,7 @@ struct FillLikeCuda : tenon::Operator {
 
 struct StopGradient : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("its input; no gradient passes through it");
+    op.doc("data; no gradient passes through it");
     op.input("data", "any shape");
     op.output("output", "same shape as data");
   }

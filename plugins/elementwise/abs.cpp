@@ -2,7 +2,7 @@
 
 struct Abs : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the absolute value of x, element by element; the smallest signed integer stays as it is");
+    op.doc("the absolute value of x, element by element; the smallest signed integer is unchanged");
     op.types(tenon::numeric);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");

@@ -27,10 +27,10 @@ struct Cast : tenon::Operator {
   tenon::DType dtype = tenon::DType::f32;
 
   static constexpr void describe(auto& op) {
-    op.doc("x converted to another dtype; towards integers, fractions are cut off, floating values saturate and integers wrap around");
+    op.doc("x converted to another dtype. To integers, fractions are cut off, floating values saturate and integers wrap around");
     op.types(tenon::any_type);
     op.input("x", "any values and storage; true counts as 1");
-    op.output("y", "same shape and storage as x; of dtype bool it tells which elements are not 0");
+    op.output("y", "same shape and storage as x; for bool, true where x is not 0");
     op.param("dtype", &Cast::dtype, "dtype of y")
         .required()
         .one_of({{"bool", tenon::DType::boolean},

@@ -5,7 +5,7 @@ struct Div : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
         "left / right, element by element; integers give float64. A csr or row_sparse left over a dense right keeps its "
-        "storage; 0 / 0 is nan, and stored, where right has an element for each of left's, and refused where right is repeated");
+        "storage; 0 / 0 is nan and is stored, or an error if right is broadcast");
     op.types(tenon::numeric);
     op.input("left", "dividend");
     op.input("right", "divisor");

@@ -2,7 +2,7 @@
 
 struct Greater : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether left is above right, element by element");
+    op.doc("whether left is greater than right, element by element");
     op.types(tenon::any_type);
     op.input("left", "first operand");
     op.input("right", "second operand");

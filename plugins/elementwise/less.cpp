@@ -2,7 +2,7 @@
 
 struct Less : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether left is below right, element by element");
+    op.doc("whether left is less than right, element by element");
     op.types(tenon::any_type);
     op.input("left", "first operand");
     op.input("right", "second operand");

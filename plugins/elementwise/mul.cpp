@@ -5,8 +5,8 @@
 struct Mul : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left * right, element by element; integers wrap around. Sparse tensors keep their storage: two alike what both "
-        "store, one beside a dense tensor its own places");
+        "left * right, element by element; integers wrap around. A sparse and a dense tensor give the sparse one's storage and places, two "
+        "of one storage the places that both store");
     op.types(tenon::numeric);
     op.input("left", "first factor");
     op.input("right", "second factor");

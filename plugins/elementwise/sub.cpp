@@ -4,7 +4,7 @@
 
 struct Sub : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left - right, element by element; integers wrap around. Two csr or two row_sparse tensors of one shape give another");
+    op.doc("left - right, element by element; integers wrap around. Two csr or two row_sparse tensors of one shape give a third");
     op.types(tenon::numeric);
     op.input("left", "minuend");
     op.input("right", "subtrahend");

@@ -10,19 +10,19 @@ struct MatmulShapes : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc(
         "matrix product as numpy.matmul: the last two axes are matrices, the axes before them are batches that broadcast. "
-        "With one side csr and the other dense, memory and time follow what is stored; the gradient of a csr side is dense");
+        "If one operand is csr and the other dense, memory and time depend on what is stored; the gradient of the csr one is dense");
     op.version(2);
     op.types({tenon::f32, tenon::f64});
     op.input("a", "[..., m, k], or a vector [k]");
     op.input("b", "[..., k, n], or a vector [k]");
-    op.output("product", "[..., m, n]; without m where a is a vector, without n where b is one");
-    op.param("transpose_a", &MatmulShapes::transpose_a, "a is given as [..., k, m]");
-    op.param("transpose_b", &MatmulShapes::transpose_b, "b is given as [..., n, k]");
+    op.output("product", "[..., m, n]; without m if a is a vector, without n if b is one");
+    op.param("transpose_a", &MatmulShapes::transpose_a, "a is [..., k, m]");
+    op.param("transpose_b", &MatmulShapes::transpose_b, "b is [..., n, k]");
     op.param("row_sparse_product", &MatmulShapes::row_sparse_product,
-             "where a is csr: give the product as row_sparse, without the rows to which a adds nothing");
+             "if a is csr: return the product as row_sparse, without the rows for which a stores nothing");
     op.param("dense_grad", &MatmulShapes::dense_grad,
-             "where a is csr and b is not transposed: give the gradient of b dense. False: row_sparse, as a is sparse: the rows that it "
-             "used, and optimizers then change only these (see their lazy_update)");
+             "if a is csr and b is not transposed: return the gradient of b dense. False: row_sparse, with the rows that a uses; "
+             "optimizers then change only these (see their lazy_update)");
     op.added(2, "row_sparse_product");
     op.added(2, "dense_grad");
     op.backward_reads("a", "b");

@@ -17,14 +17,14 @@ struct AvgPool : tenon::Operator {
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &AvgPool::stride, "steps along each spatial axis; one value stands for all; left out: kernel")
+    op.param("stride", &AvgPool::stride, "steps along each spatial axis; one value is for all; default: kernel")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &AvgPool::pad, "zeros on both sides of each spatial axis, fewer than kernel; one value stands for all; left out: 0")
+    op.param("pad", &AvgPool::pad, "zeros on both sides of each spatial axis, fewer than kernel; one value is for all; default: 0")
         .at_least(0)
         .at_most(Window::largest);
     op.param("count_include_pad", &AvgPool::count_include_pad,
-             "divide by the size of the window, instead of by its elements inside of data");
+             "divide by the size of the window, not by the number of its elements inside data");
     op.backward_reads();
     op.kernels_elsewhere();
   }

@@ -12,18 +12,19 @@ struct BatchNorm : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, over the batch in training and the moving states else");
-    op.input("data", "[batch, channels, ...], or with the channels where axis says");
+        "gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, with mean and variance of the batch in training, "
+        "otherwise with the moving ones");
+    op.input("data", "[batch, channels, ...], or with the channels at axis");
     op.input("gamma", "[channels], the scale").initial(1);
     op.input("beta", "[channels], the offset");
     op.output("output", "same shape as data");
-    op.output("mean", "[channels], what was taken off").hidden();
+    op.output("mean", "[channels], the mean that was subtracted").hidden();
     op.output("inverse_std", "[channels], 1 / sqrt(variance + epsilon)").hidden();
-    op.state("moving_mean", "[channels]; in training becomes momentum * itself + (1 - momentum) * mean of the batch");
-    op.state("moving_var", "[channels]; in training becomes momentum * itself + (1 - momentum) * variance of the batch, divided by n")
+    op.state("moving_mean", "[channels]; training sets it to momentum * itself + (1 - momentum) * mean of the batch");
+    op.state("moving_var", "[channels]; training sets it to momentum * itself + (1 - momentum) * variance of the batch (divided by n)")
         .initial(1);
     op.param("axis", &BatchNorm::axis, "the axis of the channels; negative axes count from the end").at_least(-8).at_most(7);
-    op.param("momentum", &BatchNorm::momentum, "share of the moving states that one call in training keeps").at_least(0).at_most(1);
+    op.param("momentum", &BatchNorm::momentum, "share of the moving states that one training step keeps").at_least(0).at_most(1);
     op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");

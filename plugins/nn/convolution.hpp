@@ -22,16 +22,18 @@ struct Convolution : tenon::Operator {
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &Convolution::stride, "steps along each spatial axis; one value stands for all; left out: 1")
+    op.param("stride", &Convolution::stride, "steps along each spatial axis; one value is for all; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &Convolution::pad, "zeros on both sides of each spatial axis; one value stands for all; left out: 0")
+    op.param("pad", &Convolution::pad, "zeros on both sides of each spatial axis; one value is for all; default: 0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("dilate", &Convolution::dilate, "distance of the kernel's elements; one value stands for all axes; left out: 1")
+    op.param("dilate", &Convolution::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("groups", &Convolution::groups, "parts into which the channels of data and output are divided; each sees its own").at_least(1);
+    op.param("groups", &Convolution::groups,
+             "groups of channels: output channels of a group are computed from data channels of the same group")
+        .at_least(1);
     op.param("no_bias", &Convolution::no_bias, "leave the bias out");
     op.backward_reads("data", "weight");
     op.kernels_elsewhere();

@@ -15,8 +15,8 @@ struct Embedding : tenon::Operator {
     op.param("input_dim", &Embedding::input_dim, "rows of weight").required().at_least(1);
     op.param("output_dim", &Embedding::output_dim, "columns of weight").required().at_least(1);
     op.param("sparse_grad", &Embedding::sparse_grad,
-             "give weight's gradient as row_sparse: the rows that indices name, in time and memory of the batch alone. False, because "
-             "optimizers then change only these rows (see their lazy_update), and what has no kernel for such a gradient makes it dense");
+             "return weight's gradient as row_sparse, with the rows that indices names, in time and memory of the batch. Optimizers then "
+             "change only these rows (see their lazy_update), and operators without a kernel for it convert it to dense");
     op.added(2, "sparse_grad");
     op.backward_reads("indices");
     op.accumulates();

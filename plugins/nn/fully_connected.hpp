@@ -12,13 +12,13 @@ struct FullyConnected : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("output = data * weight^T + bias");
     op.types({tenon::f32, tenon::f64});
-    op.input("data", "[batch, ...], where everything but the batch is features; [..., features] without flatten");
+    op.input("data", "[batch, ...], all axes after the first being features; [..., features] if flatten is false");
     op.input("weight", "[num_hidden, features]");
     op.input("bias", "[num_hidden]; absent when no_bias").optional();
-    op.output("output", "[batch, num_hidden]; [..., num_hidden] without flatten");
+    op.output("output", "[batch, num_hidden]; [..., num_hidden] if flatten is false");
     op.param("num_hidden", &FullyConnected::num_hidden, "rows of weight").required().at_least(1);
     op.param("no_bias", &FullyConnected::no_bias, "leave the bias out");
-    op.param("flatten", &FullyConnected::flatten, "take all axes of data but the first as features, instead of the last axis alone");
+    op.param("flatten", &FullyConnected::flatten, "use all axes of data but the first as features, not only the last axis");
     op.backward_reads("data", "weight");
     op.accumulates();
   }

@@ -16,9 +16,9 @@ struct LayerNorm : tenon::Operator {
     op.input("gamma", "the scale, with the shape of data from axis on").initial(1);
     op.input("beta", "the offset, with the shape of data from axis on");
     op.output("output", "same shape as data");
-    op.output("mean", "what was taken off, with the shape of data before axis").hidden();
+    op.output("mean", "the mean that was subtracted, with the shape of data before axis").hidden();
     op.output("inverse_std", "1 / sqrt(variance + epsilon), with the shape of data before axis").hidden();
-    op.param("axis", &LayerNorm::axis, "the first axis of those normalised together; negative axes count from the end")
+    op.param("axis", &LayerNorm::axis, "the first of the axes that are normalised together; negative axes count from the end")
         .at_least(-8)
         .at_most(7);
     op.param("epsilon", &LayerNorm::epsilon, "added to the variance").greater_than(0);

@@ -16,12 +16,11 @@ struct MaxPool : tenon::Operator {
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &MaxPool::stride, "steps along each spatial axis; one value stands for all; left out: kernel")
+    op.param("stride", &MaxPool::stride, "steps along each spatial axis; one value is for all; default: kernel")
         .at_least(1)
         .at_most(Window::largest);
     op.param("pad", &MaxPool::pad,
-             "elements that never are the largest on both sides of each spatial axis, fewer than kernel; one value stands for all; left "
-             "out: 0")
+             "elements on both sides of each spatial axis that are never the largest, fewer than kernel; one value is for all; default: 0")
         .at_least(0)
         .at_most(Window::largest);
     op.backward_reads("data");

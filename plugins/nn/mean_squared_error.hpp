@@ -12,8 +12,9 @@ struct MeanSquaredError : tenon::Operator {
     op.doc("(prediction - target)^2, averaged over all elements");
     op.input("prediction", "any shape");
     op.input("target", "same shape as prediction");
-    op.output("loss", "0-d; same shape as prediction where reduction is none");
-    op.param("reduction", &MeanSquaredError::reduction, "mean or sum over all elements (0 where there are none), or none: each by itself")
+    op.output("loss", "0-d; same shape as prediction if reduction is none");
+    op.param("reduction", &MeanSquaredError::reduction,
+             "mean or sum over all elements (0 if there are none), or none: one loss per element")
         .one_of({{"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}});
     op.backward_reads("prediction", "target");
     op.accumulates();

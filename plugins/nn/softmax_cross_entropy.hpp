@@ -12,9 +12,10 @@ struct SoftmaxCrossEntropy : tenon::Operator {
     op.doc("-log(softmax(logits)) at each sample's label");
     op.input("logits", "[samples, classes]");
     op.input("labels", "[samples], each from 0 to classes - 1").types(tenon::integral);
-    op.output("loss", "0-d; [samples] where reduction is none");
+    op.output("loss", "0-d; [samples] if reduction is none");
     op.output("probabilities", "softmax of logits").hidden();
-    op.param("reduction", &SoftmaxCrossEntropy::reduction, "mean or sum over the samples (0 where there are none), or none: each by itself")
+    op.param("reduction", &SoftmaxCrossEntropy::reduction,
+             "mean or sum over the samples (0 if there are none), or none: one loss per sample")
         .one_of({{"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}});
     op.backward_reads("labels", "probabilities");
     op.accumulates();

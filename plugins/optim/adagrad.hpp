@@ -10,7 +10,7 @@ struct AdaGrad : Optimizer {
     op.doc("AdaGrad: the gradient over the root of the sum of all its squares so far (Duchi, Hazan and Singer, 2011)");
     describe_step(op);
     op.state("accumulator", "sum of the gradients' squares");
-    op.param("epsilon", &AdaGrad::epsilon, "added to the root, so that nothing is divided by zero").at_least(0);
+    op.param("epsilon", &AdaGrad::epsilon, "added to the root, to avoid division by zero").at_least(0);
     op.param("weight_decay", &AdaGrad::weight_decay, "share of the weight that is added to its gradient").at_least(0);
   }
 

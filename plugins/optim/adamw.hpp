@@ -5,9 +5,9 @@ struct AdamW : AdaptiveMoments {
   double weight_decay = 0.01;
 
   static constexpr void describe(auto& op) {
-    op.doc("Adam whose weight decay stays out of the gradients' moments (Loshchilov and Hutter, 2019)");
+    op.doc("Adam with weight decay that is not part of the moments (Loshchilov and Hutter, 2019)");
     describe_moments(op);
-    op.param("weight_decay", &AdamW::weight_decay, "share of the weight that a step takes off, times the learning rate").at_least(0);
+    op.param("weight_decay", &AdamW::weight_decay, "share of the weight that a step subtracts, times the learning rate").at_least(0);
   }
 
   void forward(const tenon::Call& call) const { count_step(call, *this); }

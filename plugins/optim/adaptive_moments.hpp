@@ -38,12 +38,12 @@ struct AdaptiveMoments : Optimizer {
  protected:
   static constexpr void describe_moments(auto& op) {
     describe_step(op);
-    op.state("m", "running mean of the gradients: in each step becomes beta1 * itself + (1 - beta1) * gradient");
-    op.state("v", "running mean of their squares, by beta2");
+    op.state("m", "running mean of the gradients: each step sets it to beta1 * itself + (1 - beta1) * gradient");
+    op.state("v", "running mean of the gradients' squares, with beta2");
     op.state("steps", "0-d int64, steps so far");
     op.param("beta1", &AdaptiveMoments::beta1, "share of m that a step keeps").at_least(0).less_than(1);
     op.param("beta2", &AdaptiveMoments::beta2, "share of v that a step keeps").at_least(0).less_than(1);
-    op.param("epsilon", &AdaptiveMoments::epsilon, "added to the root of v, so that nothing is divided by zero").at_least(0);
+    op.param("epsilon", &AdaptiveMoments::epsilon, "added to the root of v, to avoid division by zero").at_least(0);
   }
 
   /// added: share of the weight that is added to its gradient; taken: share that is taken off the weight, times the learning rate.

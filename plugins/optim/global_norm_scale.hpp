@@ -10,10 +10,10 @@ struct GlobalNormScale : tenon::Operator {
   double max_norm = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("what all gradients must be multiplied by so that their common norm is at most max_norm");
+    op.doc("the factor for all gradients that limits their common norm to max_norm");
     op.input("grads", "gradients of any shapes, dtypes and storages").variadic().types(tenon::floating);
-    op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), with the root of the sum of all squares as norm");
-    op.param("max_norm", &GlobalNormScale::max_norm, "largest norm that stays as it is").required().greater_than(0);
+    op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the root of the sum of all squares");
+    op.param("max_norm", &GlobalNormScale::max_norm, "largest norm that is not scaled down").required().greater_than(0);
   }
 
   void infer(tenon::Infer& io) const { io.set_output(0, tenon::Shape::scalar(), tenon::f32); }

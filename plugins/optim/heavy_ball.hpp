@@ -23,7 +23,7 @@ struct HeavyBall : Optimizer {
  protected:
   static constexpr void describe_ball(auto& op) {
     describe_step(op);
-    op.state("momentum", "velocity: in each step becomes momentum * itself + the gradient, decay included");
+    op.state("momentum", "velocity: each step sets it to momentum * itself + the gradient, including decay");
     op.param("momentum", &HeavyBall::momentum, "share of the velocity that a step keeps").at_least(0).at_most(1);
     op.param("weight_decay", &HeavyBall::weight_decay, "share of the weight that is added to its gradient").at_least(0);
   }

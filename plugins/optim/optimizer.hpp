@@ -24,15 +24,16 @@ struct Optimizer : tenon::Operator {
  protected:
   static constexpr void describe_step(auto& op) {
     op.version(2);
-    op.input("weight", "what is trained, of any shape");
+    op.input("weight", "the variable to train, any shape");
     op.input("grad", "gradient of the loss by weight, same shape");
     op.input("learning_rate", "0-d").types({tenon::f32});
     op.output("updated", "the weight after the step");
     op.inplace("weight", "updated");
-    op.param("lazy_update", &Optimizer::lazy_update,
-             "with a row_sparse gradient, change only the rows that it stores, of the weight and of the states: the others neither decay, "
-             "nor do their moments fade or move them. False: they take the step of a gradient of 0, as with a dense gradient and bit by "
-             "bit the same, in the time of the whole weight");
+    op.param(
+        "lazy_update", &Optimizer::lazy_update,
+        "with a row_sparse gradient, change only the rows that it stores, of the weight and of the states; the other rows neither decay "
+        "nor move. False: they take the step of a gradient of 0, with the same bits as for a dense gradient, in the time of the whole "
+        "weight");
     op.added(2, "lazy_update");
   }
 

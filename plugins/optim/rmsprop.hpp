@@ -9,9 +9,9 @@ struct RmsProp : Optimizer {
   static constexpr void describe(auto& op) {
     op.doc("RMSProp: the gradient over the root of its mean square (Tieleman and Hinton, lecture 6.5 of Neural Networks, 2012)");
     describe_step(op);
-    op.state("square_average", "running mean of the gradients' squares: becomes alpha * itself + (1 - alpha) * gradient^2");
+    op.state("square_average", "running mean of the gradients' squares: each step sets it to alpha * itself + (1 - alpha) * gradient^2");
     op.param("alpha", &RmsProp::alpha, "share of square_average that a step keeps").at_least(0).at_most(1);
-    op.param("epsilon", &RmsProp::epsilon, "added to the root, so that nothing is divided by zero").at_least(0);
+    op.param("epsilon", &RmsProp::epsilon, "added to the root, to avoid division by zero").at_least(0);
     op.param("weight_decay", &RmsProp::weight_decay, "share of the weight that is added to its gradient").at_least(0);
   }
 

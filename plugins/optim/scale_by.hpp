@@ -13,7 +13,7 @@ struct ScaleBy : tenon::Operator {
     op.doc("data times one float32 number, computed in float32 or wider");
     op.input("data", "any shape and storage");
     op.input("factor", "0-d").types({tenon::f32});
-    op.output("output", "same shape, dtype and storage as data; what is not stored stays so, whatever the factor");
+    op.output("output", "same shape, dtype and storage as data; places that are not stored stay so, whatever the factor");
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
     op.backward_reads("data", "factor");

@@ -25,7 +25,7 @@ struct Normal : Draw {
   double mean = 0, sd = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("random numbers of the normal distribution");
+    op.doc("normally distributed random numbers");
     describe_draw(op);
     op.param("mean", &Normal::mean, "mean of the distribution");
     op.param("sd", &Normal::sd, "standard deviation").at_least(0);

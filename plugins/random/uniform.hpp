@@ -32,7 +32,7 @@ struct Uniform : Draw {
   double low = 0, high = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("random numbers, equally likely everywhere from low up to, but without, high");
+    op.doc("uniformly distributed random numbers, at least low and below high");
     describe_draw(op);
     op.param("low", &Uniform::low, "smallest number");
     op.param("high", &Uniform::high, "end of the range, above low");

@@ -6,7 +6,7 @@
 
 struct Argmax : Reduction {
   static constexpr void describe(auto& op) {
-    op.doc("the index of the largest element of x along one axis, or in row-major order over all; the first where several are equal");
+    op.doc("the index of the largest element of x along one axis, or in row-major order over all axes; the first if several are equal");
     op.types(tenon::any_type);
     op.input("x", "values to choose from, at least one for each result; nan counts as the largest");
     op.output("y", "int64 indices; x without the reduced axes");

@@ -6,7 +6,7 @@
 #include "spread.hpp"
 
 struct Added {
-  static constexpr const char* doc = "the sum of x over the given axes; a csr x gives a dense y in time of what it stores";
+  static constexpr const char* doc = "the sum of x over the given axes; for a csr x, y is dense and the time depends on what is stored";
   static constexpr const char* x_doc = "values to add; true counts as 1";
   static constexpr const char* y_doc = "x without the reduced axes; int64 for integers and booleans, else x's dtype";
   static constexpr bool divided = false;
@@ -15,7 +15,7 @@ struct Added {
 
 struct Averaged {
   static constexpr const char* doc =
-      "the arithmetic mean of x over the given axes; nan for no elements; a csr x gives a dense y in time of what it stores";
+      "the arithmetic mean of x over the given axes; nan for no elements; for a csr x, y is dense and the time depends on what is stored";
   static constexpr const char* x_doc = "values to average; true counts as 1";
   static constexpr const char* y_doc = "x without the reduced axes; float64 for integers and booleans, else x's dtype";
   static constexpr bool divided = true;

@@ -9,10 +9,10 @@ struct BroadcastTo : tenon::Operator {
   tenon::Ints shape;
 
   static constexpr void describe(auto& op) {
-    op.doc("x repeated along axes of size 1 and along new axes in front, up to a shape");
+    op.doc("x broadcast to a shape: repeated along axes of size 1 and along new axes in front");
     op.types(tenon::any_type);
-    op.input("x", "sizes that are 1 or equal to those of shape, compared from the last");
-    op.output("y", "of the shape given");
+    op.input("x", "each size is 1 or that of shape, compared from the last axis");
+    op.output("y", "the given shape");
     op.param("shape", &BroadcastTo::shape, "shape of y").required();
     op.backward_reads();
   }

@@ -6,7 +6,7 @@ struct Concat : tenon::Operator {
   std::int64_t axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the inputs one after another along an axis that they all have");
+    op.doc("the inputs joined along an existing axis");
     op.types(tenon::any_type);
     op.input("inputs", "one or more tensors of equal sizes except along the axis").variadic();
     op.output("output", "its size along the axis is the sum of the inputs'");

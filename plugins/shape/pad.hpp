@@ -20,7 +20,7 @@ struct Pad : tenon::Operator {
     op.param("after", &Pad::after, "elements to add at the end of each axis, 0 or more").required();
     op.param("mode", &Pad::mode, "constant: value; edge: the nearest element; reflect: mirrored at the edge, which is not repeated")
         .one_of({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}});
-    op.param("value", &Pad::value, "what mode constant adds");
+    op.param("value", &Pad::value, "the element that mode constant adds");
     op.backward_reads();
   }
 

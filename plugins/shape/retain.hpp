@@ -33,7 +33,7 @@ struct ListedStored {
 
 struct Retain : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("data with all rows set to 0 that are not listed; of a csr or row_sparse data the output has the same storage without them");
+    op.doc("data with all rows that numbers does not list set to 0; csr and row_sparse data keep their storage");
     op.types(tenon::any_type);
     op.input("data", "[rows, ...]");
     op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);

@@ -17,15 +17,15 @@ struct Slice : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc(
         "every step-th element of x from begin to before end along each of the axes, as x[begin:end:step] in Python. "
-        "Rows of a csr or row_sparse x, and nothing else, are sliced in that storage");
+        "Slices of rows keep the storage of a csr or row_sparse x; other slices are dense");
     op.types(tenon::any_type);
     op.input("x", "any shape");
     op.output("y", "the chosen elements");
-    op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, and those beyond an end mean that end")
+    op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, those out of range are clipped")
         .required();
-    op.param("end", &Slice::end, "index after the last along each axis, counted in the same way").required();
-    op.param("step", &Slice::step, "distance of the elements chosen, not 0; negative = backwards; empty = 1 for all");
-    op.param("axes", &Slice::axes, "the axes meant; empty = the first ones, as many as begin has");
+    op.param("end", &Slice::end, "index after the last one along each axis, counted in the same way").required();
+    op.param("step", &Slice::step, "distance between the chosen elements, not 0; negative = backwards; empty = 1 for all");
+    op.param("axes", &Slice::axes, "the axes to slice; empty = the first ones, as many as begin has");
     op.backward_reads();
   }
 

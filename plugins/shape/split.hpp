@@ -8,7 +8,7 @@ struct Split : tenon::Operator {
   tenon::Ints sizes;
 
   static constexpr void describe(auto& op) {
-    op.doc("x cut along an axis into parts, equal ones unless their sizes are given");
+    op.doc("x cut along an axis into parts, equal ones unless sizes is given");
     op.types(tenon::any_type);
     op.input("x", "at least one dimension");
     op.output("part", "one of the parts, in order").count(&Split::sections);

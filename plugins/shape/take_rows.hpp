@@ -26,13 +26,13 @@ struct TakeRows : tenon::Operator {
   bool sparse_grad = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("output[i] = data[numbers[i]]; of a csr or row_sparse data the output has the same storage");
+    op.doc("output[i] = data[numbers[i]]; csr and row_sparse data keep their storage");
     op.types(tenon::any_type);
     op.input("data", "[rows, ...]");
     op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);
     op.output("output", "[n, ...]");
     op.param("sparse_grad", &TakeRows::sparse_grad,
-             "give data's gradient as row_sparse: the rows taken, in time and memory of these alone. False: dense");
+             "return data's gradient as row_sparse, with the rows taken, in time and memory of these. False: dense");
     op.backward_reads("numbers");
   }
 

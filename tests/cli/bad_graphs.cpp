@@ -41,9 +41,9 @@ TEST_CASE("mistakes in a graph.json") {
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2.5}})", 2,
        "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 2.5 but must be a whole number\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hiden": 3}})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': there is no parameter 'num_hiden'\nhint: did you mean num_hidden?\n"},
+       "error: bad.json:2:12: [fully_connected] node 'a': unknown parameter 'num_hiden'\nhint: did you mean num_hidden?\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["x"], "attrs": {"slope": 3}})", 2,
-       "error: bad.json:2:12: [relu] node 'a': there is no parameter 'slope'\nhint: it has no parameters\n"},
+       "error: bad.json:2:12: [relu] node 'a': unknown parameter 'slope'\nhint: it has no parameters\n"},
       {R"({"name": "a", "op": "relo", "inputs": ["x"]})", 3,
        "error: bad.json:2:12: no plugin has the operator 'relo' of node 'a'; searched in " TENON_TEST_PLUGINS
        "\nhint: did you mean relu?\n"},

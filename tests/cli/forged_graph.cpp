@@ -27,10 +27,9 @@ TEST_CASE("a node's output of another type than the file says is refused by ever
       const auto result = place.run(command);
       CHECK(result.code == 4);
       CHECK(result.out == "");
-      CHECK(result.err.ends_with(
-          "error: [reshape] node 'a': output 'a' is said to be " + std::string(name) +
-          " [?, 2], but the operator makes float32 [?, 2]\n"
-          "hint: the file is damaged or forged, or was written with another version of the operator; build it again\n"));
+      CHECK(result.err.ends_with("error: [reshape] node 'a': the file declares output 'a' as " + std::string(name) +
+                                 " [?, 2], but the operator returns float32 [?, 2]\n"
+                                 "hint: the file is damaged or forged, or was written with another version of the operator; rebuild it\n"));
     }
   }
 }

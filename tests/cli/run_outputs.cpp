@@ -83,7 +83,7 @@ TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
       {{"--output", "act", "--batch", "0"}, "error: --batch is '0' but must be a whole number from 1 to "},
       {{"--batch", "4", "--shape", "label=11"},
        "error: output 'loss' cannot be joined from batches: it is float32 [] for 4 rows of input and float32 [] for 3\n"
-       "hint: only outputs with one row for each row of input can be; leave this one out by naming the others\n"},
+       "hint: only outputs with one row per input row can be joined; name the other outputs to omit this one\n"},
       {{"--batch", "4"}, "error: input 'image' has 11 rows but 'label' has 1\n"},
   };
   for (const auto& row : rows) {

@@ -130,8 +130,8 @@ TEST_CASE("test: what cannot be measured is refused with a sentence") {
        "error: --accuracy is 'scores' but must be NAME=VALUE\nhint: for example --accuracy scores=label\n"},
       {with_data({"--accuracy", "score=label"}), 2, "did you mean scores?"},
       {with_data({"--accuracy", "scores=labl"}), 2,
-       "error: right answers cannot be counted: the graph has no input 'labl' with labels\nhint: did you mean label?\n"},
-      {with_data({"--accuracy", "scores=given"}), 2, "error: right answers cannot be counted by scores of float32 [11, 3]"},
+       "error: accuracy needs the labels, but the graph has no input 'labl'\nhint: did you mean label?\n"},
+      {with_data({"--accuracy", "scores=given"}), 2, "error: accuracy cannot be computed from float32 [11, 3] scores"},
       {with_data({"--batch", "0"}), 2, "error: --batch is '0' but must be a whole number from 1 to "},
   };
   for (const auto& c : cases) {

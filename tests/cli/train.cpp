@@ -94,7 +94,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--data", "z=xs.npy"}, 2, "the graph has no input 'z'"},
       {{"-o", "m.tenon", "--loss", "lss"}, 2, "did you mean loss?"},
       {{"-o", "m.tenon", "--optimizer", "adm"}, 3, "did you mean adam"},
-      {{"-o", "m.tenon", "--optimizer", "relu"}, 2, "'relu' is no optimizer"},
+      {{"-o", "m.tenon", "--optimizer", "relu"}, 2, "'relu' is not an optimizer"},
       {{"-o", "m.tenon", "--set", "beta9=1"}, 2, "'adam' has no parameter 'beta9'"},
       {{"-o", "m.tenon", "--set", "beta1=high"}, 2, "parameter 'beta1' is 'high' but must be a number"},
       {{"-o", "m.tenon", "--set", "beta1=2"}, 2, "parameter 'beta1' is 2 but must be below 1"},
@@ -106,16 +106,14 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--memory-budget", "0.01K"}, 1, "but the budget is 10"},
       {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "give them with --validate y=FILE.npy"},
-      {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"},
-       2,
-       "rows 0 to 9 of 'xs.npy' were asked for, but it has 8"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"}, 2, "'xs.npy' has 8 rows, but rows 0 to 9 are requested"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[b:]", "--validate", "y=ys.npy"}, 2, "'b' is no row"},
       {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "not every value would survive"},
       {{"-o", "m.tenon", "--validate", "x=no.npy", "--validate", "y=ys.npy"}, 4, "no.npy"},
       {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"}, 1, "a smaller learning rate"},
       {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "no/m.tenon"},
       {{"-o", "m.tenon", "--metrics", "no/m.jsonl"}, 4, "no/m.jsonl"},
-      {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it holds a graph, but no state of a training"},
+      {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it has no training state"},
   };
   for (const auto& row : rows) {
     const auto result = site.train(row.arguments);

@@ -117,7 +117,7 @@ TEST_CASE("captures: a fault of a captured kernel is its node's error, in every 
     } catch (const Failure& failure) {
       message = failure.what();
     }
-    CHECK((message.find("node 'e': an index is 7, but must be from 0 to 2") != std::string::npos) == (index == 7));
+    CHECK((message.find("node 'e': index 7 is out of range: it must be from 0 to 2") != std::string::npos) == (index == 7));
   }
 }
 

@@ -23,7 +23,7 @@ TEST_CASE("after a kernel's wild write every call says that the device is lost, 
     const auto failure = failure_of([&] { stream.synchronize(); });
     CHECK(failure.kind == 1);
     CHECK(failure.message.starts_with("waiting for a stream on " + gpu.name() + " failed: cudaErrorIllegalAddress ("));
-    CHECK(failure.message.ends_with("; after this error the process cannot use " + gpu.name() + " any more, and what lay there is lost"));
+    CHECK(failure.message.ends_with("; this process cannot use " + gpu.name() + " any more, and the tensors on it are lost"));
     CHECK(!failure.hint.empty());
   }
   CHECK(failure_of([&] { Block(stream, 1000, "this test"); }).kind == 1);

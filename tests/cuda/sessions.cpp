@@ -215,7 +215,7 @@ TEST_CASE("sessions: an index that a GPU's kernel cannot use is its node's error
   };
   for (int i = 0; i < 3; ++i) {
     CHECK(failure_of([&] { run(12); }).message ==
-          "[take] node 'e': an index is 12, but must be from 0 to 2 (data float32 [3], index int64 [2])");
+          "[take] node 'e': index 12 is out of range: it must be from 0 to 2 (data float32 [3], index int64 [2])");
     CHECK(floats_of(run(2)) == Floats{5, 7});
   }
 }

@@ -52,7 +52,7 @@ TEST_CASE("sparse outputs of a GPU's kernels lie there, and are checked when the
   CHECK(output.tensor.dense.data != taken.stored_values().data());
   output.fill(3);
   CHECK(sparse_fault(output.tensor).empty());  // not yet
-  CHECK(failure_of([&] { memory.release(output.tensor); }).message == "csr float32 [2, 3]: column 1 is 3, and there are 3");
+  CHECK(failure_of([&] { memory.release(output.tensor); }).message == "csr float32 [2, 3]: column index 1 is 3, but there are 3 columns");
 }
 
 TEST_SUITE_END();

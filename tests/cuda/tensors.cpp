@@ -74,8 +74,8 @@ TEST_CASE("what needs the elements on the CPU refuses and says how") {
   const Tensor there = counted(f32, {2, 3}).to("cuda");
   const auto failure = failure_of([&] { there.values<float>(); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message == "the elements of this tensor, float32 [2, 3], lie on cuda:0, where the CPU cannot read them");
-  CHECK(failure.hint == ".to(\"cpu\") gives a copy that it can");
+  CHECK(failure.message == "the elements of this tensor, float32 [2, 3], are on cuda:0, where the CPU cannot read them");
+  CHECK(failure.hint == ".to(\"cpu\") returns a copy that it can read");
 }
 
 TEST_CASE("tensors on a GPU are copied, reshaped, compared and printed") {
@@ -127,9 +127,9 @@ TEST_CASE("indices on a GPU are checked as those on the CPU are") {
   };
   CHECK(csr(0, 3).device() == "cuda:0");
   CHECK(failure_of([&] { csr(3, 0); }).message == "csr float32 [1, 4]: column 1 is 0, after 3: they must ascend");
-  CHECK(failure_of([&] { csr(0, 4); }).message == "csr float32 [1, 4]: column 1 is 4, and there are 4");
+  CHECK(failure_of([&] { csr(0, 4); }).message == "csr float32 [1, 4]: column index 1 is 4, but there are 4 columns");
   const auto mixed = failure_of([&] { Tensor::csr(values, Tensor::from<std::int64_t>({0, 1}, {2}), starts, {1, 4}); });
-  CHECK(mixed.message == "csr float32 [1, 4]: its values lie on cuda:0, but its columns on cpu");
+  CHECK(mixed.message == "csr float32 [1, 4]: its values are on cuda:0, but its columns are on cpu");
 }
 
 TEST_CASE("DLPack gives and takes tensors of CUDA") {

@@ -62,15 +62,15 @@ TEST_CASE("why CUDA cannot be used is told as it is") {
     const char* reason;
   } cases[] = {
       {{}, CudaStatus::not_built, "Tenon was built without the CUDA toolkit"},
-      {{13000, 0, 0, "cudaErrorInsufficientDriver (x)", nullptr}, CudaStatus::no_driver, "there is no CUDA driver here (libcuda.so.1)"},
+      {{13000, 0, 0, "cudaErrorInsufficientDriver (x)", nullptr}, CudaStatus::no_driver, "this machine has no CUDA driver (libcuda.so.1)"},
       {{13000, 12040, 0, "cudaErrorInsufficientDriver (x)", nullptr},
        CudaStatus::old_driver,
-       "the driver knows CUDA up to 12.4, which is too old for CUDA 13.0, that Tenon was built with"},
-      {{13000, 13010, 0, "cudaErrorNoDevice (x)", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) knows no device"},
-      {{13000, 13010, 0, "", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) knows no device"},
+       "the driver supports CUDA up to 12.4, but Tenon was built with CUDA 13.0"},
+      {{13000, 13010, 0, "cudaErrorNoDevice (x)", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) finds no device"},
+      {{13000, 13010, 0, "", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) finds no device"},
       {{13000, 13010, 0, "cudaErrorNoDevice (x)", "7"},
        CudaStatus::no_device,
-       "the CUDA driver (13.1) knows no device, and CUDA_VISIBLE_DEVICES is '7'"},
+       "the CUDA driver (13.1) finds no device, and CUDA_VISIBLE_DEVICES is '7'"},
       {{13000, 13010, 0, "cudaErrorSystemNotReady (system not yet initialized)", nullptr},
        CudaStatus::broken,
        "CUDA does not start: cudaErrorSystemNotReady (system not yet initialized)"},
@@ -92,5 +92,5 @@ TEST_CASE("a device out of memory tells what was needed and what was free") {
   });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
-  CHECK(failure.hint == "a smaller batch needs less; tenon show --memory says what a graph needs");
+  CHECK(failure.hint == "use a smaller batch; tenon show --memory reports what a graph needs");
 }

@@ -10,10 +10,10 @@ TEST_CASE("what a GPU's kernel found wrong is told in words") {
     std::string text;
   } rows[] = {
       {{TENON_FAULT_NONE, 5, 3}, ""},
-      {{TENON_FAULT_INDEX, 7, 4}, "an index is 7, but must be from 0 to 3"},
-      {{TENON_FAULT_INDEX, -1, 1}, "an index is -1, but must be from 0 to 0"},
-      {{TENON_FAULT_INDEX, 2, 0}, "an index is 2, where there is nothing to point to"},
-      {{99, 0, 0}, "its kernel found a fault of kind 99, which this host does not know"},
+      {{TENON_FAULT_INDEX, 7, 4}, "index 7 is out of range: it must be from 0 to 3"},
+      {{TENON_FAULT_INDEX, -1, 1}, "index -1 is out of range: it must be from 0 to 0"},
+      {{TENON_FAULT_INDEX, 2, 0}, "index 2 is out of range: the dimension is empty"},
+      {{99, 0, 0}, "its kernel reported unknown fault 99"},
   };
   for (const auto& row : rows) CHECK(tenon::fault_text(row.fault) == row.text);
 }

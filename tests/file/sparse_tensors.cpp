@@ -55,22 +55,25 @@ TEST_CASE("hostile indices are refused at load, before anybody can follow them")
     const char* sentence;
     std::function<void(FileParts&)> change;
   } cases[] = {
-      {"tensor 0: row_sparse float32 [6, 2]: row 1 is 6, and there are 6", [](FileParts& f) { put<std::int64_t>(f, 1, 1, 6); }},
-      {"tensor 0: row_sparse float32 [6, 2]: row 0 is -1, and there are 6", [](FileParts& f) { put<std::int64_t>(f, 1, 0, -1); }},
+      {"tensor 0: row_sparse float32 [6, 2]: row index 1 is 6, but there are 6 rows", [](FileParts& f) { put<std::int64_t>(f, 1, 1, 6); }},
+      {"tensor 0: row_sparse float32 [6, 2]: row index 0 is -1, but there are 6 rows",
+       [](FileParts& f) { put<std::int64_t>(f, 1, 0, -1); }},
       {"tensor 0: row_sparse float32 [6, 2]: row 1 is 1, after 1: they must ascend", [](FileParts& f) { put<std::int64_t>(f, 1, 1, 1); }},
-      {"tensor 1: row_sparse int64 [3]: row 1 is 2147483647, and there are 3", [](FileParts& f) { put<std::int32_t>(f, 3, 1, INT32_MAX); }},
-      {"tensor 3: csr float32 [3, 3]: column 1 is 3, and there are 3", [](FileParts& f) { put<std::int64_t>(f, 6, 1, 3); }},
-      {"tensor 3: csr float32 [3, 3]: column 0 is -9223372036854775808, and there are 3",
+      {"tensor 1: row_sparse int64 [3]: row index 1 is 2147483647, but there are 3 rows",
+       [](FileParts& f) { put<std::int32_t>(f, 3, 1, INT32_MAX); }},
+      {"tensor 3: csr float32 [3, 3]: column index 1 is 3, but there are 3 columns", [](FileParts& f) { put<std::int64_t>(f, 6, 1, 3); }},
+      {"tensor 3: csr float32 [3, 3]: column index 0 is -9223372036854775808, but there are 3 columns",
        [](FileParts& f) { put<std::int64_t>(f, 6, 0, INT64_MIN); }},
       {"tensor 3: csr float32 [3, 3]: column 1 is 0, after 0: they must ascend", [](FileParts& f) { put<std::int64_t>(f, 6, 1, 0); }},
       {"tensor 3: csr float32 [3, 3]: its row starts go from 1 to 3, not from 0 to 3", [](FileParts& f) { put<std::int64_t>(f, 7, 0, 1); }},
       {"tensor 3: csr float32 [3, 3]: its row starts go from 0 to 4, not from 0 to 3", [](FileParts& f) { put<std::int64_t>(f, 7, 3, 4); }},
-      {"tensor 3: csr float32 [3, 3]: row 1 starts at 9223372036854775807, after row 2 at 2",
+      {"tensor 3: csr float32 [3, 3]: row 1 starts at 9223372036854775807, but row 2 starts at 2: row starts must not descend",
        [](FileParts& f) { put<std::int64_t>(f, 7, 1, INT64_MAX); }},
-      {"tensor 3: csr float32 [3, 3]: row 1 starts at 2, after row 2 at -1", [](FileParts& f) { put<std::int64_t>(f, 7, 2, -1); }},
-      {"tensor 4: csr float64 [2, 5]: column 0 is 5, and there are 5", [](FileParts& f) { put<std::int32_t>(f, 9, 0, 5); }},
+      {"tensor 3: csr float32 [3, 3]: row 1 starts at 2, but row 2 starts at -1: row starts must not descend",
+       [](FileParts& f) { put<std::int64_t>(f, 7, 2, -1); }},
+      {"tensor 4: csr float64 [2, 5]: column index 0 is 5, but there are 5 columns", [](FileParts& f) { put<std::int32_t>(f, 9, 0, 5); }},
       {"tensor 5: csr int8 [0, 4]: its row starts go from 1 to 1, not from 0 to 0", [](FileParts& f) { put<std::int32_t>(f, 13, 0, 1); }},
-      {"tensor 7: row_sparse float32 [6, 2]: row 0 is 6, and there are 6", [](FileParts& f) { put<std::int64_t>(f, 17, 0, 6); }},
+      {"tensor 7: row_sparse float32 [6, 2]: row index 0 is 6, but there are 6 rows", [](FileParts& f) { put<std::int64_t>(f, 17, 0, 6); }},
   };
   const auto sound = FileParts::of(sparse_graph());
   CHECK(failure_of([&] { read_forged(sound.bytes()); }).message == "");

@@ -53,9 +53,9 @@ struct Scripted {
 }  // namespace
 
 TEST_CASE("an operator's infer() that makes impossible types is refused") {
-  const char* const output = "its infer() left output 0 with an impossible type (x float32 [2])";
-  const char* const input = "its infer() left input 0 with an impossible type (x float32 [2])";
-  const char* const state = "its infer() left state 0 with an impossible type (x float32 [2])";
+  const char* const output = "its infer() returned an invalid type for output 0 (x float32 [2])";
+  const char* const input = "its infer() returned an invalid type for input 0 (x float32 [2])";
+  const char* const state = "its infer() returned an invalid type for state 0 (x float32 [2])";
   const struct {
     void (*how)(tenon_infer&);
     std::string message;
@@ -70,8 +70,7 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
       {[](tenon_infer& io) { io.outputs[0].dims[5] = 1; }, output},
       {[](tenon_infer& io) { io.inputs[0].dims[0] = -2; }, input},
       {[](tenon_infer& io) { io.states[0].dtype = 200; }, state},
-      {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; },
-       "input 0 would be float32 [3] but is already known to be float32 [2] (x float32 [2])"},
+      {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; }, "input 0 is inferred as float32 [3], but is already float32 [2] (x float32 [2])"},
   };
   for (const auto& c : cases) CHECK(Scripted().refusal(c.how) == c.message);
 }
@@ -89,5 +88,6 @@ TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
   const auto most = std::uint64_t{1} << 46;
   CHECK(ask(0) == 0);
   CHECK(ask(most) == most);
-  CHECK(failure_of([&] { ask(most + 1); }).message == "asks for 70368744177665 bytes of workspace (x float32 [2])");
+  CHECK(failure_of([&] { ask(most + 1); }).message ==
+        "its workspace() asks for 70368744177665 bytes, more than any machine has (x float32 [2])");
 }

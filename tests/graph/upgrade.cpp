@@ -42,5 +42,5 @@ TEST_CASE("upgrade: a rule is for files that are older than its version, in the 
   make.value("x", Role::input, type_of(f32, {1}));
   const auto node = make.node("n", op, {0}, 1, 0);
   CHECK(failure_of([&] { upgrade(make.model, make.model.nodes[node], 4, info); }).message ==
-        "was written for version 4 of the operator but version 3 is here");
+        "was written for version 4 of the operator, but version 3 is installed");
 }

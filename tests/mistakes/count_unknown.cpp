@@ -1,4 +1,4 @@
-// says: the count of an output names a member that is no parameter
+// says: the count of an output names a member that is not a parameter
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

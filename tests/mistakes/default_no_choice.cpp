@@ -1,4 +1,4 @@
-// says: is not among the choices of its one_of
+// says: is not one of its choices in one_of
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: the default of a parameter is outside of its own bounds
+// says: the default of a parameter is outside its bounds
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: gradient must return T where there is one input, and tenon::Pair<T> where there are two
+// says: gradient must return T for one input and tenon::Pair<T> for two
 #include <tenon/elementwise.hpp>
 
 struct Mistaken : tenon::Elementwise {

@@ -1,4 +1,4 @@
-// says: every input has .types() of its own
+// says: every input declares its own .types()
 #include <tenon/elementwise.hpp>
 
 struct Mistaken : tenon::Elementwise {

@@ -1,4 +1,4 @@
-// says: describe has no doc: say op.doc(...) with one sentence
+// says: describe has no doc: add op.doc(...) with one sentence
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: must be made at compile time
+// says: must be constructible at compile time
 #include <map>
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// says: describe says more than the SDK has room for
+// says: describe exceeds the limits of the SDK
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

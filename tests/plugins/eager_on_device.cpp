@@ -124,7 +124,7 @@ TEST_CASE("eager on a GPU: what is wrong is said, with where it lies and how to 
        {wrong, table},
        {{"input_dim", 3}, {"output_dim", 1}},
        1,
-       "[embedding] an index is 7, but must be from 0 to 2 (indices int64 [2], weight float32 [3, 1])",
+       "[embedding] index 7 is out of range: it must be from 0 to 2 (indices int64 [2], weight float32 [3, 1])",
        ""},
   };
   for (const auto& test : cases) {

@@ -74,7 +74,7 @@ FailureText opened(tenon::Host& host, const std::string& bytes) {
 void check_refused(tenon::Host& host, const std::string& bytes) {
   const auto failure = opened(host, bytes);
   CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
-  CHECK(failure.message.find("is said to be") != std::string::npos);
+  CHECK(failure.message.find("the file declares output") != std::string::npos);
 }
 
 bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {

@@ -168,7 +168,7 @@ TEST_CASE("batches: what cannot be taken apart or joined is refused before anyth
       {{"both"}, 4, "input 'x' has 8 rows but 'z' has 7"},
       {{"of fixed"}, 4, "no input that it needs has an open first dimension"},
       {{"half"}, 3, "the graph cannot be run in batches of 3: [halves] node 'halves': data is [3] but must divide into 2"},
-      {{"twice"}, 0, "batches of 0 rows were asked for"},
+      {{"twice"}, 0, "batch is 0 but must be at least 1"},
       {{"thrice"}, 4, "the graph has no output 'thrice'"},
   };
   for (const auto& row : rows) {

@@ -57,8 +57,8 @@ TEST_CASE("eager: what is wrong is said with operator, found and needed") {
     const char *message, *hint;
   };
   const Case cases[] = {
-      {"quadratic", {f2}, {{"d", 1}}, 2, "[quadratic] there is no parameter 'd'", ""},
-      {"cosine", {f2}, {{"scael", 1}}, 2, "[cosine] there is no parameter 'scael'", "did you mean scale?"},
+      {"quadratic", {f2}, {{"d", 1}}, 2, "[quadratic] unknown parameter 'd'", ""},
+      {"cosine", {f2}, {{"scael", 1}}, 2, "[cosine] unknown parameter 'scael'", "did you mean scale?"},
       {"cosine", {f2}, {{"scale", -1}}, 2, "[cosine] parameter 'scale' is -1 but must be above 0", ""},
       {"cosine", {f2}, {{"scale", "x"}}, 2, "[cosine] parameter 'scale' is \"x\" but must be a number", ""},
       {"cosine", {f2}, {{"scale", 1e39}}, 2, "[cosine] parameter 'scale' is 1e+39 but must fit a 32-bit float", ""},

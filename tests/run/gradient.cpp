@@ -188,7 +188,7 @@ TEST_CASE("gradient: an operator without one is named with the path to the loss,
   CHECK(failure_of([&] { graph.gradient(Value(), {x}); }).kind == 2);
   const auto index = graph.input("index", DType::i64, {2});
   CHECK(failure_of([&] { graph.gradient(loss, {index}); }).message ==
-        "'index' is int64 [2] and nothing has a gradient with respect to it; only floating dtypes have one");
+        "'index' is int64 [2] and has no gradient; only floating dtypes have one");
 }
 
 TEST_CASE("gradient: what backward did not declare cannot be read") {
@@ -284,7 +284,7 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
         "graph.json:13:5: node 'inner_recomputed' cannot be both 'backward' and 'recompute'");
   CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"again\": \"inner\"") ==
         "graph.json:13:5: node 'inner_recomputed' cannot be both 'recompute' and 'again'");
-  CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is no variable");
+  CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is not a variable");
 }
 
 TEST_CASE("update: a variable takes its value after the run, in training only") {
@@ -307,8 +307,8 @@ TEST_CASE("update: a variable takes its value after the run, in training only") 
     CHECK(values_of(session.run({}).begin()->second) == (in_place ? std::vector<double>{2, 4} : std::vector<double>{4, 8}));
     CHECK(values_of(session.graph().tensor(weight)) == std::vector<double>{4, 8});
     CHECK(values_of(first) == std::vector<double>{1, 2});
-    CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is updated by 'twice' already");
-    CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is no variable");
+    CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is already updated by 'twice'");
+    CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is not a variable");
   }
 }
 

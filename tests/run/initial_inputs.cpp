@@ -128,5 +128,5 @@ TEST_CASE("a beginning that the variable's dtype does not hold is refused") {
   graph.output("y", graph.add("too_much_in", {graph.input("x", tenon::f32, {1})}, {}, "node"));
   CHECK(failure_of([&] {
           tenon::Session(graph).run({{"x", tenon::Tensor::from({1.F}, {1})}});
-        }).message == "'node_byte' would begin with 256, which uint8 does not hold");
+        }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
 }

@@ -99,8 +99,9 @@ TEST_CASE("the graph's word counts more") {
 TEST_CASE("a beginning that the dtype does not hold is refused") {
   LevelHost host;
   const auto x = Tensor::from({1.F}, {1});
-  CHECK(failure_of([&] { host.call("too_much", {x}); }).message == "[too_much] 'byte' would begin with 256, which uint8 does not hold");
+  CHECK(failure_of([&] { host.call("too_much", {x}); }).message ==
+        "[too_much] the initial value of 'byte' is 256, which does not fit uint8");
   Graph graph(host);
   graph.output("y", graph.add("too_much", {graph.input("x", DType::f32, {1})}, {}, "node"));
-  CHECK(failure_of([&] { Session(graph).run({{"x", x}}); }).message == "'node_byte' would begin with 256, which uint8 does not hold");
+  CHECK(failure_of([&] { Session(graph).run({{"x", x}}); }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
 }

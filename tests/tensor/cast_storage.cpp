@@ -109,7 +109,7 @@ TEST_CASE("int32 holds the indices of 2^31 columns and of no more") {
   const std::int64_t most = std::int64_t{1} << 31;
   CHECK(cast_storage(empty(most), Storage::csr, i32).index_dtype() == i32);
   CHECK(failure_of([&] { cast_storage(empty(most + 1), Storage::csr, i32); }).message ==
-        "csr float32 [1, 2147483649] has indices that need not fit int32");
+        "csr float32 [1, 2147483649] may have indices that do not fit int32");
 }
 
 TEST_CASE("casts that cannot be are refused") {
@@ -124,7 +124,7 @@ TEST_CASE("casts that cannot be are refused") {
        },
        "dense float32 [2, 2, 2] cannot become csr, which needs two dimensions"},
       {[] { cast_storage(Tensor::zeros(f32, Shape::scalar()), Storage::row_sparse); },
-       "dense float32 [] cannot become row_sparse, which needs rows"},
+       "dense float32 [] cannot become row_sparse, which needs at least one dimension"},
       {[] {
          cast_storage(Tensor::zeros(f32, {INT64_MAX, 0}), Storage::csr);
        },
@@ -132,8 +132,8 @@ TEST_CASE("casts that cannot be are refused") {
       {[] {
          cast_storage(Tensor::zeros(f32, {2, 2}), Storage::csr, f32);
        },
-       "indices are int32 or int64, not float32"},
-      {[&] { cast_storage(wide, Storage::csr, i32); }, "csr float32 [1, 17179869184] has indices that need not fit int32"},
+       "indices must be int32 or int64, not float32"},
+      {[&] { cast_storage(wide, Storage::csr, i32); }, "csr float32 [1, 17179869184] may have indices that do not fit int32"},
       {[] { cast_storage(Tensor(), Storage::csr); }, "this tensor is empty: it has no dtype, shape or elements"},
   };
   for (const auto& test : cases) CHECK(failure_of(test.cast).message == test.message);
@@ -200,24 +200,24 @@ TEST_CASE("coordinates that are wrong are named") {
       {[&] {
          csr_from_coordinates(values, places, list(Ints64{0, 3}), {2, 3});
        },
-       "column 1 is 3, and there are 3"},
+       "column index 1 is 3, but there are 3 columns"},
       {[&] {
          csr_from_coordinates(values, list(Ints64{-1, 0}), places, {2, 3});
        },
-       "row 0 is -1, and there are 2"},
+       "row index 0 is -1, but there are 2 rows"},
       {[&] {
          csr_from_coordinates(values, places, list(Ints64{0}), {2, 3});
        },
-       "2 values need as many columns, not [1]"},
+       "2 values need 2 column indices, not [1]"},
       {[&] {
          csr_from_coordinates(values, places, values, {2, 3});
        },
-       "columns are int32 or int64, not float32"},
+       "column indices must be int32 or int64, not float32"},
       {[&] { csr_from_coordinates(values, places, places, {2}); }, "csr needs two known dimensions, not [2]"},
       {[&] {
          csr_from_coordinates(values.reshape({2, 1}), places, places, {2, 2});
        },
-       "values need to be a list, not [2, 1]"},
+       "values must be a list, not [2, 1]"},
       {[&] {
          csr_from_coordinates(values, places, places, {INT64_MAX, 2});
        },

@@ -152,21 +152,21 @@ TEST_CASE("foreign tensors that are refused stay the giver's") {
     const char* reason;
   } cases[] = {
       {[](DLTensor& t) { t.device.device_type = kDLOpenCL; },
-       "it lies on a device of DLPack's number 4, and only the CPU's and CUDA's can be used"},
+       "it is on a device of DLPack type 4, but only the CPU and CUDA are supported"},
       {[](DLTensor& t) {
          t.dtype = {kDLInt, 16, 1};
        },
-       "no dtype of Tenon has type code 0, 16 bits and 1 lanes"},
+       "Tenon has no dtype with type code 0, 16 bits and 1 lanes"},
       {[](DLTensor& t) {
          t.dtype = {kDLComplex, 64, 1};
        },
-       "no dtype of Tenon has type code 5, 64 bits and 1 lanes"},
+       "Tenon has no dtype with type code 5, 64 bits and 1 lanes"},
       {[](DLTensor& t) {
          t.dtype = {kDLFloat, 32, 4};
        },
-       "no dtype of Tenon has type code 2, 32 bits and 4 lanes"},
-      {[](DLTensor& t) { t.ndim = 9; }, "it has 9 dimensions, and at most 8 are possible"},
-      {[](DLTensor& t) { t.ndim = -1; }, "it has -1 dimensions, and at most 8 are possible"},
+       "Tenon has no dtype with type code 2, 32 bits and 4 lanes"},
+      {[](DLTensor& t) { t.ndim = 9; }, "it has 9 dimensions, but at most 8 are supported"},
+      {[](DLTensor& t) { t.ndim = -1; }, "it has -1 dimensions, but at most 8 are supported"},
       {[](DLTensor& t) { t.shape = nullptr; }, "it has no shape"},
       {[](DLTensor& t) { t.shape[1] = -1; }, "dimension 1 is -1"},
   };

@@ -43,10 +43,10 @@ TEST_CASE("what was checked when its kernel returned is given away as it is, oth
     memory.allocate(rows.tensor, 1);
     const auto* values = rows.tensor.dense.data;
     *static_cast<std::int64_t*>(const_cast<void*>(rows.tensor.indices)) = 4;  // there are rows 0 to 3
-    CHECK(sparse_fault(rows.tensor) == "row 0 is 4, and there are 4");
+    CHECK(sparse_fault(rows.tensor) == "row index 0 is 4, but there are 4 rows");
     Tensor given;
     const auto failure = failure_of([&] { given = checked ? memory.release_checked(rows.tensor) : memory.release(rows.tensor); });
-    CHECK(failure.message == (checked ? "" : "row_sparse float32 [4, 2]: row 0 is 4, and there are 4"));
+    CHECK(failure.message == (checked ? "" : "row_sparse float32 [4, 2]: row index 0 is 4, but there are 4 rows"));
     REQUIRE(static_cast<bool>(given) == checked);
     if (!checked) continue;
     CHECK(given.shape() == Shape{4, 2});
@@ -70,8 +70,8 @@ TEST_CASE("memory that cannot be counted, or that the shape cannot hold, is refu
         Case{{0, large * 512, large * 512}, Storage::row_sparse, 0, "more memory than can be counted"},
         Case{{large * (large / 2), 1}, Storage::csr, 0, "more memory than can be counted"},
         Case{{std::numeric_limits<std::int64_t>::max(), 0}, Storage::csr, 0, "more memory than can be counted"},
-        Case{{2, 2}, Storage::csr, 5, "hold at most 4"}, Case{{2, 2}, Storage::row_sparse, 3, "hold at most 2"},
-        Case{{2, 2}, Storage::row_sparse, -1, "hold at most 2"}}) {
+        Case{{2, 2}, Storage::csr, 5, "holds at most 4"}, Case{{2, 2}, Storage::row_sparse, 3, "holds at most 2"},
+        Case{{2, 2}, Storage::row_sparse, -1, "holds at most 2"}}) {
     Planned planned(shape, storage);
     CHECK(failure_of([&, &count = stored] { memory.allocate(planned.tensor, count); }).message.find(words) != std::string::npos);
   }

@@ -42,18 +42,19 @@ TEST_CASE("csr tensors that keep the rules") {
 }
 
 TEST_CASE("csr tensors that break a rule") {
-  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts are 16 bytes, where 3 entries of 8 bytes are needed");
-  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices are 8 bytes, where 3 entries of 4 bytes are needed");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values are 8 bytes, where 3 entries of 4 bytes are needed");
+  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts take 16 bytes, but 3 entries of 8 bytes are needed");
+  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices take 8 bytes, but 3 entries of 4 bytes are needed");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values take 8 bytes, but 3 entries of 4 bytes are needed");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, std::uint64_t{1} << 63) ==
-        "its values are 12 bytes, where 9223372036854775808 entries of 4 bytes are needed");
+        "its values take 12 bytes, but 9223372036854775808 entries of 4 bytes are needed");
   CHECK(csr<std::int64_t>(INT64_MAX, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "it has more rows than can be counted");
   CHECK(csr<std::int64_t>(2, 3, {1, 2, 3}, {0, 2, 1}, 3, 3) == "its row starts go from 1 to 3, not from 0 to 3");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 4}, {0, 2, 1}, 3, 3) == "its row starts go from 0 to 4, not from 0 to 3");
-  CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) == "row 1 starts at 4, after row 2 at 2");
-  CHECK(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3) == "row 0 starts at 0, after row 1 at -1");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) == "column 1 is 3, and there are 3");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) == "column 0 is -1, and there are 3");
+  CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) == "row 1 starts at 4, but row 2 starts at 2: row starts must not descend");
+  CHECK(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3) ==
+        "row 0 starts at 0, but row 1 starts at -1: row starts must not descend");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) == "column index 1 is 3, but there are 3 columns");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) == "column index 0 is -1, but there are 3 columns");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {2, 0, 1}, 3, 3) == "column 1 is 0, after 2: they must ascend");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {1, 1, 1}, 3, 3) == "column 1 is 1, after 1: they must ascend");
 }
@@ -63,8 +64,8 @@ TEST_CASE("row_sparse tensors") {
   CHECK(rows({5}, {1}, 1, 1) == "");
   CHECK(rows({5, 0}, {0, 1, 2}, 0, 3) == "");
   CHECK(rows(Shape::scalar(), {}, 0, 0) == "row_sparse needs at least one dimension");
-  CHECK(rows({5, 2}, {0, 4}, 3, 2) == "its values are 12 bytes, where 2 entries of 8 bytes are needed");
-  CHECK(rows({5, 2}, {0, 5}, 4, 2) == "row 1 is 5, and there are 5");
+  CHECK(rows({5, 2}, {0, 4}, 3, 2) == "its values take 12 bytes, but 2 entries of 8 bytes are needed");
+  CHECK(rows({5, 2}, {0, 5}, 4, 2) == "row index 1 is 5, but there are 5 rows");
   CHECK(rows({5, 2}, {4, 0}, 4, 2) == "row 1 is 0, after 4: they must ascend");
   CHECK(rows({0, INT64_MAX, INT64_MAX}, {}, 0, 0) == "its rows are too long to count");
 }

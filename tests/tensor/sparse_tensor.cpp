@@ -160,31 +160,31 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::csr(values, values, starts, {3, 3});
        },
-       "csr float32 [3, 3]: its columns are float32, and only int32 and int64 can be"},
+       "csr float32 [3, 3]: its columns are float32 but must be int32 or int64"},
       {[&] {
          return Tensor::csr(values, Tensor::zeros(i64, {3, 1}), starts, {3, 3});
        },
-       "csr float32 [3, 3]: its columns have the shape [3, 1], and a list is needed"},
+       "csr float32 [3, 3]: its columns have shape [3, 1] but must be a list"},
       {[&] {
          return Tensor::csr(values, ids, starts, {3, 3});
        },
-       "csr float32 [3, 3]: its values have the shape [3], where 2 columns need [2]"},
+       "csr float32 [3, 3]: its values have shape [3], but 2 columns need [2]"},
       {[&] {
          return Tensor::csr(values, columns, starts.reshape({2, 2}), {3, 3});
        },
-       "csr float32 [3, 3]: its row starts have the shape [2, 2], and a list is needed"},
+       "csr float32 [3, 3]: its row starts have shape [2, 2] but must be a list"},
       {[&] {
          return Tensor::csr(values, columns, list(Ints32{0, 2, 2, 3}), {3, 3});
        },
-       "csr float32 [3, 3]: its columns are int64, but its row starts int32"},
+       "csr float32 [3, 3]: its columns are int64, but its row starts are int32"},
       {[&] {
          return Tensor::csr(values, columns, starts, {4, 3});
        },
-       "csr float32 [4, 3]: its row starts are 32 bytes, where 5 entries of 8 bytes are needed"},
+       "csr float32 [4, 3]: its row starts take 32 bytes, but 5 entries of 8 bytes are needed"},
       {[&] {
          return Tensor::csr(values, columns, list(Ints64{0, 3, 2, 3}), {3, 3});
        },
-       "csr float32 [3, 3]: row 1 starts at 3, after row 2 at 2"},
+       "csr float32 [3, 3]: row 1 starts at 3, but row 2 starts at 2: row starts must not descend"},
       {[&] {
          return Tensor::csr(values, columns, list(Ints64{0, 2, 2, 4}), {3, 3});
        },
@@ -192,7 +192,7 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::csr(values, columns, starts, {3, 2});
        },
-       "csr float32 [3, 2]: column 1 is 2, and there are 2"},
+       "csr float32 [3, 2]: column index 1 is 2, but there are 2 columns"},
       {[&] {
          return Tensor::csr(values, list(Ints64{2, 0, 1}), starts, {3, 3});
        },
@@ -209,7 +209,7 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::row_sparse(matrix, ids, {6, 3});
        },
-       "row_sparse float32 [6, 3]: its values have the shape [2, 2], where 2 row ids need [2, 3]"},
+       "row_sparse float32 [6, 3]: its values have shape [2, 2], but 2 row ids need [2, 3]"},
       {[&] {
          return Tensor::row_sparse(matrix, list(Ints64{4, 1}), {6, 2});
        },
@@ -217,15 +217,15 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::row_sparse(matrix, ids, {4, 2});
        },
-       "row_sparse float32 [4, 2]: row 1 is 4, and there are 4"},
+       "row_sparse float32 [4, 2]: row index 1 is 4, but there are 4 rows"},
       {[&] {
          return Tensor::row_sparse(matrix, list(Ints64{-1, 1}), {4, 2});
        },
-       "row_sparse float32 [4, 2]: row 0 is -1, and there are 4"},
+       "row_sparse float32 [4, 2]: row index 0 is -1, but there are 4 rows"},
       {[&] {
          return Tensor::row_sparse(small_rows(), list(Ints64{0, 1, 2, 3, 4, 5}), {6, 2});
        },
-       "a dense tensor is needed, and this one is row_sparse float32 [6, 2]"},
+       "a dense tensor is needed, but this one is row_sparse float32 [6, 2]"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.message);
@@ -241,22 +241,19 @@ TEST_CASE("a boundary's struct is not believed") {
     std::function<void(tenon_tensor&)> change;
     const char* message;
   } cases[] = {
-      {[](tenon_tensor& t) { t.size = 8; }, "a tensor at the boundary has 8 bytes, where 88 are needed"},
-      {[](tenon_tensor& t) { t.dense.device_type = 99; },
-       "a tensor lies on device 0 of DLPack's type 99, which this machine does not have"},
-      {[](tenon_tensor& t) { t.dense.ndim = 9; }, "a tensor at the boundary has 9 dimensions, and at most 8 are possible"},
-      {[](tenon_tensor& t) { t.dense.shape = nullptr; }, "a tensor at the boundary has no shape"},
-      {[](tenon_tensor& t) { t.dtype = 9; }, "a tensor at the boundary has dtype 9, which is none"},
-      {[](tenon_tensor& t) { t.storage = 3; }, "a tensor at the boundary has storage 3, which is none"},
-      {[](tenon_tensor& t) { t.index_dtype = TENON_F32; },
-       "a tensor at the boundary has indices of dtype 7, and only int32 and int64 can be"},
-      {[](tenon_tensor& t) { t.stored = -1; }, "a tensor at the boundary has -1 stored entries"},
+      {[](tenon_tensor& t) { t.size = 8; }, "this tenon_tensor has 8 bytes but needs 88"},
+      {[](tenon_tensor& t) { t.dense.device_type = 99; }, "a tensor is on device 0 of DLPack type 99, which this machine does not have"},
+      {[](tenon_tensor& t) { t.dense.ndim = 9; }, "this tenon_tensor has 9 dimensions, but at most 8 are supported"},
+      {[](tenon_tensor& t) { t.dense.shape = nullptr; }, "this tenon_tensor has no shape"},
+      {[](tenon_tensor& t) { t.dtype = 9; }, "this tenon_tensor has unknown dtype 9"},
+      {[](tenon_tensor& t) { t.storage = 3; }, "this tenon_tensor has unknown storage 3"},
+      {[](tenon_tensor& t) { t.index_dtype = TENON_F32; }, "this tenon_tensor has indices of dtype 7 but needs int32 or int64"},
+      {[](tenon_tensor& t) { t.stored = -1; }, "this tenon_tensor has -1 stored entries"},
       {[](tenon_tensor& t) { t.stored = 2; }, "csr float32 [3, 3]: its row starts go from 0 to 3, not from 0 to 2"},
       {[](tenon_tensor& t) { t.indices = nullptr; }, "a tensor of int64 [3] needs memory, not a null pointer"},
-      {[](tenon_tensor& t) { t.row_starts = static_cast<const char*>(t.row_starts) + 4; },
-       "elements of int64 must lie at addresses that are multiples of 8"},
-      {[](tenon_tensor& t) { t.dense.strides = t.dense.shape; }, "a tensor at the boundary is csr and has strides"},
-      {[](tenon_tensor& t) { t.dense.ndim = 1; }, "csr float32 [3]: csr needs two dimensions, and rows that can be counted"},
+      {[](tenon_tensor& t) { t.row_starts = static_cast<const char*>(t.row_starts) + 4; }, "int64 elements must be aligned to 8 bytes"},
+      {[](tenon_tensor& t) { t.dense.strides = t.dense.shape; }, "this tenon_tensor is csr but has strides"},
+      {[](tenon_tensor& t) { t.dense.ndim = 1; }, "csr float32 [3]: csr needs two dimensions and fewer than 2^63 - 1 rows"},
   };
   for (const auto& test : cases) {
     tenon_tensor changed = csr.abi();
@@ -267,7 +264,7 @@ TEST_CASE("a boundary's struct is not believed") {
 
 TEST_CASE("what only dense tensors can do is refused for the others") {
   const Tensor csr = small_csr(), rows = small_rows();
-  const char* const dense_needed = "a dense tensor is needed, and this one is csr float32 [3, 3]";
+  const char* const dense_needed = "a dense tensor is needed, but this one is csr float32 [3, 3]";
   const struct {
     std::function<void()> call;
     const char* message;
@@ -289,5 +286,5 @@ TEST_CASE("what only dense tensors can do is refused for the others") {
     CHECK(failure.message == test.message);
   }
   CHECK(failure_of([&] { csr.data(); }).hint ==
-        "cast_storage(tensor, Storage::dense) gives all elements, stored_values() those that are stored");
+        "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
 }

@@ -47,5 +47,5 @@ TEST_CASE("right answers: other shapes and dtypes are refused") {
                                                    {scores, Tensor::zeros(i64, {2, 1})}})
     CHECK(failure_of([&, &s = wrong_scores, &l = wrong_labels] {
             count_right(s, l);
-          }).message.starts_with("right answers cannot be counted by "));
+          }).message.starts_with("accuracy cannot be computed from "));
 }

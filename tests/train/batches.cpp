@@ -60,7 +60,7 @@ TEST_CASE("batches of csr examples are csr, and hold the same rows") {
     CHECK(same_bits(batch.at("y"), batches.take(2, position).at("y")));
   }
   data["x"] = cast_storage(dense.at("x"), Storage::row_sparse);
-  CHECK(failure_of([&] { Batches(data, 4, 7); }).message == "'x' is row_sparse, and examples are dense or csr");
+  CHECK(failure_of([&] { Batches(data, 4, 7); }).message == "'x' is row_sparse, but examples must be dense or csr");
 }
 
 TEST_CASE("the order depends on seed and epoch, on nothing that happened before") {
@@ -95,8 +95,8 @@ TEST_CASE("data that are no examples are refused") {
     const char* message;
   } rows[] = {
       {{}, 1, "there are no data to train on"},
-      {rows_of(4), 0, "a batch of 0 examples was asked for, but it needs at least 1"},
-      {{{"x", Tensor::zeros(f32, Shape::scalar())}}, 1, "'x' is a single number, but its first dimension must count the examples"},
+      {rows_of(4), 0, "batch is 0 but must be at least 1"},
+      {{{"x", Tensor::zeros(f32, Shape::scalar())}}, 1, "'x' is a scalar, but its first dimension must count the examples"},
       {longer, 1, "'x' has 4 examples but 'y' has 5"},
       {rows_of(0), 1, "'x' has no examples"},
   };

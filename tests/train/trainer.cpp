@@ -270,20 +270,20 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
     int kind;
     std::string message, hint;
   } rows[] = {
-      {[](auto& o) { o.loss = ""; }, 2, "no loss is named", ""},
+      {[](auto& o) { o.loss = ""; }, 2, "the name of the loss is empty", ""},
       {[](auto& o) { o.loss = "los"; }, 2, "the graph has no value 'los'", "did you mean loss?"},
       {[](auto& o) { o.loss = "scores"; }, 2, "the loss 'scores' has shape [?, 10] but must be one number",
-       "sum, mean, and losses with reduction mean give one number"},
+       "sum, mean, and losses with reduction mean return one number"},
       {[](auto& o) { o.loss = "label"; }, 2, "the loss 'label' is uint8 but must be floating",
-       "sum, mean, and losses with reduction mean give one number"},
+       "sum, mean, and losses with reduction mean return one number"},
       {[](auto& o) { o.optimizer = "adan"; }, 3, "there is no optimizer 'adan'", "did you mean adam?"},
       {[](auto& o) { o.optimizer = "relu"; }, 2,
-       "'relu' is no optimizer: one has the inputs weight, grad and learning_rate, and the output updated",
+       "'relu' is not an optimizer: an optimizer takes the inputs weight, grad and learning_rate, and returns updated",
        "optimizers are adagrad, adam, adamw, momentum, nesterov, rmsprop, sgd"},
-      {[](auto& o) { o.batch = 0; }, 2, "a batch of 0 examples was asked for, but it needs at least 1", ""},
-      {[](auto& o) { o.accumulate = 0; }, 2, "0 batches to accumulate were asked for, but it needs at least 1", ""},
-      {[](auto& o) { o.clip_norm = -1; }, 2, "the norm to clip by is -1 but must be 0 or more", ""},
-      {[](auto& o) { o.label = ""; }, 2, "to count right answers, both scores and label must be named", ""},
+      {[](auto& o) { o.batch = 0; }, 2, "batch is 0 but must be at least 1", ""},
+      {[](auto& o) { o.accumulate = 0; }, 2, "accumulate is 0 but must be at least 1", ""},
+      {[](auto& o) { o.clip_norm = -1; }, 2, "clip_norm is -1 but must be 0 or more", ""},
+      {[](auto& o) { o.label = ""; }, 2, "accuracy needs both scores and label", ""},
       {[](auto& o) { o.schedule.rate = -1; }, 2, "the learning rate is -1 but must be a finite number, 0 or more", ""},
   };
   for (const auto& row : rows) {

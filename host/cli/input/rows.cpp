@@ -38,12 +38,11 @@ Source parse_source(const std::string& text) {
 Tensor take_rows(const Tensor& whole, const Source& source) {
   const auto shape = whole.shape();
   if (source.begin == 0 && source.end < 0) return whole;
-  if (shape.rank() == 0)
-    throw Failure(FailureKind::usage, fmt::format("rows of '{}' were asked for, but it is a single number", source.file));
+  if (shape.rank() == 0) throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
   const auto end = source.end < 0 ? shape[0] : source.end;
   if (source.begin > end || end > shape[0])
     throw Failure(FailureKind::usage,
-                  fmt::format("rows {} to {} of '{}' were asked for, but it has {}", source.begin, end, source.file, shape[0]));
+                  fmt::format("'{}' has {} rows, but rows {} to {} are requested", source.file, shape[0], source.begin, end));
   return row_range(whole, source.begin, end);
 }
 

@@ -31,8 +31,8 @@ bool is_sticky(cudaError_t error) {
 Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation) {
   const std::string message = operation + " on " + device + " failed: " + error_text(error);
   if (!is_sticky(error)) return {FailureKind::failed, message};
-  return {FailureKind::failed, message + "; after this error the process cannot use " + device + " any more, and what lay there is lost",
-          "the fault may be that of any kernel that ran there before; compute-sanitizer finds out which"};
+  return {FailureKind::failed, message + "; this process cannot use " + device + " any more, and the tensors on it are lost",
+          "any kernel that ran there before may have caused it; compute-sanitizer finds the one"};
 }
 
 void check(cudaError_t result, const Device& device, const char* operation) {

@@ -14,10 +14,10 @@
 
 namespace tenon {
 
-/// One parameter's value: a truth value, a number, a text, or a list of numbers. Numbers convert to what the operator declares where
-/// nothing is lost (3 fits a float parameter, 3.5 no integer one). Whole numbers that int64 does not hold throw Failure (usage).
+/// One parameter's value: a bool, a number, a text, or a list of numbers. A number converts to the type that the operator declares if
+/// nothing is lost: 3 fits a float parameter, 3.5 does not fit an integer one. Integers that do not fit int64 throw Failure (usage).
 class AttributeValue {
-  /// One element of a list in braces, so that whole numbers and others may stand in one: {0.5, 1}.
+  /// One element of a list in braces, which may mix integers and others: {0.5, 1}.
   struct Number {
     template <class T>
     requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) Number(T number)
@@ -36,7 +36,7 @@ class AttributeValue {
   AttributeValue(const char* value) : value_(std::string(value)) {}
   AttributeValue(std::string value) : value_(std::move(value)) {}
   AttributeValue(std::string_view value) : value_(std::string(value)) {}
-  /// Whole numbers alone make a list of whole numbers.
+  /// {1, 2} is a list of integers, {0.5, 1} a list of numbers.
   AttributeValue(std::initializer_list<Number> values) {
     if (std::all_of(values.begin(), values.end(), [](const Number& number) { return number.whole; })) {
       auto& list = value_.emplace<std::vector<std::int64_t>>();
@@ -79,7 +79,7 @@ class AttributeValue {
   Variant value_;
 };
 
-/// In the order given. Names are unique once an operator has checked them.
+/// Parameters by name, in the order given: {{"axis", 1}, {"keepdims", true}}. Duplicate names are an error where an operator checks them.
 class Attributes {
  public:
   using Entry = std::pair<std::string, AttributeValue>;

@@ -1,14 +1,14 @@
-// Runs a graph on arrays of any length, piece by piece.
+// Runs a graph on arrays of any length, batch by batch.
 #pragma once
 #include <cstdint>
 #include <tenon/session.hpp>
 
 namespace tenon {
 
-/// One run for every `batch` rows of the inputs whose first dimension the graph leaves open, the last one for the rows that remain; every
-/// other input is given whole to each run. The outputs are joined along their first axis, on the CPU, and are those of a single run where
-/// no operator looks at several rows at once. Throws Failure (usage) before anything runs where the inputs differ in their rows, or where
-/// an output does not have a row for each of theirs; and as Session::run. `options` may not have destinations.
+/// Splits the inputs whose first dimension the graph leaves open (-1) into batches of `batch` rows, the last of which may be smaller, and
+/// runs the graph once for each. All other inputs go to each run as they are. Joins the outputs along their first axis, on the CPU; they
+/// equal those of a single run if no operator combines rows. `options` must not have destinations. Throws Failure (usage) before the first
+/// run if the inputs differ in their numbers of rows, or if an output does not have one row for each of theirs; and as Session::run.
 NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options = {});
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What was found in the plugin folders, without running any of it.
+// What the plugin folders contain, found without running any of it.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -28,32 +28,32 @@ enum class PluginStatus : std::uint8_t {
   broken_manifest,
   duplicate,
   unresolved_symbol,
-  not_loadable,  ///< the system's loader refuses it for another reason: a library that it needs is missing
+  not_loadable,  ///< the system's loader fails for another reason, such as a missing library
   crashed,
   hung,
   quarantined,
   untrusted,
 };
-std::string_view name_of(PluginStatus status);  ///< `crashed while loading`, as people read it
+std::string_view name_of(PluginStatus status);  ///< for people: `crashed while loading`
 
-/// A kernel that a plugin brings for an operator, its own or another plugin's.
+/// A kernel of a plugin, for an operator of its own or of another plugin.
 struct KernelInfo {
   std::string op, device;
 };
 
-/// One candidate file and how it ended.
+/// One file of a plugin folder, and whether it can be used.
 struct PluginFile {
   std::filesystem::path path;
   PluginStatus status = PluginStatus::indexed;
-  std::string reason;  ///< one plain sentence that reads on after the path ("is built for ..."); empty for loaded and indexed
+  std::string reason;  ///< why not, to follow the path in a sentence: "is built for ..."; empty if the file is usable
   std::string name, version, compiler;
   std::uint32_t abi_minor = 0, sdk_version = 0, cuda_version = 0;
-  std::uint64_t content_hash = 0;      ///< XXH3 of the whole file; 0 until it is loaded (PluginSet::content_hash knows it always)
-  std::vector<std::string> operators;  ///< by name, also of a file that is refused, as far as its symbols tell
+  std::uint64_t content_hash = 0;      ///< XXH3 of the whole file; 0 until it is loaded
+  std::vector<std::string> operators;  ///< names; of refused files too, as far as their symbols show
   std::vector<KernelInfo> kernels;
   bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
 };
-std::string next_step(const PluginFile& file);  ///< what can be done about a file that is not usable, as a hint
+std::string next_step(const PluginFile& file);  ///< how to make an unusable file usable, as a hint
 
 struct CatalogOperator {
   CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from, std::vector<std::string> kernels)
@@ -61,14 +61,14 @@ struct CatalogOperator {
   std::shared_ptr<const OperatorInfo> description;  ///< shared with the graphs and calls that use the operator
   const OperatorInfo& info;                         ///< the same
   int file = -1;                                    ///< index into files(); -1: registered by the application, or the host's own
-  std::vector<std::string> devices;                 ///< that have a kernel, here or in another plugin: "cpu", "cuda"
+  std::vector<std::string> devices;                 ///< those for which any plugin has a kernel: "cpu", "cuda"
 };
 
 struct CatalogIndex;
 
-/// The plugin files and operators of a host as they were when it was asked. A cheap handle of an immutable snapshot: references into it
-/// stay valid as long as it or a copy lives, whatever is added or loaded meanwhile. What a temporary is asked for it gives away: copies,
-/// and a pointer that keeps the operator. Threads: any.
+/// The plugin files and operators of a host at the time of the question: a cheap handle of an immutable snapshot. References into it stay
+/// valid as long as it or a copy of it lives, whatever is added or loaded meanwhile. A temporary returns copies, and a pointer that keeps
+/// the operator alive. Threads: any.
 class Catalog {
  public:
   Catalog();                                                                                                 ///< an empty one
@@ -78,17 +78,17 @@ class Catalog {
   std::vector<PluginFile> files() const&& { return *files_; }
   const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name
   std::vector<CatalogOperator> operators() const&&;
-  const std::vector<std::string>& notes() const&;  ///< duplicates that were settled, one sentence each
+  const std::vector<std::string>& notes() const&;  ///< one sentence for each duplicate and which of the files is used
   std::vector<std::string> notes() const&&;
   const std::vector<std::filesystem::path>& searched() const&;
   std::vector<std::filesystem::path> searched() const&&;
-  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null where there is none
+  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null if there is none
   std::shared_ptr<const CatalogOperator> find(std::string_view name) const&&;
-  std::vector<std::string> near(std::string_view name) const;  ///< up to three names a slip of the fingers away
+  std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip
 
-  /// Why an operator that some file has is not to be had: the file is refused, or two files disagree. Empty where no file has the name.
+  /// Why an operator cannot be used although a file has it: the file is refused, or two files disagree. Empty if no file has the name.
   std::string why_missing(std::string_view name) const;
-  std::string next_step(std::string_view name) const;  ///< what can be done about it; empty where nothing is known
+  std::string next_step(std::string_view name) const;  ///< what to do about it; empty if nothing is known
 
  private:
   const PluginFile* refused_file(std::string_view op) const;

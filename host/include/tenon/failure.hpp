@@ -1,4 +1,4 @@
-// What the host throws: one sentence that says what, where, found and needed, a next step where there is one, and a kind.
+// The host's exception: one sentence (what, where, found, needed), a hint (the next step) and a kind.
 #pragma once
 #include <string>
 #include <tenon/error.hpp>
@@ -8,12 +8,12 @@ namespace tenon {
 /// The kinds are also the program's exit codes.
 enum class FailureKind : int {
   failed = 1,  ///< the work failed: a kernel, a shape, memory
-  usage = 2,   ///< the caller asked for something that cannot be: unknown names, wrong parameters
+  usage = 2,   ///< wrong use: unknown names, wrong parameters
   plugin = 3,  ///< a plugin is missing, broken or refused
   file = 4,    ///< a file is missing, broken or refused
 };
 
-/// Every failure of the host. `what()` is one sentence without a full stop; `hint()` may be empty.
+/// Every error of the host. `what()` is one sentence without a full stop; `hint()` may be empty.
 class Failure : public Error {
  public:
   Failure(FailureKind kind, const std::string& message, std::string hint = {}) : Error(message), kind_(kind), hint_(std::move(hint)) {}

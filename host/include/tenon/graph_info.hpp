@@ -1,4 +1,4 @@
-// What a graph consists of, as an application looks at it.
+// What a graph consists of, for applications that inspect one.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,12 +15,12 @@ enum class Role : std::uint8_t { input, variable, state, constant, output };  //
 
 /// A value, or an output of the graph.
 struct ValueInfo {
-  std::string name;  ///< as Graph::find() takes it: `image`, `fc1`, `fc1:1`; of outputs of the graph, the output's
+  std::string name;  ///< for Graph::find(): `image`, `fc1`, `fc1:1`; for an output of the graph, the output's name
   Role role = Role::output;
-  std::optional<DType> dtype{};  ///< nothing while it is not known
-  Shape shape{};                 ///< what is known of it
+  std::optional<DType> dtype{};  ///< nothing if it is not known yet
+  Shape shape{};                 ///< as far as it is known
   Storage storage = Storage::dense;
-  std::string doc{};  ///< what the first operator that reads it says of that input or state; of a node's output, what its operator says
+  std::string doc{};  ///< from the operator that returns it, or else from the first one that reads it
 };
 
 enum class NodeKind : std::uint8_t { forward, backward, recompute };
@@ -28,12 +28,12 @@ enum class NodeKind : std::uint8_t { forward, backward, recompute };
 struct NodeInfo {
   std::string name, op;
   NodeKind kind = NodeKind::forward;
-  std::string of{};                   ///< of other kinds: the node that it is the backward of, or computes again
-  std::vector<std::string> inputs{};  ///< names of values in the operator's order; empty where an optional one is left out
+  std::string of{};                   ///< for the other kinds: the forward node that it differentiates or recomputes
+  std::vector<std::string> inputs{};  ///< names of values in the operator's order; empty if an optional one is omitted
   std::vector<std::string> states{};
   std::vector<std::string> outputs{};
   Attributes attributes{};  ///< all parameters, defaults written out
-  std::string device{};     ///< that the graph names for it; empty: the session's
+  std::string device{};     ///< the node's own device; empty: the session's
 };
 
 }  // namespace tenon

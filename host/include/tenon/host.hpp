@@ -14,18 +14,19 @@
 namespace tenon {
 
 struct HostOptions {
-  int threads = 0;                ///< for parallel_for; 0: as many as the machine has
+  int threads = 0;                ///< for parallel_for; 0: as many as the affinity mask and the cgroup's CPU quota leave
   std::uint64_t seed = 0;         ///< of eager calls' random numbers
-  bool trust_writable = false;    ///< accept plugins that other users may write to
-  bool search_defaults = true;    ///< TENON_PLUGIN_PATH, then the installed folder
+  bool trust_writable = false;    ///< accept plugins that other users may overwrite
+  bool search_defaults = true;    ///< search TENON_PLUGIN_PATH, then the installed folder
   std::filesystem::path cache{};  ///< empty: the user's cache folder
-  bool strict_storage = false;    ///< a sparse tensor that would be made dense for want of a kernel is a Failure
-  /// Is told, once for each operator and storage, what was made dense and how large it became; from any thread. Empty: a line on stderr.
+  bool strict_storage = false;    ///< throw Failure instead of converting a sparse tensor to dense because a kernel is missing
+  /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
+  /// a line on stderr.
   std::function<void(const std::string&)> warn{};
 };
 
-/// Everything that lives as long as the application works with Tenon. Threads: any, also add(), add_plugins() and add_operator() while
-/// others call operators, load graphs and run sessions: each call, node and session has the operators as they were before or after.
+/// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other threads
+/// call operators, load graphs and run sessions; each of these then uses the operators from before or from after the addition.
 class Host {
  public:
   explicit Host(HostOptions options = {});
@@ -33,28 +34,26 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  /// Reads a folder of plugins, or one file, into the catalog. Nothing is loaded or run. An operator that it brings replaces one of that
-  /// name that was there, whatever its version, for all nodes, sessions and calls made from now on; what was made before goes on with
-  /// the old one. A file that has changed since it was read is read again. Folders given here and operators of the application win over
-  /// the default folders, of which the first wins.
+  /// Adds a folder of plugins, or one plugin, to the catalog without loading or running it. Its operators replace those of the same name,
+  /// whatever their version, for all nodes, sessions and calls made from now on; what was made before keeps the old ones. A file that has
+  /// changed since it was read is read again. Folders added here win over the default folders, of which the first wins.
   void add_plugins(const std::filesystem::path& folder_or_file);
   Catalog catalog();  ///< as it is now
 
-  /// Runs an operator now, on tensors of any storage, where they lie: all on one device, where the results are, too, and where the operator
-  /// has a kernel. Absent optional inputs are empty tensors. What a sparse tensor's indices are checked for, and what no kernel can do on a
-  /// GPU (other storages, strided inputs to contiguous ones), goes through the CPU. Throws Failure.
+  /// Runs an operator now and returns its first output. All tensors must be on one device for which the operator has a kernel; the results
+  /// are there, too. Tensors may have any storage; empty tensors stand for omitted optional inputs. Checks of sparse indices, and
+  /// conversions of storage or strides for which a GPU has no kernel, go through the CPU. Throws Failure.
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
   /// All outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
 
-  /// The same made ready once: for inputs of these types (Argument::like gives a tensor's), by a call that costs little more than its
-  /// kernel.
+  /// Prepares calls with inputs of these types (Argument::like returns a tensor's), each of which then costs little more than its kernel.
   PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes = {},
                        const PrepareOptions& options = {});
 
-  /// Registers an operator class of the application itself, without a plugin. An empty name: the class's own in snake_case (MyOp -> my_op).
-  /// Gives the name. Replaces an operator of that name, as add_plugins() does. Defined in <tenon/udf.hpp>. Throws Failure (usage) where
-  /// the name is that of an operator of the host itself.
+  /// Registers an operator class of the application, without a plugin, and returns its name. Default: the class's name in snake_case
+  /// (MyOp -> my_op). Replaces an operator of that name, as add_plugins() does. Defined in <tenon/udf.hpp>. Throws Failure (usage) for the
+  /// name of one of the host's own operators.
   template <class Op>
   std::string add(std::string_view name = {});
   /// The same with objects that `make` returns: members that describe() does not name as parameters stay as it set them, so that one class

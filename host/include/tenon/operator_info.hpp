@@ -24,18 +24,18 @@ enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, t
 struct InputInfo {
   std::string name, doc;
   bool optional = false;
-  bool variadic = false;           ///< only the last: stands for any number of tensors
-  std::optional<DTypeMask> types;  ///< a dtype of its own; nothing: the dtype shared by all such inputs
-  std::optional<double> initial;   ///< finite: what each element of a variable made for it begins with
+  bool variadic = false;           ///< stands for any number of tensors; the last input only
+  std::optional<DTypeMask> types;  ///< dtypes of its own; nothing: it shares one dtype with all such inputs
+  std::optional<double> initial;   ///< first value of each element of a variable created for it; finite
 };
 struct OutputInfo {
   std::string name, doc;
-  bool hidden = false;  ///< for backward only
-  std::string count;    ///< the parameter that says how many outputs of this name there are; empty: one
+  bool hidden = false;  ///< only backward reads it
+  std::string count;    ///< the parameter that holds the number of outputs of this name; empty: one output
 };
 struct StateInfo {
   std::string name, doc;
-  double initial = 0;  ///< of each element; finite
+  double initial = 0;  ///< first value of each element; finite
 };
 struct ParamInfo {
   std::string name, doc;
@@ -46,7 +46,7 @@ struct ParamInfo {
   std::vector<std::string> choices;
 };
 
-/// Everything a manifest says, checked. Names are unique and valid identifiers, every reference points at something.
+/// The content of a manifest, checked: names are unique and valid identifiers, and every reference has a target.
 struct OperatorInfo {
   std::string name, doc;
   int version = 1;
@@ -67,16 +67,16 @@ struct OperatorInfo {
   };
   std::vector<Renamed> renamed;
   std::vector<std::pair<int, std::string>> added;
-  std::vector<std::byte> manifest;  ///< the bytes all this was read from
+  std::vector<std::byte> manifest;  ///< the bytes that this was read from
 
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   bool has(std::string_view function) const;
-  int find_input(std::string_view name) const;  ///< -1 where there is none; so the others
+  int find_input(std::string_view name) const;  ///< index; -1 if there is none, as for the two below
   int find_output(std::string_view name) const;
   int find_param(std::string_view name) const;
 };
 
-/// Reads a manifest. Throws Failure (plugin) that says what is wrong with it and where; never trusts a byte of it.
+/// Reads a manifest, none of which is trusted. Throws Failure (plugin) with what is wrong and where.
 OperatorInfo read_manifest(std::span<const std::byte> bytes);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Runs a graph again and again.
+// Runs a graph many times.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,41 +14,42 @@ namespace tenon {
 
 struct SessionOptions {
   std::uint64_t seed = 0;  ///< of random operators; the same seed gives the same numbers on any number of threads
-  bool training = false;
-  /// Where nodes run that name no device of their own: `cpu`, `cuda`, `cuda:1`; empty: cpu. Where an operator has no kernel for it, its
-  /// nodes run on the CPU, and HostOptions::warn is told of it and of the copies it takes.
+  bool training = false;   ///< run as in training: dropout drops, states change, variables are updated
+  /// The device of nodes that name none: `cpu`, `cuda`, `cuda:1`; empty: cpu. Nodes whose operator has no kernel for it run on the CPU;
+  /// HostOptions::warn is then called with the reason and the copies.
   std::string device{};
-  /// Writes Chrome's trace format where given, a process for each device and a thread for each of its streams. Each run adds its steps to
-  /// the file, which is whole again after it; each step is then waited for.
+  /// Path of a trace in Chrome's format, with a process for each device and a thread for each of its streams; empty: none. Each run appends
+  /// its steps and leaves a complete file. Tracing waits for each step, which makes runs slower.
   std::filesystem::path trace{};
-  /// On GPUs, kernels that say that they only put work on the device are captured as CUDA graphs in the second run of a plan, and asked for
-  /// as one from then on. False: each is asked for in each run.
+  /// On GPUs, the second run of a plan captures consecutive capturable kernels as CUDA graphs, and later runs launch these. False: every
+  /// run launches each kernel.
   bool capture = true;
-  bool keep_on_device = false;  ///< outputs stay on the device that made them; else they come to the CPU
+  bool keep_on_device = false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
 };
 
 using NamedTensors = std::map<std::string, Tensor>;
 
-/// Where a run puts an output: contiguous memory of the output's dtype and shape. Sparse outputs have none, for their size is not known.
+/// Where a run writes an output: a contiguous tensor with the output's dtype and shape. Sparse outputs cannot have one, since their size is
+/// not known before the run.
 struct Destination {
   Tensor tensor;
-  Write write = Write::to;  ///< add: to what is there, as gradients of several small batches are summed; none and in_place are refused
+  Write write = Write::to;  ///< to, or add: add to what is there, such as the gradients of earlier batches
 };
 using Destinations = std::map<std::string, Destination>;
 
 struct RunOptions {
-  /// The outputs to compute; empty: all. Only what they need runs, and only the inputs that they need must be given. In training, a run of
-  /// named outputs updates just the variables that are among them, and changes just the states of nodes that they need.
+  /// The outputs to compute; empty: all. Only the nodes that they need run, and only the inputs that they need must be given. In training,
+  /// such a run updates only the variables that are named here, and changes only the states of nodes that run.
   std::vector<std::string> outputs{};
-  Destinations destinations{};  ///< of some outputs; the others are made anew
-  std::stop_token stop{};       ///< looked at before each node: a run that is asked to stop ends with a Failure (failed)
+  Destinations destinations{};  ///< for some outputs; the others are new tensors
+  std::stop_token stop{};       ///< checked before each node; a stopped run throws Failure (failed)
 };
 
-/// Binds a graph once, plans it for each combination of input shapes, storages and devices (and keeps the plans), and runs it. Inputs may
-/// lie on any device. The graph is left as it is, and later edits of it do not reach the session. What runs change (states, and in training
-/// the variables that the graph updates) is the session's own from the start; everything else it shares with the graph. Variables, states
-/// and constants that a GPU reads are moved there when the session is made. Threads: one at a time per session, a second one is refused.
-/// Sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
+/// Binds a graph once, makes and keeps a plan for each combination of input shapes, storages and devices, and runs it. Inputs may be on any
+/// device. A session never changes its graph, and later edits of the graph do not reach the session. It has its own copies of what runs
+/// change: states, and in training the variables that the graph updates. It shares everything else with the graph. Variables, states and
+/// constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one gets a
+/// Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
 class Session {
  public:
   explicit Session(const Graph& graph, SessionOptions options = {});
@@ -56,8 +57,8 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Inputs by name, outputs by name; each input in any storage, each output in the one that its operator chose for them. Throws Failure
-  /// for missing, unknown or ill-fitting inputs before anything runs, and for what kernels report.
+  /// Inputs by name, outputs by name. Inputs may have any storage; an output has the storage that its operator chose. Throws Failure for
+  /// missing, unknown or mismatched inputs before anything runs, and for errors of kernels.
   NamedTensors run(const NamedTensors& inputs) { return run(inputs, RunOptions{}); }
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options);
   NamedTensors run(const NamedTensors& inputs, const Destinations& destinations) {
@@ -72,18 +73,18 @@ class Session {
   /// Its bytes() of memory: what it needs besides inputs, variables and outputs.
   std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);
 
-  /// Computes the last run's nodes again, one by one: the first input, variable, state or node with a NaN or an infinity, as in
-  /// `[log] node 'x': element 3 is nan`. Empty where there is none. Updates nothing.
+  /// Recomputes the last run node by node and returns the first input, variable, state or node with a NaN or an infinity:
+  /// `[log] node 'x': element 3 is nan`; empty if there is none. Updates nothing.
   std::string first_non_finite(const NamedTensors& inputs);
 
   std::uint64_t step() const;         ///< runs so far; random numbers depend on it
-  void set_step(std::uint64_t step);  ///< as if so many runs had been made
+  void set_step(std::uint64_t step);  ///< as after this many runs
 
-  /// The elements of a variable, state or constant as runs have left them, on the CPU; empty where it has none yet. What runs change is
-  /// copied. Throws Failure (usage) for an input, a node's output, or a value of another graph.
+  /// The current elements of a variable, state or constant, on the CPU; empty if it has none yet. What runs change is copied. Throws
+  /// Failure (usage) for an input, a node's output, or a value of another graph.
   Tensor tensor(Value value) const;
   Tensor tensor(std::string_view name) const;
-  /// A graph of its own like the one that the session was made of, with the elements that runs have left: what training has made.
+  /// An independent copy of the session's graph with its current elements, such as trained variables.
   Graph graph() const;
 
   struct Impl;

@@ -11,28 +11,28 @@
 namespace tenon {
 
 struct TrainerOptions {
-  std::string loss;                ///< an output or value of one floating element, the mean over a batch's examples
-  std::string optimizer = "adam";  ///< an operator with the inputs weight, grad and learning_rate, of any plugin
+  std::string loss;                ///< an output or value with one floating element, the mean over a batch
+  std::string optimizer = "adam";  ///< an operator of any plugin with the inputs weight, grad and learning_rate
   Attributes parameters;           ///< of the optimizer
   Schedule schedule;               ///< total 0: the steps of `epochs`
-  std::uint64_t epochs = 1;        ///< for the schedule alone
-  std::int64_t batch = 64;
-  std::int64_t accumulate = 1;  ///< batches whose gradients are averaged, by their numbers of examples, for one step
-  double clip_norm = 0;         ///< largest norm of all gradients together; 0: none
-  /// Bytes for the values of one batch; where it is too little to keep them all, some are computed again. 0: no limit.
+  std::uint64_t epochs = 1;        ///< used by the schedule only
+  std::int64_t batch = 64;         ///< examples
+  std::int64_t accumulate = 1;     ///< batches per step; their gradients are averaged, weighted by their numbers of examples
+  double clip_norm = 0;            ///< largest norm of all gradients together; 0: no limit
+  /// Bytes for the values of one batch. If that is too little to keep them all, some are recomputed. 0: no limit.
   std::int64_t memory_budget = 0;
-  bool shuffle = true;
+  bool shuffle = true;        ///< a new order of the examples in each epoch
   std::uint64_t seed = 0;     ///< of first values, shuffling and random operators
-  std::string scores, label;  ///< an output [examples, classes] and an integer input [examples] to count right answers by; or neither
-  /// Where the nodes run, the optimizer's too: `cpu`, `cuda`; empty: cpu. Variables, gradients and the optimizer's states stay there during
-  /// training; each batch goes there once, and the loss and the scores come back.
-  std::string device;   ///< as SessionOptions has it
-  bool capture = true;  ///< the same
+  std::string scores, label;  ///< for accuracy: an output [examples, classes] and an integer input [examples]; or neither
+  /// As in SessionOptions; the optimizer's nodes run there, too. Variables, gradients and the optimizer's states stay on the device during
+  /// training; each batch is copied to it once, and the loss and the scores are copied back.
+  std::string device;
+  bool capture = true;  ///< as in SessionOptions
 };
 
 struct Metrics {
   double loss = 0;                 ///< mean over the examples
-  std::optional<double> accuracy;  ///< share of right answers, where scores and label are named
+  std::optional<double> accuracy;  ///< share of right answers, if scores and label are named
 };
 
 struct StepReport {
@@ -43,20 +43,20 @@ struct StepReport {
   double rate = 0;
 };
 
-/// The same graph, data, options and seed give the same bits, on any number of threads, and whether a training was stopped and resumed in
-/// between or not. On another device they give the numbers of its kernels, from the same random numbers. Gradients that the graph makes
-/// row_sparse (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as such, in time and memory of what their batches
-/// touch, where the optimizer has a kernel for them. Threads: one at a time.
+/// Trains a copy of a graph. The same graph, data, options and seed give the same bits on any number of threads, whether or not the
+/// training was stopped and resumed in between; on another device, its kernels may round differently, but the random numbers are the same.
+/// row_sparse gradients (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as such if the optimizer has a kernel
+/// for them: time and memory then depend on the rows that a batch uses. Threads: one at a time.
 class Trainer {
  public:
-  /// The graph is left as it is. data: one tensor for each input, dense or csr, the first dimension counting the examples. Throws Failure.
+  /// Does not change the graph. data: one tensor for each input, dense or csr, whose first dimension counts the examples. Throws Failure.
   Trainer(const Graph& graph, NamedTensors data, TrainerOptions options);
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  /// One update of the variables. Throws Failure (failed) where the loss or a gradient becomes NaN or infinite, with the node that first
-  /// made it; the variables are then as they were before the step.
+  /// One update of the variables. Throws Failure (failed) if the loss or a gradient is NaN or infinite, with the node that produced it
+  /// first; the variables then keep the values that they had before the step.
   StepReport step();
 
   /// The same with a batch of your own, however many examples it has: one tensor for each input, as the constructor takes them. It is one
@@ -65,21 +65,21 @@ class Trainer {
   /// steps bring their batch, one example is enough for the constructor. Throws Failure for a batch of other types, before anything changes.
   StepReport step(NamedTensors batch);
 
-  /// As the graph runs outside of training.
+  /// Loss and accuracy on other data, with the graph running as outside of training.
   Metrics evaluate(const NamedTensors& data);
 
   std::uint64_t steps() const;    ///< so far
-  std::uint64_t epoch() const;    ///< that the next step belongs to; the first is 0
-  std::int64_t position() const;  ///< examples of that epoch that were seen
-  std::int64_t examples() const;  ///< of one epoch
+  std::uint64_t epoch() const;    ///< of the next step; the first is 0
+  std::int64_t position() const;  ///< examples of that epoch that have been used
+  std::int64_t examples() const;  ///< in one epoch
   std::uint64_t steps_per_epoch() const;
 
-  /// The graph with a copy of its variables and states as they are now.
+  /// The trained graph, with copies of its current variables and states.
   Graph graph() const;
-  /// A .tenon file that resume() goes on from, on any device; it runs as every other, too. Whole or not at all.
+  /// Writes a .tenon file, completely or not at all, from which resume() continues on any device. The file also runs like any other graph.
   void save_checkpoint(const std::filesystem::path& path) const;
-  /// Goes on where the checkpoint stands. Throws Failure: (file) for one that is none or of another graph or data, (usage) for one of
-  /// another seed, optimizer or parameters.
+  /// Continues from a checkpoint. Throws Failure: (file) if it has no training state or belongs to another graph or other data, (usage) if
+  /// its seed, optimizer or the optimizer's parameters differ.
   void resume(const std::filesystem::path& path);
 
  private:

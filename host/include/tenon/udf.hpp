@@ -1,4 +1,5 @@
-// Operators of the application itself: classes written as a plugin's are, used without a plugin.
+// Operators of the application: classes like those of plugins, used without a plugin. A class's template arguments and the state of an
+// object beyond its parameters are not part of the operator.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,7 +16,7 @@
 namespace tenon {
 namespace internal {
 
-/// `MyOp` of the type's full name as the compiler prints it in this function's own.
+/// `MyOp` from the type's full name, which the compiler prints in the name of this function.
 template <class Op>
 std::string_view class_name() {
   std::string_view text = __PRETTY_FUNCTION__;

@@ -1,11 +1,11 @@
-/* The C boundary between Tenon and its plugins: the only text both sides share. C11, also read by C++ and nvcc.
+/* The C boundary between Tenon and its plugins: the only header that both sides share. C11, also read by C++ and nvcc.
  *
  * Rules that hold for everything below:
  *  - A struct that begins with `size` may grow at its end. The writer of the struct sets size to sizeof(its own version); the reader looks
  * only at fields that lie within it. Structs without `size` are elements of arrays or parts of others and never change.
- *  - Pointers are borrowed for the length of the call. Who allocates frees.
- *  - Functions return 0, or anything else after they have written the reason into the tenon_error they were given. Nothing is thrown
- * across.
+ *  - Pointers are borrowed for the length of the call. The side that allocated memory frees it.
+ *  - Functions return 0 on success, and anything else after they have written the reason into the tenon_error that they were given. No
+ * exception crosses the boundary.
  *  - Text is UTF-8 and ends with a zero byte.
  *  - [thread] tags: [any] from any thread at once; [one] from one thread at a time per object; [caller] only inside the call that gave the
  * pointer.
@@ -79,7 +79,7 @@ typedef struct tenon_error {
 
 /* ---- tensors --------------------------------------------------------------------------------------------------------- */
 
-/* Laid out as DLPack's DLTensor; a test holds it against dlpack.h. */
+/* Laid out as DLPack's DLTensor; a test compares it with dlpack.h. */
 typedef struct tenon_dense {
   void* data;
   int32_t device_type; /* enum tenon_device */
@@ -110,7 +110,7 @@ typedef struct tenon_tensor {
 typedef struct tenon_type {
   int64_t dims[TENON_MAX_RANK]; /* -1: unknown; entries from rank on are 0 */
   int32_t rank;                 /* -1: unknown */
-  uint8_t dtype;                /* TENON_DTYPE_UNKNOWN where unknown */
+  uint8_t dtype;                /* TENON_DTYPE_UNKNOWN if unknown */
   uint8_t storage;
   uint8_t present; /* 0: an optional input that is not connected; infer() may give it a type, and a graph then makes a variable of it */
   uint8_t reserved;
@@ -118,7 +118,7 @@ typedef struct tenon_type {
 
 /* ---- parameters ------------------------------------------------------------------------------------------------------ */
 
-/* 56 bytes, fixed for good. Which fields count is told by kind. */
+/* 56 bytes, fixed for good. kind says which of the fields are set. */
 typedef struct tenon_attribute {
   const char* name;
   uint32_t kind; /* enum tenon_attribute_kind */
@@ -149,7 +149,8 @@ typedef struct tenon_host {
 
   /* [caller] Memory for a csr output of `stored` values or a row_sparse output of `stored` rows, with int64 indices; in backward, for the
    * gradient of that input. out receives the call's own tensor, whose values, indices and row_starts may be written until the call
-   * returns. A sparse output that the plan wants must be allocated in every call. */
+   * returns. Every sparse output that the plan requests must be allocated in each
+   * call. */
   int32_t (*allocate_sparse)(const tenon_call* call, uint32_t output, int64_t stored, tenon_tensor** out, tenon_error* error);
 } tenon_host;
 
@@ -157,7 +158,7 @@ typedef struct tenon_host {
 
 enum tenon_call_flag { TENON_CALL_TRAINING = 1 };
 
-/* What a CUDA kernel found wrong with the elements it was given. It cannot fail by then: it leaves out what it cannot do, and the host
+/* What a CUDA kernel found wrong with the elements it was given. It can no longer fail by then: it skips what it cannot do, and the host
  * reports the fault when the device is done. 24 bytes, fixed for good. */
 enum tenon_fault_kind { TENON_FAULT_NONE = 0, TENON_FAULT_INDEX = 1 /* an index is `value`, but must be from 0 to limit - 1 */ };
 typedef struct tenon_fault {
@@ -173,8 +174,8 @@ struct tenon_call {
   uint32_t input_count, output_count, state_count;
   uint32_t flags; /* enum tenon_call_flag */
 
-  /* Null where an optional input is not connected or an output is not wanted. In backward, inputs and outputs that the operator did not
-   * declare to read come without elements: storage is TENON_STORAGE_UNKNOWN and data null, shape and dtype are there. */
+  /* Null if an optional input is not connected or an output is not requested. In backward, inputs and outputs that the operator did not
+   * declare to read have no elements: storage is TENON_STORAGE_UNKNOWN, data is null; shape and dtype are set. */
   const tenon_tensor* const* inputs;
   tenon_tensor* const* outputs; /* forward: to write; backward: what forward wrote */
   tenon_tensor* const* states;
@@ -189,7 +190,7 @@ struct tenon_call {
   void* stream;              /* cudaStream_t of a CUDA kernel */
   int32_t threads;           /* threads that parallel_for may use; 1: it runs the body in place */
   int32_t dispatch;          /* enum tenon_dispatch */
-  tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: nobody asks */
+  tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: not requested */
 };
 
 /* ---- inference ------------------------------------------------------------------------------------------------------- */
@@ -240,7 +241,7 @@ typedef int32_t (*tenon_kernel_function)(void* instance, const tenon_call* call)
 
 enum tenon_trait { TENON_TRAIT_CAPTURABLE = 1 /* the CUDA kernel only enqueues work on the stream: safe to capture */ };
 
-/* The same struct serves an operator (with its CPU kernel, where its class has one) and a kernel registered on its own. Functions that a
+/* The same struct serves an operator (with its CPU kernel, if its class has one) and a kernel registered on its own. Functions that a
  * class lacks are null. */
 typedef struct tenon_operator {
   uint64_t size;

@@ -1,4 +1,15 @@
-// One attribute of the C boundary as a C++ value, or an error that says what it is instead.
+// One attribute of the C boundary as a C++ value, or an error that names what it is instead. For the SDK: parameters arrive in the members
+// that describe() names.
+//
+//     member                      attribute of the boundary         refused
+//     bool                        BOOL                              INT: 1 is not true
+//     std::int32_t, std::int64_t  INT                               FLOAT, even 3.0; what does not fit the member
+//     float, double               INT, FLOAT                        a finite number that float turns into infinity
+//     tenon::Text, enums          TEXT, as UTF-8 with its length    names that one_of does not have (attributes.hpp)
+//     tenon::Ints                 INTS                              FLOATS; more than 32 values
+//     tenon::Floats               INTS, FLOATS                      more than 32 values
+//
+// Infinity and NaN are legal numbers unless bounds exclude them. The error reads "parameter 'k' must be an integer, not 'five'".
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,7 +22,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The value as people write it: true, 3, 0.5, 'same', [1, 2].
+/// The value as people write it: true, 3, 0.5, 'same', [1, 2]. Lists are cut after 8 values.
 [[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
   const auto list = [&](const auto* values) {
     std::string text;
@@ -36,34 +47,41 @@ namespace tenon::TENON_SDK::detail {
   }
 }
 
-/// Reads values; refuses those of another kind. An integer is taken for a number, and a list of integers for a list of numbers.
+/// Reads one attribute, which it borrows. Each read() throws Error (parameter) for a kind or value that the member cannot have, and then
+/// leaves the member as it was.
 class AttributeReader {
  public:
+  /// Error: a text or a list that has values but no pointer to them.
   explicit AttributeReader(const tenon_attribute& attribute) : attribute_(&attribute) {
     const bool pointer = attribute.kind == TENON_ATTR_TEXT || attribute.kind == TENON_ATTR_INTS || attribute.kind == TENON_ATTR_FLOATS;
     if (pointer && attribute.count > 0 && !attribute.text) refuse_null();
   }
 
+  /// Only true and false.
   void read(bool& value) const {
     if (attribute_->kind != TENON_ATTR_BOOL) refuse("true or false");
     value = attribute_->i != 0;
   }
+  /// std::int32_t and std::int64_t. The boundary has 64 bits: what a 32-bit member does not hold is an error, never cut.
   template <class Int>
   requires std::is_integral_v<Int>
   void read(Int& value) const {
     if (attribute_->kind != TENON_ATTR_INT) refuse("an integer");
     value = static_cast<Int>(attribute_->i);
-    if (value != attribute_->i) refuse("an integer of 32 bits");
+    if (value != attribute_->i) refuse("a 32-bit integer");
   }
+  /// An integer beyond 2^53 is rounded.
   void read(double& value) const { value = number(); }
+  /// Rounded to the nearest float, as a literal is.
   void read(float& value) const {
     const double wide = number();
     value = static_cast<float>(wide);
     const double largest = 3.4028235677973366e38;  // half a step above the largest float: from here on, rounding gives infinity
     if ((wide >= largest || wide <= -largest) && wide - wide == 0) refuse("a number that fits float32");
   }
+  /// Borrowed: Text copies it.
   std::string_view text() const {
-    if (attribute_->kind != TENON_ATTR_TEXT) refuse("a text");
+    if (attribute_->kind != TENON_ATTR_TEXT) refuse("text");
     return attribute_->count ? std::string_view(attribute_->text, attribute_->count) : std::string_view();
   }
   void read(Ints& value) const {
@@ -71,6 +89,7 @@ class AttributeReader {
     check_length();
     value = Ints(attribute_->ints, attribute_->count);
   }
+  /// Integers become doubles one by one.
   void read(Floats& value) const {
     if (attribute_->kind != TENON_ATTR_INTS && attribute_->kind != TENON_ATTR_FLOATS) refuse("a list of numbers");
     check_length();
@@ -81,22 +100,25 @@ class AttributeReader {
   }
 
  private:
+  // Integers are accepted for numbers: users write 2 for 2.0.
   double number() const {
     if (attribute_->kind == TENON_ATTR_INT) return static_cast<double>(attribute_->i);
     if (attribute_->kind != TENON_ATTR_FLOAT) refuse("a number");
     return attribute_->f;
   }
+  // Before the list is copied, which would refuse it without the parameter's name.
   void check_length() const {
     if (attribute_->count > Ints::capacity)
       fail(ErrorKind::parameter,
            {"parameter '", attribute_->name, "' has ", attribute_->count, " values, but a list parameter holds at most ", Ints::capacity});
   }
+  // wanted: "a number", as in "parameter 'scale' must be a number, not 'big'".
   [[noreturn, gnu::cold]] void refuse(const char* wanted) const {
     fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_)});
   }
   [[noreturn, gnu::cold]] void refuse_null() const { fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has no values"}); }
 
-  const tenon_attribute* attribute_;
+  const tenon_attribute* attribute_;  // the caller's
 };
 
 }  // namespace tenon::TENON_SDK::detail

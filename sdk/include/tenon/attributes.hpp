@@ -1,4 +1,14 @@
-// describe() at run time: it sets an object's parameters from attributes, or tells what they are.
+// describe() at run time: it sets an object's parameters from attributes, or passes them to a visitor. For the SDK, but for attributes_of()
+// at the end, which applications may call.
+//
+// The same describe() runs with another `op` for each purpose, so that a parameter is named in one place only:
+//
+//     Collector (describe.hpp)    at compile time: everything becomes a Description
+//     Setter                      in create(): members become the attributes of a node
+//     Teller                      in attributes_of(): a visitor gets the members
+//
+// A class's describe() is a template, so each `op` must have every function that an author may call there: a new one is added to Collector,
+// to Listener, and to both Parameters below if it follows op.param().
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -15,9 +25,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// Takes everything that describe() says and keeps nothing; what cares for parameters derives from it and hides param().
+/// An `op` that ignores everything; those that handle parameters derive from it and add param(). Its functions and their arguments are
+/// those of Collector, which documents them.
 class Listener {
  public:
+  /// What input(), output() and state() return: it has the functions of all three.
   struct Anything {
     Anything& optional() { return *this; }
     Anything& variadic() { return *this; }
@@ -50,13 +62,15 @@ class Listener {
   void added(int, const char*) {}
 };
 
-/// Refuses one attribute's value: "parameter 'p' is 1.5 but must be less than 1".
+/// Throws Error (parameter) for one attribute's value: "parameter 'p' is 1.5 but must be less than 1".
 template <class Value, class Limit>
 [[noreturn, gnu::cold]] void refuse_value(const char* name, const Value& value, const char* relation, const Limit& limit) {
   fail(ErrorKind::parameter, {"parameter '", name, "' is ", value, " but must be ", relation, limit});
 }
 
-/// `op` of the describe() that sets parameters. Members without an attribute keep their defaults.
+/// `op` of the describe() that sets parameters. Members without an attribute keep their defaults, which were checked at compile time; those
+/// with one are read when param() is called, and checked by the calls that follow it. Errors (parameter) name the parameter, its value and
+/// what is needed: "parameter 'mode' is 'max' but must be one of mean, sum".
 template <class Class>
 class Setter : public Listener {
  public:
@@ -64,6 +78,7 @@ class Setter : public Listener {
   class Parameter {
    public:
     using Limit = BoundType<M>;
+    /// attribute: null if the node does not set the parameter. An enum is read by one_of(), which knows its names.
     Parameter(const char* name, M& member, const tenon_attribute* attribute) : name_(name), member_(&member), attribute_(attribute) {
       if (!attribute) return;
       if constexpr (std::is_same_v<M, Text>) {
@@ -73,10 +88,12 @@ class Setter : public Listener {
       }
     }
 
+    /// Error: there is no attribute.
     Parameter& required() {
       if (!attribute_) fail(ErrorKind::parameter, {"parameter '", name_, "' is required"});
       return *this;
     }
+    // Bounds hold for each value of a list; a NaN is outside of every bound.
     Parameter& at_least(Limit limit) {
       return check(limit, "at least ", [](Limit value, Limit bound) { return value >= bound; });
     }
@@ -89,6 +106,7 @@ class Setter : public Listener {
     Parameter& less_than(Limit limit) {
       return check(limit, "less than ", [](Limit value, Limit bound) { return value < bound; });
     }
+    /// Sets the member to the value whose name the attribute is. Error: no such name.
     Parameter& one_of(std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
       if (!attribute_) return *this;
       const std::string_view text = AttributeReader(*attribute_).text();
@@ -104,6 +122,7 @@ class Setter : public Listener {
     }
 
    private:
+    // The member, or each of its values, against one bound.
     template <class Holds>
     Parameter& check(Limit limit, const char* relation, Holds holds) {
       if (!attribute_) return *this;
@@ -127,6 +146,7 @@ class Setter : public Listener {
     const tenon_attribute* attribute_;
   };
 
+  /// Borrows the attributes until describe() returns; texts and lists are copied.
   Setter(Class& object, const tenon_attribute* attributes, std::uint64_t count)
       : object_(&object), attributes_(attributes), count_(count) {}
 
@@ -136,6 +156,7 @@ class Setter : public Listener {
   }
 
  private:
+  // Null if the node does not set it.
   const tenon_attribute* find(std::string_view name) const {
     for (std::uint64_t i = 0; i < count_; ++i)
       if (name == attributes_[i].name) return &attributes_[i];
@@ -147,18 +168,20 @@ class Setter : public Listener {
   std::uint64_t count_;
 };
 
-/// Refuses attributes that no parameter has the name of, and two of one name.
+/// Errors (parameter): an attribute without a name, with a name that no parameter has, or with the name of another attribute.
 [[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!attributes[i].name) fail(ErrorKind::parameter, {"parameter ", i, " has no name"});
     const std::string_view name = attributes[i].name;
-    if (params.find(name, params.count) < 0) fail(ErrorKind::parameter, {"there is no parameter '", name, "'; there are: ", params.list()});
+    if (params.find(name, params.count) < 0)
+      fail(ErrorKind::parameter, {"unknown parameter '", name, "'; the parameters are: ", params.list()});
     for (std::uint64_t other = 0; other < i; ++other)
       if (name == attributes[other].name) fail(ErrorKind::parameter, {"parameter '", name, "' is given twice"});
   }
 }
 
-/// Sets an object's parameters. Errors (parameter): unknown, missing, of the wrong kind, out of bounds.
+/// Sets an object's parameters; after an error, some of them are set. Errors (parameter): unknown, missing, of the wrong kind, out of
+/// bounds.
 template <class Class>
 void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
   check_attribute_names(attributes, count, params);
@@ -166,7 +189,7 @@ void set_attributes(Class& object, const tenon_attribute* attributes, std::uint6
   Class::describe(setter);
 }
 
-/// `op` of the describe() that tells parameters to a visitor.
+/// `op` of the describe() that passes parameters to a visitor. It checks nothing: the object may have any values.
 template <class Class, class Visitor>
 class Teller : public Listener {
  public:
@@ -214,8 +237,15 @@ class Teller : public Listener {
 
 namespace tenon::TENON_SDK {
 
-/// Tells each parameter of an operator object, in the order of describe(): visitor(std::string_view name, value), where value is a bool,
-/// int32_t, int64_t, float, double, Ints, Floats, or a std::string_view for texts and enums.
+/// Calls visitor(std::string_view name, value) for each parameter of an operator object, in the order of describe(). value is a bool,
+/// int32_t, int64_t, float, double, Ints or Floats, or a std::string_view for texts and the names of enum values; texts are borrowed from
+/// the object.
+///
+///     Cosine op;
+///     op.scale = 2;
+///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name << '=' << value << '\n'; });  // scale=2
+///
+/// Error (parameter): an enum has a value that its one_of does not name.
 template <class Class, class Visitor>
 void attributes_of(const Class& object, Visitor&& visitor) {
   detail::Teller<Class, Visitor> teller(object, visitor);

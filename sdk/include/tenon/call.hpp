@@ -17,28 +17,52 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// One call of a kernel's forward or backward. Everything it gives is borrowed: nothing of it may be kept after the kernel returns. All of
-/// it may be used from the threads of parallel_for. Tensors are asked for by position or by name in describe(); an unknown position or
-/// name, a wrong element type, a tensor that is not there or not dense are errors that say what is right.
+/// One call of a kernel: what forward, forward_sparse, backward and backward_sparse are given.
+///
+/// Lifetime: every view, pointer and text is borrowed; keep none of them after the kernel returns. Threads: all functions but allocate_*
+/// may be called from the bodies of parallel_for. On CUDA, all element pointers point to device memory.
+///
+/// Tensors are numbered as in describe(), or named: "data", and "data2" for the third tensor of a variadic input "data". Errors (thrown
+/// as Error, with what is right): no such position or name, another element type, a sparse tensor, a tensor that this call does not have.
+///
+///                      forward    forward_sparse             backward                   backward_sparse
+///     input            dense      dense; csr, row_sparse     those of backward_reads    the same; csr, row_sparse
+///     output           write      write; allocate_*          output_value: read         output_value: read
+///     output_grad      -          -                          read                       read; csr_output_grad ...
+///     input_grad       -          -                          write                      write; allocate_*
+///     state            read and write in all of them; the host keeps it between calls
 class Call {
  public:
   Call(const tenon_call& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_call& raw() const { return *raw_; }
 
+  /// Whether the run is part of a training: dropout drops, batch_norm uses the batch's mean.
   bool training() const { return raw_->flags & TENON_CALL_TRAINING; }
+  /// True in backward and backward_sparse.
   bool backward() const { return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE; }
-  int inputs() const { return static_cast<int>(raw_->input_count); }  ///< optional ones count, connected or not
-  int outputs() const { return static_cast<int>(raw_->output_count); }
+  int inputs() const { return static_cast<int>(raw_->input_count); }    ///< optional ones count, connected or not
+  int outputs() const { return static_cast<int>(raw_->output_count); }  ///< hidden ones count
 
-  /// Whether an optional input is connected. In backward: whether its value or its gradient is at hand.
+  /// Whether an optional input is connected; false for unknown names. In backward: whether its value or its gradient is at hand.
+  ///
+  ///     const float* bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
   bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
   bool has_input(int i) const { return i >= 0 && i < inputs() && (raw_->inputs[i] || (backward() && raw_->input_grads[i])); }
-  /// In backward: false where the gradient of output i is zero everywhere, and no tensor is made of it.
+  /// In backward: false if the gradient of output i is zero everywhere: then there is no tensor of it.
   bool has_output_grad(int i) const { return backward() && i >= 0 && i < outputs() && raw_->output_grads[i]; }
 
+  /// Shape and dtype, known in full. Legal for every connected input and every requested output, in all four functions, read or not,
+  /// sparse or dense: tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0)); });
   TensorType input_type(int i) const { return type(Slot::input, i, backward() ? Slot::input_grad : Slot::input); }
   TensorType output_type(int i) const { return type(Slot::output, i, backward() ? Slot::output_grad : Slot::output); }
 
+  // ---- dense tensors. T must be the element type of the dtype: float for float32, tenon::half for float16 ...
+  //
+  //     const auto x = call.input<float>("x");
+  //     const auto y = call.output<float>("y");
+  //     for (std::int64_t i = 0; i < y.size(); ++i) y[i] = 2 * x[i];
+
+  /// The elements of an input. Backward has them only if op.backward_reads names the input, or if describe() does not call it at all.
   template <class T>
   View<const T> input(int i) const {
     return view<const T>(Slot::input, i);
@@ -47,7 +71,8 @@ class Call {
   View<const T> input(std::string_view name) const {
     return view<const T>(Slot::input, find(Slot::input, name));
   }
-  /// In forward: the output to write, as write(i) says.
+  /// In forward: the output to write, as write(i) says. With Write::add its elements are a valid sum to add to; otherwise their content is
+  /// undefined, or the input's with Write::in_place. Errors: called in backward; write(i) is none.
   template <class T>
   View<T> output(int i) const {
     return view<T>(Slot::output, forward_only(i));
@@ -56,7 +81,7 @@ class Call {
   View<T> output(std::string_view name) const {
     return view<T>(Slot::output, forward_only(find(Slot::output, name)));
   }
-  /// In backward: the gradient of the loss by output i.
+  /// In backward: the gradient of the loss by output i, with the output's shape and dtype. Error: has_output_grad(i) is false.
   template <class T>
   View<const T> output_grad(int i) const {
     return view<const T>(Slot::output_grad, i);
@@ -65,7 +90,12 @@ class Call {
   View<const T> output_grad(std::string_view name) const {
     return view<const T>(Slot::output_grad, find(Slot::output, name));
   }
-  /// In backward: the gradient to write, as write(i) says. Error where write(i) is none.
+  /// In backward: the gradient by input i, to write as write(i) says, with the input's shape and dtype. Error: write(i) is none.
+  ///
+  ///     if (call.write(0) == tenon::Write::none) return;  // nobody needs this gradient
+  ///     const auto dy = call.output_grad<float>(0), x = call.input<float>(0);
+  ///     const auto dx = call.input_grad<float>(0);
+  ///     for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = 2 * x[i] * dy[i];
   template <class T>
   View<T> input_grad(int i) const {
     return view<T>(Slot::input_grad, i);
@@ -74,7 +104,7 @@ class Call {
   View<T> input_grad(std::string_view name) const {
     return view<T>(Slot::input_grad, find(Slot::input, name));
   }
-  /// In backward: the output that forward wrote.
+  /// In backward: the output that forward wrote, if op.backward_reads names it or describe() does not call that. Hidden outputs too.
   template <class T>
   View<const T> output_value(int i) const {
     return view<const T>(Slot::output, i);
@@ -83,31 +113,49 @@ class Call {
   View<const T> output_value(std::string_view name) const {
     return view<const T>(Slot::output, find(Slot::output, name));
   }
+  /// A tensor that the host keeps for this node between calls: always dense, read and written in place.
   template <class T>
   View<T> state(int i) const {
     return view<T>(Slot::state, i);
   }
+  /// The name as in op.state("mean", "..."). Error: describe() has no such state.
   template <class T>
   View<T> state(std::string_view name) const {
     return view<T>(Slot::state, find(Slot::state, name));
   }
 
-  /// How to write output i in forward, input_grad i in backward. Never add unless the operator says op.accumulates().
+  /// How to write output i in forward, input_grad i in backward: not at all (none), every element (to), every element over the memory of
+  /// the input that op.inplace pairs it with (in_place; element i of that input is lost once you write element i), or += (add). Never add
+  /// unless the operator declares op.accumulates(), never in_place unless it declares op.inplace or op.backward_inplace. Error: no such i.
+  ///
+  ///     const bool add = call.write(0) == tenon::Write::add;
+  ///     y[i] = add ? y[i] + value : value;
   Write write(int i) const {
     if (i < 0 || i >= (backward() ? inputs() : outputs())) refuse(backward() ? Slot::input_grad : Slot::output, i, {});
     return static_cast<Write>(raw_->writes[i]);
   }
 
-  /// Bytes of a dense tensor's elements, for kernels that do not look at them.
+  /// Bytes of all elements of a dense tensor of this type, for kernels that only move them.
   std::size_t input_bytes(int i) const { return bytes(input_type(i)); }
   std::size_t output_bytes(int i) const { return bytes(output_type(i)); }
 
+  // ---- sparse tensors: only in forward_sparse and backward_sparse. Everywhere else all tensors are dense.
+  //
+  //     const auto x = call.csr<float>(0);                    // infer_storage accepted csr for input 0
+  //     const auto y = call.allocate_csr<float>(0, x.nnz);    // and chose csr for output 0
+  //     std::copy_n(x.columns_of, x.nnz, y.columns_of);
+  //     std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
+  //     for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = 2 * x.values[i];
+
   /// Storage of input i; dense for one that is not connected.
   Storage storage(int i) const { return storage(Slot::input, i); }
+  /// The same of output gradient i; dense if it is zero and not stored.
   Storage output_grad_storage(int i) const { return storage(Slot::output_grad, i); }
   /// What infer_storage() chose for output i in forward, for the gradient of input i in backward.
+  /// Decides between allocate_csr, allocate_row_sparse and output.
   Storage output_storage(int i) const { return storage(written(), i); }
 
+  /// Stored values and int64 indices of a sparse input. Errors: it has another storage or dtype; ask storage(i) if both are possible.
   template <class T>
   Csr<const T> csr(int input) const {
     return csr<T>(Slot::input, input);
@@ -116,7 +164,7 @@ class Call {
   RowSparse<const T> row_sparse(int input) const {
     return row_sparse<T>(Slot::input, input);
   }
-  /// In backward_sparse.
+  /// In backward_sparse: the same of a sparse output gradient.
   template <class T>
   Csr<const T> csr_output_grad(int output) const {
     return csr<T>(Slot::output_grad, output);
@@ -125,34 +173,46 @@ class Call {
   RowSparse<const T> row_sparse_output_grad(int output) const {
     return row_sparse<T>(Slot::output_grad, output);
   }
-  /// Memory for an output of nnz values, to be filled before the kernel returns. Once per output. In backward_sparse: for the gradient of
-  /// that input.
+  /// Memory for a sparse output, in backward_sparse for the gradient of that input: nnz values, or this many rows. Call it once for each
+  /// output for which infer_storage chose the storage, with 0 too, and from one thread. Fill all of it before the kernel returns: ascending
+  /// indices (in csr, within each row), row_starts from 0 to nnz. The host checks this. Errors: another storage or dtype was chosen; more
+  /// than the shape can hold; out of memory.
   template <class T>
   CsrOut<T> allocate_csr(int output, std::int64_t nnz) const {
     const tenon_tensor& t = allocate(output, Storage::csr, dtype_of<T>, nnz);
     return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices)), const_cast<std::int64_t*>(indices(t.row_starts))};
   }
+  /// The same for row_sparse: `rows` rows of the shape behind the first axis; values and row_ids are for the kernel to fill.
   template <class T>
   RowSparseOut<T> allocate_row_sparse(int output, std::int64_t rows) const {
     const tenon_tensor& t = allocate(output, Storage::row_sparse, dtype_of<T>, rows);
     return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices))};
   }
 
-  /// Scratch memory for `count` T, aligned to 64 bytes, its content undefined. Always the same memory: ask once and divide it. Error: more
-  /// bytes than workspace() of the operator asked for.
+  /// Scratch memory for `count` T, aligned to 64 bytes, its content undefined. It is always the same memory: ask once and divide it, among
+  /// threads too. Error: more bytes than workspace() (in backward: backward_workspace()) of the operator returned.
   template <class T>
   T* workspace(std::size_t count) const {
     if (count > raw_->workspace_size / sizeof(T)) refuse_workspace(count, sizeof(T));
     return static_cast<T*>(raw_->workspace);
   }
 
+  /// This run's random numbers for this node; backward gets the same as forward. Declare op.uses_random().
   Random random() const { return {raw_->seed, raw_->step, raw_->node}; }
-  void* stream() const { return raw_->stream; }  ///< cudaStream_t of a CUDA kernel
-  int threads() const { return raw_->threads; }  ///< that parallel_for may use
+  /// The cudaStream_t of a CUDA kernel; null on the CPU. Launch everything on it and do not wait: the elements are ready when the stream
+  /// gets there, not when the kernel's function begins.
+  void* stream() const { return raw_->stream; }
+  /// Threads that parallel_for may use, this one included; for libraries that take a number of threads. Results must not depend on it.
+  int threads() const { return raw_->threads; }
 
   /// Runs body(begin, end) over parts of [0, n), each about grain long, on the host's threads and this one; returns when all are done. The
-  /// parts depend on n and grain alone, never on the number of threads. Up to grain, the body runs here in one piece, at the cost of a
-  /// comparison. What a body throws is thrown here, once the parts that had begun are done.
+  /// parts depend on n and grain alone, never on the number of threads: sums per part are the same on every machine. If n <= grain, the
+  /// body runs here in one piece, at the cost of a comparison. What a body throws is thrown here, once the parts that had begun are done.
+  /// Give small pieces of work a large grain: 16384 suits one addition per element. Calls may be nested. Only for CPU kernels.
+  ///
+  ///     call.parallel_for(y.size(), 16384, [&](std::int64_t begin, std::int64_t end) {
+  ///       for (auto i = begin; i < end; ++i) y[i] = 2 * x[i];
+  ///     });
   template <class Body>
   void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) const {
     if (n <= 0) return;
@@ -166,6 +226,7 @@ class Call {
  private:
   enum class Slot { input, output, output_grad, input_grad, state };
 
+  // An output gradient has its output's name, an input gradient its input's.
   const detail::NameGroup& names(Slot slot) const {
     return slot == Slot::state ? names_->states : slot == Slot::output || slot == Slot::output_grad ? names_->outputs : names_->inputs;
   }
@@ -200,6 +261,7 @@ class Call {
       refuse(where, i, wanted);
     return View<T>(tensor->dense);
   }
+  // What the kernel writes: outputs in forward, input gradients in backward.
   Slot written() const { return backward() ? Slot::input_grad : Slot::output; }
   Storage storage(Slot where, int i) const {
     const tenon_tensor* tensor = slot(where, i);
@@ -227,6 +289,7 @@ class Call {
   }
   static std::size_t bytes(const TensorType& type) { return static_cast<std::size_t>(type.shape.size()) * size_of(type.dtype); }
 
+  // Of the tensor, or of the other one that has the same type.
   TensorType type(Slot where, int i, Slot otherwise) const {
     const tenon_tensor* tensor = slot(where, i);
     if (!tensor) tensor = slot(otherwise, i);
@@ -234,7 +297,7 @@ class Call {
     return {Shape::of_tensor(tensor->dense.shape, tensor->dense.ndim), static_cast<DType>(tensor->dtype)};
   }
 
-  // ---- how it refuses; out of the way of the code that runs
+  // ---- errors, defined in call_errors.hpp and kept out of the code that runs
   int find(Slot slot, std::string_view name) const;
   int forward_only(int i) const;
   const tenon_tensor& sparse(Slot where, int i, Storage storage, DType wanted) const;
@@ -245,7 +308,7 @@ class Call {
   [[noreturn]] void refuse_missing(Slot slot, int i) const;
   [[noreturn]] void refuse_workspace(std::size_t count, std::size_t size) const;
 
-  const tenon_call* raw_;
+  const tenon_call* raw_;  // the host's, valid until the kernel returns
   const detail::Names* names_;
 };
 

@@ -1,12 +1,29 @@
-// What Call says when a kernel asks for something that is not there. Part of call.hpp.
+// The errors of Call: what an author reads if a kernel asks for something that is not there. Part of call.hpp, which includes it at its
+// end; apart from it, so that the accessors stay short and inline. The functions are cold: they cost a kernel no time until they are
+// called.
+//
+//     the kernel asks for input 'wieght', but describe() names data, weight          another name than describe() has
+//     the kernel asks for output 2, but there are 2 (values, indices)                another position
+//     input 'data' holds float16, but the kernel asks for float32                    use tenon::visit, or restrict op.types()
+//     input 'data' is csr: read it by csr<T>(0)                                      input<T>() in forward_sparse
+//     input 'bias' is not connected: check has_input first                           an optional input
+//     the gradient of input 'data' is not requested: check write(0) first            Write::none
+//     the gradient of output 'y' is zero and not stored: check has_output_grad(0) first
+//     input 'data' is not kept for backward: name it in op.backward_reads
+//     output 'y' is dense, not csr: set it in infer_storage                          allocate_csr<T>() of a dense output
+//
+// The host puts operator and node before the sentence, and the types of all inputs behind it.
 #pragma once
 #include "call.hpp"
 #include "host_error.hpp"
 #include "version.hpp"
 
+// All of them throw Error: kind `failed` for what a kernel asks for and cannot have, `type` for storages and dtypes, `memory` for scratch
+// memory that workspace() did not ask for.
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
+// The position of a name; for an output gradient, of the output.
 inline int Call::find(Slot slot, std::string_view name) const {
   const int i = names(slot).find(name, count(slot));
   if (i >= 0) return i;
@@ -14,35 +31,40 @@ inline int Call::find(Slot slot, std::string_view name) const {
   fail(ErrorKind::failed, {"the kernel asks for ", kind, " '", name, "', but describe() names ", names(slot).list()});
 }
 
+// output<T>() would let backward write what forward has written, and others read.
 inline int Call::forward_only(int i) const {
   if (backward()) fail(ErrorKind::failed, {"backward reads ", place(Slot::output, i), " by output_value, not by output"});
   return i;
 }
 
-/// "input 'weight'", "the gradient of output 'y'"
+/// How errors name a tensor: "input 'weight'", "input 'data2'" of a variadic input, "the gradient of output 'y'". Past the last position
+/// the number stands for the name.
 [[gnu::cold]] inline std::string Call::place(Slot slot, int i) const {
   const bool gradient = slot == Slot::output_grad || slot == Slot::input_grad;
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
   return join(gradient ? "the gradient of " : "", kind, " '", names(slot).at(i, count(slot)), "'");
 }
 
+/// For a position below 0, or beyond those that the call has.
 [[gnu::cold]] inline void Call::refuse_position(Slot slot, int i) const {
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
   fail(ErrorKind::failed, {"the kernel asks for ", kind, " ", i, ", but there are ", count(slot), " (", names(slot).list(), ")"});
 }
 
+/// For a tensor that the call does not have: why, and what to ask before.
 [[gnu::cold]] inline void Call::refuse_missing(Slot slot, int i) const {
   const auto name = place(slot, i);
   if (slot == Slot::input_grad || slot == Slot::output_grad) {
     if (!backward()) fail(ErrorKind::failed, {name, " exists only in backward"});
-    if (slot == Slot::input_grad) fail(ErrorKind::failed, {name, " is not wanted: look at write(", i, ") first"});
-    fail(ErrorKind::failed, {name, " is zero and not stored: ask has_output_grad(", i, ") first"});
+    if (slot == Slot::input_grad) fail(ErrorKind::failed, {name, " is not requested: check write(", i, ") first"});
+    fail(ErrorKind::failed, {name, " is zero and not stored: check has_output_grad(", i, ") first"});
   }
-  if (slot == Slot::input && !backward()) fail(ErrorKind::failed, {name, " is not connected: ask has_input first"});
-  if (slot == Slot::output && !backward()) fail(ErrorKind::failed, {name, " is not wanted: look at write(", i, ") first"});
+  if (slot == Slot::input && !backward()) fail(ErrorKind::failed, {name, " is not connected: check has_input first"});
+  if (slot == Slot::output && !backward()) fail(ErrorKind::failed, {name, " is not requested: check write(", i, ") first"});
   fail(ErrorKind::failed, {name, " is not kept for backward: name it in op.backward_reads"});
 }
 
+/// For a dense accessor whose tensor is missing, sparse, or of another dtype.
 [[gnu::cold]] inline void Call::refuse(Slot slot, int i, DType wanted) const {
   const tenon_tensor* tensor = this->slot(slot, i);
   if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(slot, i);
@@ -52,34 +74,37 @@ inline int Call::forward_only(int i) const {
   fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }
 
+// A sparse tensor that csr() or row_sparse() may read as it is.
 inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DType wanted) const {
   const tenon_tensor* tensor = slot(where, i);
   if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(where, i);
-  const auto name = [&] { return place(where, i); };
+  const auto name = [&] { return place(where, i); };  // only when it fails
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
   if (found != storage) fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
   if (dtype != wanted) fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel asks for ", wanted});
   if (tensor->index_dtype != TENON_I64) fail(ErrorKind::type, {name(), " has int32 indices, but kernels of this SDK read int64"});
-  if (storage == Storage::csr && tensor->dense.ndim != 2) fail(ErrorKind::type, {name(), " is csr but no matrix"});
+  if (storage == Storage::csr && tensor->dense.ndim != 2) fail(ErrorKind::type, {name(), " is csr but not a matrix"});
   return *tensor;
 }
 
+// The host knows the output's shape, storage and dtype from the plan; the kernel adds how much it stores.
 inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wanted, std::int64_t stored) const {
   const Slot where = written();
   const tenon_tensor* planned = slot(where, output);
   if (!planned) refuse_missing(where, output);
   const auto found = static_cast<Storage>(planned->storage);
   const auto dtype = static_cast<DType>(planned->dtype);
-  if (found != storage) fail(ErrorKind::type, {place(where, output), " is ", found, ", not ", storage, ": say so in infer_storage"});
+  if (found != storage) fail(ErrorKind::type, {place(where, output), " is ", found, ", not ", storage, ": set it in infer_storage"});
   if (dtype != wanted) fail(ErrorKind::type, {place(where, output), " holds ", dtype, ", but the kernel writes ", wanted});
   if (stored < 0) fail(ErrorKind::failed, {place(where, output), " cannot store ", stored, " values"});
-  tenon_tensor* memory = nullptr;
+  tenon_tensor* memory = nullptr;  // the host's: it sets values, indices and row starts in the call's own tensor
   HostError error;
   if (!raw_->host || raw_->host->allocate_sparse(raw_, static_cast<std::uint32_t>(output), stored, &memory, error.raw())) error.raise();
   return *memory;
 }
 
+/// More than was asked for could be anybody's memory.
 [[gnu::cold]] inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
   fail(ErrorKind::memory, {"the kernel asks for a workspace of ", count, " times ", size, " bytes, but workspace() asked the host for ",
                            raw_->workspace_size});

@@ -1,4 +1,14 @@
-// An author's mistakes, found at compile time, each with one sentence.
+// An author's mistakes, found at compile time, each with one sentence. TENON_OPERATOR and TENON_KERNEL ask for a class's verdict first; if
+// there is a mistake, the sentence is the compiler's first error, and nothing else of the class is instantiated:
+//
+//     checks.hpp:115: error: static assertion failed: the class has no forward: write void forward(const tenon::Call& call) const, or ...
+//     my_operator.cpp:20: note: in expansion of macro 'TENON_OPERATOR'
+//
+// Order: the base class, describe(), what describe() said (description_checks.hpp), functions that are missing, signatures of those that
+// are there. A function counts as there if the class has any member of its name, public or not, so that a forward with the wrong arguments
+// is not taken for a missing one. A misspelt name, such as backwards, cannot be found: operator_class.hpp lists the names.
+//
+// A new mistake takes an entry in Mistake (description.hpp), a sentence below, and a source in tests/mistakes that must fail with it.
 #pragma once
 #include "describe.hpp"
 #include "members.hpp"
@@ -7,6 +17,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
+/// Whether the class has a describe() that is static, public and compiles for the calls that it makes.
 template <class C>
 concept Described = requires(Collector<C>& op) {
   C::describe(op);
@@ -18,6 +29,8 @@ concept DescribedAtCompileTime = requires {
   typename std::bool_constant<(static_cast<void>(collect<C>()), true)>;
 };
 
+/// Functions that the class names, but that cannot be called as the SDK calls them: other arguments, another result, private, or not const
+/// (forward and backward may be non-const). Elementwise classes have a gradient of another form, which class_checks.hpp checks.
 template <class C>
 constexpr Mistake check_signatures() {
   using M = Members<C>;
@@ -33,7 +46,7 @@ constexpr Mistake check_signatures() {
   return Mistake::none;
 }
 
-/// The first mistake of an operator's class.
+/// The first mistake of an operator's class. Each branch may use what the ones before it made sure of.
 template <class C>
 constexpr Mistake operator_mistake() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
@@ -53,7 +66,8 @@ constexpr Mistake operator_mistake() {
   }
 }
 
-/// The first mistake of a kernel's class. Its description is its operator's, which has been checked there.
+/// The first mistake of a kernel's class. Its description is its operator's, which TENON_OPERATOR has checked. It need not be constructible
+/// at compile time: it may hold handles and buffers.
 template <class C>
 constexpr Mistake kernel_mistake() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
@@ -69,24 +83,26 @@ constexpr Mistake kernel_mistake() {
   }
 }
 
-/// Fails to compile with exactly one sentence where there is a mistake. Whatever is made of the class afterwards asks for `good` first.
+/// Fails to compile with exactly one sentence if there is a mistake. Whatever is made of the class afterwards asks for `good` first, so
+/// that no second error hides the sentence.
 template <Mistake found>
 struct Verdict {
   static constexpr bool good = found == Mistake::none;
-  static constexpr bool told = true;
+  static constexpr bool told = true;  ///< naming it instantiates this class, and with it the sentences
 
 #define TENON_SENTENCE(mistake, sentence) static_assert(found != Mistake::mistake, sentence)
   TENON_SENTENCE(not_an_operator, "an operator's class must derive from tenon::Operator or tenon::Elementwise");
   TENON_SENTENCE(no_describe, "the class needs: static constexpr void describe(auto& op)");
-  TENON_SENTENCE(not_literal,
-                 "an operator's class must be made at compile time: use tenon::Text, tenon::Ints and tenon::Floats as members instead of "
-                 "std::string and std::vector, and keep handles and buffers in a class of TENON_KERNEL");
+  TENON_SENTENCE(
+      not_literal,
+      "an operator's class must be constructible at compile time: use tenon::Text, tenon::Ints and tenon::Floats as members instead of "
+      "std::string and std::vector, and keep handles and buffers in a class of TENON_KERNEL");
   TENON_SENTENCE(describe_not_constant,
-                 "describe must run at compile time: write static constexpr void describe(auto& op), and only literals in it");
-  TENON_SENTENCE(no_doc, "describe has no doc: say op.doc(...) with one sentence");
+                 "describe must run at compile time: write static constexpr void describe(auto& op), and use only literals in it");
+  TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
   TENON_SENTENCE(
       too_many,
-      "describe says more than the SDK has room for: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+      "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
       "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 24 in zero_where, 16 renamed, 16 added, 8 aliases");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
@@ -95,12 +111,12 @@ struct Verdict {
   TENON_SENTENCE(param_type,
                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
   TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{name, value}, ...})");
-  TENON_SENTENCE(default_no_choice, "the default of a parameter is not among the choices of its one_of");
+  TENON_SENTENCE(default_no_choice, "the default of a parameter is not one of its choices in one_of");
   TENON_SENTENCE(default_out_of_range,
-                 "the default of a parameter is outside of its own bounds: change the member's initialiser, or say .required()");
+                 "the default of a parameter is outside its bounds: change the member's initialiser, or add .required()");
   TENON_SENTENCE(variadic_not_last, "a variadic input must be the last input");
   TENON_SENTENCE(two_counts, "only one output can have a count");
-  TENON_SENTENCE(count_unknown, "the count of an output names a member that is no parameter");
+  TENON_SENTENCE(count_unknown, "the count of an output names a member that is not a parameter");
   TENON_SENTENCE(inplace_unknown, "inplace(input, output) names an input or output that does not exist");
   TENON_SENTENCE(backward_inplace_unknown, "backward_inplace(output, input) names an output or input that does not exist");
   TENON_SENTENCE(backward_reads_unknown, "backward_reads names something that is neither an input nor an output");
@@ -109,10 +125,10 @@ struct Verdict {
                  "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
   TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");
   TENON_SENTENCE(added_unknown, "added(version, param) names a parameter that does not exist");
-  TENON_SENTENCE(version_too_new, "renamed or added speaks of a version after the operator's own: raise op.version");
-  TENON_SENTENCE(
-      no_forward,
-      "the class has no forward: write void forward(const tenon::Call& call) const, or say op.kernels_elsewhere() if another file has it");
+  TENON_SENTENCE(version_too_new, "renamed or added names a version later than the operator's own: raise op.version");
+  TENON_SENTENCE(no_forward,
+                 "the class has no forward: write void forward(const tenon::Call& call) const, or call op.kernels_elsewhere() if another "
+                 "file defines it");
   TENON_SENTENCE(forward_signature, "forward must be public: void forward(const tenon::Call& call) const");
   TENON_SENTENCE(forward_sparse_signature, "forward_sparse must be public: void forward_sparse(const tenon::Call& call) const");
   TENON_SENTENCE(backward_signature, "backward must be public: void backward(const tenon::Call& call) const");

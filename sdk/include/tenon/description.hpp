@@ -1,4 +1,11 @@
-// What describe() said about an operator, as a value that exists at compile time.
+// What describe() said about an operator, as a value that exists at compile time. For the SDK: its way is
+//
+//     describe(op)  ->  Collector (describe.hpp)  ->  Description  ->  checks (description_checks.hpp, checks.hpp): one sentence, or
+//                                                                  ->  the manifest's bytes (manifest.hpp), which the host reads
+//                                                                  ->  names for run time (names_of.hpp)
+//
+// Everything has a fixed size, since a constant of the compiler may own no memory. The capacities below are the SDK's limits; checks.hpp
+// names them in its sentence for too_many, and must follow them.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -15,8 +22,9 @@ struct Fixed {
   static constexpr int capacity = N;
   T items[N] = {};
   int size = 0;
-  bool overflow = false;
+  bool overflow = false;  ///< more than N were pushed
 
+  /// The item where it now lies; if there is no room, the last one, so that describe() can go on.
   constexpr T& push(const T& item) {
     if (size == N) {
       overflow = true;
@@ -24,13 +32,15 @@ struct Fixed {
     }
     return items[size++] = item;
   }
+  // Those that were pushed, in their order.
   constexpr const T* begin() const { return items; }
   constexpr const T* end() const { return items + size; }
   constexpr const T& operator[](int i) const { return items[i]; }
   constexpr T& operator[](int i) { return items[i]; }
 };
 
-/// What an author can get wrong, in the order in which it is looked for; checks.hpp has the sentences.
+/// What an author can get wrong, roughly in the order in which it is looked for; only the first is reported. checks.hpp has the sentences,
+/// and tests/mistakes a source for each.
 enum class Mistake {
   none,
   not_an_operator,
@@ -71,9 +81,12 @@ enum class Mistake {
   empty_kernel
 };
 
+/// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum.
+/// none: a type that no parameter can have.
 enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, text, ints, floats, choice };
 
-struct InputEntry {
+/// op.input(name, doc) and what follows it.
+struct InputEntry {  // own_types: .types() was called; begins: .initial() was
   const char* name = "";
   const char* doc = "";
   bool optional = false, variadic = false, own_types = false, begins = false;
@@ -81,6 +94,7 @@ struct InputEntry {
   double initial = 0;  ///< where begins
 };
 
+/// op.output(name, doc): hidden() and count().
 struct OutputEntry {
   const char* name = "";
   const char* doc = "";
@@ -88,18 +102,21 @@ struct OutputEntry {
   int count_param = -1;  ///< index into params
 };
 
+/// op.state(name, doc): initial().
 struct StateEntry {
   const char* name = "";
   const char* doc = "";
   double initial = 0;
 };
 
+/// One bound of a parameter. Both numbers are set; which of them counts follows from the parameter's kind.
 struct Bound {
-  bool given = false;
+  bool given = false;  // without it, there is no bound on this side
   std::int64_t integer = 0;
   double number = 0;
 };
 
+/// op.param(name, member, doc): the default, bounds and choices. Which of the defaults counts follows from the kind.
 struct ParamEntry {
   const char* name = "";
   const char* doc = "";
@@ -110,22 +127,26 @@ struct ParamEntry {
   std::string_view text;              ///< of text
   int first_value = 0, values = 0;    ///< of lists, in Description::ints or floats
   int first_choice = 0, choices = 0;  ///< in Description::choices
-  Bound min, max, above, below;
+  Bound min, max, above, below;       ///< at_least, at_most, greater_than, less_than
 };
 
+/// One pair of .one_of: the name that users write, and the enum's value. A text's choices have no value.
 struct Choice {
   const char* name = "";
   std::int64_t value = 0;
 };
+/// op.inplace(first, second), op.backward_inplace(first, second).
 struct NamePair {
   const char* first = "";
   const char* second = "";
 };
+/// op.renamed(version, from, to): since that version.
 struct Renaming {
   int version = 0;
   const char* from = "";
   const char* to = "";
 };
+/// op.added(version, param): since that version.
 struct Addition {
   int version = 0;
   const char* param = "";
@@ -133,15 +154,15 @@ struct Addition {
 
 /// Everything describe() said. All texts are literals of the author's.
 struct Description {
-  const char* doc = "";
-  int version = 1;
-  Types types = floating;
-  Fixed<const char*, 8> aliases;
+  const char* doc = "";           ///< one sentence
+  int version = 1;                ///< of the operator
+  Types types = floating;         ///< the shared dtype of inputs without types of their own
+  Fixed<const char*, 8> aliases;  // numbers: the most that an operator can have
   Fixed<InputEntry, 24> inputs;
   Fixed<OutputEntry, 16> outputs;
   Fixed<StateEntry, 12> states;
   Fixed<ParamEntry, 32> params;
-  Fixed<std::int64_t, 64> ints;
+  Fixed<std::int64_t, 64> ints;  ///< the values of all list parameters' defaults, as are floats; params say which are whose
   Fixed<double, 64> floats;
   Fixed<Choice, 64> choices;
   Fixed<NamePair, 24> inplace;           ///< (input, output)
@@ -150,26 +171,27 @@ struct Description {
   Fixed<const char*, 40> backward_reads;
   Fixed<const char*, 24> zero_where;  ///< inputs; the output is 0 wherever one of them is
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
-  Fixed<Renaming, 16> renamed;
+  Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
   Mistake mistake = Mistake::none;  ///< the first that was found
 };
 
-/// Where the members lie that parameters and counts of outputs were described by, in the object that the defaults are read from. Kept
-/// beside the description and only while describe() runs: GCC 12 takes no constant that ever held the address of a temporary object.
+/// For counts of outputs, which name a member: where the members lie that parameters and counts of outputs were described by, in the object
+/// that the defaults are read from. Kept beside the description and only while describe() runs: GCC 12 takes no constant that ever held the
+/// address of a temporary object.
 struct Addresses {
   const void* params[Description().params.capacity] = {};
   const void* counts[Description().outputs.capacity] = {};
 };
 
-/// The first input whose dtype is the shared one; 0 where every input has a dtype of its own.
+/// The first input whose dtype is the shared one, which outputs without a dtype get; 0 if every input has a dtype of its own.
 constexpr int first_shared(const Description& d) {
   for (int i = 0; i < d.inputs.size; ++i)
     if (!d.inputs[i].own_types) return i;
   return 0;
 }
 
-/// The index of a name; -1 where it is not there.
+/// The index of a name in inputs, outputs, states or params; -1 if it is not there.
 template <class Entries>
 constexpr int index_of(const Entries& entries, std::string_view name) {
   for (int i = 0; i < entries.size; ++i)

@@ -1,4 +1,5 @@
-// The checks of a finished Description that need no more than itself.
+// The checks of a finished Description that need no more than itself: names, bounds, references. What concerns the class (signatures, base,
+// missing functions) is in checks.hpp. All of it runs at compile time; each check returns the first mistake it finds, or Mistake::none.
 #pragma once
 #include <limits>
 
@@ -8,6 +9,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
+/// Whether two entries have the same name. Quadratic: the lists are short.
 template <class Entries>
 constexpr bool repeats_a_name(const Entries& entries) {
   for (int i = 1; i < entries.size; ++i)
@@ -15,16 +17,20 @@ constexpr bool repeats_a_name(const Entries& entries) {
   return false;
 }
 
+/// Whether describe() exceeded a capacity of Description.
 constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.overflow ||
          d.zero_where.overflow || d.renamed.overflow || d.added.overflow;
 }
 
+/// std::isfinite is no constant expression in C++20.
 constexpr bool is_finite(double number) {
   return number >= std::numeric_limits<double>::lowest() && number <= std::numeric_limits<double>::max();
 }
 
+/// Inputs, outputs and states: names are unique among inputs and outputs together, and among states; initial values are finite; only the
+/// last input is variadic, since the number of its tensors is what the others leave; only one output has a count, for the same reason.
 constexpr Mistake check_tensors(const Description& d) {
   if (repeats_a_name(d.inputs) || repeats_a_name(d.outputs)) return Mistake::same_input_or_output;
   for (const auto& output : d.outputs)
@@ -41,6 +47,7 @@ constexpr Mistake check_tensors(const Description& d) {
   return counts > 1 ? Mistake::two_counts : Mistake::none;
 }
 
+/// Whether a default lies within the parameter's bounds. Integers are compared as integers: a double has no room for all int64.
 constexpr bool within(const ParamEntry& p, std::int64_t value) {
   return !(p.min.given && value < p.min.integer) && !(p.max.given && value > p.max.integer) &&
          !(p.above.given && value <= p.above.integer) && !(p.below.given && value >= p.below.integer);
@@ -50,6 +57,7 @@ constexpr bool within(const ParamEntry& p, double value) {  // a NaN is outside 
          (!p.below.given || value < p.below.number);
 }
 
+/// Every value of a list must lie within the bounds; an empty list does.
 constexpr bool default_within(const Description& d, const ParamEntry& p) {
   if (p.kind == Kind::int32 || p.kind == Kind::int64) return within(p, p.integer);
   if (p.kind == Kind::float32 || p.kind == Kind::float64) return within(p, p.number);
@@ -58,13 +66,16 @@ constexpr bool default_within(const Description& d, const ParamEntry& p) {
   return true;
 }
 
+/// An enum's default is compared by value, a text's by name.
 constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
   for (int i = p.first_choice; i < p.first_choice + p.choices; ++i)
     if (p.kind == Kind::text ? p.text == d.choices[i].name : p.integer == d.choices[i].value) return true;
   return false;
 }
 
-/// has_defaults: false for the description of a kernel, whose defaults were not read.
+/// Types, choices and defaults of the parameters. A required parameter's default is never used, and may be anything; an enum's must still
+/// be one of its choices, so that the manifest can name it. has_defaults: false for the description of a kernel, whose defaults were not
+/// read.
 constexpr Mistake check_params(const Description& d, bool has_defaults) {
   if (repeats_a_name(d.params)) return Mistake::same_param;
   for (const auto& param : d.params) {
@@ -78,6 +89,7 @@ constexpr Mistake check_params(const Description& d, bool has_defaults) {
   return Mistake::none;
 }
 
+/// Names in inplace, backward_inplace, backward_reads and zero_where: describe() must declare them, before or after.
 constexpr Mistake check_references(const Description& d) {
   for (const auto& pair : d.inplace)
     if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0) return Mistake::inplace_unknown;
@@ -90,7 +102,7 @@ constexpr Mistake check_references(const Description& d) {
   return Mistake::none;
 }
 
-/// Whether a parameter has this name now or had it until it was renamed.
+/// Whether a parameter has this name now or had it until it was renamed. A parameter may be renamed twice: 2: a -> b, 3: b -> c.
 constexpr bool ever_named(const Description& d, std::string_view name) {
   if (index_of(d.params, name) >= 0) return true;
   for (const auto& renaming : d.renamed)
@@ -98,6 +110,7 @@ constexpr bool ever_named(const Description& d, std::string_view name) {
   return false;
 }
 
+/// renamed and added: they lead to parameters of the operator, at versions up to its own.
 constexpr Mistake check_versions(const Description& d) {
   for (const auto& renaming : d.renamed) {
     if (!ever_named(d, renaming.to)) return Mistake::renamed_unknown;
@@ -110,7 +123,8 @@ constexpr Mistake check_versions(const Description& d) {
   return Mistake::none;
 }
 
-/// Finds the parameters that outputs' counts stand for, by where the members lie.
+/// Finds the parameters that outputs' counts stand for: .count(&Split::parts) and op.param("parts", &Split::parts, ...) name one member, so
+/// their addresses in one object are equal. A count that no parameter has is a mistake: the host could not know the number of outputs.
 constexpr Mistake resolve_counts(Description& d, const Addresses& addresses) {
   Mistake mistake = Mistake::none;
   for (int o = 0; o < d.outputs.size; ++o) {

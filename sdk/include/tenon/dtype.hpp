@@ -1,4 +1,12 @@
 // Element types of tensors: their names, sizes and C++ types, and sets of them.
+//
+//     op.types(tenon::floating);                                                // in describe(): the dtypes of all inputs
+//     op.input("index", "rows to take").types({tenon::i32, tenon::i64});        // or of one input
+//     io.set_output(0, shape, tenon::i64);                                      // in infer()
+//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });   // in forward(): from a dtype to a C++ type
+//     static_assert(tenon::dtype_of<float> == tenon::f32);                      // and back
+//
+// Tenon never converts dtypes on its own: an operator gets the dtypes that it declares, or the user an error that names them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +22,20 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// The type of a tensor's elements. The numbers are those of the C boundary; `unknown_dtype` stands only in inference.
+/// The type of a tensor's elements. Its elements are C++ objects:
+///
+///     dtype               C++ type              bytes   numpy's name
+///     tenon::boolean      bool                  1       bool
+///     tenon::u8           std::uint8_t          1       uint8
+///     tenon::i8           std::int8_t           1       int8
+///     tenon::i32          std::int32_t          4       int32
+///     tenon::i64          std::int64_t          8       int64
+///     tenon::f16          tenon::half           2       float16    for storage: compute in float
+///     tenon::bf16         tenon::bfloat16       2       bfloat16   for storage: compute in float
+///     tenon::f32          float                 4       float32
+///     tenon::f64          double                8       float64
+///
+/// The numbers are those of the C boundary. `unknown_dtype` is for inference only: kernels never see it.
 enum class DType : std::uint8_t {
   boolean = TENON_BOOLEAN,
   u8 = TENON_U8,
@@ -26,18 +47,25 @@ enum class DType : std::uint8_t {
   f32 = TENON_F32,
   f64 = TENON_F64
 };
+/// Short names: tenon::f32 is tenon::DType::f32.
 inline constexpr auto boolean = DType::boolean, u8 = DType::u8, i8 = DType::i8, i32 = DType::i32, i64 = DType::i64, f16 = DType::f16,
                       bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
+/// "Not known yet", in inference. It is not a dtype: size_of() is 0, and no set of dtypes has it.
 inline constexpr auto unknown_dtype = static_cast<DType>(TENON_DTYPE_UNKNOWN);
 inline constexpr int dtype_count = TENON_DTYPE_COUNT;
 
-/// How a tensor's values lie in memory: all of them, only rows that are not all zero, or compressed sparse rows of a matrix.
+/// How a tensor's values are stored: all of them (dense); some rows of a tensor of rank 1 or more, all others being zero (row_sparse); or
+/// some elements of a matrix, row by row (csr). sparse.hpp has what kernels get of the sparse ones.
 enum class Storage : std::uint8_t { dense = TENON_DENSE, row_sparse = TENON_ROW_SPARSE, csr = TENON_CSR };
 
-/// How a kernel must write an output: not at all, over what is there, over an input's memory, or by adding to what is there.
+/// How a kernel must write an output, or an input gradient in backward; call.write(i) tells which.
+///     none       nobody needs it: skip it, its accessor throws
+///     to         overwrite every element; what is there is undefined
+///     in_place   the same, but the memory is that of the input that op.inplace pairs with the output: read element i before you write it
+///     add        add to every element; only if describe() calls op.accumulates()
 enum class Write : std::uint8_t { none = TENON_WRITE_NONE, to = TENON_WRITE_TO, in_place = TENON_WRITE_IN_PLACE, add = TENON_WRITE_ADD };
 
-/// numpy's name; "unknown" for unknown_dtype and for numbers that are no dtype.
+/// numpy's name, as in manifests, files and errors; "unknown" for unknown_dtype and for invalid numbers.
 constexpr const char* name_of(DType dtype) {
   switch (dtype) {
     case DType::boolean:
@@ -62,9 +90,11 @@ constexpr const char* name_of(DType dtype) {
   return "unknown";
 }
 
+/// "dense", "row_sparse" or "csr": the spelling in graph.json, in `tenon show` and in errors.
 constexpr const char* name_of(Storage storage) {
   return storage == Storage::dense ? "dense" : storage == Storage::row_sparse ? "row_sparse" : storage == Storage::csr ? "csr" : "unknown";
 }
+/// The enumerator's name, for a kernel's own errors.
 constexpr const char* name_of(Write write) {
   return write == Write::none       ? "none"
          : write == Write::to       ? "to"
@@ -73,13 +103,14 @@ constexpr const char* name_of(Write write) {
                                     : "unknown";
 }
 
-/// Bytes of one element; 0 for unknown_dtype.
+/// Bytes of one element; 0 for unknown_dtype. A dense tensor has shape.size() * size_of(dtype) bytes of elements.
 constexpr std::size_t size_of(DType dtype) {
   constexpr std::size_t sizes[dtype_count] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? sizes[i] : 0;
 }
 
+// These three let errors take dtypes, storages and write modes as they are: throw tenon::Error("no kernel for ", dtype).
 [[gnu::cold]] inline void append_part(std::string& text, DType dtype) {
   append_text(text, name_of(dtype));
 }
@@ -90,26 +121,32 @@ constexpr std::size_t size_of(DType dtype) {
   append_text(text, name_of(write));
 }
 
-/// A set of dtypes: one of the constants below, or {tenon::f32, tenon::f64}.
+/// A set of dtypes, for op.types(), op.input(...).types() and tenon::visit: one of the constants below, {tenon::f32, tenon::f64}, or a sum
+/// such as tenon::floating + tenon::Types{tenon::i64}.
 struct Types {
   std::uint16_t mask = 0;  ///< bit i: the dtype of number i; public, so that Types can be a template argument
 
-  constexpr Types() = default;
+  constexpr Types() = default;                         ///< the empty set
   constexpr Types(std::uint16_t mask) : mask(mask) {}  ///< implicit: nvcc writes a template argument of this type as {mask}
   constexpr Types(std::initializer_list<DType> dtypes) {
     for (const DType dtype : dtypes) mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
   }
+  /// Whether the dtype is in the set: tenon::floating.has(call.input_type(0).dtype). False for unknown_dtype.
   constexpr bool has(DType dtype) const { return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1); }
   friend constexpr bool operator==(Types, Types) = default;
+  /// The union of two sets.
   friend constexpr Types operator+(Types left, Types right) {
     left.mask = static_cast<std::uint16_t>(left.mask | right.mask);
     return left;
   }
 };
+/// floating: f16, bf16, f32, f64, the dtypes that have gradients, and the default of op.types(). integral: u8, i8, i32, i64. numeric: both
+/// of them. any_type: numeric and boolean.
 inline constexpr Types floating{f16, bf16, f32, f64}, integral{u8, i8, i32, i64}, numeric = integral + floating,
                                                                                   any_type = numeric + Types{boolean};
 
-/// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile.
+/// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile: neither long long, where int64_t is
+/// long, nor _Float16. tenon::visit goes the other way, from a dtype to a type.
 template <class T>
 inline constexpr DType dtype_of = [] {
   static_assert(!std::is_same_v<T, T>,

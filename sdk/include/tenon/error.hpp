@@ -1,4 +1,15 @@
-// How an author reports failure, and how reasons are put together from texts, numbers and shapes.
+// How an author reports an error, and how reasons are joined from texts, numbers and shapes.
+//
+//     throw tenon::Error("data is ", shape, " but axis is ", axis);       // anywhere in a kernel or in configure()
+//     io.require(a == b, "left is ", a, " but right is ", b);             // in infer()
+//     io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions");
+//
+// The user reads
+//
+//     error: [take] node 't': data is [2, 3] but axis is 4 (data float32 [2, 3], index int64 [2])
+//
+// Write the reason alone, in one sentence: what was found and what is needed. The host adds the operator, the node and the types of all
+// inputs. A CUDA kernel cannot throw for what its elements are: see gpu/fault.hpp.
 #pragma once
 #include <charconv>
 #include <cstddef>
@@ -15,22 +26,28 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// What went wrong, coarsely: the host picks the words around the reason, and the exit code, by it.
+/// What went wrong, coarsely. Error(kind, ...) sets it; most errors of authors are `failed`, those of io.require are `type`.
 enum class ErrorKind : std::int32_t {
   failed = TENON_ERROR_FAILED,        ///< the author's own reason
   parameter = TENON_ERROR_PARAMETER,  ///< a parameter is missing, unknown or out of range
   type = TENON_ERROR_TYPE,            ///< a shape, dtype or storage does not fit
-  memory = TENON_ERROR_MEMORY,
-  unknown = TENON_ERROR_UNKNOWN  ///< something was thrown that is not a std::exception
+  memory = TENON_ERROR_MEMORY,        ///< not enough of it
+  unknown = TENON_ERROR_UNKNOWN       ///< something was thrown that is not a std::exception
 };
 
-/// How texts grow in the SDK: of the many ways std::string has, each that is used is compiled into every plugin.
+/// How texts grow in the SDK, and the function to call in an append_part() of one's own. There is one only: of the many ways that
+/// std::string has, each that is used is compiled into every plugin.
 [[gnu::cold, gnu::noinline]] inline void append_text(std::string& text, std::string_view more) {
   text.append(more.data(), more.size());
 }
 
 /// One part of a reason, borrowed until the end of the statement: a text, a number, or any type with append_part(std::string&, const T&)
-/// beside it (Shape, DType ...). One type for all, so that reasons cost a plugin little code and compile time.
+/// beside it (Shape, DType, Ints ...). An author's own type joins them with such a function in its namespace:
+///
+///     void append_part(std::string& text, const Point& point) { tenon::append_text(text, tenon::join("(", point.x, ", ", point.y, ")")); }
+///
+/// Parts convert from their values; nobody needs to name this type. It is one type for all, so that reasons cost a plugin little code and
+/// compile time.
 class Part {
  public:
   Part(std::string_view text) : append_(&append_view), text_(text) {}
@@ -39,7 +56,9 @@ class Part {
   template <class T>
   requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>) Part(const T& text)
       : Part(static_cast<std::string_view>(text)) {}
+  /// "true" or "false"; before the numbers, which a bool would be, too.
   Part(bool value) : Part(value ? "true" : "false") {}
+  /// In decimal; a char is a character, std::int8_t and std::uint8_t are numbers.
   template <class Number>
   requires std::is_arithmetic_v<Number> Part(Number number) {
     if constexpr (std::is_same_v<Number, char>) {
@@ -59,6 +78,7 @@ class Part {
   Part(const T& value)
       : append_([](std::string& text, const Part& part) { append_part(text, *static_cast<const T*>(part.value_)); }), value_(&value) {}
 
+  /// Appends the part as the user reads it.
   void append_to(std::string& text) const { append_(text, *this); }
 
  private:
@@ -67,6 +87,7 @@ class Part {
     const char letter = static_cast<char>(part.signed_);
     append_text(text, {&letter, 1});
   }
+  // Locales do not matter here: an error reads the same everywhere.
   // Numbers print in the shortest form that reads back as the same number, whatever the locale.
   template <class Number>
   [[gnu::cold]] static void append_number(std::string& text, Number number) {
@@ -91,6 +112,7 @@ class Part {
   static void append_unsigned(std::string& text, const Part& part) { append_digits(text, part.unsigned_); }
 
   void (*append_)(std::string& text, const Part& part);
+  // Which member is set is known to append_.
   union {
     std::string_view text_;
     float float_;
@@ -101,32 +123,35 @@ class Part {
   };
 };
 
-/// The parts as one text.
+/// The parts as one text, for callers that have a list of them.
 [[gnu::cold]] inline std::string join_parts(std::initializer_list<Part> parts) {
   std::string text;
   for (const Part& part : parts) part.append_to(text);
   return text;
 }
 
-/// The parts as one text: join("left is ", shape, " but k is ", 3).
+/// The parts as one text: join("left is ", shape, " but k is ", 3) is "left is [2, 3] but k is 3".
 template <class... Parts>
 std::string join(const Parts&... parts) {
   return join_parts({Part(parts)...});
 }
 
-/// A failure with a reason for people, joined from its parts. Throw it from any member of an operator; the SDK catches it at the boundary
-/// and the host adds node, operator, plugin and shapes. Anything else that is thrown is caught and reported too.
+/// An error with a reason for people, joined from its parts. Throw it from any member of an operator, and from bodies of parallel_for; the
+/// SDK catches it at the boundary, and the host adds node, operator and shapes. Other exceptions are caught, too: of a std::exception the
+/// user reads what(), std::bad_alloc becomes "out of memory". After an error in forward or backward, outputs and states are undefined.
 struct Error : std::runtime_error {
+  /// Error("k is ", k, " but must be even") for a reason in parts, Error(ErrorKind::type, "...", ...) to choose the kind as well.
   explicit Error(const std::string& reason, ErrorKind kind = ErrorKind::failed) : std::runtime_error(reason), kind(kind) {}
+  /// "axis is 3", of kind failed.
   template <class... Parts>
   explicit Error(std::string_view reason, const Parts&... more) : Error(join(reason, more...)) {}
   template <class... Parts>
   explicit Error(ErrorKind kind, const Parts&... reason) : Error(join(reason...), kind) {}
 
-  ErrorKind kind;
+  ErrorKind kind;  ///< what the host is told beside what()
 };
 
-/// Throws an Error of these parts; how the SDK itself refuses.
+/// Throws an Error of these parts, as the SDK itself does. It costs its caller less code than `throw` does.
 [[noreturn, gnu::cold]] inline void fail(ErrorKind kind, std::initializer_list<Part> reason) {
   throw Error(join_parts(reason), kind);
 }

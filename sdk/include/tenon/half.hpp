@@ -1,4 +1,13 @@
 // The two 16-bit floating types. They are made for storage: arithmetic happens in float, to which both convert without loss.
+//
+//     const auto x = call.input<tenon::half>(0);
+//     const auto y = call.output<tenon::half>(0);
+//     float sum = 0;                                  // accumulate in float: half has 11 significant bits, bfloat16 has 8
+//     for (const tenon::half value : x) sum += value;
+//     y[0] = sum;                                     // rounds once
+//
+// Both are trivially copyable and two bytes wide, with the bits that CUDA's __half and __nv_bfloat16, numpy's float16 and DLPack use: their
+// arrays may be passed to libraries as they are. They work in constant expressions and on CUDA devices.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +19,23 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits. From float: to nearest, ties to even; above 65504 (+ half a step) infinity.
+/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits. From float: to nearest, ties to even; infinity from 65520 on. The largest
+/// finite number is 65504, the smallest normal one 2^-14, the smallest above 0 2^-24. A double is converted to float first: it rounds
+/// twice.
 class TENON_OPEN half {
  public:
-  half() = default;
+  half() = default;                                                             ///< undefined bits, as of a float; half{} is 0
   TENON_FN TENON_HIDDEN constexpr half(float value) : bits_(rounded(value)) {}  // implicit, as float from double is
+  /// Exact. `a + b` of two halves is a float; assign it to a half to round it.
   TENON_FN TENON_HIDDEN constexpr operator float() const { return widened(bits_); }
 
+  /// The number with these bits; bits() gives them back: half::from_bits(0x3c00) is 1.
   TENON_FN TENON_HIDDEN static constexpr half from_bits(std::uint16_t bits) {
     half result{};
     result.bits_ = bits;
     return result;
   }
-  TENON_FN TENON_HIDDEN constexpr std::uint16_t bits() const { return bits_; }
+  TENON_FN TENON_HIDDEN constexpr std::uint16_t bits() const { return bits_; }  ///< sign in bit 15, then exponent, then fraction
 
  private:
   // GPUs have an instruction for each direction, which differ from what is below in the bits of NaN alone.
@@ -71,16 +84,19 @@ class TENON_OPEN half {
     return static_cast<std::uint16_t>(sign | select(magnitude >= (143u << 23), special, finite));
   }
 
-  std::uint16_t bits_;
+  std::uint16_t bits_;  // as IEEE 754 lays them out
 };
 
-/// bfloat16: the upper half of a float. From float: to nearest, ties to even.
+/// bfloat16, which keeps the range of float and two to three decimal digits: take half if digits matter. It is the upper half of a float: 1
+/// sign, 8 exponent, 7 fraction bits, so the range of float. From float: to nearest, ties to even; NaN stays NaN.
 class TENON_OPEN bfloat16 {
  public:
-  bfloat16() = default;
+  bfloat16() = default;  ///< undefined bits; bfloat16{} is 0
   TENON_FN TENON_HIDDEN constexpr bfloat16(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}
+  /// Exact; it only appends 16 zero bits.
   TENON_FN TENON_HIDDEN constexpr operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16); }
 
+  /// The number with these bits: bfloat16::from_bits(0x3f80) is 1.
   TENON_FN TENON_HIDDEN static constexpr bfloat16 from_bits(std::uint16_t bits) {
     bfloat16 result{};
     result.bits_ = bits;
@@ -98,6 +114,7 @@ class TENON_OPEN bfloat16 {
   std::uint16_t bits_;
 };
 
+// What files, DLPack and the C boundary rely on.
 static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2);
 
 }  // namespace tenon

@@ -1,4 +1,14 @@
-// Errors on their way through the C boundary, in both directions.
+// Errors on their way through the C boundary, in both directions. No exception may cross it: plugin and host may come from different
+// compilers. So each side turns an exception into a kind and a text in the caller's buffer, returns 1, and the caller throws again:
+//
+//     std::int32_t infer(const void* object, tenon_infer* io) noexcept {
+//       return guarded(io->error, [&] { ... });             // whatever is thrown in here is written into io->error
+//     }
+//
+//     HostError error;
+//     if (host.allocate_sparse(&call, 0, 10, &out, error.raw())) error.raise();
+//
+// For the SDK and for applications that call tables themselves; operators throw tenon::Error.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,32 +23,36 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// Room for the reason of a failing host function, and the way to throw it here.
+/// Room for the reason of a failing host function, up to 1023 bytes, and the way to throw it here. Used by one thread; do not move it.
 class HostError {
  public:
-  tenon_error* raw() { return &raw_; }
+  tenon_error* raw() { return &raw_; }  ///< for the host function
+  /// Throws Error with the host's kind and text.
   [[noreturn]] void raise() const {
-    throw Error(static_cast<ErrorKind>(raw_.kind),
-                *text_ ? std::string_view(text_) : std::string_view("the host refused without a reason"));
+    throw Error(static_cast<ErrorKind>(raw_.kind), *text_ ? std::string_view(text_) : std::string_view("the host gave no reason"));
   }
 
  private:
-  char text_[1024] = {};
+  char text_[1024] = {};  // raw_ points at it
+  // kind `failed` unless the host sets another one
   tenon_error raw_ = {sizeof(tenon_error), TENON_ERROR_FAILED, 0, text_, sizeof text_};
 };
 
-/// Writes a reason into the caller's buffer, cut between two characters of UTF-8 where it does not fit. error may be null.
+/// For code that has no exception at hand.
+/// Writes a reason into the caller's buffer. A reason that is too long is cut between two characters of UTF-8. error may be null.
 [[gnu::cold]] inline void write_error(tenon_error* error, ErrorKind kind, std::string_view reason) noexcept {
   if (!error || !error->text || error->capacity == 0) return;
   std::size_t size = reason.size() < error->capacity ? reason.size() : static_cast<std::size_t>(error->capacity - 1);
   if (size < reason.size())
+    // A byte 10xxxxxx continues a character: go back to where one begins.
     while (size > 0 && (static_cast<unsigned char>(reason[size]) & 0xC0) == 0x80) --size;
   reason.copy(error->text, size);
   error->text[size] = '\0';
   error->kind = static_cast<std::int32_t>(kind);
 }
 
-/// Call inside a catch block: writes what was thrown.
+/// Call it inside a catch block: writes what was thrown. Error keeps its kind, std::bad_alloc becomes `memory`, other std::exceptions
+/// `failed`, and anything else `unknown`.
 [[gnu::cold]] inline void write_current_exception(tenon_error* error) noexcept {
   try {
     throw;
@@ -49,11 +63,11 @@ class HostError {
   } catch (const std::exception& failure) {
     write_error(error, ErrorKind::failed, failure.what());
   } catch (...) {
-    write_error(error, ErrorKind::unknown, "something was thrown that is no std::exception");
+    write_error(error, ErrorKind::unknown, "an exception was thrown that is not a std::exception");
   }
 }
 
-/// Runs a body that may throw; the value to return through the boundary: 0, or 1 with the reason in *error.
+/// Runs a body that may throw and returns what goes through the boundary: 0, or 1 with the reason in *error.
 template <class Body>
 std::int32_t guarded(tenon_error* error, Body&& body) noexcept {
   try {

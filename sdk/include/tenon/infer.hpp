@@ -12,31 +12,56 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// What is known of an operator's inputs, outputs and states, and a place to add to it. infer() may be called with any of it unknown, and
-/// several times; it says what it can each time, of inputs as well as of outputs. Whatever it sets is merged with what was known, and a
-/// contradiction is an error (type) that shows both. Used by one thread.
+/// Shapes and dtypes of a node's inputs, outputs and states: infer() reads what is known and adds what follows from it.
+///
+///     void infer(tenon::Infer& io) const {
+///       const auto data = io.input("data").shape;              // maybe unknown in part: [?, 64]
+///       if (!data.has_rank()) return;                          // nothing follows yet; the host asks again
+///       io.require(data.rank() == 2, "data is ", data, " but needs two dimensions");
+///       io.set_input("weight", {num_hidden, data[1]});         // an input may follow from another one
+///       io.set_output(0, {data[0], num_hidden});               // an unknown data[0] stays unknown
+///     }
+///
+/// The host calls infer() several times and with anything unknown: rank, dimensions, dtypes. Set what you can each time, whatever the
+/// host may know already. Every set_* merges: known [2, ?] and set [?, 3] give [2, 3]; known [2, ?] and set [4, 3] is an error (type) that
+/// shows both; unknown dimensions and dtypes change nothing. So "same shape" in both directions is
+///
+///     io.set_output(0, io.input(0).shape);
+///     io.set_input(0, io.output(0).shape);                     // returns what was merged: the consumers' knowledge, too
+///
+/// infer() reads no elements and must not depend on anything but parameters and types. Threads: this object is used by one, but infer()
+/// of one operator object may run on several at once.
 class Infer {
  public:
   Infer(const tenon_infer& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_infer& raw() const { return *raw_; }
 
-  int inputs() const { return static_cast<int>(raw_->input_count); }  ///< optional ones count, connected or not
+  /// Positions are those of describe(); a variadic input takes one position for each of its tensors. Optional inputs count, connected or
+  /// not.
+  int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
+  /// Whether an input is connected; true for every required one.
   bool has_input(int i) const { return i >= 0 && i < inputs() && raw_->inputs[i].present; }
-  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }  ///< connected
+  /// For optional inputs: io.require(has_bias == io.has_input("bias"), "...") needs no type of it. False for unknown names.
+  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
 
-  /// What is known so far; nothing at all for an optional input that is not connected.
+  /// What is known so far: unknown_dtype and a shape without rank for what is not, as for an optional input that is not connected. Error:
+  /// no such position or name.
   TensorType input(int i) const { return read(inputs_group().entry(i)); }
   TensorType input(std::string_view name) const { return read(inputs_group().entry(name)); }
   TensorType output(int i) const { return read(outputs_group().entry(i)); }
   TensorType output(std::string_view name) const { return read(outputs_group().entry(name)); }
+  /// A state's type is what set_state made it; before that it is unknown.
   TensorType state(std::string_view name) const { return read(states_group().entry(name)); }
 
-  /// Adds knowledge; unknown dimensions add none. For an optional input that is not connected it is a wish: a graph then makes a variable
-  /// of that type in its place, and an eager call leaves it out.
+  /// Merges this into what is known of the input. For an optional input that is not connected it requests one: a graph then creates a
+  /// variable of this type, and an eager call leaves the input out. Error (type): a contradiction.
   void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
   void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
-  /// Without a dtype an output has that of the first input which has no types of its own; one that is known to have another is an error.
+  /// Merges this into what is known of the output. Without a dtype here, the output has the dtype that the inputs without .types() of their
+  /// own share, even if infer() returns early: name the dtype of an index or a mask on every path.
+  ///
+  ///     io.set_output("indices", io.input(0).shape, tenon::i64);  // before any `return`
   void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) {
     outputs_group().merge(i, shape, dtype);
     if (dtype != unknown_dtype) raw_->outputs[i].reserved = 1;  // until share_dtype()
@@ -44,9 +69,10 @@ class Infer {
   void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) {
     set_output(outputs_group().position(name), shape, dtype);
   }
+  /// A state's shape follows from inputs and parameters alone; states are made before the first call. float32 unless you name a dtype.
   void set_state(std::string_view name, const Shape& shape, DType dtype = DType::f32) { states_group().merge(name, shape, dtype); }
 
-  /// Called by the SDK after infer(): outputs that were set without a dtype, or not at all, have that of this input.
+  /// For the SDK, called after infer(): outputs that were set without a dtype, or not at all, have that of this input.
   void share_dtype(int input) const {
     const DType shared = input < inputs() ? static_cast<DType>(raw_->inputs[input].dtype) : unknown_dtype;
     for (int i = 0; i < outputs(); ++i) {
@@ -56,12 +82,14 @@ class Infer {
     }
   }
 
-  /// Refuses unless it holds; the reason is joined from its parts, and shapes print as [2, 3].
+  /// Throws Error (type) unless it holds. The reason is joined from its parts, shapes print as [2, ?]; the host adds node, operator and all
+  /// input types: io.require(data.rank() == 2, "data is ", data, " but needs two dimensions"). An unknown dimension is no contradiction:
+  /// test it first (`a == b || a == tenon::unknown || b == tenon::unknown`), or let set_* compare.
   template <class... Reason>
   void require(bool holds, const Reason&... reason) const {
     if (!holds) fail(ErrorKind::type, {reason...});
   }
-  /// Refuses a parameter: io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions").
+  /// Throws Error (parameter): io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions").
   template <class... Reason>
   [[noreturn]] void param_error(std::string_view param, const Reason&... reason) const {
     fail(ErrorKind::parameter, {"parameter '", param, "' ", reason...});

@@ -13,23 +13,35 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// Up to 32 numbers as a parameter member: `tenon::Ints kernel = {3, 3};`. A literal type whose values lie inside it, so that it is copied
-/// byte by byte: an element-wise operator with lists can be handed to a CUDA kernel as it is, which would not hold for a list that
-/// allocates. 32 is four numbers for each of 8 axes; longer lists are data and belong into an input. Error: more than 32 values.
+/// Up to 32 numbers as a parameter member:
+///
+///     tenon::Ints kernel = {3, 3};                                                            // the default
+///     op.param("kernel", &Pool::kernel, "size of the window").at_least(1);                    // bounds hold for each value
+///     io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");                 // prints as [3, 3]
+///     for (const std::int64_t size : kernel) volume *= size;                                  // begin() points at the values, in order
+///
+/// A literal type whose values lie inside it, so that it is copied byte by byte: an elementwise operator with lists can be passed to a CUDA
+/// kernel as it is, which would not hold for a list that allocates. 32 is four numbers for each of 8 axes; longer lists are data and belong
+/// into an input. Error (parameter): more than 32 values. A list has no push_back: assign a new one, usually in configure().
 template <class T>
 class List {
  public:
-  static constexpr std::size_t capacity = 32;
+  static constexpr std::size_t capacity = 32;  ///< values
+
+  /// The default is the empty list, which an operator may read as "all axes" or "as large as the input".
 
   constexpr List(std::initializer_list<T> values = {}) : List(values.begin(), values.size()) {}
+  /// Copies `size` values.
   constexpr List(const T* values, std::size_t size) : List(values, checked(size), std::make_index_sequence<capacity>()) {}
 
   TENON_FN constexpr std::size_t size() const { return size_; }
   TENON_FN constexpr bool empty() const { return size_ == 0; }
   TENON_FN constexpr const T& operator[](std::size_t i) const { return values_[i]; }  ///< i below size(); not checked
+  /// The values lie one after the other: begin()[i] is value i.
   TENON_FN constexpr const T* begin() const { return values_; }
   TENON_FN constexpr const T* end() const { return values_ + size_; }
 
+  /// The same number of equal values; NaN equals nothing, as ever.
   friend constexpr bool operator==(const List& left, const List& right) {
     if (left.size_ != right.size_) return false;
     for (std::size_t i = 0; i < left.size_; ++i)
@@ -51,10 +63,11 @@ class List {
   std::size_t size_;
 };
 
+/// The two lists that a parameter can be. Users write [1, 2] in graph.json and --set kernel=1,2; integers are accepted for Floats.
 using Ints = List<std::int64_t>;
 using Floats = List<double>;
 
-/// "[1, 2]"
+/// "[1, 2]", for errors.
 template <class T>
 void append_part(std::string& text, const List<T>& list) {
   append_text(text, "[");

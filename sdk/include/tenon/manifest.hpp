@@ -1,4 +1,25 @@
-// The manifest: an operator's description as CBOR, made at compile time, so that it can be read from the file without running a thing.
+// The manifest: an operator's description as CBOR, made at compile time, so that Tenon and other tools can read it from the file without
+// running the plugin. It is the content of the symbol tenon_op_v1__NAME, whose size is the manifest's. One map, its keys in this order:
+//
+//     tenon             1, the version of this format
+//     name, doc         text
+//     version           integer, 1 or more; files store it beside the parameters
+//     aliases           array of text
+//     types             array of dtypes by name ("float32"): what the inputs without types of their own share
+//     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own, initial: null or number}
+//     outputs           array of {name, doc, hidden, count: null or the name of a parameter}
+//     states            array of {name, doc, initial: number}
+//     params            array of {name, doc, kind, default, required, min, max, above, below, choices}
+//     inplace           array of [input, output]
+//     backward_inplace  array of [output, input]
+//     backward_reads    null (everything), or array of inputs and outputs
+//     accumulates, strides, random, elementwise, kernels_elsewhere: true or false
+//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage: those that the class has
+//     renamed           array of [version, from, to]
+//     added             array of [version, parameter]
+//
+// A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum; its default has the same type, an enum's is a
+// name. Bounds are null or a number, choices is empty if there is no one_of. The host checks all of it and refuses unknown versions.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -12,12 +33,13 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// Which functions a class gives, by the names that the manifest has for them.
+/// The functions that a class has, by the names that the manifest has for them.
 struct FunctionNames {
   const char* names[6] = {};
   std::size_t size = 0;
 };
 
+/// Of a class that passed its checks; infer and workspace are not listed, since nobody asks for them before the plugin is loaded.
 template <class C>
 constexpr FunctionNames functions_of() {
   using M = Members<C>;
@@ -35,6 +57,7 @@ class ManifestWriter {
  public:
   constexpr ManifestWriter(Bytes& bytes, const Description& description) : out_(bytes), d_(&description) {}
 
+  /// name: the operator's, from TENON_OPERATOR.
   constexpr void write(std::string_view name, const FunctionNames& functions) {
     out_.map(21);
     key("tenon"), out_.integer(1);
@@ -70,6 +93,7 @@ class ManifestWriter {
   constexpr void key(std::string_view key) { out_.text(key); }
   constexpr void entry(std::string_view k, std::string_view value) { key(k), out_.text(value); }
   constexpr void flag(std::string_view k, bool value) { key(k), out_.boolean(value); }
+  // An array's head; its items follow.
   template <class Entries>
   constexpr void head(const Entries& entries) {
     out_.array(static_cast<std::size_t>(entries.size));
@@ -85,6 +109,7 @@ class ManifestWriter {
     head(entries);
     for (const NamePair& pair : entries) out_.array(2), out_.text(pair.first), out_.text(pair.second);
   }
+  // By name, in the order of the C boundary's numbers.
   constexpr void dtypes(Types types) {
     std::size_t count = 0;
     for (int i = 0; i < dtype_count; ++i) count += types.has(static_cast<DType>(i));
@@ -144,6 +169,7 @@ class ManifestWriter {
     constexpr const char* names[] = {"", "bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
     return names[static_cast<int>(kind)];
   }
+  // Of a required parameter too: the member's value, which readers ignore.
   constexpr void default_value(const ParamEntry& param) {
     switch (param.kind) {
       case Kind::boolean:
@@ -172,6 +198,7 @@ class ManifestWriter {
       if (d_->choices[i].value == param.integer) return d_->choices[i].name;
     return "";
   }
+  // An integer parameter's bounds are integers, so that those of int64 are exact.
   constexpr void bound(std::string_view k, const ParamEntry& param, const Bound& bound) {
     key(k);
     const bool integer = param.kind == Kind::int32 || param.kind == Kind::int64 || param.kind == Kind::ints;
@@ -203,6 +230,7 @@ struct ManifestBytes {
   unsigned char bytes[size];
 };
 
+/// Bytes of the manifest: it is written once to count them, and once to keep them.
 template <class C>
 constexpr std::size_t manifest_size(std::string_view name) {
   ByteCounter counter;
@@ -229,7 +257,7 @@ constexpr auto manifest_bytes() {
 namespace tenon::TENON_SDK {
 
 /// The manifest of an operator's class under a name, as the bytes that TENON_OPERATOR(name, Class) would put into a plugin. For
-/// applications that register a class of their own.
+/// applications that register a class of their own, with table_of<Class>(). Compiles with one sentence if the class has a mistake.
 template <class Class>
 std::string manifest_of(std::string_view name) {
   using C = Completed<Class>;

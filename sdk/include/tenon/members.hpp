@@ -1,4 +1,12 @@
-// Which functions an operator's class gives, and whether their signatures are right. All at compile time.
+// Which functions an operator's class defines, and whether their signatures are right. All at compile time; for the SDK.
+//
+// Two questions are asked of each function, and checks.hpp compares the answers:
+//
+//     names_forward<C>         the class has a member of this name, of whatever form and access
+//     Members<C>::forward      it can be called as the SDK calls it
+//
+// The first without the second is a mistake that gets a sentence; neither means that the operator lacks the function, and the table of the
+// C boundary has null there. infer, infer_storage and configure exist in every class, since tenon::Operator has them.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -13,6 +21,7 @@
 namespace tenon::TENON_SDK::detail {
 
 // Whether a class has a member of some name, whatever its signature and access: a second base with the same name makes the name ambiguous.
+// A final class cannot be a base; its private members are not found.
 #define TENON_NAMES(member)                             \
   struct member##_probe {                               \
     int member;                                         \
@@ -38,7 +47,8 @@ TENON_NAMES(workspace)
 TENON_NAMES(backward_workspace)
 #undef TENON_NAMES
 
-/// What the class gives. A function counts as given where it has the right signature; forward and backward may change the object.
+/// The functions that can be called as the SDK calls them, from outside of the class. Kernels may be non-const and then change the object;
+/// the others must be const, for several threads call them on one object.
 template <class C>
 struct Members {
   static constexpr bool forward = requires(C & c, const Call& call) {
@@ -53,15 +63,19 @@ struct Members {
   static constexpr bool backward_sparse = requires(C & c, const Call& call) {
     { c.backward_sparse(call) } -> std::same_as<void>;
   };
+  // The gradient of elementwise classes takes and returns elements: another form, which does not count here.
   static constexpr bool gradient = requires(const C& c, Gradient& g) {
     { c.gradient(g) } -> std::same_as<void>;
   };
+  // Called several times while a graph is built.
   static constexpr bool infer = requires(const C& c, Infer& io) {
     { c.infer(io) } -> std::same_as<void>;
   };
+  // Called once, before the object is used.
   static constexpr bool configure = requires(C & c) {
     { c.configure() } -> std::same_as<void>;
   };
+  // Bytes of scratch memory; any integer type.
   static constexpr bool workspace = requires(const C& c, const Infer& io) {
     { c.workspace(io) } -> std::convertible_to<std::size_t>;
   };
@@ -72,13 +86,15 @@ struct Members {
     { c.infer_storage(io) } -> std::same_as<void>;
   };
 
-  // infer_storage is always there; the class gives it unless the one found is the base's.
+  // infer_storage is always there; the class defines it unless the one found is the base's. An overloaded or templated one has no address,
+  // and is the class's own.
   static constexpr bool infer_storage = [] {
     if constexpr (requires { &C::infer_storage; })
       return storage_callable && !std::is_same_v<decltype(&C::infer_storage), void (Operator::*)(InferStorage&) const>;
     else
       return storage_callable;
   }();
+  // static constexpr bool capturable = true: the CUDA kernel only enqueues work, so that Tenon may launch it as part of a CUDA graph.
   static constexpr bool capturable = [] {
     if constexpr (requires {
                     { C::capturable } -> std::convertible_to<bool>;
@@ -87,6 +103,7 @@ struct Members {
     else
       return false;
   }();
+  // A class of TENON_KERNEL needs one of them.
   static constexpr bool any_kernel = forward || forward_sparse || backward || backward_sparse;
 };
 

@@ -1,4 +1,8 @@
-// The names of a class's tensors and parameters, kept for run time: what is left of its description there.
+// The names of a class's tensors and parameters, kept for run time: what is left of its description there. For the SDK.
+//
+// A Description takes several KB and is needed at compile time only. names_of<C> keeps the pointers to its names: a kernel's
+// call.input<float>("data") finds the position by them, and errors list them. Both constants are hidden: plugins that have classes of the
+// same name, and the application, keep their own.
 #pragma once
 #include "describe.hpp"
 #include "names.hpp"
@@ -7,11 +11,13 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
+/// All names of a class, one group behind the other: inputs, outputs, states, parameters.
 template <int N>
 struct NameArray {
   const char* names[N + 1] = {};  // one more: an array of none is not allowed
 };
 
+/// Copies the pointers; the names themselves are literals of describe().
 template <class C>
 constexpr auto collect_names() {
   constexpr const Description& d = description_of<C>;
@@ -27,10 +33,13 @@ constexpr auto collect_names() {
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr auto name_array = collect_names<C>();
 
+/// Where each group lies in the array, and which of its names stands for several tensors: a variadic input is always the last one, an
+/// output with a count may stand anywhere.
 template <class C>
 constexpr Names collect_groups() {
   constexpr const Description& d = description_of<C>;
   const char* const* next = name_array<C>.names;
+  // The next `count` names; repeated: the index of the one that stands for several, -1 for none.
   const auto group = [&](int count, int repeated) {
     const NameGroup result{next, count, repeated};
     next += count;
@@ -40,7 +49,7 @@ constexpr Names collect_groups() {
   int counted = -1;
   for (int i = 0; i < d.outputs.size; ++i)
     if (d.outputs[i].counted) counted = i;
-  Names names;
+  Names names;  // parameters and states stand for one thing each
   names.inputs = group(d.inputs.size, variadic ? d.inputs.size - 1 : -1);
   names.outputs = group(d.outputs.size, counted);
   names.states = group(d.states.size, -1);

@@ -11,8 +11,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// Philox4x32-10: four words from a counter of four words and a key of two. Source: Salmon, Moraes, Dror and Shaw, "Parallel random
-/// numbers: as easy as 1, 2, 3", SC 2011.
+/// The generator behind Random, which authors use. Philox4x32-10: four words from a counter of four words and a key of two. Source: Salmon,
+/// Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 struct Philox {
   struct Block {
     std::uint32_t words[4];
@@ -32,11 +32,20 @@ struct Philox {
   }
 };
 
-/// The random numbers of one node in one run. The i-th depends on the session's seed, the run's and the node's number and i alone, so they
-/// are the same on any number of threads and on CUDA. Free to copy and to use from any thread or CUDA kernel; it keeps no state. Ask for
-/// each i once, and for one kind of number per i: bits(i), uniform(i) and normal(i) come from the same source.
+/// The random numbers of one node in one run, as call.random() returns them; declare op.uses_random().
+///
+///     const auto random = call.random();
+///     call.parallel_for(y.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+///       for (auto i = begin; i < end; ++i) y[i] = random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f : x[i];
+///     });
+///
+/// The i-th number depends on the session's seed, the run's number, the node's name and i alone, so it is the same on any number of threads
+/// and on CUDA, and the same in backward as in forward. Copy it freely and use it in any thread or CUDA kernel; it keeps no state. Ask for
+/// each i once, and for one kind of number per i: bits(i), uniform(i) and normal(i) come from the same source. For several numbers per
+/// element use several ranges of i: n + i, 2 * n + i ... with n elements.
 class Random {
  public:
+  /// For tests of kernels; in a kernel use call.random().
   TENON_FN constexpr Random(std::uint64_t seed, std::uint64_t step, std::uint64_t node) : seed_(seed), step_(step), node_(node) {}
 
   /// Bits of four numbers at once: bits(4 b) to bits(4 b + 3).
@@ -44,9 +53,10 @@ class Random {
     const Philox::Block counter = {{low(b), high(b), low(step_) ^ high(node_), low(node_) ^ high(step_)}};
     return Philox::block(counter, low(seed_), high(seed_));
   }
+  /// 32 bits, each 0 or 1 with the same probability.
   TENON_FN constexpr std::uint32_t bits(std::uint64_t i) const { return block(i / 4).words[i % 4]; }
 
-  /// In [0, 1), a multiple of 2^-24.
+  /// In [0, 1), a multiple of 2^-24: uniform(i) < p holds with probability p. 1 - uniform(i) is in (0, 1], for logarithms.
   TENON_FN constexpr float uniform(std::uint64_t i) const { return static_cast<float>(bits(i) >> 8) * 0x1p-24f; }
 
   /// Mean 0, deviation 1, at most 6.7 from 0. By Box and Muller from two words, the pair giving two numbers; in double, so that CPU and

@@ -1,4 +1,10 @@
 // TENON_OPERATOR and TENON_KERNEL: what a plugin exports.
+//
+//     TENON_OPERATOR(cosine, Cosine)          // cosine.cpp: the operator with its CPU kernel
+//     TENON_KERNEL(cosine, cuda, CosineCuda)  // cosine.cu, of this plugin or another one: its CUDA kernel
+//
+// A plugin may have any number of both, in any number of sources. Tenon reads the manifests from the file and calls the functions below
+// only when a graph uses the operator.
 #pragma once
 #include <string_view>
 #include <type_traits>
@@ -13,7 +19,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// The devices that TENON_KERNEL(name, device, Class) knows. Another word does not compile.
+/// The devices that TENON_KERNEL(name, device, Class) knows; these are tags, not types of objects. Another word does not compile.
 struct cpu {};
 struct cuda {};
 
@@ -26,9 +32,11 @@ struct cuda_kernel {
 
 namespace detail {
 
+// The type depends on the manifest's size.
 template <class Class, class Name>
 using ManifestOf = decltype(manifest_bytes<Completed<Class>, Name>());
 
+// Null for void: this source has no CUDA kernel for the operator.
 template <class Kernel>
 const tenon_operator* kernel_table() {
   return checked_table<Completed<Kernel>, KernelVerdict<Completed<Kernel>>>();
@@ -61,9 +69,14 @@ inline const tenon_operator* kernel_table<void>() {
 #define TENON_KEEP_CUDA(name, Class)
 #endif
 
-/// Registers an operator under a name, which is an identifier. Write it outside of namespaces, once per operator and plugin. The plugin
-/// gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function that returns the table. Nothing runs when it is
-/// loaded.
+/// Registers an operator under a name. Write it outside of namespaces, once per operator and plugin.
+///
+/// name: an identifier, without quotes, lower case by convention; no other plugin in the user's folders may use it for another operator.
+/// Class: derives from tenon::Operator or tenon::Elementwise; it may be in a namespace, and a template's instance by an alias. If the class
+/// has a mistake, the first error of the compiler is one sentence from checks.hpp.
+///
+/// The plugin gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function that returns the table. Nothing runs
+/// when the plugin is loaded: there are no static constructors.
 #define TENON_OPERATOR(name, Class)                                                                                      \
   static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                      \
   namespace {                                                                                                            \
@@ -84,8 +97,11 @@ inline const tenon_operator* kernel_table<void>() {
   }                                                                                                                      \
   }
 
-/// Registers a kernel for the operator of this name, whichever plugin that is in. device is cpu or cuda; Class derives from the operator's
-/// class and has forward or backward of its own. The plugin gets the symbol tenon_kernel_v1__DEVICE__NAME.
+/// Registers a kernel for the operator of this name, whichever plugin has the operator. device is cpu or cuda. Class derives from the
+/// operator's class, whose header both sources include, and defines forward, backward or their sparse versions again. Unlike the operator's
+/// own class it may have members of any type, such as handles and buffers, and non-const kernels that change them: one thread at a time
+/// uses an object, and each node has its own. For cpu the operator calls op.kernels_elsewhere() in describe(). The plugin gets the symbol
+/// tenon_kernel_v1__DEVICE__NAME.
 #define TENON_KERNEL(name, device, Class)                                                                                                \
   static_assert(!std::is_void_v<::tenon::device>);                                                                                       \
   extern "C" __attribute__((used, visibility("default"))) const tenon_operator* tenon_kernel_v1__##device##__##name(const tenon_host*) { \

@@ -1,4 +1,14 @@
-// Kernels that make one value of another and leave everything where it is: all elements of a dense tensor, those stored of a sparse one.
+// Kernels that turn each value into another one in the same place: all elements of a dense tensor, or the stored ones of a sparse tensor.
+// One loop then serves dense, csr and row_sparse tensors, forward and backward. It is right only if 0 becomes 0.
+//
+//     void infer_storage(tenon::InferStorage& io) const { tenon::keep_places(io); }
+//     void forward(const tenon::Call& call) const {
+//       const tenon::SamePlaces places(call, tenon::copy_indices);
+//       const auto* x = places.read<float>();
+//       auto* y = places.written<float>();
+//       for (std::int64_t i = 0; i < places.count(); ++i) y[i] = 2 * x[i];
+//     }
+//     void forward_sparse(const tenon::Call& call) const { forward(call); }
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,7 +21,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// For infer_storage(): output 0 is stored as input 0 is; in backward, input 0's gradient as output 0's. Nothing where that is dense.
+/// For infer_storage(): output 0 has the storage of input 0; in backward, the gradient of input 0 has that of output 0's gradient. If that
+/// is dense it does nothing, and the host calls forward.
 [[gnu::cold]] inline void keep_places(InferStorage& io) {
   const Storage storage = io.backward() ? io.output_grad(0) : io.input(0);
   if (storage == Storage::dense) return;
@@ -19,13 +30,14 @@ namespace tenon::TENON_SDK {
   io.sparse_kernel();
 }
 
-/// Of a tensor on the CPU; on CUDA it is gpu::CopyIndices.
+/// Copies `count` indices of a tensor on the CPU; on CUDA use gpu::CopyIndices.
 inline void copy_indices(std::int64_t* to, const std::int64_t* from, std::int64_t count) {
   if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof *to);
 }
 
-/// What such a kernel reads and writes: input 0 and output 0, in backward output 0's gradient and input 0's. Dense tensors must be
-/// contiguous; a sparse result is allocated, with its indices, when this is made.
+/// What such a kernel reads and writes: input 0 and output 0; in backward, the gradient of output 0 and that of input 0. Dense tensors must
+/// be contiguous: do not declare op.takes_strides(). The constructor allocates a sparse result and copies the indices. The kernel writes
+/// with Write::to or in_place: do not declare op.accumulates().
 class SamePlaces {
  public:
   /// copy: copy_indices, or gpu::CopyIndices.
@@ -34,7 +46,7 @@ class SamePlaces {
     const tenon_call& raw = call.raw();
     from_ = call.backward() ? raw.output_grads[0] : raw.inputs[0];
     to_ = call.backward() ? raw.input_grads[0] : raw.outputs[0];
-    if (!from_ || !to_) fail(ErrorKind::failed, {"a tensor that this kernel reads or writes is not there"});
+    if (!from_ || !to_) fail(ErrorKind::failed, {"a tensor that this kernel reads or writes is missing"});
     if (from_->storage == TENON_DENSE) return;
     const tenon_tensor& out = elementwise::allocate_like(raw, *from_);
     copy(indices(out.indices), indices(from_->indices), from_->stored);
@@ -42,12 +54,15 @@ class SamePlaces {
     to_ = &out;
   }
 
+  /// Values to read and to write: all of a dense tensor, the stored ones of a sparse one.
   std::int64_t count() const {
     const bool dense = from_->storage == TENON_DENSE;
     return dense ? Shape::of_tensor(from_->dense.shape, from_->dense.ndim).size() : elementwise::stored_elements(*from_);
   }
+  /// The dtypes may differ, as in a cast.
   DType read_dtype() const { return static_cast<DType>(from_->dtype); }
   DType written_dtype() const { return static_cast<DType>(to_->dtype); }
+  /// count() values of T, which must be the type of read_dtype(), and of written_dtype() below: neither is checked.
   template <class T>
   const T* read() const {
     return static_cast<const T*>(values(*from_));
@@ -61,7 +76,7 @@ class SamePlaces {
   static std::int64_t* indices(const void* all) { return static_cast<std::int64_t*>(const_cast<void*>(all)); }
   static void* values(const tenon_tensor& tensor) { return static_cast<unsigned char*>(tensor.dense.data) + tensor.dense.byte_offset; }
 
-  const tenon_tensor *from_, *to_;
+  const tenon_tensor *from_, *to_;  // of the call, valid until the kernel returns
 };
 
 }  // namespace tenon::TENON_SDK

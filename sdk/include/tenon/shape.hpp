@@ -1,4 +1,6 @@
-// Shapes of tensors, whole or known in part, as inference and kernels see them.
+// Shapes of tensors, whole or known in part, as inference and kernels see them. Dimensions count elements; they are outermost first, and
+// contiguous tensors are in row-major order: the last axis is the one whose elements are neighbours. Types and functions here are in
+// namespace tenon itself, because the host's headers use them, too.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -12,19 +14,31 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-inline constexpr std::int64_t unknown = -1;      ///< one dimension that is not known yet
-inline constexpr int max_rank = TENON_MAX_RANK;  ///< 8
+/// A dimension that is not known yet, such as the batch size while a graph is built. Kernels never see it.
+inline constexpr std::int64_t unknown = -1;
+/// 8, fixed by the C boundary.
+inline constexpr int max_rank = TENON_MAX_RANK;
 
-/// Up to 8 dimensions, each known or `unknown`; or a shape whose rank itself is not known. Errors: a ninth dimension, a dimension below -1,
-/// an axis that the shape does not have.
+/// Up to 8 dimensions, each known or `unknown`; or a shape whose rank itself is not known. Kernels only see known shapes; infer() sees all.
+///
+///     tenon::Shape()                        "[...]"     rank unknown: nothing is known
+///     tenon::Shape::of_rank(2)              "[?, ?]"    two dimensions, both unknown
+///     tenon::Shape{2, tenon::unknown}       "[2, ?]"
+///     tenon::Shape{2, 3}                    "[2, 3]"    known() and size() == 6
+///     tenon::Shape::scalar()                "[]"        rank 0: one element
+///     tenon::Shape{0, 3}                    "[0, 3]"    no elements; known() and legal
+///
+/// Errors (type): a ninth dimension, a dimension below -1, an axis that the shape does not have. A value type: copy it freely.
 class TENON_OPEN Shape {
  public:
   TENON_HIDDEN constexpr Shape() = default;  ///< unknown rank; for no dimensions at all see scalar()
+  /// Outermost dimension first. {} is the default constructor, hence no scalar: write Shape::scalar().
   TENON_HIDDEN constexpr Shape(std::initializer_list<std::int64_t> dims) : Shape(dims.begin(), static_cast<int>(dims.size())) {}
+  /// Copies `rank` dimensions; a rank of 0 needs no pointer.
   TENON_HIDDEN constexpr Shape(const std::int64_t* dims, int rank) : rank_(checked_rank(rank)) {
     for (int axis = 0; axis < rank; ++axis) dims_[axis] = checked_dim(dims[axis]);
   }
-  /// Of a tensor that exists: 0 <= rank <= 8 and no dimension below 0, which is not checked again.
+  /// For the SDK. Of a tensor that exists: 0 <= rank <= 8 and no dimension below 0, which is not checked again.
   TENON_HIDDEN static Shape of_tensor(const std::int64_t* dims, int rank) {
     Shape shape;
     for (int axis = 0; axis < rank; ++axis) shape.dims_[axis] = dims[axis];
@@ -39,17 +53,21 @@ class TENON_OPEN Shape {
     return shape;
   }
 
+  /// Ask this before rank() and before any axis: no axis exists in a shape without rank.
   TENON_HIDDEN constexpr bool has_rank() const { return rank_ >= 0; }
-  TENON_HIDDEN constexpr bool known() const {  ///< rank and every dimension
+  /// Whether the rank and every dimension are known. Tensors that exist have known shapes; in infer() test it before you use size().
+  TENON_HIDDEN constexpr bool known() const {
     for (const std::int64_t dim : *this)
       if (dim == unknown) return false;
     return has_rank();
   }
-  TENON_HIDDEN constexpr int rank() const { return rank_; }                                      ///< -1 where not has_rank()
-  TENON_HIDDEN constexpr std::int64_t operator[](int axis) const { return dims_[index(axis)]; }  ///< a negative axis counts from the end
+  TENON_HIDDEN constexpr int rank() const { return rank_; }  ///< -1 if not has_rank()
+  /// The dimension, or `unknown`. Axis -1 is the last one. Error: no such axis, as for every axis of a shape without rank.
+  TENON_HIDDEN constexpr std::int64_t operator[](int axis) const { return dims_[index(axis)]; }
+  /// Replaces a dimension: auto out = data; out.set(1, tenon::unknown). Errors: no such axis; dim below -1.
   TENON_HIDDEN constexpr void set(int axis, std::int64_t dim) { dims_[index(axis)] = checked_dim(dim); }
 
-  /// Number of elements; `unknown` where not known(). Error: more than 2^63 - 1.
+  /// Number of elements: 1 for a scalar, 0 if a dimension is 0, `unknown` if not known(). Error: more than 2^63 - 1.
   TENON_HIDDEN constexpr std::int64_t size() const {
     if (!known()) return unknown;
     std::int64_t product = 1;
@@ -59,10 +77,12 @@ class TENON_OPEN Shape {
     return empty() ? 0 : product;
   }
 
+  /// The dimensions, outermost first; none if not has_rank(): for (const std::int64_t dim : shape) ...
   TENON_HIDDEN constexpr const std::int64_t* begin() const { return dims_; }
   TENON_HIDDEN constexpr const std::int64_t* end() const { return dims_ + (rank_ < 0 ? 0 : rank_); }
 
-  /// The same rank and dimensions; `unknown` equals only itself.
+  /// The same rank and dimensions. `unknown` equals only itself: [2, ?] != [2, 3], although both may turn out to be one shape. In infer(),
+  /// let io.set_input and io.set_output compare, which merge instead.
   friend constexpr bool operator==(const Shape& left, const Shape& right) {
     if (left.rank_ != right.rank_) return false;
     for (int axis = 0; axis < left.rank_; ++axis)
@@ -71,16 +91,19 @@ class TENON_OPEN Shape {
   }
 
  private:
-  TENON_HIDDEN constexpr bool empty() const {  // of size 0
+  // Of size 0, even if another dimension is unknown.
+  TENON_HIDDEN constexpr bool empty() const {
     for (const std::int64_t dim : *this)
       if (dim == 0) return true;
     return false;
   }
+  // From 0 to rank - 1; negative axes count from the end.
   TENON_HIDDEN constexpr int index(int axis) const {
     const int i = axis < 0 ? axis + rank_ : axis;
     if (i < 0 || i >= rank_) refuse_axis(axis);
     return i;
   }
+  // Shapes come from users, files and authors: all of them are checked once, when they are made.
   TENON_HIDDEN static constexpr int checked_rank(int rank) {
     if (rank < 0 || rank > max_rank) fail(ErrorKind::type, {"a shape has at most 8 dimensions, not ", rank});
     return rank;
@@ -92,17 +115,22 @@ class TENON_OPEN Shape {
   [[noreturn]] TENON_HIDDEN inline void refuse_axis(int axis) const;
 
   std::int64_t dims_[max_rank] = {};  // 0 from rank on
-  int rank_ = -1;
+  int rank_ = -1;                     // -1: unknown
 };
 
-/// What is known of a tensor: its shape and the type of its elements (unknown_dtype where that is not known either).
+/// What is known of a tensor: its shape and the type of its elements (unknown_dtype if that is not known either). io.input(i) and
+/// call.input_type(i) return it:
+///
+///     const auto [shape, dtype] = call.input_type(0);
+///     if (io.input("data").dtype == tenon::i64) ...
 struct TENON_OPEN TensorType {
   Shape shape;
   DType dtype = unknown_dtype;
   friend constexpr bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-/// "[2, 3]", "[?, 3]" with an unknown dimension, "[...]" where the rank is unknown.
+/// How shapes and types print in errors: "[2, 3]", "[?, 3]" with an unknown dimension, "[...]" with an unknown rank, "float32 [2, 3]".
+/// Errors take them as they are: throw tenon::Error("data is ", shape, " but needs two dimensions").
 [[gnu::cold]] inline void append_part(std::string& text, const Shape& shape) {
   append_text(text, "[");
   if (!shape.has_rank()) append_text(text, "...");
@@ -118,19 +146,23 @@ struct TENON_OPEN TensorType {
   }
   append_text(text, "]");
 }
+/// The dtype, then the shape.
 [[gnu::cold]] inline void append_part(std::string& text, const TensorType& type) {
   append_part(text, type.dtype);
   append_text(text, " ");
   append_part(text, type.shape);
 }
 
+/// The same as a string of its own.
 inline std::string to_string(const Shape& shape) {
   return join(shape);
 }
+/// "int64 [2, ?]"
 inline std::string to_string(const TensorType& type) {
   return join(type);
-}  ///< "float32 [2, 3]"
+}
 
+// Defined here, since it prints the shape.
 inline void Shape::refuse_axis(int axis) const {
   fail(ErrorKind::type, {"no axis ", axis, " in shape ", *this});
 }

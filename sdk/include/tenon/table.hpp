@@ -1,4 +1,19 @@
-// A class as the table of functions that crosses the C boundary.
+// A class as the table of functions that crosses the C boundary (tenon_operator in abi.h). For the SDK, but for table_of() at the end, by
+// which applications and tests use a class without a plugin.
+//
+//     function of the table    the class's                      called
+//     create, destroy          constructor, parameters,         for each node, on any thread
+//                              configure(); destructor
+//     infer                    infer()                          on any thread, several at once
+//     infer_storage            infer_storage()                  the same; null if the class does not define it
+//     workspace                workspace(),                     the same; null if it has neither
+//                              backward_workspace()
+//     gradient                 gradient()                       the same; null if it has none
+//     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
+//     forward_sparse,          forward_sparse(),                the same
+//     backward_sparse          backward_sparse()
+//
+// Functions return 0, or 1 after they have written the reason into the caller's tenon_error; exceptions end here.
 #pragma once
 #include <cstdint>
 
@@ -12,9 +27,10 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
+/// A new object: defaults, then the attributes, then configure(). What any of them throws leaves no object behind.
 template <class C>
 C* created(const tenon_attribute* attributes, std::uint64_t count) {
-  struct Owner {
+  struct Owner {  // until the object is complete
     C* object;
     ~Owner() { delete object; }
   } owner{new C{}};
@@ -25,9 +41,11 @@ C* created(const tenon_attribute* attributes, std::uint64_t count) {
   return object;
 }
 
-/// The functions behind the table of class C. Each catches whatever the class throws and writes it into the caller's error.
+/// The functions behind the table of class C. Each catches whatever the class throws and writes it into the caller's error. `instance` is
+/// an object that create() made.
 template <class C>
 struct Trampolines {
+  // *instance stays as it was if this fails.
   static std::int32_t create(const tenon_attribute* attributes, std::uint64_t count, void** instance, tenon_error* error) noexcept {
     return guarded(error, [&] { *instance = created<C>(attributes, count); });
   }
@@ -41,6 +59,7 @@ struct Trampolines {
       wrapped.share_dtype(first_shared(description_of<C>));
     });
   }
+  // A class without the sparse function of this direction is not asked: dense it is.
   static std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) noexcept {
     return guarded(io->error, [&] {
       const bool backward = io->dispatch == TENON_BACKWARD;
@@ -49,6 +68,7 @@ struct Trampolines {
       static_cast<const C*>(instance)->infer_storage(wrapped);
     });
   }
+  // 0 bytes if the class has no function for this direction. Sparse and dense kernels share a size.
   static std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) noexcept {
     return guarded(io->error, [&] {
       *bytes = 0;
@@ -61,6 +81,7 @@ struct Trampolines {
         if (backward) *bytes = object.backward_workspace(wrapped);
     });
   }
+  // Adds nodes to the host's graph; those of a gradient() that throws are removed by the host.
   static std::int32_t gradient(const void* instance, tenon_gradient* io) noexcept {
     return guarded(io->error, [&] {
       Gradient wrapped(*io, names_of<C>);
@@ -68,6 +89,7 @@ struct Trampolines {
     });
   }
 
+  // Kernels. The object may change itself if its class's kernel is not const; the host calls one of them at a time.
   static std::int32_t forward(void* instance, const tenon_call* call) noexcept {
     return guarded(call->error, [&] { static_cast<C*>(instance)->forward(Call(*call, names_of<C>)); });
   }
@@ -82,6 +104,7 @@ struct Trampolines {
   }
 };
 
+/// The whole table, at compile time: it needs no constructor that would run when the plugin is loaded.
 template <class C>
 constexpr tenon_operator make_table() {
   using M = Members<C>;
@@ -90,6 +113,7 @@ constexpr tenon_operator make_table() {
   table.size = sizeof(tenon_operator);
   table.abi_major = TENON_ABI_MAJOR;
   table.abi_minor = TENON_ABI_MINOR;
+  // Every member above and below is set by name: what a later version of the struct appends stays 0.
   table.traits = M::capturable ? TENON_TRAIT_CAPTURABLE : 0;
   table.create = T::create;
   table.destroy = T::destroy;
@@ -104,10 +128,11 @@ constexpr tenon_operator make_table() {
   return table;
 }
 
+/// One table for each class and plugin.
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr tenon_operator table = make_table<C>();
 
-/// Null for a class with mistakes, which does not compile.
+/// The table, after the class's verdict (checks.hpp); null for a class with mistakes, which does not compile.
 template <class C, class Checked>
 const tenon_operator* checked_table() {
   static_assert(Checked::told);
@@ -122,7 +147,13 @@ const tenon_operator* checked_table() {
 
 namespace tenon::TENON_SDK {
 
-/// The table of an operator's class, for applications that register a class of their own. It lives as long as the program.
+/// The table of an operator's class, with manifest_of<Class>(name) all that a host needs to register it. It lives as long as the program.
+/// Host::add<Class>() and Graph::udf() call it for you:
+///
+///     const tenon_operator* table = tenon::table_of<Cosine>();
+///     void* object = nullptr;
+///     if (table->create(nullptr, 0, &object, &error) != 0) ...  // error.text has the reason
+///     table->destroy(object);
 template <class Class>
 const tenon_operator* table_of() {
   return detail::checked_table<Completed<Class>, detail::OperatorVerdict<Completed<Class>>>();

@@ -9,11 +9,20 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// A short text as a parameter member: `tenon::Text mode = "mean";`. A literal type, which std::string is not with clang 14, so that
-/// describe() can read its default at compile time. There it points at the literal; at run time it owns a copy of what it was given, so a
-/// parameter outlives the file or caller that it came from. Any length.
+/// A text as a parameter member:
+///
+///     tenon::Text mode = "mean";                                                         // the default
+///     op.param("mode", &Reduce::mode, "how to reduce").one_of({"mean", "sum"});          // or any text, without one_of
+///     if (mode == "sum") ...                                                             // compare it in configure(), not per element
+///
+/// Prefer an enum with .one_of for a fixed choice: it compares faster and cannot be misspelt in the class.
+///
+/// A literal type, which std::string is not with clang 14, so that describe() can read its default at compile time. There it points at the
+/// literal; at run time it owns a copy of what it was given, so a parameter outlives the file or caller that it came from. UTF-8 of any
+/// length; it need not end with a zero byte, so pass on the std::string_view, not data(). Not for CUDA kernels: it owns host memory.
 class Text {
  public:
+  /// Never null; the default is the empty text.
   constexpr Text(const char* text = "") : Text(std::string_view(text)) {}
   constexpr Text(std::string_view text) : view_(text), owned_(!std::is_constant_evaluated() && !text.empty()) {
     if (owned_) view_ = copy(text);
@@ -30,9 +39,11 @@ class Text {
   }
   constexpr ~Text() { release(); }
 
+  /// The characters, valid while this object lives and is not assigned.
   constexpr operator std::string_view() const { return view_; }
-  constexpr std::size_t size() const { return view_.size(); }
+  constexpr std::size_t size() const { return view_.size(); }  ///< bytes
   constexpr bool empty() const { return view_.empty(); }
+  /// Byte by byte: no case folding, no normal forms.
   friend constexpr bool operator==(const Text& left, const Text& right) { return left.view_ == right.view_; }
   friend constexpr bool operator==(const Text& left, const char* right) { return left.view_ == std::string_view(right); }
 
@@ -45,13 +56,13 @@ class Text {
   constexpr void release() {
     if (owned_) delete[] view_.data();
   }
-  constexpr void forget() {
+  constexpr void forget() {  // the other object owns the characters now
     view_ = {};
     owned_ = false;
   }
 
   std::string_view view_;
-  bool owned_;
+  bool owned_;  // false: view_ points at a literal, or is empty
 };
 
 }  // namespace tenon::TENON_SDK

@@ -10,9 +10,21 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// A dense tensor of T, borrowed for the length of the call. Element i in row-major order is view[i]. Contiguous, unless the operator says
-/// op.takes_strides(): then walk it by stride(axis), or let [] find each element, which costs a division for each axis. Copying a view
-/// copies no element. Several threads may use one view; two must not write one element.
+/// A dense tensor of T, borrowed for the length of the call. Element i in row-major order is view[i]. Copying a view copies no element.
+///
+///     const auto x = call.input<float>(0);                       // [rows, columns]
+///     for (std::int64_t row = 0; row < x.dim(0); ++row) sum += x[row * x.dim(1)];
+///     for (const float value : x) sum += value;                  // contiguous views only
+///     const auto y = call.output<float>(0);
+///     std::fill(y.begin(), y.end(), sum);
+///
+/// A view is contiguous unless the operator declares op.takes_strides(). A strided one (a transposed or sliced input) can be walked by
+/// stride(axis), or read by [], which costs a division for each axis; begin() and end() throw, and data()[i] is another element.
+///
+/// Alignment: data() is aligned to sizeof(T) and no more. Memory that Tenon allocates starts at multiples of 64 bytes, but an
+/// application's tensors, slices and rows need not: use unaligned vector loads. Two inputs may share memory; an output shares memory with
+/// an input only if call.write() is in_place. Threads: several may use one view, but must not write the same element. On CUDA the view
+/// itself may be used anywhere, its elements only in kernels.
 template <class T>
 class View {
  public:
@@ -26,15 +38,17 @@ class View {
     if (tensor.strides && !row_major(tensor.strides)) strides_ = tensor.strides;
   }
 
-  T* data() const { return data_; }            ///< the first element; null is possible where size() is 0
+  T* data() const { return data_; }            ///< the first element; may be null if size() is 0
   std::int64_t size() const { return size_; }  ///< number of elements; 1 for rank 0
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }
   std::int64_t dim(int axis) const { return shape_[axis]; }  ///< a negative axis counts from the end
 
   bool contiguous() const { return !strides_; }  ///< element i is data()[i]
-  std::int64_t stride(int axis) const {          ///< in elements; 0 where one element stands for the whole axis
-    const std::int64_t dim = shape_[axis];       // refuses an axis that is not there
+  /// Elements (not bytes) from one index of the axis to the next; 0 if one element stands for the whole axis, negative if it is reversed.
+  /// The element at [i, j] is data()[i * stride(0) + j * stride(1)]. Error: no such axis.
+  std::int64_t stride(int axis) const {
+    const std::int64_t dim = shape_[axis];  // refuses an axis that is not there
     const int first = axis < 0 ? axis + rank() : axis;
     if (strides_) return strides_[first];
     std::int64_t stride = 1;
@@ -42,14 +56,14 @@ class View {
     return dim < 0 ? 0 : stride;
   }
 
-  /// The i-th element in row-major order, i below size(); not checked.
+  /// The i-th element in row-major order, strided or not. i must be from 0 to size() - 1; not checked.
   T& operator[](std::int64_t i) const {
     if (!strides_) [[likely]]
       return data_[i];
     return data_[offset(i)];
   }
 
-  /// Error: the view is strided; use [] or stride().
+  /// For range-for and algorithms. Error: the view is strided (which [] is not); use [] or stride(), or remove op.takes_strides().
   T* begin() const { return plain(); }
   T* end() const { return plain() + size_; }
 

@@ -9,9 +9,17 @@
 namespace tenon::TENON_SDK {
 
 /// Calls f.template operator()<T>() with the element type T of dtype and returns its result:
-///     tenon::visit(call.input_type(0).dtype, [&]<class T>() { fill(call.output<T>(0)); });
-/// Only the types in `allowed` are instantiated: visit<tenon::floating>(...) leaves the integers out. Error (type): dtype is not among
-/// them.
+///
+///     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+///       const auto x = call.input<T>(0);
+///       const auto y = call.output<T>(0);
+///       for (std::int64_t i = 0; i < x.size(); ++i) y[i] = T(2) * x[i];
+///     });
+///
+/// The function takes its type as a template argument and no others; a generic lambda [&](auto t) does not compile. It is compiled once for
+/// each type in `allowed`, so name the dtypes that op.types() declares: tenon::visit<tenon::floating>, or
+/// tenon::visit<tenon::Types{tenon::i32, tenon::i64}>. All calls must return the same type. Error (type): dtype is not in `allowed`, as
+/// unknown_dtype never is.
 template <Types allowed = any_type, class F>
 decltype(auto) visit(DType dtype, F&& f) {
   const auto with = [&]<class T>(T*) -> decltype(auto) { return f.template operator()<T>(); };

@@ -75,7 +75,8 @@ void tell() {
   static_assert(found != Fault::input_kind, "the inputs of an elementwise operator can be neither optional nor variadic");
   static_assert(found != Fault::outputs, "an elementwise operator has exactly one output: name it in describe by op.output");
   static_assert(found != Fault::no_shared_dtype,
-                "every input has .types() of its own: leave it out where the dtype is the one to compute in, and say op.types()");
+                "every input declares its own .types(): omit it from the inputs whose dtype the operator computes in, and declare that by "
+                "op.types()");
   static_assert(found != Fault::arguments,
                 "operator() must be public, const, and take as many arguments of one type as describe() has inputs: "
                 "template <class T> TENON_FN T operator()(T x) const for one");
@@ -84,11 +85,11 @@ void tell() {
                 "gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy, tenon::InputOf<T> x) with one "
                 "InputOf<T> for each input");
   static_assert(found != Fault::gradient_result,
-                "gradient must return T where there is one input, and tenon::Pair<T> where there are two; with more inputs leave it out, "
-                "and the derivative is made from operator()");
+                "gradient must return T for one input and tenon::Pair<T> for two; with more inputs omit it, "
+                "and Tenon derives it from operator()");
   static_assert(found != Fault::duals,
-                "operator() must be a template, template <class T> TENON_FN T operator()(T x) const, so that its derivative can be made "
-                "by calling it with dual numbers; or give the class a gradient");
+                "operator() must be a template, template <class T> TENON_FN T operator()(T x) const, so that Tenon can derive it "
+                "by calling it with dual numbers; or define gradient");
 };
 
 }  // namespace tenon::TENON_SDK::elementwise

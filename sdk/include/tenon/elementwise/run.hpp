@@ -53,7 +53,7 @@ inline bool same_shape(const tenon_dense& left, const tenon_dense& right) {
 /// Of an operator with one input, which always has the output's shape.
 [[gnu::cold]] inline void no_sum(const Call&, const Job& job, const tenon_dense& wide) {
   fail(ErrorKind::type, {"the gradient of the input is ", Shape(job.output->dense.shape, job.output->dense.ndim),
-                         " but that of the output ", Shape(wide.shape, wide.ndim)});
+                         " but the gradient of the output is ", Shape(wide.shape, wide.ndim)});
 }
 
 /// The gradient of one input; dy, the output's gradient, is there.

@@ -28,8 +28,8 @@ namespace tenon::TENON_SDK::elementwise {
   const bool backward = raw.dispatch == TENON_BACKWARD || raw.dispatch == TENON_BACKWARD_SPARSE;
   const tenon_tensor& wanted = backward ? *raw.input_grads[output] : *raw.outputs[output];
   if (wanted.storage != like.storage || like.index_dtype != TENON_I64)
-    fail(ErrorKind::type, {"this sparse kernel keeps the storage and has int64 indices, but ", static_cast<Storage>(like.storage), " with ",
-                           static_cast<DType>(like.index_dtype), " is to become ", static_cast<Storage>(wanted.storage)});
+    fail(ErrorKind::type, {"this sparse kernel preserves the storage and needs int64 indices, but ", static_cast<Storage>(like.storage),
+                           " with ", static_cast<DType>(like.index_dtype), " is to become ", static_cast<Storage>(wanted.storage)});
   tenon_tensor* out = nullptr;
   HostError error;
   if (raw.host->allocate_sparse(&raw, output, like.stored, &out, error.raw())) error.raise();

@@ -120,8 +120,8 @@ class PairCall {
     if (total > 0 && !gives_zeros(dense, given, side)) {
       if (given < total)
         fail(ErrorKind::type,
-             {"the ", static_cast<Storage>(sparse.storage), " side is 0 where it stores nothing, and with an element of the ",
-              "dense one, which is repeated, 0 gives another number: make it dense by cast_storage"});
+             {"where the ", static_cast<Storage>(sparse.storage), " input stores nothing, the result is not 0 for every element of the ",
+              "broadcast dense input: make the sparse input dense by cast_storage"});
       return with_all(sparse, dense, side, total);
     }
     const Stored stored(sparse);
