@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {

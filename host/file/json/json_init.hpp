@@ -3,8 +3,8 @@
 #pragma once
 #include <string>
 
-#include "file/json/json_document.hpp"
 #include "graph/model.hpp"
+#include "io/json_document.hpp"
 
 namespace tenon {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 
 namespace tenon {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <tenon/tensor.hpp>
 
-#include "file/json/json_document.hpp"
 #include "graph/type.hpp"
+#include "io/json_document.hpp"
 
 namespace tenon {
 

@@ -7,7 +7,7 @@
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
 #include "file/json/json_tensor.hpp"
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {

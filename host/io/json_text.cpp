@@ -1,4 +1,4 @@
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 
 #include <fmt/format.h>
 

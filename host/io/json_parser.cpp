@@ -1,10 +1,11 @@
-// The one source that sees nlohmann/json: its events become a JsonDocument.
+// nlohmann's events become a JsonDocument. The depth is checked when a list or an object begins: the parser of CBOR calls itself for each,
+// so bytes could otherwise use up the stack.
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "file/json/json_document.hpp"
+#include "io/json_document.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
@@ -55,15 +56,16 @@ class TreeBuilder {
     return add(value, start_of_number());
   }
   bool number_unsigned(std::uint64_t value) {
+    if (value > std::numeric_limits<std::int64_t>::max() && is_cbor()) refuse(read_, "an integer is above 2^63 - 1");
     if (value > std::numeric_limits<std::int64_t>::max()) return add(static_cast<double>(value), start_of_number());
     return add(static_cast<std::int64_t>(value), start_of_number());
   }
   bool number_float(double value, const std::string&) { return add(value, start_of_number()); }
   bool string(std::string& value) { return add(std::move(value), start_of_text()); }
-  bool binary(binary_t&) { return false; }  // no JSON text holds any
+  bool binary(binary_t&) { refuse(read_, "this is a byte string, and a string is needed"); }
 
-  bool start_object(std::size_t) { return open(JsonValue::Object()); }
-  bool start_array(std::size_t) { return open(JsonValue::List()); }
+  bool start_object(std::size_t length) { return open(JsonValue::Object(), length); }
+  bool start_array(std::size_t length) { return open(JsonValue::List(), length); }
   bool key(std::string& key) {
     std::get<JsonValue::Object>(open_.back()->content).push_back({std::move(key), start_of_text(), {}});
     return true;
@@ -78,16 +80,19 @@ class TreeBuilder {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     std::string_view reason = error.what();
     for (const std::string_view before : {"] ", "column ", ": "})  // the library's own number, and a place that is told already
       if (const auto found = reason.find(before); found != std::string_view::npos) reason = reason.substr(found + before.size());
+    if (is_cbor()) refuse(position, fmt::format("this cannot be read: {}", printable(reason)));
     refuse(read_ == 0 ? 0 : read_ - 1, fmt::format("this is not JSON: {}", printable(reason)));
   }
 
  private:
+  bool is_cbor() const { return document_.text.empty(); }
+
   [[noreturn]] void refuse(std::size_t offset, const std::string& sentence) const {
-    throw Failure(FailureKind::file, fmt::format("{}: {}", place_of(document_, offset), sentence));
+    throw Failure(is_cbor() ? FailureKind::plugin : FailureKind::file, fmt::format("{}: {}", place_of(document_, offset), sentence));
   }
 
   JsonValue& place() {
@@ -105,8 +110,10 @@ class TreeBuilder {
   }
 
   template <class Content>
-  bool open(Content content) {
-    if (open_.size() == 64) refuse(read_ - 1, "this is nested deeper than 64 lists and objects");
+  bool open(Content content, std::size_t length) {
+    const std::size_t depth_limit = is_cbor() ? 6 : 64;
+    if (open_.size() == depth_limit) refuse(read_ - 1, fmt::format("this is nested deeper than {} lists and objects", depth_limit));
+    if (is_cbor() && length == std::numeric_limits<std::size_t>::max()) refuse(read_, "this is a list or a map without a length");
     auto& value = place();
     value.content = std::move(content);
     value.offset = read_ - 1;
@@ -116,6 +123,7 @@ class TreeBuilder {
 
   // The closing quote was read last. The opening one is the first before it that is not escaped.
   std::size_t start_of_text() const {
+    if (is_cbor()) return read_;
     const auto& text = document_.text;
     for (auto i = read_ - 1; i-- > 0;) {
       if (text[i] != '"') continue;
@@ -149,15 +157,25 @@ class TreeBuilder {
   std::vector<JsonValue*> open_;
 };
 
+void parse(JsonDocument& document, const char* begin, std::size_t size, nlohmann::json::input_format_t format) {
+  std::size_t read = 0;
+  TreeBuilder builder(document, read);
+  nlohmann::json::sax_parse(CountingIterator(begin, &read), CountingIterator(begin + size, &read), &builder, format);
+}
+
 }  // namespace
 
 JsonDocument parse_json(std::string_view text, std::string label) {
   JsonDocument document{std::move(label), text, {}};
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw Failure(FailureKind::file, fmt::format("{}: there is nothing in it, where JSON is needed", document.label));
-  std::size_t read = 0;
-  TreeBuilder builder(document, read);
-  nlohmann::json::sax_parse(CountingIterator(text.data(), &read), CountingIterator(text.data() + text.size(), &read), &builder);
+  parse(document, text.data(), text.size(), nlohmann::json::input_format_t::json);
+  return document;
+}
+
+JsonDocument parse_cbor(std::span<const std::byte> bytes) {
+  JsonDocument document;
+  parse(document, reinterpret_cast<const char*>(bytes.data()), bytes.size(), nlohmann::json::input_format_t::cbor);
   return document;
 }
 

@@ -1,4 +1,4 @@
-#include "file/json/json_document.hpp"
+#include "io/json_document.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "../failure_of.hpp"
-#include "file/json/json_text.hpp"
+#include "failure_of.hpp"
+#include "io/json_text.hpp"
 
 using namespace tenon;
 
@@ -21,7 +21,7 @@ std::string refusal(std::string_view text) {
 
 double read_back(const std::string& text) {
   const auto document = parse_json(text, "");
-  return JsonField(document, document.root).number("it");
+  return JsonField(document).number("it");
 }
 
 template <class Number>
@@ -58,7 +58,7 @@ TEST_CASE("every value knows where it begins") {
   true, null , 12,false, {}, [ 7 ]]})";
   const auto document = parse_json(text, "g.json");
   std::string places;
-  const JsonField root(document, document.root);
+  const JsonField root(document);
   for (const auto& entry : root.object("it")) {
     places += place_of(document, entry.key_offset) + ' ' + entry.value.place();
     for (const auto& item : entry.value.list("it")) places += ' ' + item.place().substr(7);
@@ -68,13 +68,13 @@ TEST_CASE("every value knows where it begins") {
 
 TEST_CASE("a field of the wrong kind") {
   const auto document = parse_json(R"({"a": 1, "b": [1.5, "x"], "shape": {}})", "g.json");
-  const JsonField root(document, document.root);
+  const JsonField root(document);
   const auto message = [&](auto&& call) { return failure_of(call).message; };
-  CHECK(message([&] { root.find("a")->text("'a'"); }) == "g.json:1:7: 'a' is a whole number but must be a text");
+  CHECK(message([&] { root.find("a")->text("'a'"); }) == "g.json:1:7: 'a' is an integer but must be a string");
   CHECK(message([&] { root.find("b")->list("b")[0].integer("an entry"); }) ==
-        "g.json:1:16: an entry is a number but must be a whole number of 64 bits");
+        "g.json:1:16: an entry is a number but must be an integer of 64 bits");
   CHECK(message([&] { root.find("b")->list("b")[1].number("an entry"); }) ==
-        "g.json:1:21: an entry is a text but must be a number, \"inf\", \"-inf\" or \"nan\"");
+        "g.json:1:21: an entry is a string but must be a number, \"inf\", \"-inf\" or \"nan\"");
   CHECK(message([&] { root.find("shape")->list("'shape'"); }) == "g.json:1:36: 'shape' is an object but must be a list");
   CHECK(message([&] { root.need("c", "the graph"); }) == "g.json:1:1: the graph lacks 'c'");
   const auto unknown = failure_of([&] { root.object("the graph", {"a", "b", "shapes"}); });
@@ -119,10 +119,10 @@ TEST_CASE("numbers as people write them") {
   CHECK(read_back("18446744073709551615") == 18446744073709551615.0);
   CHECK(read_back("\"inf\"") == HUGE_VAL);
   const auto document = parse_json("[9223372036854775807, -9223372036854775808, 9223372036854775808]", "g.json");
-  const auto list = JsonField(document, document.root).list("it");
+  const auto list = JsonField(document).list("it");
   CHECK(list[0].integer("it") == INT64_MAX);
   CHECK(list[1].integer("it") == INT64_MIN);
-  CHECK(failure_of([&] { list[2].integer("it"); }).message == "g.json:1:45: it is a number but must be a whole number of 64 bits");
+  CHECK(failure_of([&] { list[2].integer("it"); }).message == "g.json:1:45: it is a number but must be an integer of 64 bits");
 }
 
 TEST_CASE("texts keep every character") {
@@ -130,6 +130,6 @@ TEST_CASE("texts keep every character") {
     std::string json;
     append_json_text(json, text);
     const auto document = parse_json(json, "");
-    CHECK(JsonField(document, document.root).text("it") == text);
+    CHECK(JsonField(document).text("it") == text);
   }
 }
