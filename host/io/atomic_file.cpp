@@ -117,14 +117,21 @@ static void sync_folder(const std::filesystem::path& folder, const std::filesyst
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::write_by_name(const std::function<void(const std::filesystem::path&)>& write) {
+  if (temporary_.empty()) name_temporary();
+  write(temporary_);
+  file_ = OpenFile(::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file_.descriptor() < 0) fail(errno);
+}
+
+void AtomicFile::commit(bool synced) {
   if (mode_ != 0 && ::fchmod(file_.descriptor(), mode_) != 0) fail(errno);
-  if (::fsync(file_.descriptor()) != 0) fail(errno);
+  if (synced && ::fsync(file_.descriptor()) != 0) fail(errno);
   if (temporary_.empty()) name_temporary();
   if (::close(file_.release()) != 0) fail(errno);  // where some network file systems report a full disk
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  sync_folder(folder_, path_);
+  if (synced) sync_folder(folder_, path_);
 }
 
 }  // namespace tenon

@@ -14,7 +14,7 @@ fs::path find_beside_library(const fs::path& name) {
   std::error_code error;
   const fs::path library = fs::canonical(info.dli_fname, error);
   if (error) return {};
-  for (const fs::path& place : {library.parent_path() / name, library.parent_path() / "tenon" / name}) {
+  for (const fs::path& place : {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
     if (fs::exists(place, error)) return place;
   }
   return {};

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <optional>
 #include <system_error>
+#include <tenon/failure.hpp>
 
+#include "io/atomic_file.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
@@ -44,14 +46,14 @@ bool make_folder(const fs::path& folder) {
 /// Another process sees the whole file or none.
 bool write_whole(const fs::path& path, const std::string& text) {
   if (!make_folder(path.parent_path())) return false;
-  std::string draft = (path.parent_path() / ".draft-XXXXXX").string();
-  const int descriptor = mkstemp(draft.data());
-  if (descriptor < 0) return false;
-  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool closed = close(descriptor) == 0;
-  if (written && closed && rename(draft.c_str(), path.c_str()) == 0) return true;
-  unlink(draft.c_str());
-  return false;
+  try {
+    AtomicFile file(path);
+    file.write(text);
+    file.commit(false);
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
 }
 
 /// Lines: what this is, content hash, reason; then the plugin's path up to the end, for a path may have lines.

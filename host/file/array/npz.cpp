@@ -1,5 +1,8 @@
+#include "file/array/npz.hpp"
+
 #include <zip.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -10,10 +13,10 @@
 
 #include "device/memory.hpp"
 #include "file/array/npy.hpp"
+#include "file/array/npy_header.hpp"
 #include "file/array/npy_text.hpp"
-#include "file/array/npz.hpp"
 #include "file/array/sparse_npz.hpp"
-#include "file/array/zip_archive.hpp"
+#include "io/atomic_file.hpp"
 #include "io/open_file.hpp"
 #include "io/system_reason.hpp"
 
@@ -22,6 +25,12 @@ namespace {
 
 constexpr zip_int64_t most_members = 100000;
 constexpr zip_uint64_t best_deflate_ratio = 1032;  // 258 bytes from two bits
+
+struct DiscardArchive {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+/// Its changes are forgotten unless zip_close() was called on what release() gives.
+using UnsavedArchive = std::unique_ptr<zip_t, DiscardArchive>;
 
 struct Close {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
@@ -138,10 +147,90 @@ class NpzReader {
   std::optional<std::string> format_;  // of a sparse matrix
 };
 
+class NpzWriter {
+ public:
+  explicit NpzWriter(const std::filesystem::path& path) : path_(path), file_(path) {}
+
+  void add(const std::string& name, const Tensor& tensor) {
+    if (name.empty() || name.find('\0') != std::string::npos)
+      throw Failure(FailureKind::usage, "an array in " + path_.string() + " needs a name without zero bytes");
+    members_.push_back({name, npy_header(tensor.dtype(), tensor.shape()), tensor.to("cpu").make_contiguous()});
+  }
+  void add_text(const std::string& name, const std::string& text) { members_.push_back({name, npy_of_text(text), Tensor::empty(u8, {0})}); }
+
+  void commit() {
+    if (members_.empty())  // for which libzip would remove the file
+      file_.write(std::string("PK\5\6") + std::string(18, '\0'));
+    else
+      file_.write_by_name([this](const std::filesystem::path& draft) { write(draft); });
+    file_.commit();
+  }
+
+ private:
+  struct Member {
+    std::string name, header;
+    Tensor tensor;
+  };
+
+  void write(const std::filesystem::path& draft) {
+    int code = 0;
+    archive_.reset(zip_open(draft.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
+    if (archive_ == nullptr) throw file_failure("write", path_, system_reason(errno));
+    for (const auto& member : members_) write(member);
+    if (zip_close(archive_.get()) != 0) fail();
+    static_cast<void>(archive_.release());  // closing freed it
+  }
+
+  void write(const Member& member) {
+    const zip_buffer_fragment_t fragments[] = {
+        {reinterpret_cast<zip_uint8_t*>(const_cast<char*>(member.header.data())), member.header.size()},
+        {static_cast<zip_uint8_t*>(member.tensor.data()), static_cast<zip_uint64_t>(member.tensor.bytes())}};
+    zip_source_t* const source = zip_source_buffer_fragment(archive_.get(), fragments, 2, 0);
+    if (source == nullptr) fail();
+    const zip_int64_t index = zip_file_add(archive_.get(), (member.name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
+    if (index < 0) {
+      zip_source_free(source);
+      throw Failure(FailureKind::usage,
+                    "an array in " + path_.string() + " cannot be called '" + member.name + "' (" + zip_strerror(archive_.get()) + ")");
+    }
+    const auto at = static_cast<zip_uint64_t>(index);
+    constexpr zip_uint16_t first_day = 0x21;  // 1980-01-01: the time of writing would make each file another
+    if (zip_set_file_compression(archive_.get(), at, ZIP_CM_STORE, 0) != 0) fail();
+    if (zip_file_set_dostime(archive_.get(), at, 0, first_day, 0) != 0) fail();
+  }
+
+  [[noreturn]] void fail() {
+    zip_error_t* const error = zip_get_error(archive_.get());
+    const int code = zip_error_system_type(error) == ZIP_ET_SYS ? zip_error_code_system(error) : 0;
+    throw file_failure("write", path_, code != 0 ? system_reason(code) : zip_error_strerror(error));
+  }
+
+  const std::filesystem::path& path_;
+  AtomicFile file_;
+  std::vector<Member> members_;  // the archive points into them until it is closed
+  UnsavedArchive archive_;
+};
+
 }  // namespace
 
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
   return NpzReader(path).read();
+}
+
+void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& arrays) {
+  NpzWriter writer(path);
+  if (arrays.size() == 1 && arrays.begin()->second && arrays.begin()->second.storage() == Storage::csr) {
+    for (const auto& [name, tensor] : npz_of_csr(arrays.begin()->second)) writer.add(name, tensor);
+    writer.add_text("format", "csr");
+    return writer.commit();
+  }
+  for (const auto& [name, tensor] : arrays) {
+    if (!tensor || tensor.storage() == Storage::dense) continue;
+    throw Failure(FailureKind::usage, join("'", name, "' is ", tensor.storage(), ", and an archive holds dense arrays or one csr matrix"),
+                  "cast_storage(tensor, Storage::dense) gives a dense array");
+  }
+  for (const auto& [name, tensor] : arrays) writer.add(name, tensor);
+  writer.commit();
 }
 
 }  // namespace tenon
