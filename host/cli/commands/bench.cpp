@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/feed.hpp"
+#include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 
 namespace tenon::cli {
@@ -48,9 +49,8 @@ int run(Context& context, const Arguments& arguments) {
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
-    fmt::print(R"({{"unit": "ms", "runs": {}, "threads": {}, "first": {}, "min": {}, "median": {}, "p90": {}, "max": {}}})"
-               "\n",
-               runs, context.host().threads(), times.first, times.at(0), times.at(0.5), times.at(0.9), times.at(1));
+    print(json_object("unit", "ms", "runs", runs, "threads", context.host().threads(), "first", times.first, "min", times.at(0), "median",
+                      times.at(0.5), "p90", times.at(0.9), "max", times.at(1)));
   else
     fmt::print("first {:.4f} ms (with planning), then {} runs on {} threads: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n",
                times.first, runs, context.host().threads(), times.at(0.5), times.at(0), times.at(0.9), times.at(1));

@@ -113,11 +113,7 @@ class Results {
     ++tally_[static_cast<std::size_t>(outcome.verdict)];
     if (only_failed_ && outcome.verdict < Verdict::failed) return;
     const auto* verdict = verdict_names[static_cast<std::size_t>(outcome.verdict)];
-    if (json_) {
-      lines_ += fmt::format("{}\n  {{\"operator\": {}, \"check\": {}, \"verdict\": \"{}\", \"sentence\": {}}}", lines_.empty() ? "" : ",",
-                            json_string(op), json_string(check), verdict, json_string(outcome.sentence));
-      return;
-    }
+    if (json_) return items_.push_back(json_object("operator", op, "check", check, "verdict", verdict, "sentence", outcome.sentence));
     if (op != last_) fmt::print("{}\n", op);
     last_ = op;
     fmt::print("  {:<8} {:<12} {}\n", verdict, check, outcome.sentence);
@@ -125,14 +121,12 @@ class Results {
 
   void finish(std::uint64_t seed) const {
     const auto tally = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
-    const auto* form = json_ ? "{{\"passed\": {}, \"skipped\": {}, \"warnings\": {}, \"failed\": {}, \"crashed\": {}, \"seed\": {}"
-                             : "{} passed, {} skipped, {} warnings, {} failed, {} crashed; --reproduce {} repeats this\n";
-    const auto text = fmt::format(fmt::runtime(form), tally(Verdict::passed), tally(Verdict::skipped), tally(Verdict::warning),
-                                  tally(Verdict::failed), tally(Verdict::crashed), seed);
     if (json_)
-      fmt::print("{}, \"checks\": [{}\n]}}\n", text, lines_);
+      print(json_object("passed", tally(Verdict::passed), "skipped", tally(Verdict::skipped), "warnings", tally(Verdict::warning), "failed",
+                        tally(Verdict::failed), "crashed", tally(Verdict::crashed), "seed", seed, "checks", json_list(items_)));
     else
-      fmt::print("{}", text);
+      fmt::print("{} passed, {} skipped, {} warnings, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
+                 tally(Verdict::skipped), tally(Verdict::warning), tally(Verdict::failed), tally(Verdict::crashed), seed);
   }
   bool all_fine() const {
     return tally_[static_cast<std::size_t>(Verdict::failed)] + tally_[static_cast<std::size_t>(Verdict::crashed)] == 0;
@@ -141,7 +135,8 @@ class Results {
  private:
   bool json_, only_failed_;
   std::array<int, verdict_names.size()> tally_{};
-  std::string lines_, last_;
+  std::string last_;
+  std::vector<JsonItem> items_;
 };
 
 int run(Context& context, const Arguments& arguments) {

@@ -83,14 +83,13 @@ std::vector<Finding> examine(Host& host) {
 
 int run(Context& context, const Arguments&) {
   bool trouble = false;
-  std::string json;
+  std::vector<JsonItem> items;
   for (const auto& finding : examine(context.host())) {
     trouble = trouble || finding.trouble;
     if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.trouble ? "   <-- look here" : "");
-    json += fmt::format("{}  {{\"what\": {}, \"found\": {}, \"trouble\": {}}}", json.empty() ? "" : ",\n", json_string(finding.what),
-                        json_string(finding.found), finding.trouble);
+    items.push_back(json_object("what", finding.what, "found", finding.found, "trouble", finding.trouble));
   }
-  if (context.json()) fmt::print("[\n{}\n]\n", json);
+  if (context.json()) print(json_list(items));
   return trouble ? static_cast<int>(FailureKind::failed) : 0;
 }
 

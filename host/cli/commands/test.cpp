@@ -31,13 +31,6 @@ EvaluatorOptions parse_options(Context& context, const Arguments& arguments, con
   return options;
 }
 
-void print_json(const Evaluation& found) {
-  fmt::print("{{\"examples\": {}", found.examples);
-  if (found.loss) fmt::print(", \"loss\": {}", json_number(*found.loss));
-  if (found.right) fmt::print(", \"right\": {}, \"accuracy\": {}", *found.right, json_number(*found.accuracy()));
-  fmt::print("}}\n");
-}
-
 void print_text(const Evaluation& found) {
   fmt::print("{} examples", found.examples);
   if (found.loss) fmt::print("  loss {:.5g}", *found.loss);
@@ -49,7 +42,10 @@ int run(Context& context, const Arguments& arguments) {
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
   Evaluator evaluator(graph, parse_options(context, arguments, graph));
   const auto found = evaluator.evaluate(read_examples(graph, arguments, "data", evaluator.inputs()));
-  context.json() ? print_json(found) : print_text(found);
+  if (context.json())
+    print(json_object("examples", found.examples, "loss", found.loss, "right", found.right, "accuracy", found.accuracy()));
+  else
+    print_text(found);
   return 0;
 }
 

@@ -134,8 +134,8 @@ class Training {
     if (!files_.output.empty()) trainer_.graph().save(files_.output, options_.seed);
     const auto last = validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
     if (json)
-      fmt::print("{{\"epochs\": {}, \"steps\": {}, \"train\": {}, \"validation\": {}}}\n", trainer_.epoch(), trainer_.steps(),
-                 trained_ ? json_of(*trained_) : "null", last ? json_of(*last) : "null");
+      print(json_object("epochs", trainer_.epoch(), "steps", trainer_.steps(), "train", trained_ ? json_of(*trained_) : JsonItem::null(),
+                        "validation", last ? json_of(*last) : JsonItem::null()));
     else if (trained_ || last)
       fmt::print("{}{}\n", trained_ ? text_of(*trained_) : "", last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
     if (!files_.output.empty()) fmt::print(stderr, "wrote {}\n", files_.output.string());

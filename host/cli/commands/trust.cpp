@@ -45,13 +45,12 @@ std::vector<Distrusted> find_all(Context& context, const LoadHistory& history) {
 }
 
 void print(Context& context, const std::vector<Distrusted>& found) {
-  std::string json;
+  std::vector<JsonItem> items;
   for (const auto& [state, path, reason] : found) {
     if (!context.json()) fmt::print("{:<12} {}: {}\n", state, path.string(), reason);
-    json += fmt::format("{}  {{\"state\": {}, \"path\": {}, \"reason\": {}}}", json.empty() ? "" : ",\n", json_string(state),
-                        json_string(path.string()), json_string(reason));
+    items.push_back(json_object("state", state, "path", path.string(), "reason", reason));
   }
-  if (context.json()) fmt::print("[{}{}]\n", json.empty() ? "" : "\n", json.empty() ? "" : json + '\n');
+  if (context.json()) print(json_list(items));
 }
 
 int list(Context& context, const LoadHistory& history) {

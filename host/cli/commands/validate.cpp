@@ -17,9 +17,8 @@ int run(Context& context, const Arguments& arguments) {
   if (!arguments.has("file-only")) graph.bind();
   const auto& model = graph.model();
   if (context.json()) {
-    fmt::print(R"({{"graph": {}, "sound": true, "bound": {}, "nodes": {}, "values": {}, "tensors": {}}})"
-               "\n",
-               json_string(path), !arguments.has("file-only"), model.nodes.size(), model.values.size(), model.tensors.size());
+    print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes", model.nodes.size(), "values",
+                      model.values.size(), "tensors", model.tensors.size()));
     return 0;
   }
   fmt::print("{}: sound{}; {} nodes, {} values, {} tensors\n", path,

@@ -1,5 +1,6 @@
 #include "cli/print/json_text.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tenon/visit.hpp>
 
@@ -134,8 +135,28 @@ Json to_json(const MemoryUse& use, const MemoryPlan& plan) {
 
 }  // namespace
 
-std::string json_string(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+JsonItem::JsonItem(std::string_view value) : text(Json(value).dump(-1, ' ', false, Json::error_handler_t::replace)) {}
+
+JsonItem::JsonItem(double value) : text(std::isfinite(value) ? fmt::to_string(value) : "null") {}
+
+JsonItem json_members(std::initializer_list<JsonItem> keys_and_values) {
+  JsonItem object;
+  object.text = "{";
+  for (const auto* key = keys_and_values.begin(); key != keys_and_values.end(); key += 2)
+    if (const auto& value = key[1]; !value.text.empty()) object.text += (object.text == "{" ? "" : ", ") + key->text + ": " + value.text;
+  object.text += '}';
+  return object;
+}
+
+JsonItem json_list(const std::vector<JsonItem>& items) {
+  JsonItem list;
+  for (const auto& item : items) list.text += (list.text.empty() ? "[\n  " : ",\n  ") + item.text;
+  list.text += items.empty() ? "[]" : "\n]";
+  return list;
+}
+
+void print(const JsonItem& item) {
+  fmt::print("{}\n", item.text);
 }
 
 std::string json_text(const Failure& failure) {

@@ -2,24 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <tenon/failure.hpp>
 
 #include "cli/print/report.hpp"
 #include "io/atomic_file.hpp"
+#include "io/json_document.hpp"
 
 namespace tenon::cli {
 namespace {
 
-/// The number after `{"step": `; nothing for a line that a kill cut short.
+/// Nothing for a line that a kill cut short.
 std::optional<std::uint64_t> step_of(const std::string& line) {
-  static constexpr std::string_view begin = "{\"step\": ";
-  std::uint64_t step = 0;
-  if (!line.starts_with(begin) || !line.ends_with("}")) return {};
-  if (std::from_chars(line.data() + begin.size(), line.data() + line.size(), step).ec != std::errc()) return {};
-  return step;
+  try {
+    const auto document = parse_json(line, "");
+    return static_cast<std::uint64_t>(JsonField(document)["step"].integer({}, 0, INT64_MAX));
+  } catch (const Failure&) {
+    return {};
+  }
 }
 
 std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
@@ -38,20 +39,14 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-std::string json_number(double number) {
-  return std::isfinite(number) ? fmt::to_string(number) : "null";
-}
-
 std::string text_of(const Metrics& metrics) {
   auto text = fmt::format("loss {:.5g}", metrics.loss);
   if (metrics.accuracy) text += fmt::format("  accuracy {:.4f}", *metrics.accuracy);
   return text;
 }
 
-std::string json_of(const Metrics& metrics) {
-  auto text = "{\"loss\": " + json_number(metrics.loss);
-  if (metrics.accuracy) text += ", \"accuracy\": " + json_number(*metrics.accuracy);
-  return text + '}';
+JsonItem json_of(const Metrics& metrics) {
+  return json_object("loss", metrics.loss, "accuracy", metrics.accuracy);
 }
 
 MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) : path_(path) {
@@ -64,14 +59,16 @@ MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) 
 
 void MetricsFile::write(const StepReport& report) {
   if (path_.empty()) return;
-  auto line = fmt::format("{{\"step\": {}, \"epoch\": {}, \"loss\": {}", report.step, report.epoch, json_number(report.metrics.loss));
-  if (report.metrics.accuracy) line += ", \"accuracy\": " + json_number(*report.metrics.accuracy);
-  file_ << line << fmt::format(", \"learning_rate\": {}, \"examples\": {}}}\n", json_number(report.rate), report.examples);
+  const auto& [loss, accuracy] = report.metrics;
+  file_ << json_object("step", report.step, "epoch", report.epoch, "loss", loss, "accuracy", accuracy, "learning_rate", report.rate,
+                       "examples", report.examples)
+               .text
+        << '\n';
 }
 
 void MetricsFile::write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics) {
   if (path_.empty()) return;
-  file_ << fmt::format("{{\"step\": {}, \"epoch\": {}, \"validation\": {}}}\n", step, epoch, json_of(metrics));
+  file_ << json_object("step", step, "epoch", epoch, "validation", json_of(metrics)).text << '\n';
   flush();
 }
 

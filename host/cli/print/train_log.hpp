@@ -7,6 +7,8 @@
 #include <string>
 #include <tenon/trainer.hpp>
 
+#include "cli/print/json_text.hpp"
+
 namespace tenon::cli {
 
 /// One JSON object a line: {"step": 1, "epoch": 0, "loss": ...} for each step, {"step": 24, "epoch": 0, "validation": {...}} after an
@@ -51,11 +53,9 @@ class Progress {
   bool counts_ = false;
 };
 
-/// Null where it is not finite: JSON has no nan.
-std::string json_number(double number);
 /// `loss 0.1234  accuracy 0.987`
 std::string text_of(const Metrics& metrics);
 /// `{"loss": 0.1234, "accuracy": 0.987}`
-std::string json_of(const Metrics& metrics);
+JsonItem json_of(const Metrics& metrics);
 
 }  // namespace tenon::cli
