@@ -1,20 +1,15 @@
 #include "cli/check/child.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <exception>
-#include <tenon/failure.hpp>
 
 #include "cli/check/guarded_memory.hpp"
-#include "io/child_watch.hpp"
+#include "io/child.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -38,10 +33,7 @@ std::string line_of(const Outcome& outcome) {
 }
 
 [[noreturn]] void be_the_child(const Check& check, const Subject& subject, int pipe) {
-  setpgid(0, 0);
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the results
-  // A signal that ends this process is what is to be told, whatever handlers came along.
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   report_guard_hits(pipe);
   const auto line = line_of(run_here(check, subject));
   const auto written = write(pipe, line.data(), line.size());
@@ -62,21 +54,8 @@ Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
 }  // namespace
 
 Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw Failure(FailureKind::failed, fmt::format("no pipe for a check: {}", std::strerror(errno)));
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) be_the_child(check, subject, ends[1]);
-  close(ends[1]);
-  if (child < 0) {
-    close(ends[0]);
-    throw Failure(FailureKind::failed, fmt::format("no process for a check: {}", std::strerror(errno)));
-  }
-  setpgid(child, child);  // both sides: whoever comes first
-  auto outcome = outcome_of(watch_child(child, ends[0], timeout_ms), timeout_ms);
-  close(ends[0]);
-  return outcome;
+  Child child([&](int pipe) { be_the_child(check, subject, pipe); }, {"no process for a check", ""});
+  return outcome_of(child.watch(timeout_ms), timeout_ms);
 }
 
 }  // namespace tenon::cli

@@ -1,5 +1,5 @@
 // What a child process can come to, and that nothing of it is left.
-#include "io/child_watch.hpp"
+#include "io/child.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -10,6 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+
+#include "failure_of.hpp"
 
 using namespace tenon;
 
@@ -28,18 +30,15 @@ struct Ends {
 
 /// `act` runs in the child with the end to write to, and need not return.
 ChildOutcome watch(void (*act)(int report), int timeout_ms, bool& all_gone) {
-  Ends report, witness;  // the witness's pipe ends when the last process that has it is gone
-  const pid_t child = fork();
-  if (child == 0) {
-    setpgid(0, 0);
-    for (const int signal : {SIGSEGV, SIGABRT}) std::signal(signal, SIG_DFL);  // not a sanitizer's
-    act(report.to_write);
-    _exit(7);
-  }
-  setpgid(child, child);
-  close(report.to_write);
+  Ends witness;  // its pipe ends when the last process that has it is gone
+  Child child(
+      [act](int report) {
+        act(report);
+        _exit(7);
+      },
+      {"no child", ""});
   close(witness.to_write);
-  const ChildOutcome outcome = watch_child(child, report.to_read, timeout_ms);
+  const ChildOutcome outcome = child.watch(timeout_ms);
   pollfd gone{witness.to_read, POLLIN, 0};
   all_gone = poll(&gone, 1, 5000) == 1 && (gone.revents & POLLHUP) != 0;
   return outcome;
@@ -119,4 +118,38 @@ TEST_CASE("a child that ends is seen at once") {
   bool all_gone = false;
   watch([](int) { raise(SIGABRT); }, 60000, all_gone);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("a program gets the descriptors that it is given, and all that it says is read") {
+  Ends input;
+  REQUIRE(write(input.to_write, "from the input", 14) == 14);
+  close(input.to_write);
+  // 0: the text. 1: the pipe. 2: nothing. 3: the text's pipe once more. No other is open.
+  const std::vector<std::string> arguments = {
+      "sh", "-c",
+      "cat; echo; readlink /proc/self/fd/2; for i in 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$i && echo $i; done; "
+      "i=0; while test $i -lt 20000; do echo 0123456789; i=$((i + 1)); done; exit 3"};
+  auto [text, status] = Child(arguments, {input.to_read, Child::report, Child::nothing, input.to_read}, {"no child", ""}).read_all();
+  const std::string begin = "from the input\n/dev/null\n3\n";
+  CHECK(text.substr(0, begin.size()) == begin);
+  CHECK(text.size() == begin.size() + 20000 * 11);  // more than a pipe holds
+  REQUIRE(status);
+  CHECK(WEXITSTATUS(*status) == 3);
+}
+
+TEST_CASE("a program that is not there") {
+  const auto failure = failure_of([] { Child({"/no/program"}, {}, {"nothing to run", "make it"}); });
+  CHECK(failure.message == "nothing to run: No such file or directory");
+  CHECK(failure.hint == "make it");
+  CHECK(failure.kind == 1);
+}
+
+TEST_CASE("a child that nobody watches ends with its object") {
+  Ends witness;
+  {
+    const Child child([](int) { wait_for_ever(); }, {"no child", ""});
+    close(witness.to_write);
+  }
+  pollfd gone{witness.to_read, POLLIN, 0};
+  CHECK((poll(&gone, 1, 5000) == 1 && (gone.revents & POLLHUP) != 0));
 }
