@@ -40,7 +40,7 @@ Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
 }
 
 int run(Context& context, const Arguments& arguments) {
-  const auto runs = arguments.get_number("runs", 100, 1, 1'000'000'000);
+  const auto runs = arguments.integer("runs");
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   const auto inputs = feed(graph, arguments);
   SessionOptions options;
@@ -59,15 +59,15 @@ int run(Context& context, const Arguments& arguments) {
 
 std::vector<Option> options() {
   auto all = feed_options();
-  all.push_back({"runs", "N", "how often, after the first; 100 where left out"});
-  all.push_back({"no-capture", "", "ask GPUs for each kernel in each run, not for captured graphs of them"});
+  all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
+  all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
   all.push_back(no_verify_option());
   return all;
 }
 
 const bool added = add_command({.name = "bench",
                                 .doc = "measure how long a graph takes",
-                                .details = "The first run makes the plan and is told apart; the others give median and spread.",
+                                .details = "The first run makes the plan and is reported separately; the others give median and spread.",
                                 .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
                                 .options = options(),
                                 .run = run});

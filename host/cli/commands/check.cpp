@@ -1,4 +1,4 @@
-// tenon check: whether a plugin keeps what it promises.
+// tenon check: whether a plugin does what it declares.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -140,7 +140,7 @@ class Results {
 };
 
 int run(Context& context, const Arguments& arguments) {
-  const auto seed = static_cast<std::uint64_t>(arguments.get_number("reproduce", std::random_device{}() % 1'000'000, 0, 1'000'000'000));
+  const auto seed = arguments.has("reproduce") ? arguments.count("reproduce") : std::random_device{}() % 1'000'000;
   Checked checked(context, arguments);
   const ScratchFolder folder;
   Results results(context.json(), arguments.has("only-failed"));
@@ -161,16 +161,16 @@ std::string details() {
       "(which\n"
       "--plugins names):";
   for (const auto& check : device_checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
-  return text + "\nThe exit code is 1 where a check failed or crashed.";
+  return text + "\nThe exit code is 1 if a check failed or crashed.";
 }
 
 const bool added = add_command({.name = "check",
-                                .doc = "check whether a plugin keeps what it promises",
+                                .doc = "check that a plugin does what it declares",
                                 .details = details(),
                                 .positionals = {{"PLUGIN", "the shared object"}},
                                 .options = {{"op", "NAME", "only this operator"},
                                             {"only-failed", "", "print only the checks that failed or crashed"},
-                                            {"reproduce", "SEED", "with the numbers of an earlier run"}},
+                                            {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
                                 .run = run});
 
 }  // namespace

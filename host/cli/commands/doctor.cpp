@@ -94,8 +94,8 @@ int run(Context& context, const Arguments&) {
 }
 
 const bool added = add_command({.name = "doctor",
-                                .doc = "say what this machine has, and what is wrong with it",
-                                .details = "The exit code is 1 where something needs to be looked at.",
+                                .doc = "report this machine's devices and tools, and any problems",
+                                .details = "The exit code is 1 if something needs attention.",
                                 .positionals = {},
                                 .options = {},
                                 .run = run});

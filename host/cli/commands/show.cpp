@@ -111,13 +111,13 @@ const bool added = add_command(
                 "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
                 "sum of bytes that are alive at one step.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-     .options = {{"dot", "", "print the graph in graphviz's language", false},
-                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)", false},
-                 {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
-                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
-                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true},
-                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs", false},
-                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false},
+     .options = {{"dot", "", "print the graph in graphviz's language"},
+                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},
+                 {"plan", "", "print the steps, where each output lies and how much memory it takes"},
+                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and the value whose memory it reuses"},
+                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},
+                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
+                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
                  no_verify_option()},
      .run = run});
 

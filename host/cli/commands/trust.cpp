@@ -109,7 +109,7 @@ const bool added = add_command(
      .doc = "list the plugins that are not trusted, or let one be tried again",
      .details = "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
                 "named here. A plugin that other users may write to is refused unless --trust-writable is given with each command.",
-     .positionals = {{"FILE", "a plugin file in quarantine, or a folder of them; a list of all where left out", false}},
+     .positionals = {{"FILE", "a quarantined plugin, or a folder of them (default: list all)", false}},
      .options = {},
      .run = run});
 

@@ -19,7 +19,7 @@ NamedTensors read_examples(const Graph& graph, const Arguments& arguments, const
 NamedTensors read_examples(const Graph& graph, const Arguments& arguments, const std::string& option,
                            const std::vector<std::string>& inputs) {
   const auto& model = graph.model();
-  const auto given = named_values(arguments, option);
+  const auto given = arguments.named(option);
   check_input_names(model, given);
   NamedTensors examples;
   for (const auto& name : inputs) {

@@ -104,10 +104,11 @@ Tensor fitted(const std::string& name, const Tensor& tensor, const tenon_type& t
 }
 
 std::vector<Option> feed_options() {
-  return {{"input", "NAME=FILE",
-           "an input's values, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows; random where left out", true},
-          {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", true},
-          {"seed", "N", "seed of random inputs and of random operators; 0 where left out"}};
+  return {
+      {"input", "NAME=FILE", "an input's values, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows (default: random)",
+       Named{"image=image.npy"}},
+      {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", Named{"image=8x64"}},
+      {"seed", "N", "seed of random inputs and of random operators", Integer{}, "0"}};
 }
 
 NamedTensors feed(const Graph& graph, const Arguments& arguments) {
@@ -116,10 +117,10 @@ NamedTensors feed(const Graph& graph, const Arguments& arguments) {
 
 NamedTensors feed(const Graph& graph, const Arguments& arguments, const std::vector<ValueId>& inputs) {
   const auto& model = graph.model();
-  const auto files = named_values(arguments, "input"), shapes = named_values(arguments, "shape");
+  const auto files = arguments.named("input"), shapes = arguments.named("shape");
   check_input_names(model, files);
   check_input_names(model, shapes);
-  const auto seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
+  const auto seed = arguments.count("seed");
   NamedTensors tensors;
   for (const auto id : inputs) {
     const std::string name(model.strings[model.values[id].name]);

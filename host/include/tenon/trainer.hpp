@@ -15,7 +15,7 @@ struct TrainerOptions {
   std::string optimizer = "adam";  ///< an operator with the inputs weight, grad and learning_rate, of any plugin
   Attributes parameters;           ///< of the optimizer
   Schedule schedule;               ///< total 0: the steps of `epochs`
-  std::uint64_t epochs = 1;        ///< for the schedule alone
+  std::uint64_t epochs = 10;       ///< for the schedule alone
   std::int64_t batch = 64;
   std::int64_t accumulate = 1;  ///< batches whose gradients are averaged, by their numbers of examples, for one step
   double clip_norm = 0;         ///< largest norm of all gradients together; 0: none
