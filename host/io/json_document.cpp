@@ -104,10 +104,10 @@ JsonField JsonField::at(std::size_t i) const {
   return {*document_, items[i]};
 }
 
-std::vector<JsonField::Entry> JsonField::object(std::string_view what, std::initializer_list<std::string_view> known) const {
+std::vector<JsonField::Entry> JsonField::object(std::string_view what, const std::vector<std::string_view>& known) const {
   std::vector<Entry> entries;
   for (const auto& member : require<JsonValue::Object>(what, "an object")) {
-    if (known.size() != 0 && std::find(known.begin(), known.end(), member.key) == known.end()) {
+    if (!known.empty() && std::find(known.begin(), known.end(), member.key) == known.end()) {
       const auto near = near_names(member.key, {known.begin(), known.end()});
       throw Failure(
           FailureKind::file, fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what, printable(member.key)),

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,7 +79,7 @@ class JsonField {
 
   /// The members; throws where one is none of `known`, with near names. Empty `known`: any key.
   struct Entry;
-  std::vector<Entry> object(std::string_view what, std::initializer_list<std::string_view> known = {}) const;
+  std::vector<Entry> object(std::string_view what, const std::vector<std::string_view>& known = {}) const;
   /// A member of an object.
   std::optional<JsonField> find(std::string_view key) const;
   JsonField need(std::string_view key, std::string_view what) const;

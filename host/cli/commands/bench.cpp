@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "cli/command.hpp"
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 
@@ -42,7 +42,7 @@ Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
 int run(Context& context, const Arguments& arguments) {
   const auto runs = arguments.integer("runs");
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
-  const auto inputs = feed(graph, arguments);
+  const auto inputs = read_inputs(graph, arguments);
   SessionOptions options;
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
@@ -58,7 +58,7 @@ int run(Context& context, const Arguments& arguments) {
 }
 
 std::vector<Option> options() {
-  auto all = feed_options();
+  auto all = input_options();
   all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
   all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
   all.push_back(no_verify_option());

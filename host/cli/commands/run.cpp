@@ -4,7 +4,7 @@
 #include <tenon/batched_run.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "file/array/npy.hpp"
@@ -55,7 +55,7 @@ int run(Context& context, const Arguments& arguments) {
   options.trace = arguments.get("trace");
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
-  const auto inputs = feed(graph, arguments, needed_inputs(graph.model(), request.outputs, options.training));
+  const auto inputs = read_inputs(graph, arguments, needed_inputs(graph.model(), request.outputs, options.training));
   const auto batch = arguments.integer("batch");
   Session session(graph, options);
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
@@ -68,7 +68,7 @@ int run(Context& context, const Arguments& arguments) {
 }
 
 std::vector<Option> options() {
-  auto all = feed_options();
+  auto all = input_options();
   all.push_back({"output", "NAME[=FILE]",
                  "compute this output, and write it to a .npy or .npz file, or print it if =FILE is missing (default: all outputs)",
                  Text{true}});

@@ -7,7 +7,7 @@
 #include <tenon/session.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "draw/dot.hpp"
@@ -44,7 +44,7 @@ void write_file(const std::string& path, const std::string& text) {
 
 // Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
 void show_plan(const Context& context, Graph graph, const Arguments& arguments) {
-  const auto inputs = feed(graph, arguments);
+  const auto inputs = read_inputs(graph, arguments);
   std::map<std::string, Shape> shapes;
   for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
   SessionOptions options;

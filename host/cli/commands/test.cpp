@@ -5,7 +5,7 @@
 #include <tenon/evaluator.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/examples.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
 #include "graph/model.hpp"
@@ -41,7 +41,7 @@ void print_text(const Evaluation& found) {
 int run(Context& context, const Arguments& arguments) {
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
   Evaluator evaluator(graph, parse_options(context, arguments, graph));
-  const auto found = evaluator.evaluate(read_examples(graph, arguments, "data", evaluator.inputs()));
+  const auto found = evaluator.evaluate(read_dataset(graph, arguments, "data", evaluator.inputs()));
   if (context.json())
     print(json_object("examples", found.examples, "loss", found.loss, "right", found.right, "accuracy", found.accuracy()));
   else

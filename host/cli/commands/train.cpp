@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "cli/input/examples.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
@@ -89,8 +89,8 @@ class Training {
       : files_(arguments),
         options_(parse_options(context, arguments)),
         graph_(Graph::load(context.host(), arguments.get("GRAPH"))),
-        validation_(arguments.has("validate") ? std::optional(read_examples(graph_, arguments, "validate")) : std::nullopt),
-        trainer_(graph_, read_examples(graph_, arguments, "data"), options_) {
+        validation_(arguments.has("validate") ? std::optional(read_dataset(graph_, arguments, "validate")) : std::nullopt),
+        trainer_(graph_, read_dataset(graph_, arguments, "data"), options_) {
     if (arguments.has("resume")) resume();
     const auto metrics = arguments.get("metrics");
     metrics_.emplace(metrics, trainer_.steps());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "file/array/array_file.hpp"
 #include "file/json/graph_json.hpp"
 #include "file/json/json_init.hpp"
 #include "file/json/json_nodes.hpp"
@@ -74,10 +75,11 @@ class GraphJsonReader {
     static constexpr const char* roles[] = {"input", "variable", "state", "constant"};
     const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
     const auto& object = entry.value;
-    if (role == Role::constant)
-      object.object(what, {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
-    else
-      object.object(what, {"init", "dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
+    std::vector<std::string_view> known = {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype"};
+    for (const auto& format : array_formats())
+      if (format.key != nullptr) known.emplace_back(format.key);
+    if (role != Role::constant) known.emplace(known.begin(), "init");
+    object.object(what, known);
     const auto type = read_json_type(object, what);
     const auto tensor = read_json_tensor(object, what, type, folder_);
     Init init;

@@ -4,8 +4,7 @@
 #include <tenon/catalog.hpp>
 #include <tenon/visit.hpp>
 
-#include "file/array/npy.hpp"
-#include "file/array/npz.hpp"
+#include "file/array/array_file.hpp"
 #include "file/json/json_tensor.hpp"
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
@@ -153,12 +152,6 @@ void require_no_strangers(const JsonField& object, const std::string& what, cons
       field->refuse("{} has '{}', which {} do not have", what, key, values ? name_of(storage) + std::string(" values") : "files");
 }
 
-Tensor only_array(const JsonField& field, const std::filesystem::path& path) {
-  const auto arrays = read_npz(path);
-  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
-  return arrays.begin()->second;
-}
-
 }  // namespace
 
 tenon_type read_json_type(const JsonField& object, const std::string& what) {
@@ -171,17 +164,23 @@ tenon_type read_json_type(const JsonField& object, const std::string& what) {
 }
 
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
-  const auto values = object.find("values"), npy = object.find("npy"), npz = object.find("npz");
-  if (values && (npy || npz)) (npy ? npy : npz)->refuse("{} has both values and an {} file", what, npy ? "npy" : "npz");
-  if (npy && npz) npz->refuse("{} has both an npy and an npz file", what);
+  const auto values = object.find("values");
+  const ArrayFormat* format = nullptr;
+  for (const auto& known : array_formats()) {
+    const auto field = known.key == nullptr ? std::nullopt : object.find(known.key);
+    if (field && values) field->refuse("{} has both values and an {} file", what, known.key);
+    if (field && format != nullptr) field->refuse("{} has both an {} and an {} file", what, format->key, known.key);
+    if (field) format = &known;
+  }
   require_no_strangers(object, what, type, values.has_value());
   if (values) return type.storage == TENON_DENSE ? read_values(*values, type) : read_sparse(object, what, *values, type);
-  if (!npy && !npz) return {};
-  const auto& field = npy ? *npy : *npz;
+  if (format == nullptr) return {};
+  const auto field = object[format->key];
   const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
-  auto tensor = npy ? read_npy(folder / path) : only_array(field, folder / path);
-  require_fit(field, path.string(), tensor, type);
-  return tensor;
+  const auto arrays = format->read({(folder / path).string()}, type);
+  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
+  require_fit(field, path.string(), arrays.begin()->second, type);
+  return arrays.begin()->second;
 }
 
 }  // namespace tenon

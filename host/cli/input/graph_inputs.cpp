@@ -1,4 +1,4 @@
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,11 +8,8 @@
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 
-#include "cli/input/rows.hpp"
-#include "cli/input/svmlight_input.hpp"
 #include "cli/print/show_graph.hpp"
-#include "file/array/npy.hpp"
-#include "file/array/npz.hpp"
+#include "file/array/array_file.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -43,24 +40,15 @@ Shape fill_unknown(const std::string& name, const tenon_type& type, const std::m
   return shape;
 }
 
-}  // namespace
-
-Tensor read_input(const std::string& name, const std::string& path, const tenon_type& type) {
-  if (is_svmlight(path)) return read_svmlight_input(path, type);
-  if (!path.ends_with(".npz")) return read_npy(path);
-  auto members = read_npz(path);
-  if (const auto found = members.find(name); found != members.end()) return found->second;
-  if (members.size() == 1) return members.begin()->second;
+std::vector<std::string> names_of(const GraphModel& model, const std::vector<ValueId>& values) {
   std::vector<std::string> names;
-  names.reserve(members.size());
-  for (const auto& [member, tensor] : members) names.push_back(member);
-  throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", path, name, name),
-                fmt::format("it has {}", fmt::join(names, ", ")));
+  for (const auto id : values) names.emplace_back(model.strings[model.values[id].name]);
+  return names;
 }
 
+/// Throws Failure (usage) for a name that is no input of the graph, with near ones in the hint.
 void check_input_names(const GraphModel& model, const std::map<std::string, std::string>& given) {
-  std::vector<std::string> names;
-  for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
+  const auto names = names_of(model, model.inputs);
   for (const auto& [name, text] : given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const auto near = near_names(name, names);
@@ -69,6 +57,7 @@ void check_input_names(const GraphModel& model, const std::map<std::string, std:
   }
 }
 
+/// What a file's array becomes for an input of another dtype: numpy's own rule for lossless casts (uint8 -> float32).
 Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) {
   if (tensor.dtype() == wanted) return tensor;
   if (tensor.storage() != Storage::dense) {
@@ -97,13 +86,17 @@ Tensor convert_for(const std::string& name, const Tensor& tensor, DType wanted) 
   return converted;
 }
 
-Tensor fitted(const std::string& name, const Tensor& tensor, const tenon_type& type) {
+/// The array that `source` names, in the dtype and the storage that the graph declares: sessions take sparse tensors anywhere.
+Tensor read_fitted(const std::string& name, const std::string& source, const tenon_type& type) {
+  const auto tensor = read_array(source, name, type);
   const auto converted = type.dtype == TENON_DTYPE_UNKNOWN ? tensor : convert_for(name, tensor, static_cast<DType>(type.dtype));
   const auto wanted = static_cast<Storage>(type.storage);
   return wanted == Storage::dense ? converted : cast_storage(converted, wanted);
 }
 
-std::vector<Option> feed_options() {
+}  // namespace
+
+std::vector<Option> input_options() {
   return {
       {"input", "NAME=FILE", "an input's values, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows (default: random)",
        Named{"image=image.npy"}},
@@ -111,11 +104,11 @@ std::vector<Option> feed_options() {
       {"seed", "N", "seed of random inputs and of random operators", Integer{}, "0"}};
 }
 
-NamedTensors feed(const Graph& graph, const Arguments& arguments) {
-  return feed(graph, arguments, {graph.model().inputs.begin(), graph.model().inputs.end()});
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
+  return read_inputs(graph, arguments, {graph.model().inputs.begin(), graph.model().inputs.end()});
 }
 
-NamedTensors feed(const Graph& graph, const Arguments& arguments, const std::vector<ValueId>& inputs) {
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueId>& inputs) {
   const auto& model = graph.model();
   const auto files = arguments.named("input"), shapes = arguments.named("shape");
   check_input_names(model, files);
@@ -129,7 +122,7 @@ NamedTensors feed(const Graph& graph, const Arguments& arguments, const std::vec
     if (const auto file = files.find(name); file != files.end()) {
       auto wanted = type;
       wanted.dtype = static_cast<std::uint8_t>(dtype);
-      tensors.emplace(name, fitted(name, read_rows(name, file->second, wanted), wanted));
+      tensors.emplace(name, read_fitted(name, file->second, wanted));
       continue;
     }
     const auto shape = fill_unknown(name, type, shapes);
@@ -137,6 +130,26 @@ NamedTensors feed(const Graph& graph, const Arguments& arguments, const std::vec
     tensors.emplace(name, cast_storage(random_tensor(dtype, shape, seed, id), static_cast<Storage>(type.storage)));
   }
   return tensors;
+}
+
+NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option) {
+  return read_dataset(graph, arguments, option, names_of(graph.model(), graph.model().inputs));
+}
+
+NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
+                          const std::vector<std::string>& inputs) {
+  const auto& model = graph.model();
+  const auto given = arguments.named(option);
+  check_input_names(model, given);
+  NamedTensors examples;
+  for (const auto& name : inputs) {
+    const auto found = given.find(name);
+    if (found == given.end())
+      throw Failure(FailureKind::usage, fmt::format("there are no data for input '{}'", name),
+                    fmt::format("give them with --{} {}=FILE.npy", option, name));
+    examples.emplace(name, read_fitted(name, found->second, model.values[find_value(model, name)].type));
+  }
+  return examples;
 }
 
 }  // namespace tenon::cli
