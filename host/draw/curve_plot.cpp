@@ -1,5 +1,3 @@
-#include "draw/curve_plot.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <tenon/failure.hpp>
 #include <vector>
 
+#include "draw/learning_curves.hpp"
 #include "io/atomic_file.hpp"
 
 namespace tenon::cli {

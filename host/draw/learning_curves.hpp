@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <tenon/trainer.hpp>
 
 namespace tenon::cli {
@@ -31,5 +32,14 @@ class LearningCurves {
 
 /// From the JSON lines that MetricsFile writes. Throws Failure (file), with the line's number, for lines that are none of those.
 LearningCurves read_curves(const std::filesystem::path& metrics);
+
+/// A whole SVG file: the loss over the epochs and, where right answers were counted, the accuracy beside it; training and validation.
+std::string draw_curves(const LearningCurves& curves);
+
+/// Before the training: throws Failure where `path`, given by `option`, does not end in .svg (usage) or cannot be written (file).
+void check_plot_path(const std::string& option, const std::filesystem::path& path);
+
+/// Writes it whole or not at all. Throws Failure (file).
+void write_plot(const std::filesystem::path& path, const LearningCurves& curves);
 
 }  // namespace tenon::cli

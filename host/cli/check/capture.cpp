@@ -4,8 +4,8 @@
 #include <exception>
 #include <optional>
 
-#include "cli/check/each_sample.hpp"
 #include "cli/check/same_call.hpp"
+#include "cli/check/trial.hpp"
 #include "cli/check/with_device.hpp"
 #include "device/captured.hpp"
 #include "run/operator_run.hpp"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/check/each_sample.hpp"
-#include "cli/check/single_node.hpp"
+#include "cli/check/trial.hpp"
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
 

@@ -1,4 +1,6 @@
 // tenon check: whether a plugin does what it declares.
+#include "cli/check/check.hpp"
+
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -6,13 +8,12 @@
 #include <array>
 #include <random>
 
-#include "cli/check/child.hpp"
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
+#include "plugin/loading/library_place.hpp"
 #include "run/host_impl.hpp"
-#include "run/plugin_folders.hpp"
 
 namespace tenon::cli {
 namespace {

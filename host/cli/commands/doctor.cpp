@@ -13,7 +13,7 @@
 #include "device/devices.hpp"
 #include "device/usable_cores.hpp"
 #include "io/readable_bytes.hpp"
-#include "run/plugin_folders.hpp"
+#include "plugin/loading/library_place.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
-#include "draw/curve_plot.hpp"
+#include "draw/learning_curves.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
-#include "draw/curve_plot.hpp"
+#include "draw/learning_curves.hpp"
 #include "train/optimizer.hpp"
 
 namespace tenon::cli {

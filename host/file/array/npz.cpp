@@ -14,7 +14,6 @@
 #include "device/memory.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npy_header.hpp"
-#include "file/array/npy_text.hpp"
 #include "file/array/sparse_npz.hpp"
 #include "io/atomic_file.hpp"
 #include "io/open_file.hpp"

@@ -1,5 +1,4 @@
 // Operators and the plugins they came from.
-#include "file/tenon/budget.hpp"
 #include "file/tenon/reading.hpp"
 #include "io/utf8.hpp"
 

@@ -1,7 +1,6 @@
 // Texts, features, notes: what needs no checks but its own.
 #include <unordered_set>
 
-#include "file/tenon/budget.hpp"
 #include "file/tenon/metadata_writer.hpp"
 #include "file/tenon/reading.hpp"
 #include "io/utf8.hpp"

@@ -1,4 +1,6 @@
-#include "file/tenon/file_order.hpp"
+#include "file/tenon/numbering.hpp"
+
+#include <cstring>
 
 namespace tenon {
 
@@ -31,6 +33,30 @@ FileOrder file_order(const GraphModel& model) {
   for (const auto id : order.operators.order())
     if (model.operators[id].plugin != none) order.plugins(model.operators[id].plugin);
   return order;
+}
+
+FileTexts::FileTexts(const Strings& strings) : strings_(strings), seen_(strings.size(), unseen) {
+  numbers_.reserve(strings.size());
+  (*this)(std::string_view());
+}
+
+std::uint32_t FileTexts::operator()(StringId id) {
+  if (seen_[id] == unseen) seen_[id] = (*this)(strings_[id]);
+  return seen_[id];
+}
+
+std::uint32_t FileTexts::operator()(std::string_view text) {
+  const auto [found, added] = numbers_.try_emplace(text, static_cast<std::uint32_t>(order_.size()));
+  if (added) order_.push_back(text);
+  return found->second;
+}
+
+std::uint32_t FileTypes::operator()(const tenon_type& type) {
+  if (!order_.empty() && std::memcmp(&order_[last_], &type, sizeof type) == 0) return last_;
+  std::string key(reinterpret_cast<const char*>(&type), sizeof type);
+  const auto [found, added] = numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(order_.size()));
+  if (added) order_.push_back(type);
+  return last_ = found->second;
 }
 
 }  // namespace tenon
