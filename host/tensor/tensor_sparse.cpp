@@ -120,8 +120,8 @@ Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owne
   Device& device = device_of(dense);
   if (dense.ndim < 0 || dense.ndim > TENON_MAX_RANK) refuse_struct("has ", dense.ndim, " dimensions, and at most 8 are possible");
   if (dense.ndim > 0 && dense.shape == nullptr) refuse_struct("has no shape");
-  if (from.dtype >= TENON_DTYPE_COUNT) refuse_struct("has dtype ", static_cast<int>(from.dtype), ", which is none");
-  if (from.storage > TENON_CSR) refuse_struct("has storage ", static_cast<int>(from.storage), ", which is none");
+  if (from.dtype >= TENON_DTYPE_COUNT) refuse_struct("has the unknown dtype ", static_cast<int>(from.dtype));
+  if (from.storage > TENON_CSR) refuse_struct("has the unknown storage ", static_cast<int>(from.storage));
   const auto dtype = static_cast<DType>(from.dtype);
   const auto storage = static_cast<Storage>(from.storage);
   for (int axis = 0; axis < dense.ndim; ++axis)

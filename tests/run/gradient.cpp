@@ -276,7 +276,7 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
     return failure_of([&] { Graph::from_json(host, other); }).message;
   };
   CHECK(broken("\"backward\": \"outer\"", "\"backward\": \"inner\"") ==
-        "graph.json:14:108: the origin of node 'outer_backward' must be a node of operator quadratic, and 'inner' is none");
+        "graph.json:14:108: the origin of node 'outer_backward': 'inner' is not a node with operator quadratic");
   CHECK(broken("\"again\": \"inner\"", "\"again\": \"inner\", \"backward\": \"inner\"") ==
         "graph.json:13:5: node 'inner_again' cannot be both 'backward' and 'again'");
   CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is no variable");

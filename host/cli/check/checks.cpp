@@ -68,8 +68,8 @@ const std::vector<Check>& checks() {
       {"instances", "two instances run at once", check_instances},
       {"float_modes", "rounding, subnormal numbers and traps stay as they were", check_float_modes},
       {"save_load", "parameters survive save and load", check_save_load},
-      {"gradient", "the gradient is what differences of forward give", check_gradient},
-      {"sparse", "sparse kernels give what dense ones give, and so do their gradients", check_sparse},
+      {"gradient", "the gradient matches finite differences", check_gradient},
+      {"sparse", "sparse kernels and gradients match dense ones", check_sparse},
       {"bounds", "every bound in the manifest is enforced", check_bounds},
       {"parameters", "unknown and mistyped parameters are refused", check_parameters},
   };

@@ -165,7 +165,7 @@ Outcome check_sparse_there(const Subject& subject) {
 
 const std::vector<Check>& device_checks() {
   static const std::vector<Check> all = {
-      {"forward", "the device's kernel gives what the CPU's gives: every dtype, write mode and way that tensors lie", check_forward},
+      {"forward", "the device's kernel matches the CPU's for every dtype, write mode and layout", check_forward},
       {"backward", "and so do its gradients", check_backward},
       {"capture", "a kernel that says capturable gives the same from a CUDA graph, with other inputs than it was captured with",
        check_capture},

@@ -123,7 +123,7 @@ Outcome check_parameters(const Subject& subject) {
       return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices", name, no_such_choice));
     ++count;
   }
-  return passed(fmt::format("{} wrong parameters were refused", count));
+  return passed(fmt::format("{} wrong parameter{} refused", count, count == 1 ? " was" : "s were"));
 }
 
 Outcome check_bounds(const Subject& subject) {

@@ -100,7 +100,7 @@ int run(Context& context, const Arguments& arguments) {
   if (const auto objection = objection_to(path); objection && !context.trust_writable())
     throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), *objection),
                   "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted");
-  if (released.empty()) fmt::print(stderr, "{} is not in quarantine, and nobody else may write to it\n", path.string());
+  if (released.empty()) fmt::print(stderr, "{} is not quarantined, and only you may write to it\n", path.string());
   return 0;
 }
 

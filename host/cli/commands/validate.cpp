@@ -21,9 +21,9 @@ int run(Context& context, const Arguments& arguments) {
                       model.values.size(), "tensors", model.tensors.size()));
     return 0;
   }
-  fmt::print("{}: sound{}; {} nodes, {} values, {} tensors\n", path,
-             arguments.has("file-only") ? " as a file" : ", and every operator is here", model.nodes.size(), model.values.size(),
-             model.tensors.size());
+  const auto counted = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
+  fmt::print("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
+             counted(model.nodes.size(), "node"), counted(model.values.size(), "value"), counted(model.tensors.size(), "tensor"));
   return 0;
 }
 

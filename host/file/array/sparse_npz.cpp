@@ -31,7 +31,7 @@ class SparseNpz {
  private:
   Tensor list(const char* name) {
     const auto found = arrays_.find(name);
-    if (found == arrays_.end()) fail(std::string("a sparse matrix needs an array '") + name + "', and there is none");
+    if (found == arrays_.end()) fail(std::string("the sparse matrix lacks the array '") + name + "'");
     if (found->second.shape().rank() != 1) fail(join("'", name, "' has the shape ", found->second.shape(), ", and a list is needed"));
     return found->second;
   }

@@ -22,7 +22,7 @@ class GraphJsonReader {
   void run() {
     root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes"});
     const auto form = root_.need("tenon", "the graph").integer("'tenon'");
-    if (form != 1) root_.need("tenon", "").refuse("the text has form {}, and this tenon reads form 1", form);
+    if (form != 1) root_.need("tenon", "").refuse("'tenon' is {}, but this version reads format 1", form);
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
     for (const auto& entry : section("inputs")) read_input(entry);
     for (const auto& entry : section("variables")) read_value(entry, Role::variable);
@@ -158,11 +158,11 @@ class GraphJsonReader {
     const auto text = model_.strings.find(name);
     const auto found = text == none ? model_.node_names.end() : model_.node_names.find(text);
     if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].name != node.op)
-      node.origin->refuse("the origin of node '{}' must be a node of operator {}, and '{}' is none", printable(node.name),
-                          printable(node.op), printable(name));
+      node.origin->refuse("the origin of node '{}': '{}' is not a node with operator {}", printable(node.name), printable(name),
+                          printable(node.op));
     std::vector<ValueId> inputs;
     for (const auto& [input, field] : node.inputs) {
-      if (!input.empty()) node.field.refuse("the inputs of node '{}' go by their places, not by names", printable(node.name));
+      if (!input.empty()) node.field.refuse("node '{}': list the inputs by position, not by name", printable(node.name));
       inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
     }
     at(node.field.value().offset, [&] {

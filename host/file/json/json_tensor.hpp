@@ -14,7 +14,7 @@ tenon_type read_json_type(const JsonField& object, const std::string& what);
 
 /// From "values", "npy" or "npz" of an object; empty where it has none. What `type` knows must fit; values without a dtype are float32,
 /// dense ones without a shape have that of the lists. csr has "columns" and "row_starts" beside its values, row_sparse "row_ids"; both may
-/// have an "index_dtype", int64 where left out. A npz file holds a csr matrix. Files are looked for in `folder`.
+/// have an "index_dtype", int64 by default. A npz file holds a csr matrix. Files are looked for in `folder`.
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder);
 
 /// `"dtype": "float32", "shape": [2, 3]`, as far as they are known; empty where nothing is.

@@ -28,7 +28,7 @@ void read_shape(const JsonField& field, const std::string& what, tenon_type& typ
   type.rank = static_cast<std::int32_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     type.dims[i] = dims[i].integer("a dimension");
-    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 where it is unknown", type.dims[i]);
+    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 if unknown", type.dims[i]);
   }
 }
 
@@ -130,11 +130,11 @@ Tensor read_sparse(const JsonField& object, const std::string& what, const JsonF
 
 void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor, const tenon_type& type) {
   if (static_cast<Storage>(type.storage) != tensor.storage())
-    field.refuse("{} holds a {} tensor, but the storage said here is {}", file, name_of(tensor.storage()),
+    field.refuse("{} holds a {} tensor, but graph.json declares {}", file, name_of(tensor.storage()),
                  name_of(static_cast<Storage>(type.storage)));
   auto joined = type_of(tensor);
   if (merge(joined, type) == Merge::contradiction)
-    field.refuse("{} holds {} {}, but {} is said here", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
+    field.refuse("{} holds {} {}, but graph.json declares {}", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
 }
 
 /// Indices stand beside the values of the storage that they belong to.
