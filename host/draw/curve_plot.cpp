@@ -190,9 +190,7 @@ void check_plot_path(const std::string& option, const std::filesystem::path& pat
 }
 
 void write_plot(const std::filesystem::path& path, const LearningCurves& curves) {
-  AtomicFile file(path);
-  file.write(draw_curves(curves));
-  file.commit();
+  AtomicFile::write_text(path, draw_curves(curves));
 }
 
 }  // namespace tenon::cli

@@ -54,14 +54,13 @@ Metrics EpochRecord::training() const {
   return means;
 }
 
-void LearningCurves::add_step(const StepReport& report) {
-  auto& epoch = epochs_[report.epoch];
-  const auto examples = static_cast<double>(report.examples);
-  epoch.examples += report.examples;
-  epoch.loss += report.metrics.loss * examples;
+void EpochRecord::add(const StepReport& report) {
+  const auto weight = static_cast<double>(report.examples);
+  examples += report.examples;
+  loss += report.metrics.loss * weight;
   if (!report.metrics.accuracy) return;
-  epoch.answered += report.examples;
-  epoch.right += *report.metrics.accuracy * examples;
+  answered += report.examples;
+  right += *report.metrics.accuracy * weight;
 }
 
 LearningCurves read_curves(const std::filesystem::path& metrics) {

@@ -15,6 +15,7 @@ struct EpochRecord {
   std::int64_t examples = 0, answered = 0;  // answered: those whose right answers were counted
   std::optional<Metrics> validation;
 
+  void add(const StepReport& report);
   /// Means over the examples; the loss is NaN where there are none.
   Metrics training() const;
 };
@@ -22,7 +23,7 @@ struct EpochRecord {
 /// Epochs count from 0, as in reports.
 class LearningCurves {
  public:
-  void add_step(const StepReport& report);
+  void add_step(const StepReport& report) { epochs_[report.epoch].add(report); }
   void add_validation(std::uint64_t epoch, const Metrics& metrics) { epochs_[epoch].validation = metrics; }
   const std::map<std::uint64_t, EpochRecord>& epochs() const { return epochs_; }
 

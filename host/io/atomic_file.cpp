@@ -38,6 +38,12 @@ static unsigned mode_of_old_file(const std::filesystem::path& path, const std::f
   return status.st_mode & 0777U;
 }
 
+void AtomicFile::write_text(const std::filesystem::path& path, std::string_view text, bool synced) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit(synced);
+}
+
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   if (!path.has_filename()) throw file_failure("write", path.empty() ? "a file" : path, "a file's name is needed");
   std::error_code error;

@@ -22,6 +22,9 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// The whole file is this text.
+  static void write_text(const std::filesystem::path& path, std::string_view text, bool synced = true);
+
   void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  ///< at the end
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);  ///< anywhere; gaps read as zeros

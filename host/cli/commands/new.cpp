@@ -52,9 +52,7 @@ void write_sources(const fs::path& folder, const std::string& name, bool keep_fo
   try {
     for (const auto& source : template_files) {
       const auto path = folder / replaced(std::string(source.path), "NAME", name);
-      AtomicFile file(path);
-      file.write(replaced(replaced(std::string(source.text), "@NAME@", name), "@CLASS@", class_of(name)));
-      file.commit();
+      AtomicFile::write_text(path, replaced(replaced(std::string(source.text), "@NAME@", name), "@CLASS@", class_of(name)));
       written.push_back(path);
     }
   } catch (const Failure&) {

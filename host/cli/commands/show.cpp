@@ -36,12 +36,6 @@ std::string run_graphviz(const std::string& dot) {
   return svg;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 // Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
 void show_plan(const Context& context, Graph graph, const Arguments& arguments) {
   const auto inputs = read_inputs(graph, arguments);
@@ -62,7 +56,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   if (context.json())
     fmt::print("{}\n", json_text(plan));
   else if (arguments.has("svg"))
-    write_file(arguments.get("svg"), draw(plan.memory(), uses()));
+    AtomicFile::write_text(arguments.get("svg"), draw(plan.memory(), uses()));
   else if (arguments.has("memory"))
     fmt::print("{}", describe(plan.memory(), uses()));
   else
@@ -96,7 +90,7 @@ int run(Context& context, const Arguments& arguments) {
   } else if (arguments.has("dot")) {
     fmt::print("{}", to_dot(Graph::load(context.host(), path, unread).model()));
   } else if (arguments.has("svg")) {
-    write_file(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path, unread).model())));
+    AtomicFile::write_text(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path, unread).model())));
   } else {
     return show_graph(context, path, context.json() ? load_options(arguments) : unread);
   }

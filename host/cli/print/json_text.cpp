@@ -6,6 +6,7 @@
 
 #include "plan/memory/memory_use.hpp"
 #include "plan/plan.hpp"
+#include "plugin/discovery/manifest_parts.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -16,24 +17,12 @@ std::string print(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-Json names_of(DTypeMask mask) {
-  auto names = Json::array();
-  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-    if (allows(mask, static_cast<DType>(i))) names.push_back(name_of(static_cast<DType>(i)));
-  return names;
-}
-
 Json to_json(const AttributeValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value.variant());
 }
 
 Json to_json(const std::optional<double>& bound) {
   return bound ? Json(*bound) : Json();
-}
-
-std::string_view kind_name(ParamKind kind) {
-  static constexpr std::string_view names[] = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
-  return names[static_cast<std::size_t>(kind)];
 }
 
 Json to_json(const ParamInfo& param) {
@@ -57,7 +46,7 @@ Json to_json(const OperatorInfo& info) {
                               {"doc", input.doc},
                               {"optional", input.optional},
                               {"variadic", input.variadic},
-                              {"types", input.types ? names_of(*input.types) : Json()},
+                              {"types", input.types ? Json(names_of(*input.types)) : Json()},
                               {"initial", input.initial ? Json(*input.initial) : Json()}});
   for (const auto& output : info.outputs)
     json["outputs"].push_back({{"name", output.name}, {"doc", output.doc}, {"hidden", output.hidden}, {"count", output.count}});
@@ -134,6 +123,13 @@ Json to_json(const MemoryUse& use, const MemoryPlan& plan) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> names_of(DTypeMask mask) {
+  std::vector<std::string_view> names;
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (allows(mask, static_cast<DType>(i))) names.emplace_back(name_of(static_cast<DType>(i)));
+  return names;
+}
 
 JsonItem::JsonItem(std::string_view value) : text(Json(value).dump(-1, ' ', false, Json::error_handler_t::replace)) {}
 

@@ -15,6 +15,8 @@
 
 namespace tenon::cli {
 
+std::vector<std::string_view> names_of(DTypeMask mask);
+
 /// A value as JSON.
 struct JsonItem {
   std::string text;  ///< empty: nothing, which objects leave out

@@ -51,9 +51,7 @@ JsonItem json_of(const Metrics& metrics) {
 
 MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) : path_(path) {
   if (path.empty()) return;
-  AtomicFile kept(path);
-  kept.write(lines_up_to(path, step));
-  kept.commit();
+  AtomicFile::write_text(path, lines_up_to(path, step));
   file_.open(path, std::ios::app);
 }
 
@@ -83,20 +81,10 @@ double Progress::seconds() const {
   return std::chrono::duration<double>(Clock::now() - begin_).count();
 }
 
-Metrics Progress::means() const {
-  const auto n = static_cast<double>(epoch_examples_);
-  if (epoch_examples_ == 0) return {std::nan(""), std::nullopt};
-  return {loss_ / n, counts_ ? std::optional(right_ / n) : std::nullopt};
-}
-
 void Progress::step(const StepReport& report) {
   using std::chrono::milliseconds;
-  const auto n = static_cast<double>(report.examples);
   examples_ += report.examples;
-  epoch_examples_ += report.examples;
-  loss_ += report.metrics.loss * n;
-  counts_ = report.metrics.accuracy.has_value();
-  right_ += report.metrics.accuracy.value_or(0) * n;
+  epoch_.add(report);
   if (!terminal_ || Clock::now() - shown_ < milliseconds(100)) return;
   shown_ = Clock::now();
   const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
@@ -111,8 +99,7 @@ void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optiona
   fmt::print(stderr, "{}epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", open_ ? "\r\033[K" : "", epoch, epochs_, step, text_of(means()),
              validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
   open_ = false;
-  epoch_examples_ = 0;
-  loss_ = right_ = 0;
+  epoch_ = {};
 }
 
 void Progress::end() {

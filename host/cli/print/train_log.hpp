@@ -8,6 +8,7 @@
 #include <tenon/trainer.hpp>
 
 #include "cli/print/json_text.hpp"
+#include "draw/learning_curves.hpp"
 
 namespace tenon::cli {
 
@@ -39,7 +40,7 @@ class Progress {
   void end();
 
   /// Means over the steps of the epoch that were taken here.
-  Metrics means() const;
+  Metrics means() const { return epoch_.training(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -48,9 +49,8 @@ class Progress {
   std::uint64_t epochs_, steps_per_epoch_, first_step_;
   bool terminal_, open_ = false;
   Clock::time_point begin_ = Clock::now(), shown_{};
-  std::int64_t examples_ = 0, epoch_examples_ = 0;
-  double loss_ = 0, right_ = 0;
-  bool counts_ = false;
+  std::int64_t examples_ = 0;
+  EpochRecord epoch_;
 };
 
 /// `loss 0.1234  accuracy 0.987`

@@ -14,7 +14,6 @@
 #include "device/memory.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npy_header.hpp"
-#include "file/array/sparse_npz.hpp"
 #include "io/atomic_file.hpp"
 #include "io/open_file.hpp"
 #include "io/system_reason.hpp"
@@ -159,7 +158,7 @@ class NpzWriter {
 
   void commit() {
     if (members_.empty())  // for which libzip would remove the file
-      file_.write(std::string("PK\5\6") + std::string(18, '\0'));
+      file_.write(std::string("PK\5\6").append(18, '\0'));
     else
       file_.write_by_name([this](const std::filesystem::path& draft) { write(draft); });
     file_.commit();

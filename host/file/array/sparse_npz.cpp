@@ -1,9 +1,8 @@
-#include "file/array/sparse_npz.hpp"
-
 #include <algorithm>
 #include <tenon/cast_storage.hpp>
 #include <tenon/failure.hpp>
 
+#include "file/array/npz.hpp"
 #include "io/system_reason.hpp"
 
 namespace tenon {

@@ -5,7 +5,6 @@
 
 #include "file/array/array_file.hpp"
 #include "file/json/graph_json.hpp"
-#include "file/json/json_init.hpp"
 #include "file/json/json_nodes.hpp"
 #include "file/json/json_tensor.hpp"
 #include "io/utf8.hpp"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "file/json/graph_json.hpp"
-#include "file/json/json_init.hpp"
 #include "file/json/json_tensor.hpp"
 #include "graph/parameters.hpp"
 #include "io/json_text.hpp"

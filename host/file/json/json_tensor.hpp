@@ -1,9 +1,11 @@
-// Types and tensors in a graph.json: "dtype", "shape", and the elements as "values" or in an "npy" file.
+// Types, tensors and initializers in a graph.json: "dtype", "shape", and the elements as "values" or in an "npy" or "npz" file; "init":
+// "zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]}, {"value": v}.
 #pragma once
 #include <filesystem>
 #include <string>
 #include <tenon/tensor.hpp>
 
+#include "graph/model.hpp"
 #include "graph/type.hpp"
 #include "io/json_document.hpp"
 
@@ -22,5 +24,10 @@ std::string json_type(const tenon_type& type);
 
 /// `"values": [[1, 2], [3, 4]]` and what else read_json_tensor() needs; lists without elements are [].
 std::string json_elements(const Tensor& tensor);
+
+Init read_init(const JsonField& field, std::string_view what);
+
+/// Not for Init::Kind::automatic, which is nothing said.
+void append_init(std::string& to, const Init& init);
 
 }  // namespace tenon

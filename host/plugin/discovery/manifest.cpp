@@ -23,21 +23,10 @@ auto read_list(const JsonField& list, Read read) {
   return values;
 }
 
-DTypeMask dtype_bit(const JsonField& field) {
-  const std::string name = plain_text(field);
-  std::string known;
-  for (int i = 0; i < dtype_count; ++i) {
-    const char* candidate = name_of(static_cast<DType>(i));
-    if (name == candidate) return static_cast<DTypeMask>(1U << static_cast<unsigned>(i));
-    known += (i == 0 ? "" : ", ") + std::string(candidate);
-  }
-  field.refuse("is {} but must be one of {}", in_quotes(name), known);
-}
-
 DTypeMask read_types(const JsonField& list) {
   if (list.size() == 0) list.refuse("is empty but needs at least one dtype");
   DTypeMask mask = 0;
-  for (const auto& item : list.list()) mask = static_cast<DTypeMask>(mask | dtype_bit(item));
+  for (const auto& item : list.list()) mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
   return mask;
 }
 
@@ -119,6 +108,16 @@ std::string identifier(const JsonField& field) {
   if (!is_identifier(found))
     field.refuse("is {} but must be a name: letters, digits and underscores, no digit first, at most 128", in_quotes(found));
   return found;
+}
+
+DType read_dtype(const JsonField& field, std::string_view what) {
+  const auto& name = field.text(what);
+  std::string known;
+  for (int i = 0; i < dtype_count; ++i) {
+    if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+    known += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<DType>(i)));
+  }
+  field.refuse("{}is {} but must be one of {}", what.empty() ? "" : std::string(what) + ' ', in_quotes(printable(name)), known);
 }
 
 double not_nan(const JsonField& field) {

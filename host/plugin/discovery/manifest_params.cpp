@@ -9,7 +9,7 @@ namespace tenon {
 namespace {
 
 /// In the order of ParamKind.
-constexpr std::array kinds = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
+constexpr std::array<std::string_view, 9> kinds = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
 
 ParamKind read_kind(const JsonField& field) {
   const std::string name = plain_text(field);
@@ -120,6 +120,10 @@ void check_bounds(const JsonField& entry, const ParamInfo& param) {
 }
 
 }  // namespace
+
+std::string_view kind_name(ParamKind kind) {
+  return kinds.at(static_cast<std::size_t>(kind));
+}
 
 ParamInfo read_param(const JsonField& entry) {
   ParamInfo param;
