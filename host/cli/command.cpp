@@ -1,10 +1,11 @@
 #include "cli/command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "cli/print/parameter_text.hpp"
 #include "device/devices.hpp"
 #include "device/threads.hpp"
 
@@ -14,6 +15,55 @@ namespace {
 std::vector<Command>& list() {
   static std::vector<Command> commands;
   return commands;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& text, const std::string& needed, const std::string& hint = {}) {
+  throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be {}", name, text, needed), hint);
+}
+
+/// `constant, step or cosine`
+std::string words_of(const Choice& choice) {
+  const auto& words = choice.words;
+  return fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
+// An option's value, if it has a number, and its check.
+int read(const Text&, const std::string&, const std::string&) {
+  return 0;
+}
+
+int read(const Named& type, const std::string& name, const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) refuse(name, text, "NAME=VALUE", fmt::format("for example --{} {}", name, type.example));
+  return 0;
+}
+
+std::int64_t read(const Integer& type, const std::string& name, const std::string& text) {
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number < type.least || *number > type.most)
+    refuse(name, text, fmt::format("a whole number from {} to {}", type.least, type.most));
+  return *number;
+}
+
+double read(const Real&, const std::string& name, const std::string& text) {
+  const auto number = parse_number<double>(text);
+  if (!number) refuse(name, text, "a number");
+  return *number;
+}
+
+std::int64_t read(const Bytes&, const std::string& name, const std::string& text) {
+  const auto unit = text.empty() ? std::string::npos : std::string_view("KMG").find(text.back());
+  const bool has_unit = unit != std::string::npos;
+  const auto number = parse_number<double>(has_unit ? text.substr(0, text.size() - 1) : text);
+  const double bytes = number.value_or(-1) * static_cast<double>(std::int64_t{1} << (has_unit ? 10 * (unit + 1) : 0));
+  if (!(bytes >= 0 && bytes < 1e18)) refuse(name, text, "a number of bytes, like 64M");
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t read(const Choice& type, const std::string& name, const std::string& text) {
+  const auto found = std::find(type.words.begin(), type.words.end(), text);
+  if (found == type.words.end()) refuse(name, text, words_of(type));
+  return found - type.words.begin();
 }
 
 }  // namespace
@@ -32,29 +82,63 @@ const std::vector<Command>& commands() {
 
 const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
-      {"plugins", "DIR", "a folder of plugins, or one plugin file; searched before TENON_PLUGIN_PATH and the installed folder", true},
-      {"json", "", "print results as JSON", false},
-      {"threads", "N", "threads for kernels (default, and 0: as many as this process may use)", false},
-      {"device", "D", "where nodes run that name no device of their own: cpu, cuda, cuda:1 ...; cpu where left out", false},
-      {"trust-writable", "", "accept plugins in files or folders that other users may write to", false},
-      {"strict-storage", "", "fail where a sparse tensor would be made dense for want of a kernel, instead of warning", false},
+      {"plugins", "DIR", "a folder of plugins, or one plugin file; searched before TENON_PLUGIN_PATH and the installed folder", Text{true}},
+      {"json", "", "print results as JSON"},
+      {"threads", "N", "threads for kernels; 0: as many as this process may use", Integer{0, most_threads}, "0"},
+      {"device", "D", "device for nodes that name none: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
+      {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
+      {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},
   };
   return options;
 }
 
-std::string Arguments::get(const std::string& name, const std::string& otherwise) const {
-  const auto found = values_.find(name);
-  return found == values_.end() ? otherwise : found->second.back();
+bool Option::repeatable() const {
+  if (const auto* named = std::get_if<Named>(&type)) return named->repeatable;
+  const auto* text = std::get_if<Text>(&type);
+  return text != nullptr && text->repeatable;
 }
 
-std::int64_t Arguments::get_number(const std::string& name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
-  if (!has(name)) return otherwise;
+std::string Option::help() const {
+  const auto* choice = std::get_if<Choice>(&type);
+  return doc + (choice == nullptr ? "" : ": " + words_of(*choice)) + (otherwise.empty() ? "" : fmt::format(" (default: {})", otherwise));
+}
+
+const Option* Arguments::find(const std::string& name) const {
+  const auto found = std::find_if(options_->begin(), options_->end(), [&](const auto& option) { return option.name == name; });
+  return found == options_->end() ? nullptr : &*found;
+}
+
+void Arguments::add(const Option& option, std::string value) {
+  std::visit([&](const auto& type) { read(type, option.name, value); }, option.type);
+  values_[option.name].push_back(std::move(value));
+}
+
+std::string Arguments::get(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (found != values_.end()) return found->second.back();
+  const auto* option = find(name);
+  return option == nullptr ? "" : option->otherwise;
+}
+
+std::int64_t Arguments::integer(const std::string& name) const {
   const auto text = get(name);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most)
-    throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be a whole number from {} to {}", name, text, least, most));
-  return number;
+  if (text.empty()) return 0;
+  return std::visit([&](const auto& type) { return static_cast<std::int64_t>(read(type, name, text)); }, find(name)->type);
+}
+
+double Arguments::real(const std::string& name) const {
+  const auto text = get(name);
+  return text.empty() ? 0 : read(Real{}, name, text);
+}
+
+std::map<std::string, std::string> Arguments::named(const std::string& name) const {
+  std::map<std::string, std::string> values;
+  for (const auto& text : all(name)) {
+    const auto equals = text.find('=');
+    if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
+      throw Failure(FailureKind::usage, fmt::format("--{} names '{}' twice", name, text.substr(0, equals)));
+  }
+  return values;
 }
 
 const std::vector<std::string>& Arguments::all(const std::string& name) const {
@@ -71,7 +155,7 @@ Host& Context::host() {
   if (host_) return *host_;
   device();  // CUDA starts before the first plugin is loaded
   HostOptions options;
-  options.threads = static_cast<int>(global_.get_number("threads", 0, 0, most_threads));
+  options.threads = static_cast<int>(global_.integer("threads"));
   options.trust_writable = global_.has("trust-writable");
   options.strict_storage = global_.has("strict-storage");
   host_ = std::make_unique<Host>(options);

@@ -1,12 +1,15 @@
 // A command of the program tenon: what it is called with, and the function that does it. Parser, help, man page and completion are all made
 // from these descriptions.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/host.hpp>
+#include <variant>
 #include <vector>
 
 namespace tenon::cli {
@@ -15,27 +18,61 @@ struct Positional {
   std::string name, doc;
   bool required = true;
 };
+// What an option's value must be. Values are checked while the command line is read.
+struct Text {
+  bool repeatable = false;
+};
+struct Named {  ///< NAME=VALUE
+  std::string example;
+  bool repeatable = true;
+};
+struct Integer {
+  std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
+};
+struct Real {};   ///< finite
+struct Bytes {};  ///< `1000`, `512K`, `64M`, `2G`
+struct Choice {
+  std::vector<std::string> words;
+};
+
 struct Option {
   std::string name;   ///< without dashes
   std::string value;  ///< what stands for its value in the help; empty: a flag
   std::string doc;
-  bool repeatable = false;
-  char letter = 0;  ///< a one-letter name besides; 0: none
+  std::variant<Text, Named, Integer, Real, Bytes, Choice> type{};
+  std::string otherwise{};  ///< the value where it is not given
+  char letter = 0;          ///< a one-letter name besides; 0: none
+
+  bool repeatable() const;
+  /// `doc (default: otherwise)`
+  std::string help() const;
 };
 
 /// What the user gave, by name.
 class Arguments {
  public:
+  /// Throws Failure (usage) for what the option's type does not allow.
+  void add(const Option& option, std::string value);
+  void add(const Positional& positional, std::string value) { values_[positional.name].push_back(std::move(value)); }
+  /// Those that may be given: their defaults hold where they are not.
+  void set_options(const std::vector<Option>& options) { options_ = &options; }
+
   bool has(const std::string& name) const { return values_.contains(name); }
-  /// The last value; `otherwise` where it was not given.
-  std::string get(const std::string& name, const std::string& otherwise = {}) const;
-  /// As a whole number. Throws Failure (usage) where it is none or outside [least, most].
-  std::int64_t get_number(const std::string& name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
+  /// The last value; the option's default where it was not given.
+  std::string get(const std::string& name) const;
+  /// Of an Integer, of Bytes, or the place of a Choice among its words; 0 where there is neither value nor default.
+  std::int64_t integer(const std::string& name) const;
+  std::uint64_t count(const std::string& name) const { return static_cast<std::uint64_t>(integer(name)); }
+  double real(const std::string& name) const;
   const std::vector<std::string>& all(const std::string& name) const;
-  void add(const std::string& name, std::string value) { values_[name].push_back(std::move(value)); }
+  /// Of a Named. Throws Failure (usage) where a name comes twice.
+  std::map<std::string, std::string> named(const std::string& name) const;
 
  private:
+  const Option* find(const std::string& name) const;
+
   std::map<std::string, std::vector<std::string>> values_;
+  const std::vector<Option>* options_ = nullptr;
 };
 
 /// The options that every command knows, and the host made from them at first use.

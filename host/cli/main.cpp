@@ -20,23 +20,23 @@ void add_option(CLI::App& app, const Option& option, Arguments& into) {
   const auto dashed = (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
   if (option.value.empty()) {
     app.add_flag_callback(
-        dashed, [&into, name = option.name] { into.add(name, "true"); }, option.doc);
+        dashed, [&into, &option] { into.add(option, "true"); }, option.help());
     return;
   }
-  const auto keep = [&into, name = option.name](const std::vector<std::string>& values) {
-    for (const auto& value : values) into.add(name, value);
+  const auto keep = [&into, &option](const std::vector<std::string>& values) {
+    for (const auto& value : values) into.add(option, value);
     return true;
   };
-  auto* added = app.add_option(dashed, keep, option.doc)->type_name(option.value)->allow_extra_args(false);
-  if (option.repeatable)
+  auto* added = app.add_option(dashed, keep, option.help())->type_name(option.value)->allow_extra_args(false);
+  if (option.repeatable())
     added->expected(1, CLI::detail::expected_max_vector_size);
   else
     added->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
 
 void add_positional(CLI::App& app, const Positional& positional, Arguments& into) {
-  const auto keep = [&into, name = positional.name](const std::vector<std::string>& values) {
-    for (const auto& value : values) into.add(name, value);
+  const auto keep = [&into, &positional](const std::vector<std::string>& values) {
+    for (const auto& value : values) into.add(positional, value);
     return true;
   };
   app.add_option(positional.name, keep, positional.doc)->type_name("")->required(positional.required);
@@ -70,7 +70,7 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app) {
   };
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const auto extra = app.remaining(true).front();
-    if (!extra.starts_with("-")) return usage(called + ": there is no use for '" + extra + "'", help);
+    if (!extra.starts_with("-")) return usage(called + ": unexpected argument '" + extra + "'", help);
     std::vector<std::string> names;
     for (const auto* from : {&app, sub})
       for (const auto* option : from == nullptr ? std::vector<const CLI::Option*>() : from->get_options())
@@ -110,6 +110,8 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     throw explain(error, app);
   }
+  global.set_options(global_options());
+  own.set_options(chosen->options);
   Context context(global);
   try {
     return chosen->run(context, own);

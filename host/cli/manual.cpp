@@ -20,7 +20,7 @@ std::string troff(const std::string& text) {
 void print_option(const Option& option) {
   fmt::print(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
   if (!option.value.empty()) fmt::print(" \\fI{}\\fR", troff(option.value));
-  fmt::print("\n{}{}.\n", troff(option.doc), option.repeatable ? "; may be given more than once" : "");
+  fmt::print("\n{}{}.\n", troff(option.help()), option.repeatable() ? "; may be given more than once" : "");
 }
 
 int print_manual(Context&, const Arguments&) {
@@ -75,7 +75,7 @@ std::string fish(const std::string& text) {
 void print_fish() {
   const auto print_options = [](const std::string& condition, const std::vector<Option>& options) {
     for (const auto& option : options)
-      fmt::print("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.doc));
+      fmt::print("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.help()));
   };
   print_options("", global_options());
   for (const auto& command : commands()) {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <thread>
 
+#include "device/device.hpp"
 #include "device/memory.hpp"
-#include "device/out_of_memory.hpp"
 
 namespace tenon {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tenon/failure.hpp>
 
 namespace tenon {
 
@@ -73,12 +74,15 @@ class Device {
   virtual std::byte* allocate_pinned(std::uint64_t bytes, const char* what) = 0;
   virtual void free_pinned(std::byte* memory) noexcept = 0;
 
-  /// One place is this device's. Use copy() of copy.hpp, which says what is promised.
+  /// One place is this device's. Use copy() of stream.hpp, which says what is promised.
   virtual void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) = 0;
 
  private:
   std::string name_;
   std::int32_t type_, id_;
 };
+
+/// `cuda:0 is out of memory: the plan needs 3.0 GiB, and 1.5 GiB of 79.1 GiB are free`
+Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory);
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tenon/failure.hpp>
 
+#include "device/device.hpp"
 #include "io/readable_bytes.hpp"
 
 namespace tenon {
@@ -23,6 +24,13 @@ Memory allocate(std::uint64_t bytes) {
   }
   if (memory == nullptr) throw Failure(FailureKind::failed, "cannot allocate " + readable_bytes(bytes) + ": out of memory");
   return Memory(static_cast<std::byte*>(memory));
+}
+
+Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory) {
+  return {FailureKind::failed,
+          device + " is out of memory: " + what + " needs " + readable_bytes(bytes) + ", and " + readable_bytes(memory.free) + " of " +
+              readable_bytes(memory.total) + " are free",
+          "use a smaller batch; tenon show --memory reports what a graph needs"};
 }
 
 }  // namespace tenon

@@ -1,5 +1,3 @@
-#include "draw/curve_plot.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <tenon/failure.hpp>
 #include <vector>
 
+#include "draw/learning_curves.hpp"
 #include "io/atomic_file.hpp"
 
 namespace tenon::cli {
@@ -191,9 +190,7 @@ void check_plot_path(const std::string& option, const std::filesystem::path& pat
 }
 
 void write_plot(const std::filesystem::path& path, const LearningCurves& curves) {
-  AtomicFile file(path);
-  file.write(draw_curves(curves));
-  file.commit();
+  AtomicFile::write_text(path, draw_curves(curves));
 }
 
 }  // namespace tenon::cli

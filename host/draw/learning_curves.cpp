@@ -8,7 +8,7 @@
 #include <string>
 #include <tenon/failure.hpp>
 
-#include "file/json/json_document.hpp"
+#include "io/json_document.hpp"
 #include "io/system_reason.hpp"
 
 namespace tenon::cli {
@@ -28,10 +28,7 @@ Metrics metrics_of(const JsonField& fields) {
 }
 
 std::int64_t count_of(const JsonField& line, const char* key) {
-  const auto field = line.need(key, "a line of metrics");
-  const auto count = field.integer(key);
-  if (count < 0 || count > most_examples) field.refuse("'{}' is {} but must be from 0 to {}", key, count, most_examples);
-  return count;
+  return line.need(key, "a line of metrics").integer(fmt::format("'{}'", key), 0, most_examples);
 }
 
 void add_line(LearningCurves& curves, const JsonField& line) {
@@ -57,14 +54,13 @@ Metrics EpochRecord::training() const {
   return means;
 }
 
-void LearningCurves::add_step(const StepReport& report) {
-  auto& epoch = epochs_[report.epoch];
-  const auto examples = static_cast<double>(report.examples);
-  epoch.examples += report.examples;
-  epoch.loss += report.metrics.loss * examples;
+void EpochRecord::add(const StepReport& report) {
+  const auto weight = static_cast<double>(report.examples);
+  examples += report.examples;
+  loss += report.metrics.loss * weight;
   if (!report.metrics.accuracy) return;
-  epoch.answered += report.examples;
-  epoch.right += *report.metrics.accuracy * examples;
+  answered += report.examples;
+  right += *report.metrics.accuracy * weight;
 }
 
 LearningCurves read_curves(const std::filesystem::path& metrics) {
@@ -75,7 +71,7 @@ LearningCurves read_curves(const std::filesystem::path& metrics) {
   for (std::uint64_t number = 1; std::getline(file, line); ++number) {
     if (file.eof() && !line.ends_with('}')) break;  // a kill cut the last line short
     const auto document = parse_json(line, fmt::format("{}, line {}", metrics.string(), number));
-    add_line(curves, JsonField(document, document.root));
+    add_line(curves, JsonField(document));
   }
   if (file.bad()) throw file_failure("read", metrics, system_reason(errno));
   return curves;

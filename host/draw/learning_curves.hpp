@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <tenon/trainer.hpp>
 
 namespace tenon::cli {
@@ -14,6 +15,7 @@ struct EpochRecord {
   std::int64_t examples = 0, answered = 0;  // answered: those whose right answers were counted
   std::optional<Metrics> validation;
 
+  void add(const StepReport& report);
   /// Means over the examples; the loss is NaN where there are none.
   Metrics training() const;
 };
@@ -21,7 +23,7 @@ struct EpochRecord {
 /// Epochs count from 0, as in reports.
 class LearningCurves {
  public:
-  void add_step(const StepReport& report);
+  void add_step(const StepReport& report) { epochs_[report.epoch].add(report); }
   void add_validation(std::uint64_t epoch, const Metrics& metrics) { epochs_[epoch].validation = metrics; }
   const std::map<std::uint64_t, EpochRecord>& epochs() const { return epochs_; }
 
@@ -31,5 +33,14 @@ class LearningCurves {
 
 /// From the JSON lines that MetricsFile writes. Throws Failure (file), with the line's number, for lines that are none of those.
 LearningCurves read_curves(const std::filesystem::path& metrics);
+
+/// A whole SVG file: the loss over the epochs and, where right answers were counted, the accuracy beside it; training and validation.
+std::string draw_curves(const LearningCurves& curves);
+
+/// Before the training: throws Failure where `path`, given by `option`, does not end in .svg (usage) or cannot be written (file).
+void check_plot_path(const std::string& option, const std::filesystem::path& path);
+
+/// Writes it whole or not at all. Throws Failure (file).
+void write_plot(const std::filesystem::path& path, const LearningCurves& curves);
 
 }  // namespace tenon::cli

@@ -38,6 +38,12 @@ static unsigned mode_of_old_file(const std::filesystem::path& path, const std::f
   return status.st_mode & 0777U;
 }
 
+void AtomicFile::write_text(const std::filesystem::path& path, std::string_view text, bool synced) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit(synced);
+}
+
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   if (!path.has_filename()) throw file_failure("write", path.empty() ? "a file" : path, "a file's name is needed");
   std::error_code error;
@@ -117,14 +123,21 @@ static void sync_folder(const std::filesystem::path& folder, const std::filesyst
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::write_by_name(const std::function<void(const std::filesystem::path&)>& write) {
+  if (temporary_.empty()) name_temporary();
+  write(temporary_);
+  file_ = OpenFile(::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file_.descriptor() < 0) fail(errno);
+}
+
+void AtomicFile::commit(bool synced) {
   if (mode_ != 0 && ::fchmod(file_.descriptor(), mode_) != 0) fail(errno);
-  if (::fsync(file_.descriptor()) != 0) fail(errno);
+  if (synced && ::fsync(file_.descriptor()) != 0) fail(errno);
   if (temporary_.empty()) name_temporary();
   if (::close(file_.release()) != 0) fail(errno);  // where some network file systems report a full disk
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  sync_folder(folder_, path_);
+  if (synced) sync_folder(folder_, path_);
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,9 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// The whole file is this text.
+  static void write_text(const std::filesystem::path& path, std::string_view text, bool synced = true);
+
   void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  ///< at the end
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);  ///< anywhere; gaps read as zeros
@@ -28,8 +32,10 @@ class AtomicFile {
 
   std::uint64_t size() const { return size_; }
 
-  /// Syncs the file, puts it in the place of the old one and syncs the folder. The last call.
-  void commit();
+  /// For libraries that write files by name, and may put another file there: a kill then leaves one behind. Nothing was written before.
+  void write_by_name(const std::function<void(const std::filesystem::path&)>& write);
+  /// Syncs the file, puts it in the place of the old one and syncs the folder. The last call. A cache's files need not be synced.
+  void commit(bool synced = true);
 
  private:
   void open_temporary();

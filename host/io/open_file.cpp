@@ -1,7 +1,6 @@
 #include "io/open_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,23 +20,25 @@ static Failure open_failure(const std::filesystem::path& path, int error) {
   return file_failure("read", path, system_reason(error));
 }
 
-OpenFile OpenFile::for_reading(const std::filesystem::path& path) {
-  if (path.empty()) throw file_failure("read", "a file", "its name is empty");
+OpenFile OpenFile::anything(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.descriptor_ < 0) throw open_failure(path, errno);
+  if (file.descriptor_ >= 0 && ::fstat(file.descriptor_, &file.status_) != 0) ::close(file.release());
+  return file;
+}
 
-  struct stat status {};
-  if (::fstat(file.descriptor_, &status) != 0) throw open_failure(path, errno);
-  if (S_ISDIR(status.st_mode)) throw open_failure(path, EISDIR);
-  if (!S_ISREG(status.st_mode)) throw file_failure("read", path, "it is a pipe or a device, and a file is needed");
-  file.size_ = static_cast<std::uint64_t>(status.st_size);
+OpenFile OpenFile::for_reading(const std::filesystem::path& path) {
+  if (path.empty()) throw file_failure("read", "a file", "its name is empty");
+  OpenFile file = anything(path);
+  if (file.descriptor_ < 0) throw open_failure(path, errno);
+  if (S_ISDIR(file.status_.st_mode)) throw open_failure(path, EISDIR);
+  if (!S_ISREG(file.status_.st_mode)) throw file_failure("read", path, "it is a pipe or a device, and a file is needed");
   return file;
 }
 
 OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
-  std::swap(size_, other.size_);
+  std::swap(status_, other.status_);
   return *this;
 }
 

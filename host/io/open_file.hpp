@@ -1,5 +1,7 @@
 // A file opened for reading, with the reason in words where that fails.
 #pragma once
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <utility>
@@ -12,18 +14,22 @@ class OpenFile {
   /// Throws Failure (file) that tells a missing file, a missing folder, a folder, a pipe or device, and an unreadable file apart.
   static OpenFile for_reading(const std::filesystem::path& path);
 
+  /// Whatever is at the path; status() says what. Never waits, not even on a pipe. No descriptor: errno says why.
+  static OpenFile anything(const std::filesystem::path& path);
+
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  OpenFile(OpenFile&& other) noexcept : descriptor_(other.release()), size_(other.size_) {}
+  OpenFile(OpenFile&& other) noexcept : descriptor_(other.release()), status_(other.status_) {}
   OpenFile& operator=(OpenFile&& other) noexcept;
   ~OpenFile();
 
   int descriptor() const { return descriptor_; }
-  std::uint64_t size() const { return size_; }  ///< when it was opened for reading
+  const struct stat& status() const { return status_; }  ///< when it was opened for reading
+  std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
   int release() { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_ = -1;
-  std::uint64_t size_ = 0;
+  struct stat status_ {};
 };
 
 }  // namespace tenon

@@ -46,7 +46,7 @@ StorageChoice choose_storage(const LoadedOperator& op, const Instance& kernel, b
   if (!choice.sparse) choice.outputs.assign(outputs, TENON_DENSE);
   for (std::size_t i = 0; i < outputs; ++i)
     if (choice.outputs[i] > TENON_CSR)
-      throw Failure(FailureKind::plugin, fmt::format("its infer_storage() gave output {} storage {}, which is none", i, choice.outputs[i]));
+      throw Failure(FailureKind::plugin, fmt::format("its infer_storage() gave output {} the unknown storage {}", i, choice.outputs[i]));
   return choice;
 }
 

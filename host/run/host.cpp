@@ -4,9 +4,9 @@
 
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
+#include "plugin/loading/library_place.hpp"
 #include "run/call_cache.hpp"
 #include "run/host_impl.hpp"
-#include "run/plugin_folders.hpp"
 
 namespace tenon {
 namespace {

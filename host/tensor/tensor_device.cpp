@@ -6,8 +6,8 @@
 #include <tenon/failure.hpp>
 
 #include "device/block.hpp"
-#include "device/copy.hpp"
 #include "device/devices.hpp"
+#include "device/stream.hpp"
 #include "tensor/tensor_impl.hpp"
 
 namespace tenon {

@@ -2,7 +2,7 @@
 // goal is 90 % of its bytes a second.
 #include "cuda_kernel.hpp"
 #include "device/block.hpp"
-#include "device/copy.hpp"
+#include "device/stream.hpp"
 
 using namespace tenon;
 

@@ -51,10 +51,10 @@ TEST_CASE("mistakes in a graph.json") {
        "error: bad.json:2:12: no plugin has the operator 'frobnicate' of node 'a'; searched in " TENON_TEST_PLUGINS
        "\nhint: name the folder of the plugin with --plugins\n"},
       {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, {"name": "b", "op": "relu", "inputs": ["a"]})", 4,
-       "error: bad.json:2:12: the nodes go round in a circle: 'a' reads 'b' reads 'a'\n"},
-      {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4, "error: bad.json:2:12: the nodes go round in a circle: 'a' reads 'a'\n"},
+       "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'b' reads 'a'\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4, "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'a'\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["x"]})" + second, 4,
-       "error: bad.json:2:58: two nodes are named 'a'; the other one stands at bad.json:2:12\n"},
+       "error: bad.json:2:58: two nodes are named 'a'; the other one is at bad.json:2:12\n"},
       {R"({"name": "x", "op": "relu", "inputs": ["x"]})" + second, 4, "error: bad.json:2:12: there is already something named 'x'\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, "attrs": {"num_hidden": 3}})", 4,
        "error: bad.json:2:12: node 'a' has no input 'dta'\nhint: did you mean data?\n"},
@@ -90,7 +90,7 @@ TEST_CASE("what is no graph at all") {
   const std::pair<std::string, std::string> cases[] = {
       {"junk.json", "error: junk.json:1:1: this is not JSON: "},
       {"empty.json", "error: empty.json: there is nothing in it, where JSON is needed\n"},
-      {"newer.json", "error: newer.json:1:11: the text has form 2, and this tenon reads form 1\n"},
+      {"newer.json", "error: newer.json:1:11: 'tenon' is 2, but this version reads format 1\n"},
       {"missing.json", "error: cannot read missing.json: there is no such file\n"},
       {"folder.json", "error: cannot read folder.json: it is a folder, and a file is needed\n"},
       {"no/g.json", "error: cannot read no/g.json: the folder no does not exist\n"},

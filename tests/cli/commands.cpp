@@ -123,6 +123,14 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
   }
 }
 
+TEST_CASE("one of a thing is not several") {
+  const Workplace place;
+  place.write("one.json", graph_json(R"({"name": "a", "op": "relu", "inputs": ["x"]})"));
+  CHECK(place.run({"validate", "one.json", "--file-only"}).out == "one.json: sound as a file; 1 node, 2 values, 0 tensors\n");
+  place.write("constant.json", R"({"tenon": 1, "constants": {"c": {"values": [1, 2]}}, "outputs": {"y": "c"}})");
+  CHECK(place.run({"validate", "constant.json", "--file-only"}).out == "constant.json: sound as a file; 0 nodes, 1 value, 1 tensor\n");
+}
+
 TEST_CASE("the memory and the plan of a training step") {
   const Workplace place;
   place.write("loss.json", graph_json(R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},

@@ -1,5 +1,8 @@
 // What holds for the program as a whole, whatever the command.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <tenon/trainer.hpp>
 
 #include "cli/run_program.hpp"
 
@@ -16,12 +19,13 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{}, 2, "", "error: a command is missing\nhint: tenon --help lists the commands\n"},
       {{"lst"}, 2, "", "error: there is no command 'lst'\nhint: did you mean list?\n"},
       {{"list", "--jsno"}, 2, "", "error: tenon list has no option '--jsno'\nhint: did you mean --json?\n"},
-      {{"list", "more"}, 2, "", "error: tenon list: there is no use for 'more'\nhint: tenon list --help says how it is called\n"},
+      {{"list", "more"}, 2, "", "error: tenon list: unexpected argument 'more'\nhint: tenon list --help says how it is called\n"},
       {{"show"}, 2, "", "error: tenon show: GRAPH is required\nhint: tenon show --help says how it is called\n"},
       {{"run", "g.tenon", "--input"}, 2, "", "error: tenon run: --input needs a value\n"},
       {{"run", "g.tenon", "--seed", "1", "--seed", "2"}, 2, "", "error: tenon run: --seed is given more than once\n"},
       {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be a whole number from 0 to 1024\n"},
       {{"--threads", "1025", "list"}, 2, "", "error: --threads is '1025' but must be a whole number from 0 to 1024\n"},
+      {{"train", "--decay", "much"}, 2, "", "error: --decay is 'much' but must be a number\n"},
       {{"list", "--verbose"}, 2, "", "error: tenon list has no option '--verbose'\n"},
       {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
       {{"--json", "lst"}, 2, "", "{\n  \"error\": \"there is no command 'lst'\",\n  \"exit_code\": 2,\n  \"hint\": "},
@@ -38,4 +42,21 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
     CHECK(result.out.empty() == out.empty());
     CHECK(result.err.empty() == err.empty());
   }
+}
+
+TEST_CASE("help names the defaults that the library has") {
+  const tenon::TrainerOptions options;
+  const auto help = run_tenon({"train", "--help"}).out + run_tenon({"--help"}).out;
+  for (const auto& line :
+       {fmt::format("an operator that updates a variable (default: {})", options.optimizer),
+        fmt::format("learning rate after the warm-up (default: {})", options.schedule.rate),
+        std::string("how the learning rate changes: constant, step or cosine (default: constant)"),
+        fmt::format("step schedule: steps between decays (default: {})", options.schedule.every),
+        fmt::format("step schedule: factor of each decay (default: {})", options.schedule.factor),
+        fmt::format("how often all examples are used (default: {})", options.epochs),
+        fmt::format("examples in a batch (default: {})", options.batch), std::string("output or value to minimize (default: loss)"),
+        std::string("device for nodes that name none: cpu, cuda, cuda:1 ... (default: cpu)")})
+    CHECK_MESSAGE(help.find(line) != std::string::npos, line);
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"--help"}, {"train", "--help"}, {"run", "--help"}, {"man"}})
+    CHECK(run_tenon(arguments).out.find("left out") == std::string::npos);
 }

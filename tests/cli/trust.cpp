@@ -62,7 +62,7 @@ TEST_CASE("quarantine, from a crash to a second chance") {
   const auto other = suspects.run({"trust", suspects.plugin("plain").string()});
   CHECK(other.code == 0);
   CHECK(other.out == "");
-  CHECK(other.err == suspects.plugin("plain").string() + " is not in quarantine, and nobody else may write to it\n");
+  CHECK(other.err == suspects.plugin("plain").string() + " is not quarantined, and only you may write to it\n");
 
   for (const std::string& named : {path, std::string("plugins/crash_at_load.so"), std::string("plugins"), std::string("plugins/")}) {
     CAPTURE(named);

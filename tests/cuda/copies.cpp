@@ -5,8 +5,8 @@
 
 #include "bytes.hpp"
 #include "device/block.hpp"
-#include "device/copy.hpp"
 #include "device/devices.hpp"
+#include "device/stream.hpp"
 
 using namespace tenon;
 

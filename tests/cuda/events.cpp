@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "device/block.hpp"
-#include "device/copy.hpp"
 #include "device/devices.hpp"
+#include "device/stream.hpp"
 #include "kernels.hpp"
 
 using namespace tenon;

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "device/block.hpp"
-#include "device/copy.hpp"
 #include "device/devices.hpp"
+#include "device/stream.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;

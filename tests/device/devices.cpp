@@ -5,7 +5,7 @@
 #include <string>
 
 #include "device/cuda_state.hpp"
-#include "device/out_of_memory.hpp"
+#include "device/device.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;

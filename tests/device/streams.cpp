@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "device/block.hpp"
-#include "device/copy.hpp"
 #include "device/devices.hpp"
+#include "device/stream.hpp"
 #include "failure_of.hpp"
 #include "recording_device.hpp"
 

@@ -84,9 +84,9 @@ TEST_CASE("metadata that are damaged") {
   damaged[200] = static_cast<char>(damaged[200] ^ 1);
   CHECK(sentence(damaged) == "the metadata are damaged: their checksum does not fit");
   std::memset(parts.metadata.data(), 0x7f, 4);
-  CHECK(sentence(parts.bytes()) == "the metadata are no sound FlatBuffers: an offset or a length leads outside of them");
+  CHECK(sentence(parts.bytes()) == "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
   CHECK(sentence(with_header({0, layout::checksum({}), 0, 64}, "")) ==
-        "the metadata are no sound FlatBuffers: an offset or a length leads outside of them");
+        "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
 }
 
 TEST_CASE("files of newer programs are refused, not misread") {
@@ -94,8 +94,7 @@ TEST_CASE("files of newer programs are refused, not misread") {
       {"it has format 2, written by tenon " TENON_VERSION "; this tenon reads format 1", [](auto& m) { m.format = 2; }},
       {"reading it needs the feature 'author', which this tenon does not have; it was written by tenon " TENON_VERSION,
        [](auto& m) { m.required_features = {m.meta[0]->key}; }},
-      {"it holds the state of a training, but does not name that as a feature",
-       [](auto& m) { m.training = std::make_unique<format::TrainingStateT>(); }},
+      {"it has a training state but does not declare it", [](auto& m) { m.training = std::make_unique<format::TrainingStateT>(); }},
       {"it holds 0 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.clear(); }},
       {"it holds 2 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.push_back(std::make_unique<format::GraphT>()); }},
       {"its graph belongs inside another one, which is not there", [](auto& m) { m.graphs[0]->parent = 0; }},
@@ -130,8 +129,8 @@ TEST_CASE("types") {
   check_all({
       {"type 0 has 9 dimensions, and at most 8 are allowed", [](auto& m) { m.types[0]->dims.resize(9); }},
       {"type 0 has 2 dimensions, but says that their number is unknown", [](auto& m) { m.types[0]->unranked = true; }},
-      {"type 0 has dtype 9, which is none", [](auto& m) { m.types[0]->dtype = format::DType(9); }},
-      {"type 0 has storage 3, which is none", [](auto& m) { m.types[0]->storage = format::Storage(3); }},
+      {"type 0: unknown dtype 9", [](auto& m) { m.types[0]->dtype = format::DType(9); }},
+      {"type 0: unknown storage 3", [](auto& m) { m.types[0]->storage = format::Storage(3); }},
       {"type 0 has a dimension below -1, which stands for unknown", [](auto& m) { m.types[0]->dims = {-2}; }},
       {"type 0, float32 [4611686018427387904, 1], has more bytes than 64 bits count",
        [](auto& m) {
@@ -180,8 +179,8 @@ TEST_CASE("operators and plugins") {
          for (int i = 0; i < 20; ++i) m.plugins.push_back(std::make_unique<format::PluginT>(*m.plugins[0]));
        }},
       {"the name of operator 0 is number 9999, but there are 35", [](auto& m) { m.operators[0]->name = 9999; }},
-      {"operator 1 has the name 'norm', which is taken", [](auto& m) { m.operators[1]->name = m.operators[0]->name; }},
-      {"operator 0 has the name '', which is none", [](auto& m) { m.operators[0]->name = 0; }},
+      {"operator 1: the name 'norm' is taken", [](auto& m) { m.operators[1]->name = m.operators[0]->name; }},
+      {"operator 0: '' is not a name", [](auto& m) { m.operators[0]->name = 0; }},
       {"operator 'norm' has no manifest", [](auto& m) { m.operators[0]->manifest.clear(); }},
       {"operator 'norm' version 1 has the manifest of 'split' version 3",
        [](auto& m) { m.operators[0]->manifest = m.operators[1]->manifest; }},
@@ -221,8 +220,8 @@ TEST_CASE("values") {
        [](auto& m) { m.strings[m.graphs[0]->values->names[0]] = "a:b"; }},
       {"value 0 has the name '\\x1b[31m'; names are not empty and have neither colons nor control characters",
        [](auto& m) { m.strings[m.graphs[0]->values->names[0]] = "\x1b[31m"; }},
-      {"'any' has role 4, which is none", [](auto& m) { m.graphs[0]->values->roles[1] = format::Role(4); }},
-      {"'any' gets its first values in way 8, which is none", [](auto& m) { m.graphs[0]->values->initials[1] = format::Initial(8); }},
+      {"'any': unknown role 4", [](auto& m) { m.graphs[0]->values->roles[1] = format::Role(4); }},
+      {"'any': unknown initializer 8", [](auto& m) { m.graphs[0]->values->initials[1] = format::Initial(8); }},
       {"the type of 'any' is number 99, but there are 9", [](auto& m) { m.graphs[0]->values->types[1] = 99; }},
       {"the tensor of 'norm_gamma' is number 4, but there are 4", [](auto& m) { m.graphs[0]->values->tensors[2] = 5; }},
       {"tensor 0 belongs to two values, 'größe' is the second", [](auto& m) { m.graphs[0]->values->tensors[4] = 1; }},
@@ -302,9 +301,9 @@ TEST_CASE("attributes") {
       {"it has attributes that belong to no node", [](auto& m) { m.graphs[0]->attributes->integers.push_back(0); }},
       {"the name of an attribute of node 'norm' is number 9999, but there are 35",
        [](auto& m) { m.graphs[0]->attributes->names[0] = 9999; }},
-      {"attribute 'epsilon' of node 'norm' has kind 7, which is none",
+      {"attribute 'epsilon' of node 'norm' has the unknown kind 7",
        [](auto& m) { m.graphs[0]->attributes->kinds[0] = format::AttributeKind(7); }},
-      {"attribute 'epsilon' of node 'norm' has kind 0, which is none",
+      {"attribute 'epsilon' of node 'norm' has the unknown kind 0",
        [](auto& m) { m.graphs[0]->attributes->kinds[0] = format::AttributeKind(0); }},
       {"attribute 'flag' of node 'Ölçü' is 2, where only 0 and 1 can be", [](auto& m) { m.graphs[0]->attributes->integers[1] = 2; }},
       {"attribute 'words' of node 'Ölçü' is text -1, but there are 35", [](auto& m) { m.graphs[0]->attributes->integers[3] = -1; }},
@@ -333,14 +332,14 @@ TEST_CASE("outputs") {
 TEST_CASE("the state of a training") {
   check_all(
       {
-          {"it says that it holds the state of a training, but there is none", [](auto& m) { m.training.reset(); }},
-          {"it holds the state of a training, but does not name that as a feature", [](auto& m) { m.required_features.clear(); }},
+          {"it declares a training state but has none", [](auto& m) { m.training.reset(); }},
+          {"it has a training state but does not declare it", [](auto& m) { m.required_features.clear(); }},
           {"reading it needs the feature 'training', which this tenon does not have; it was written by tenon " TENON_VERSION,
            [](auto& m) { m.required_features.push_back(m.required_features[1]); }},
           {"the name of the optimizer of its training is number 9999, but there are 48", [](auto& m) { m.training->optimizer = 9999; }},
-          {"the optimizer of its training has the name '', which is none", [](auto& m) { m.training->optimizer = 0; }},
+          {"the optimizer of its training: '' is not a name", [](auto& m) { m.training->optimizer = 0; }},
           {"the optimizer of its training has no attributes", [](auto& m) { m.training->parameters.reset(); }},
-          {"attribute 'beta1' of optimizer 'adam' has kind 9, which is none",
+          {"attribute 'beta1' of optimizer 'adam' has the unknown kind 9",
            [](auto& m) { m.training->parameters->kinds[0] = format::AttributeKind(9); }},
           {"attribute 'amsgrad' of optimizer 'adam' is 2, where only 0 and 1 can be",
            [](auto& m) { m.training->parameters->integers[0] = 2; }},
@@ -350,10 +349,10 @@ TEST_CASE("the state of a training") {
           {"the attributes' reals end before those of optimizer 'adam' do", [](auto& m) { m.training->parameters->reals.clear(); }},
           {"it has attributes that belong to no node", [](auto& m) { m.training->parameters->reals.push_back(0); }},
           {"the name of slot 1 is number 9999, but there are 48", [](auto& m) { m.training->slots[1]->name = 9999; }},
-          {"slot 1 has the name '\\x0a', which is none", [](auto& m) { m.strings[m.training->slots[1]->name] = "\n"; }},
+          {"slot 1: '\\x0a' is not a name", [](auto& m) { m.strings[m.training->slots[1]->name] = "\n"; }},
           {"the variable of slot 0 is number 99, but there are 19", [](auto& m) { m.training->slots[0]->value = 99; }},
-          {"slot 0, 'm', belongs to 'image', which is no variable", [](auto& m) { m.training->slots[0]->value = 0; }},
-          {"slot 0, 'm', belongs to 'norm', which is no variable", [](auto& m) { m.training->slots[0]->value = 8; }},
+          {"slot 0, 'm': 'image' is not a variable", [](auto& m) { m.training->slots[0]->value = 0; }},
+          {"slot 0, 'm': 'norm' is not a variable", [](auto& m) { m.training->slots[0]->value = 8; }},
           {"'norm_gamma' has two slots 'm'", [](auto& m) { m.training->slots[2]->value = m.training->slots[0]->value; }},
           {"the tensor of slot 'm' of 'norm_gamma' is number 7, but there are 7", [](auto& m) { m.training->slots[0]->tensor = 7; }},
           {"tensor 0 belongs to two values, slot 'm' of 'norm_gamma' is the second", [](auto& m) { m.training->slots[0]->tensor = 0; }},

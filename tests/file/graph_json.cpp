@@ -107,7 +107,7 @@ TEST_CASE("what is wrong in a text, and where") {
   } cases[] = {
       {"[]", 4, "graph.json:1:1: the graph is a list but must be an object", ""},
       {"{}", 4, "graph.json:1:1: the graph lacks 'tenon'", ""},
-      {R"({"tenon": 2})", 4, "graph.json:1:11: the text has form 2, and this tenon reads form 1", ""},
+      {R"({"tenon": 2})", 4, "graph.json:1:11: 'tenon' is 2, but this version reads format 1", ""},
       {R"({"tenon": 1, "node": []})", 4, "graph.json:1:14: the graph has no 'node'", "did you mean nodes?"},
       {R"({"tenon": 1, "inputs": {"x": {"type": "float32"}}})", 4, "graph.json:1:31: input 'x' has no 'type'", "did you mean dtype?"},
       {R"({"tenon": 1, "inputs": {"x": {"dtype": "float"}}})", 4,
@@ -115,7 +115,7 @@ TEST_CASE("what is wrong in a text, and where") {
        "float64",
        ""},
       {R"({"tenon": 1, "inputs": {"x": {"shape": [2, -2]}}})", 4,
-       "graph.json:1:44: a dimension is -2 but must be at least 0, or -1 where it is unknown", ""},
+       "graph.json:1:44: a dimension is -2 but must be at least 0, or -1 if unknown", ""},
       {R"({"tenon": 1, "inputs": {"x": {"shape": [1,1,1,1,1,1,1,1,1]}}})", 4,
        "graph.json:1:40: the shape of input 'x' has 9 dimensions, and at most 8 are allowed", ""},
       {R"({"tenon": 1, "inputs": {"a:b": {}}})", 2, "graph.json:1:25: the name 'a:b' contains a colon or a control character",
@@ -155,12 +155,12 @@ TEST_CASE("what is wrong in a text, and where") {
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"d": 1}})"), 2,
        "graph.json:1:81: [quadratic] node 'a': unknown parameter 'd'", "its parameters are a, b, c"},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"a": {}}})"), 4,
-       "graph.json:1:146: parameter 'a' of node 'a' must be true, false, a number, a text or a list of numbers", ""},
-      {with_nodes(a + ", " + a), 4, "graph.json:1:132: two nodes are named 'a'; the other one stands at graph.json:1:81", ""},
+       "graph.json:1:146: parameter 'a' of node 'a' must be true, false, a number, a string or a list of numbers", ""},
+      {with_nodes(a + ", " + a), 4, "graph.json:1:132: two nodes are named 'a'; the other one is at graph.json:1:81", ""},
       {with_nodes(R"({"name": "x", "op": "quadratic", "inputs": ["x"]})"), 4, "graph.json:1:81: there is already something named 'x'", ""},
       {with_nodes(R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, {"name": "b", "op": "cosine", "inputs": ["a"]},
         {"name": "c", "op": "cosine", "inputs": ["b:0"]})"),
-       4, "graph.json:1:81: the nodes go round in a circle: 'a' reads 'c' reads 'b' reads 'a'", ""},
+       4, "graph.json:1:81: the nodes form a cycle: 'a' reads 'c' reads 'b' reads 'a'", ""},
       {with_nodes(a, "a:2"), 2, "graph.json:1:150: 'a:2': node 'a' has 1 outputs", ""},
       {with_nodes(a, "b"), 4, "graph.json:1:150: output 'y' reads 'b', which is not in the graph",
        "a value is a node, node:1, node:output, or the name of an input, variable or constant"},
@@ -193,7 +193,7 @@ TEST_CASE("sparse tensors in a text: what is wrong, and where") {
       {csr(R"("shape": [4], "values": [1], "columns": [0], "row_starts": [0, 1])"),
        "1:33: constant 'c': csr float32 [4]: csr needs two dimensions"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0.5], "row_starts": [0, 1, 1])"),
-       "1:96: an element is a number but must be a whole number of 64 bits"},
+       "1:96: an element is a number but must be an integer of 64 bits"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [4294967296], "row_starts": [0, 1, 1], "index_dtype": "int32")"),
        "1:96: the element 4294967296 does not fit int32"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "index_dtype": "int8")"),
@@ -240,10 +240,10 @@ TEST_CASE("a csr matrix from a file beside the text") {
   const struct {
     const char *constant, *message;
   } cases[] = {
-      {R"({"npz": "c.npz"})", "graph.json:1:41: c.npz holds a csr tensor, but the storage said here is dense"},
-      {R"({"storage": "csr", "npz": "dense.npz"})", "graph.json:1:59: dense.npz holds a dense tensor, but the storage said here is csr"},
+      {R"({"npz": "c.npz"})", "graph.json:1:41: c.npz holds a csr tensor, but graph.json declares dense"},
+      {R"({"storage": "csr", "npz": "dense.npz"})", "graph.json:1:59: dense.npz holds a dense tensor, but graph.json declares csr"},
       {R"({"storage": "csr", "npz": "c.npz", "shape": [3, 2]})",
-       "graph.json:1:59: c.npz holds float32 [2, 2], but csr ? [3, 2] is said here"},
+       "graph.json:1:59: c.npz holds float32 [2, 2], but graph.json declares csr ? [3, 2]"},
       {R"({"npz": "two.npz"})", "graph.json:1:41: two.npz holds 2 arrays, and one is needed"},
   };
   for (const auto& wrong : cases) CHECK(failure_of([&] { read(wrong.constant); }).message == wrong.message);

@@ -114,8 +114,7 @@ TEST_CASE("matrices that are refused") {
   CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 letters has 3 bytes");
   CHECK(message_of(npy("|S3", "(1,)", "csr")) == where + "its elements are of numpy's type '|S3', which Tenon does not have");
   write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")}}));
-  CHECK(failure_of([&] { read_npz(path); }).message ==
-        "cannot read " + path + ": a sparse matrix needs an array 'data', and there is none");
+  CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": the sparse matrix lacks the array 'data'");
 }
 
 TEST_CASE("whatever numbers a matrix has, it is read or refused") {

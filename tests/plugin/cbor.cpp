@@ -1,6 +1,4 @@
 // CBOR that nobody means well with.
-#include "plugin/discovery/cbor.hpp"
-
 #include <doctest/doctest.h>
 
 #include <random>
@@ -8,6 +6,7 @@
 #include <tenon/operator_info.hpp>
 
 #include "failure_of.hpp"
+#include "io/json_document.hpp"
 #include "plugin/manifest_source.hpp"
 
 using namespace tenon;
@@ -26,31 +25,33 @@ TEST_CASE("CBOR that is no manifest's") {
     std::string bytes;
   };
   const Case cases[] = {
-      {"its CBOR ends within a value, before byte 1", ""},
-      {"its CBOR ends within a value",
+      {"its CBOR, byte 1: this cannot be read: syntax error while parsing CBOR value: unexpected end of input", ""},
+      {"its CBOR, byte 5: this cannot be read: syntax error while parsing CBOR string: unexpected end of input",
        "\x65"
        "abc"},
-      {"its CBOR ends within a value", "\x82\x01"},
-      {"its CBOR goes on after its end, at byte 2", std::string("\x01\x01")},
-      {"its CBOR cannot be read at byte 1", "\x1c"},      // a form that is not assigned
-      {"its CBOR cannot be read at byte 1", "\xc1\x01"},  // a tag
-      {"its CBOR has a byte string", "\x41\x01"},
-      {"its CBOR has a list or map without a length", "\x9f\xff"},
-      {"its CBOR has a list or map without a length", "\xbf\xff"},
-      {"its CBOR has a key twice in one map",
+      {"its CBOR, byte 3: this cannot be read: syntax error while parsing CBOR value: unexpected end of input", "\x82\x01"},
+      {"its CBOR, byte 2: this cannot be read: syntax error while parsing CBOR value: expected end of input", std::string("\x01\x01")},
+      {"its CBOR, byte 1: this cannot be read: ", "\x1c"},      // a form that is not assigned
+      {"its CBOR, byte 1: this cannot be read: ", "\xc1\x01"},  // a tag
+      {"its CBOR, byte 2: this is a byte string", "\x41\x01"},
+      {"its CBOR, byte 1: this is a list or a map without a length", "\x9f\xff"},
+      {"its CBOR, byte 1: this is a list or a map without a length", "\xbf\xff"},
+      {"its CBOR, byte 6: the key 'a' is given twice",
        "\xa2\x61"
        "a\x01\x61"
        "a\x02"},
-      {"its CBOR has an integer above 2^63 - 1", "\x1b\xff\xff\xff\xff\xff\xff\xff\xff"},
-      {"its CBOR is nested more than 6 deep", std::string(1 << 20, '\x81')},     // a parser that calls itself would run out of stack
-      {"its CBOR ends within a value", "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"},  // a list of 2^63 - 1 entries
-      {"its CBOR ends within a value",
+      {"its CBOR, byte 9: an integer is above 2^63 - 1", "\x1b\xff\xff\xff\xff\xff\xff\xff\xff"},
+      {"its CBOR, byte 6: this is nested deeper than 6 lists and objects",
+       std::string(1 << 20, '\x81')},  // a parser that calls itself would run out of stack
+      {"its CBOR, byte 10: this cannot be read: syntax error while parsing CBOR value: unexpected end of input",
+       "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"},  // a list of 2^63 - 1 entries
+      {"its CBOR, byte 13: this cannot be read: syntax error while parsing CBOR string: unexpected end of input",
        "\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"
        "abc"},  // a text as long
   };
   for (const Case& c : cases) {
     CAPTURE(c.expected);
-    const FailureText failure = failure_of([&] { read_cbor(bytes_of(c.bytes)); });
+    const FailureText failure = failure_of([&] { parse_cbor(bytes_of(c.bytes)); });
     CHECK_MESSAGE(failure.message.find(c.expected) == 0, failure.message);
   }
 }

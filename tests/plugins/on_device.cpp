@@ -5,9 +5,9 @@
 #include <tenon/error.hpp>
 #include <tenon/failure.hpp>
 
-#include "device/copy.hpp"
 #include "device/devices.hpp"
 #include "device/fault.hpp"
+#include "device/stream.hpp"
 #include "tensor/tensor_device.hpp"
 
 using namespace tenon;

@@ -279,7 +279,7 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
     return failure_of([&] { Graph::from_json(host, other); }).message;
   };
   CHECK(broken("\"backward\": \"outer\"", "\"backward\": \"inner\"") ==
-        "graph.json:14:113: the origin of node 'outer_backward' must be a node of operator quadratic, and 'inner' is none");
+        "graph.json:14:113: the origin of node 'outer_backward': 'inner' is not a node with operator quadratic");
   CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"backward\": \"inner\"") ==
         "graph.json:13:5: node 'inner_recomputed' cannot be both 'backward' and 'recompute'");
   CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"again\": \"inner\"") ==

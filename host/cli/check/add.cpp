@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cli/check/each_sample.hpp"
+#include "cli/check/trial.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -62,4 +62,7 @@ Outcome check_bounds(const Subject& subject);
 Outcome check_parameters(const Subject& subject);
 Outcome check_capture(const Subject& subject);
 
+/// Runs the check in a child and waits for it, at most `timeout_ms`. Call while this process has no threads.
+Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms);
+
 }  // namespace tenon::cli

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
-#include "cli/check/each_sample.hpp"
+#include <atomic>
+#include <thread>
+
+#include "cli/check/trial.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -10,6 +13,36 @@ std::string compare(const Trial& left, const Trial& right, const char* when) {
   if (const int i = first_difference(left.states, right.states); i >= 0) return fmt::format("state {} has other bits {}", i, when);
   return {};
 }
+
+constexpr int rounds = 20;
+
+struct Runner {
+  Runner(const LoadedOperator& op, const Sample& sample, std::uint64_t own_seed)
+      : call(op, sample.attributes), alone(call, sample, own_seed), sample(sample), seed(own_seed) {
+    alone.run(threads);
+  }
+  void run_again(std::atomic<int>& ready) {
+    try {
+      for (int i = 0; i < rounds && fault.empty(); ++i) {
+        Trial trial(call, sample, seed);
+        ++ready;
+        while (ready < 2 * (i + 1)) std::this_thread::yield();  // both begin together
+        trial.run(threads);
+        if (first_difference(alone.outputs, trial.outputs) >= 0) fault = "gives other bits while another instance runs";
+      }
+    } catch (const std::exception& error) {
+      fault = std::string("fails while another instance runs: ") + error.what();
+    }
+    ready += 2 * rounds;  // the other does not wait for one that has stopped
+  }
+
+  Threads threads{1};
+  OperatorCall call;
+  Trial alone;
+  const Sample& sample;
+  std::uint64_t seed;
+  std::string fault;
+};
 
 }  // namespace
 
@@ -29,6 +62,20 @@ Outcome check_determinism(const Subject& subject) {
         return compare(first, spread, "on 4 threads than on 1");
       },
       most);
+}
+
+Outcome check_instances(const Subject& subject) {
+  return each_sample(
+      subject, SampleKind::ordinary,
+      [&](const OperatorCall&, const Sample& sample) {
+        Runner left(subject.op, sample, subject.seed), right(subject.op, sample, subject.seed + 1000);
+        std::atomic<int> ready = 0;
+        std::thread other([&] { right.run_again(ready); });
+        left.run_again(ready);
+        other.join();
+        return left.fault.empty() ? right.fault : left.fault;
+      },
+      4);
 }
 
 }  // namespace tenon::cli

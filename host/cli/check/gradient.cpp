@@ -5,8 +5,7 @@
 #include <tenon/session.hpp>
 #include <tenon/visit.hpp>
 
-#include "cli/check/each_sample.hpp"
-#include "cli/check/single_node.hpp"
+#include "cli/check/trial.hpp"
 
 namespace tenon::cli {
 namespace {

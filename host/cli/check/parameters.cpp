@@ -1,10 +1,67 @@
+// What an operator's own factory says to parameters, past the host's checks.
+#include "graph/parameters.hpp"
+
 #include <fmt/format.h>
 
-#include "cli/check/accepted_attributes.hpp"
+#include <cmath>
+#include <optional>
+#include <string>
+#include <tenon/failure.hpp>
+#include <vector>
+
 #include "cli/check/check.hpp"
+#include "cli/check/sample.hpp"
+#include "graph/model.hpp"
 
 namespace tenon::cli {
 namespace {
+
+/// Parameters that the operator accepts, as they cross the boundary.
+class AcceptedAttributes {
+ public:
+  /// The first of the parameter sets that makes an object; refusal() says why there is none.
+  explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
+    for (const auto& set : parameter_sets(*op.info)) {
+      GraphModel model;
+      NodeRecord node;
+      try {
+        add_parameters(model, node, *op.info, set);
+      } catch (const Failure& failure) {
+        refusal_ = failure.what();
+        continue;
+      }
+      model_ = std::move(model);
+      fill_attributes(model_, node, attributes_);
+      if (const auto reason = refusal_of(attributes_)) {
+        refusal_ = *reason;
+        continue;
+      }
+      found_ = true;
+      return;
+    }
+  }
+
+  bool found() const { return found_; }
+  const std::string& refusal() const { return refusal_; }
+  const std::vector<tenon_attribute>& all() const { return attributes_; }
+
+  /// Nothing where an object can be made.
+  std::optional<std::string> refusal_of(const std::vector<tenon_attribute>& attributes) const {
+    try {
+      const Instance instance(op_, *op_.table, attributes);
+      return std::nullopt;
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+  }
+
+ private:
+  const LoadedOperator& op_;
+  GraphModel model_;
+  std::vector<tenon_attribute> attributes_;
+  std::string refusal_;
+  bool found_ = false;
+};
 
 constexpr char no_such_choice[] = "no such choice";
 
@@ -26,6 +83,21 @@ tenon_attribute mistyped(const char* name, const ParamInfo& param) {
   attribute.count = 0;
   attribute.f = 0.5;
   return attribute;
+}
+
+bool is_integer(ParamKind kind) {
+  return kind == ParamKind::int32 || kind == ParamKind::int64 || kind == ParamKind::ints;
+}
+
+/// Numbers just outside the bounds.
+std::vector<double> outside(const ParamInfo& param) {
+  const auto step = [&](double bound) { return is_integer(param.kind) ? 1.0 : 1e-3 * (1 + std::abs(bound)); };
+  std::vector<double> numbers;
+  if (param.min) numbers.push_back(*param.min - step(*param.min));
+  if (param.max) numbers.push_back(*param.max + step(*param.max));
+  if (param.above) numbers.push_back(*param.above);
+  if (param.below) numbers.push_back(*param.below);
+  return numbers;
 }
 
 }  // namespace
@@ -51,7 +123,32 @@ Outcome check_parameters(const Subject& subject) {
       return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices", name, no_such_choice));
     ++count;
   }
-  return passed(fmt::format("{} wrong parameters were refused", count));
+  return passed(fmt::format("{} wrong parameter{} refused", count, count == 1 ? " was" : "s were"));
+}
+
+Outcome check_bounds(const Subject& subject) {
+  const AcceptedAttributes accepted(subject.op);
+  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.refusal());
+  int count = 0;
+  for (const auto& param : subject.op.info->params) {
+    for (const double number : outside(param)) {
+      const auto integer = static_cast<std::int64_t>(number);
+      auto attributes = accepted.all();
+      for (auto& attribute : attributes) {
+        if (attribute.name != param.name) continue;
+        attribute.i = integer;
+        attribute.f = number;
+        if (param.kind == ParamKind::ints || param.kind == ParamKind::floats) attribute.count = 1;
+        if (param.kind == ParamKind::ints) attribute.ints = &integer;
+        if (param.kind == ParamKind::floats) attribute.floats = &number;
+      }
+      if (!accepted.refusal_of(attributes))
+        return failed(fmt::format("parameter '{}' is outside its bounds with {}, but it is accepted", param.name, number));
+      ++count;
+    }
+  }
+  if (count == 0) return skipped("no parameter has a bound");
+  return passed(fmt::format("{} numbers outside were refused", count));
 }
 
 }  // namespace tenon::cli

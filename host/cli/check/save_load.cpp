@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/check/each_sample.hpp"
-#include "cli/check/single_node.hpp"
+#include "cli/check/trial.hpp"
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
 
@@ -20,7 +19,7 @@ Attributes attributes_of(const Graph& graph) {
 }
 
 std::string compare(const Attributes& left, const Attributes& right) {
-  if (left.size() != right.size()) return fmt::format("{} parameters became {}", left.size(), right.size());
+  if (left.size() != right.size()) return fmt::format("the number of parameters was {} and is {} after loading", left.size(), right.size());
   for (auto l = left.begin(), r = right.begin(); l != left.end(); ++l, ++r)
     if (*l != *r)
       return fmt::format("parameter '{}' is {} but comes back as '{}' {}", l->first, to_string(l->second), r->first, to_string(r->second));

@@ -10,9 +10,7 @@
 #include <tenon/session.hpp>
 #include <tenon/visit.hpp>
 
-#include "cli/check/each_sample.hpp"
-#include "cli/check/mixed_numbers.hpp"
-#include "cli/check/single_node.hpp"
+#include "cli/check/trial.hpp"
 #include "plan/operator_storage.hpp"
 #include "plugin/device_kernel.hpp"
 

@@ -1,5 +1,7 @@
 #include "cli/check/trial.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -21,6 +23,15 @@ T number(std::mt19937_64& generator, int indices) {
 
 Tensor make(const tenon_type& type, Placement placement, std::uint8_t fill) {
   return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, fill);
+}
+
+float ordinary_number(std::mt19937_64& generator) {
+  const auto kind = generator() % 8, size = generator() % 64 + 1;
+  const float sign = generator() % 2 == 0 ? 1.0F : -1.0F;
+  if (kind == 0) return sign * 0.0F;
+  if (kind == 1) return sign;
+  if (kind == 2) return sign * static_cast<float>(size / 4);
+  return sign * static_cast<float>(size) / 4;
 }
 
 }  // namespace
@@ -86,6 +97,40 @@ void Trial::run(Threads& threads, tenon_write write) {
     tensors.writes.push_back(static_cast<std::uint8_t>(shared ? TENON_WRITE_IN_PLACE : write));
   }
   call_.forward(types_, tensors, {threads, seed_, 0});
+}
+
+void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed) {
+  const auto values = tensor.stored_values();
+  if (magnitude == Magnitude::positive) return fill_with_numbers(values, seed);
+  const float scale = magnitude == Magnitude::large ? 1024.0F : magnitude == Magnitude::small ? 1 / 1024.0F : 1.0F;
+  std::mt19937_64 generator(seed);
+  visit(values.dtype(), [&]<class T>() {
+    for (auto& value : values.values<T>()) {
+      const float number = ordinary_number(generator);
+      if constexpr (std::is_same_v<T, bool>)
+        value = number > 0;
+      else if constexpr (std::is_integral_v<T>)
+        value = static_cast<T>(std::is_unsigned_v<T> && number < 0 ? -number : number);
+      else
+        value = static_cast<T>(scale * number);
+    }
+  });
+}
+
+HostOptions host_options(const Subject& subject) {
+  HostOptions options;
+  options.threads = 1;
+  options.trust_writable = subject.trust_writable;
+  options.search_defaults = false;
+  return options;
+}
+
+SingleNode::SingleNode(Host& host, const LoadedOperator& op, const Sample& sample) : graph(host) {
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
+    const auto& type = sample.types.inputs[i];
+    inputs.push_back(type.present ? graph.input(fmt::format("input_{}", i), static_cast<DType>(type.dtype), shape_of(type)) : Value());
+  }
+  output = graph.add(op.info->name, inputs, sample.attributes, "node");
 }
 
 }  // namespace tenon::cli

@@ -1,7 +1,11 @@
 // One call of a sample, in memory that the check chose.
 #pragma once
+#include <string>
+#include <tenon/graph.hpp>
+#include <tenon/host.hpp>
 #include <tenon/tensor.hpp>
 
+#include "cli/check/check.hpp"
 #include "cli/check/guarded_memory.hpp"
 #include "cli/check/sample.hpp"
 #include "run/operator_call.hpp"
@@ -36,5 +40,42 @@ int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t
 std::vector<double> doubles_of(const Tensor& tensor);
 /// Index of the first pair that differs; -1 where none does. A tensor that is left out equals another.
 int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>& right);
+
+/// `look(call, sample)` gives what is wrong, or nothing. The first fault is told with its inputs.
+template <class Look>
+Outcome each_sample(const Subject& subject, SampleKind kind, Look&& look, std::size_t most = 24) {
+  const auto samples = find_samples(subject.op, kind);
+  if (samples.found.empty()) return skipped("no inputs were found that it accepts: " + samples.refusal);
+  std::size_t count = 0;
+  for (const auto& sample : samples.found) {
+    if (count == most) break;
+    ++count;
+    const OperatorCall call(subject.op, sample.attributes);
+    const std::string fault = look(call, sample);
+    if (!fault.empty()) return failed(fault + ", with " + describe_sample(*subject.op.info, sample));
+  }
+  return passed(std::to_string(count) + (count == 1 ? " call" : " calls"));
+}
+
+enum class Magnitude : std::uint8_t {
+  positive,  ///< as fill_with_numbers() has them: (0.1, 0.9)
+  ordinary,  ///< quarters from -16 to 16
+  large,     ///< 1024 times those
+  small      ///< a 1024th of those
+};
+
+/// Fills the stored values. Integers are whole numbers from -16 to 16, or from 0, whatever the magnitude.
+void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed);
+
+/// A host with the subject's plugins, on one thread.
+HostOptions host_options(const Subject& subject);
+
+/// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty. The node is called `node`.
+struct SingleNode {
+  SingleNode(Host& host, const LoadedOperator& op, const Sample& sample);
+  Graph graph;
+  std::vector<Value> inputs;
+  Value output;
+};
 
 }  // namespace tenon::cli

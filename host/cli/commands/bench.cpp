@@ -5,7 +5,8 @@
 #include <chrono>
 
 #include "cli/command.hpp"
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
+#include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 
 namespace tenon::cli {
@@ -39,18 +40,17 @@ Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
 }
 
 int run(Context& context, const Arguments& arguments) {
-  const auto runs = arguments.get_number("runs", 100, 1, 1'000'000'000);
+  const auto runs = arguments.integer("runs");
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
-  const auto inputs = feed(graph, arguments);
+  const auto inputs = read_inputs(graph, arguments);
   SessionOptions options;
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
-    fmt::print(R"({{"unit": "ms", "runs": {}, "threads": {}, "first": {}, "min": {}, "median": {}, "p90": {}, "max": {}}})"
-               "\n",
-               runs, context.host().threads(), times.first, times.at(0), times.at(0.5), times.at(0.9), times.at(1));
+    print(json_object("unit", "ms", "runs", runs, "threads", context.host().threads(), "first", times.first, "min", times.at(0), "median",
+                      times.at(0.5), "p90", times.at(0.9), "max", times.at(1)));
   else
     fmt::print("first {:.4f} ms (with planning), then {} runs on {} threads: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n",
                times.first, runs, context.host().threads(), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
@@ -58,16 +58,16 @@ int run(Context& context, const Arguments& arguments) {
 }
 
 std::vector<Option> options() {
-  auto all = feed_options();
-  all.push_back({"runs", "N", "how often, after the first; 100 where left out"});
-  all.push_back({"no-capture", "", "ask GPUs for each kernel in each run, not for captured graphs of them"});
+  auto all = input_options();
+  all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
+  all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
   all.push_back(no_verify_option());
   return all;
 }
 
 const bool added = add_command({.name = "bench",
                                 .doc = "measure how long a graph takes",
-                                .details = "The first run makes the plan and is told apart; the others give median and spread.",
+                                .details = "The first run makes the plan and is reported separately; the others give median and spread.",
                                 .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
                                 .options = options(),
                                 .run = run});

@@ -13,7 +13,7 @@ int run(Context& context, const Arguments& arguments) {
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon build graph.json -o graph.tenon");
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
-  graph.save(to, static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX)));
+  graph.save(to, arguments.count("seed"));
   const auto& model = graph.model();
   fmt::print(stderr, "wrote {}: {} nodes, {} operators\n", to, model.nodes.size(), model.operators.size());
   return 0;
@@ -23,8 +23,8 @@ const bool added = add_command({.name = "build",
                                 .doc = "build a .tenon file from a graph.json",
                                 .details = "Variables get their first values here, drawn from the seed.",
                                 .positionals = {{"GRAPH", "a graph.json file (or a .tenon file, to write it again)"}},
-                                .options = {{"output", "FILE", "the .tenon file to write", false, 'o'},
-                                            {"seed", "N", "seed of the variables' first values; 0 where left out", false},
+                                .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
+                                            {"seed", "N", "seed of the variables' first values", Integer{}, "0"},
                                             no_verify_option()},
                                 .run = run});
 

@@ -1,4 +1,6 @@
-// tenon check: whether a plugin keeps what it promises.
+// tenon check: whether a plugin does what it declares.
+#include "cli/check/check.hpp"
+
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -6,13 +8,12 @@
 #include <array>
 #include <random>
 
-#include "cli/check/child.hpp"
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
+#include "plugin/loading/library_place.hpp"
 #include "run/host_impl.hpp"
-#include "run/plugin_folders.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -117,11 +118,7 @@ class Results {
     ++tally_[static_cast<std::size_t>(outcome.verdict)];
     if (only_failed_ && outcome.verdict < Verdict::failed) return;
     const auto* verdict = verdict_names[static_cast<std::size_t>(outcome.verdict)];
-    if (json_) {
-      lines_ += fmt::format("{}\n  {{\"operator\": {}, \"check\": {}, \"verdict\": \"{}\", \"sentence\": {}}}", lines_.empty() ? "" : ",",
-                            json_string(op), json_string(check), verdict, json_string(outcome.sentence));
-      return;
-    }
+    if (json_) return items_.push_back(json_object("operator", op, "check", check, "verdict", verdict, "sentence", outcome.sentence));
     if (op != last_) fmt::print("{}\n", op);
     last_ = op;
     fmt::print("  {:<8} {:<12} {}\n", verdict, check, outcome.sentence);
@@ -129,14 +126,12 @@ class Results {
 
   void finish(std::uint64_t seed) const {
     const auto tally = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
-    const auto* form = json_ ? "{{\"passed\": {}, \"skipped\": {}, \"warnings\": {}, \"failed\": {}, \"crashed\": {}, \"seed\": {}"
-                             : "{} passed, {} skipped, {} warnings, {} failed, {} crashed; --reproduce {} repeats this\n";
-    const auto text = fmt::format(fmt::runtime(form), tally(Verdict::passed), tally(Verdict::skipped), tally(Verdict::warning),
-                                  tally(Verdict::failed), tally(Verdict::crashed), seed);
     if (json_)
-      fmt::print("{}, \"checks\": [{}\n]}}\n", text, lines_);
+      print(json_object("passed", tally(Verdict::passed), "skipped", tally(Verdict::skipped), "warnings", tally(Verdict::warning), "failed",
+                        tally(Verdict::failed), "crashed", tally(Verdict::crashed), "seed", seed, "checks", json_list(items_)));
     else
-      fmt::print("{}", text);
+      fmt::print("{} passed, {} skipped, {} warnings, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
+                 tally(Verdict::skipped), tally(Verdict::warning), tally(Verdict::failed), tally(Verdict::crashed), seed);
   }
   bool all_fine() const {
     return tally_[static_cast<std::size_t>(Verdict::failed)] + tally_[static_cast<std::size_t>(Verdict::crashed)] == 0;
@@ -145,11 +140,12 @@ class Results {
  private:
   bool json_, only_failed_;
   std::array<int, verdict_names.size()> tally_{};
-  std::string lines_, last_;
+  std::string last_;
+  std::vector<JsonItem> items_;
 };
 
 int run(Context& context, const Arguments& arguments) {
-  const auto seed = static_cast<std::uint64_t>(arguments.get_number("reproduce", std::random_device{}() % 1'000'000, 0, 1'000'000'000));
+  const auto seed = arguments.has("reproduce") ? arguments.count("reproduce") : std::random_device{}() % 1'000'000;
   Checked checked(context, arguments);
   const ScratchFolder folder;
   Results results(context.json(), arguments.has("only-failed"));
@@ -170,16 +166,16 @@ std::string details() {
       "(which\n"
       "--plugins names):";
   for (const auto& check : device_checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
-  return text + "\nThe exit code is 1 where a check failed or crashed.";
+  return text + "\nThe exit code is 1 if a check failed or crashed.";
 }
 
 const bool added = add_command({.name = "check",
-                                .doc = "check whether a plugin keeps what it promises",
+                                .doc = "check that a plugin does what it declares",
                                 .details = details(),
                                 .positionals = {{"PLUGIN", "the shared object"}},
                                 .options = {{"op", "NAME", "only this operator"},
                                             {"only-failed", "", "print only the checks that failed or crashed"},
-                                            {"reproduce", "SEED", "with the numbers of an earlier run"}},
+                                            {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
                                 .run = run});
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "device/devices.hpp"
 #include "device/usable_cores.hpp"
 #include "io/readable_bytes.hpp"
-#include "run/plugin_folders.hpp"
+#include "plugin/loading/library_place.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -83,20 +83,19 @@ std::vector<Finding> examine(Host& host) {
 
 int run(Context& context, const Arguments&) {
   bool trouble = false;
-  std::string json;
+  std::vector<JsonItem> items;
   for (const auto& finding : examine(context.host())) {
     trouble = trouble || finding.trouble;
     if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.trouble ? "   <-- look here" : "");
-    json += fmt::format("{}  {{\"what\": {}, \"found\": {}, \"trouble\": {}}}", json.empty() ? "" : ",\n", json_string(finding.what),
-                        json_string(finding.found), finding.trouble);
+    items.push_back(json_object("what", finding.what, "found", finding.found, "trouble", finding.trouble));
   }
-  if (context.json()) fmt::print("[\n{}\n]\n", json);
+  if (context.json()) print(json_list(items));
   return trouble ? static_cast<int>(FailureKind::failed) : 0;
 }
 
 const bool added = add_command({.name = "doctor",
-                                .doc = "say what this machine has, and what is wrong with it",
-                                .details = "The exit code is 1 where something needs to be looked at.",
+                                .doc = "report this machine's devices and tools, and any problems",
+                                .details = "The exit code is 1 if something needs attention.",
                                 .positionals = {},
                                 .options = {},
                                 .run = run});

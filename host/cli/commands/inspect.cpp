@@ -12,13 +12,6 @@
 namespace tenon::cli {
 namespace {
 
-std::string names_of(DTypeMask mask) {
-  std::vector<std::string_view> names;
-  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-    if (allows(mask, static_cast<DType>(i))) names.emplace_back(name_of(static_cast<DType>(i)));
-  return fmt::format("{}", fmt::join(names, " "));
-}
-
 std::string range_of(const ParamInfo& param) {
   std::vector<std::string> bounds;
   if (param.min) bounds.push_back(fmt::format(" >= {}", *param.min));
@@ -46,7 +39,7 @@ std::string default_of(const ParamInfo& param) {
 void print_arguments(const OperatorInfo& info) {
   fmt::print("\nInputs\n");
   for (const auto& input : info.inputs)
-    fmt::print("  {:<16} {}{}{}{}\n  {:<16} {}\n", input.name, input.types ? names_of(*input.types) : names_of(info.types),
+    fmt::print("  {:<16} {}{}{}{}\n  {:<16} {}\n", input.name, fmt::join(names_of(input.types.value_or(info.types)), " "),
                input.optional ? ", optional" : "", input.variadic ? ", any number" : "",
                input.initial ? fmt::format(", at first {} as a variable", *input.initial) : "", "", input.doc);
   if (info.inputs.empty()) fmt::print("  none\n");

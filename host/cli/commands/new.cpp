@@ -52,9 +52,7 @@ void write_sources(const fs::path& folder, const std::string& name, bool keep_fo
   try {
     for (const auto& source : template_files) {
       const auto path = folder / replaced(std::string(source.path), "NAME", name);
-      AtomicFile file(path);
-      file.write(replaced(replaced(std::string(source.text), "@NAME@", name), "@CLASS@", class_of(name)));
-      file.commit();
+      AtomicFile::write_text(path, replaced(replaced(std::string(source.text), "@NAME@", name), "@CLASS@", class_of(name)));
       written.push_back(path);
     }
   } catch (const Failure&) {
@@ -68,7 +66,7 @@ void write_sources(const fs::path& folder, const std::string& name, bool keep_fo
 int run(Context&, const Arguments& arguments) {
   const auto name = arguments.get("NAME");
   check_name(name);
-  const fs::path folder = arguments.get("folder", name);
+  const fs::path folder = arguments.has("folder") ? arguments.get("folder") : name;
   std::error_code error;
   if (fs::is_regular_file(folder, error))
     throw Failure(FailureKind::usage, fmt::format("'{}' is a file, and a folder is needed", folder.string()),
@@ -91,7 +89,7 @@ const bool added = add_command({.name = "new",
                                 .doc = "start an operator: source, test and build in a new folder",
                                 .details = "The folder builds and passes its tests as it is; change the source into your own operator.",
                                 .positionals = {{"NAME", "the operator's name, like my_op"}},
-                                .options = {{"folder", "DIR", "where to; the name itself where left out"}},
+                                .options = {{"folder", "DIR", "the folder to make (default: the operator's name)"}},
                                 .run = run});
 
 }  // namespace

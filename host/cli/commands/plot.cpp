@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
-#include "draw/curve_plot.hpp"
+#include "draw/learning_curves.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -24,7 +24,7 @@ const bool added = add_command({.name = "plot",
                                 .doc = "draw loss and accuracy of a training",
                                 .details = "tenon train --plot draws the same while it trains.",
                                 .positionals = {{"METRICS", "the JSON lines that tenon train --metrics wrote"}},
-                                .options = {{"output", "FILE", "the .svg file to write", false, 'o'}},
+                                .options = {{"output", "FILE", "the .svg file to write", Text{}, "", 'o'}},
                                 .run = run});
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <tenon/batched_run.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "file/array/npy.hpp"
@@ -49,14 +49,14 @@ int run(Context& context, const Arguments& arguments) {
   graph.bind();
   const auto wanted = wanted_outputs(arguments);
   SessionOptions options;
-  options.seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
+  options.seed = arguments.count("seed");
   options.training = arguments.has("training");
   options.device = context.device();
   options.trace = arguments.get("trace");
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
-  const auto inputs = feed(graph, arguments, needed_inputs(graph.model(), request.outputs, options.training));
-  const auto batch = arguments.get_number("batch", 0, 1, INT32_MAX);
+  const auto inputs = read_inputs(graph, arguments, needed_inputs(graph.model(), request.outputs, options.training));
+  const auto batch = arguments.integer("batch");
   Session session(graph, options);
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
   write_outputs(outputs, wanted);
@@ -68,12 +68,11 @@ int run(Context& context, const Arguments& arguments) {
 }
 
 std::vector<Option> options() {
-  auto all = feed_options();
-  all.push_back(
-      {"output", "NAME[=FILE]",
-       "compute this output, and write it to a .npy or .npz file, or print it where =FILE is missing; all outputs where none is named",
-       true});
-  all.push_back({"batch", "N", "run N rows at a time and join the outputs, so that inputs may have any length"});
+  auto all = input_options();
+  all.push_back({"output", "NAME[=FILE]",
+                 "compute this output, and write it to a .npy or .npz file, or print it if =FILE is missing (default: all outputs)",
+                 Text{true}});
+  all.push_back({"batch", "N", "run N rows at a time and join the outputs, so that inputs may have any length", Integer{1, INT32_MAX}});
   all.push_back({"training", "", "run as in training: dropout drops, states change"});
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
   all.push_back(no_verify_option());

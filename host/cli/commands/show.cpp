@@ -1,79 +1,42 @@
 // tenon show: a graph as text, JSON, DOT or SVG, or its plan.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <tenon/session.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/feed.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "draw/dot.hpp"
 #include "draw/memory_drawing.hpp"
 #include "io/atomic_file.hpp"
+#include "io/child.hpp"
+#include "io/system_reason.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon::cli {
 namespace {
 
-[[noreturn]] void refuse_drawing(const std::string& why) {
-  throw Failure(FailureKind::failed, "the graph cannot be drawn: " + why,
-                "install graphviz, or write the drawing's text with --dot and draw it elsewhere");
-}
-
-// graphviz reads from one pipe and writes to another; feeding it from a child of our own keeps both from filling up.
 std::string run_graphviz(const std::string& dot) {
-  int in[2], out[2];
-  if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) refuse_drawing(std::strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-  std::string program = "dot", format = "-Tsvg";
-  char* arguments[] = {program.data(), format.data(), nullptr};
-  pid_t graphviz = 0;
-  const int failed = posix_spawnp(&graphviz, "dot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(in[0]);
-  close(out[1]);
-  if (failed != 0) refuse_drawing(std::string("graphviz's program dot cannot be started: ") + std::strerror(failed));
-  const pid_t writer = fork();
-  if (writer == 0) {
-    std::signal(SIGPIPE, SIG_DFL);
-    for (std::size_t done = 0; done < dot.size();) {
-      const auto count = write(in[1], dot.data() + done, dot.size() - done);
-      if (count <= 0) break;
-      done += static_cast<std::size_t>(count);
-    }
-    _exit(0);
-  }
-  close(in[1]);
-  std::string svg;
-  char buffer[65536];
-  for (ssize_t count = 0; (count = read(out[0], buffer, sizeof buffer)) > 0;) svg.append(buffer, static_cast<std::size_t>(count));
-  close(out[0]);
-  int status = 0;
-  waitpid(writer, nullptr, 0);
-  waitpid(graphviz, &status, 0);
-  if (status != 0 || svg.empty()) refuse_drawing("graphviz's program dot failed");
+  const Child::Refusal refusal{"the graph cannot be drawn: graphviz's program dot cannot be started",
+                               "install graphviz, or write the drawing's text with --dot and draw it elsewhere"};
+  // Its input is a file, and no second pipe: two would fill up while each side waits for the other.
+  OpenFile input(memfd_create("graph.dot", MFD_CLOEXEC));
+  const auto written = write(input.descriptor(), dot.data(), dot.size());
+  if (written != static_cast<ssize_t>(dot.size()) || lseek(input.descriptor(), 0, SEEK_SET) != 0)
+    throw Failure(FailureKind::failed, "the graph cannot be drawn: " + system_reason(errno), refusal.hint);
+  const auto [svg, status] = Child({"dot", "-Tsvg"}, {input.descriptor(), Child::report, STDERR_FILENO}, refusal).read_all();
+  if (status != 0 || svg.empty())
+    throw Failure(FailureKind::failed, "the graph cannot be drawn: graphviz's program dot failed", refusal.hint);
   return svg;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
 }
 
 // Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
 void show_plan(const Context& context, Graph graph, const Arguments& arguments) {
-  const auto inputs = feed(graph, arguments);
+  const auto inputs = read_inputs(graph, arguments);
   std::map<std::string, Shape> shapes;
   for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
   SessionOptions options;
@@ -89,7 +52,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   if (context.json())
     fmt::print("{}\n", json_text(plan));
   else if (arguments.has("svg"))
-    write_file(arguments.get("svg"), draw_memory(plan));
+    AtomicFile::write_text(arguments.get("svg"), draw_memory(plan));
   else if (arguments.has("memory"))
     fmt::print("{}", describe_memory(plan));
   else
@@ -123,7 +86,7 @@ int run(Context& context, const Arguments& arguments) {
   } else if (arguments.has("dot")) {
     fmt::print("{}", to_dot(Graph::load(context.host(), path, unread).model()));
   } else if (arguments.has("svg")) {
-    write_file(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path, unread).model())));
+    AtomicFile::write_text(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path, unread).model())));
   } else {
     return show_graph(context, path, context.json() ? load_options(arguments) : unread);
   }
@@ -138,13 +101,13 @@ const bool added = add_command(
                 "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
                 "sum of bytes that are alive at one step.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-     .options = {{"dot", "", "print the graph in graphviz's language", false},
-                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)", false},
-                 {"plan", "", "print the steps, where each output lies and how much memory it takes", false},
-                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and in place of which other", false},
-                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", true},
-                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs", false},
-                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch", false},
+     .options = {{"dot", "", "print the graph in graphviz's language"},
+                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},
+                 {"plan", "", "print the steps, where each output lies and how much memory it takes"},
+                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and the value whose memory it reuses"},
+                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},
+                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
+                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
                  no_verify_option()},
      .run = run});
 

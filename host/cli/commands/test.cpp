@@ -5,7 +5,7 @@
 #include <tenon/evaluator.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/examples.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
 #include "graph/model.hpp"
@@ -20,22 +20,15 @@ bool has_value(const GraphModel& model, const std::string& name) {
 
 EvaluatorOptions parse_options(Context& context, const Arguments& arguments, const Graph& graph) {
   EvaluatorOptions options;
-  options.loss = arguments.get("loss", has_value(graph.model(), "loss") ? "loss" : "");
-  for (const auto& [scores, label] : named_values(arguments, "accuracy")) options.scores = scores, options.label = label;
+  options.loss = arguments.has("loss") || !has_value(graph.model(), "loss") ? arguments.get("loss") : "loss";
+  for (const auto& [scores, label] : arguments.named("accuracy")) options.scores = scores, options.label = label;
   if (options.loss.empty() && options.scores.empty())
     throw Failure(FailureKind::usage, "there is nothing to measure: the graph has no 'loss', and no --accuracy is given",
                   "name a loss with --loss NAME, or scores and labels with --accuracy SCORES=LABEL");
-  options.batch = arguments.get_number("batch", options.batch, 1, INT32_MAX);
-  options.seed = static_cast<std::uint64_t>(arguments.get_number("seed", 0, 0, INT64_MAX));
+  options.batch = arguments.integer("batch");
+  options.seed = arguments.count("seed");
   options.device = context.device();
   return options;
-}
-
-void print_json(const Evaluation& found) {
-  fmt::print("{{\"examples\": {}", found.examples);
-  if (found.loss) fmt::print(", \"loss\": {}", json_number(*found.loss));
-  if (found.right) fmt::print(", \"right\": {}, \"accuracy\": {}", *found.right, json_number(*found.accuracy()));
-  fmt::print("}}\n");
 }
 
 void print_text(const Evaluation& found) {
@@ -48,8 +41,11 @@ void print_text(const Evaluation& found) {
 int run(Context& context, const Arguments& arguments) {
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
   Evaluator evaluator(graph, parse_options(context, arguments, graph));
-  const auto found = evaluator.evaluate(read_examples(graph, arguments, "data", evaluator.inputs()));
-  context.json() ? print_json(found) : print_text(found);
+  const auto found = evaluator.evaluate(read_dataset(graph, arguments, "data", evaluator.inputs()));
+  if (context.json())
+    print(json_object("examples", found.examples, "loss", found.loss, "right", found.right, "accuracy", found.accuracy()));
+  else
+    print_text(found);
   return 0;
 }
 
@@ -60,11 +56,12 @@ const bool added = add_command(
                 "are asked for. Arrays are given as to tenon train, and the graph runs as it does outside of training.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows",
-                  true},
-                 {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels"},
+                  Named{"image=image.npy"}},
+                 {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels",
+                  Named{"scores=label", false}},
                  {"loss", "NAME", "the output or value to measure (default: loss, if the graph has one)"},
-                 {"batch", "N", "examples that are run at once (default: 64)"},
-                 {"seed", "N", "of random operators (default: 0)"}},
+                 {"batch", "N", "examples that are run at once", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
+                 {"seed", "N", "seed of random operators", Integer{}, "0"}},
      .run = run});
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "cli/input/examples.hpp"
+#include "cli/input/graph_inputs.hpp"
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
-#include "draw/curve_plot.hpp"
+#include "draw/learning_curves.hpp"
 #include "train/optimizer.hpp"
 
 namespace tenon::cli {
@@ -25,57 +25,34 @@ void note_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-double real(const Arguments& arguments, const std::string& name, double otherwise) {
-  return arguments.has(name) ? parse_real("--" + name, arguments.get(name)) : otherwise;
-}
-
-std::uint64_t count(const Arguments& arguments, const std::string& name, std::int64_t otherwise, std::int64_t least) {
-  return static_cast<std::uint64_t>(arguments.get_number(name, otherwise, least, INT64_MAX / 2));
-}
-
-/// `1000`, `512K`, `64M`, `2G`.
-std::int64_t parse_bytes(std::string text) {
-  const auto given = text;
-  const auto unit = text.empty() ? std::string::npos : std::string_view("KMG").find(text.back());
-  if (unit != std::string::npos) text.pop_back();
-  const double bytes =
-      parse_real("--memory-budget", text) * static_cast<double>(std::int64_t{1} << (unit == std::string::npos ? 0 : 10 * (unit + 1)));
-  if (!(bytes >= 0 && bytes < 1e18))
-    throw Failure(FailureKind::usage, fmt::format("--memory-budget is '{}' but must be a number of bytes, like 64M", given));
-  return static_cast<std::int64_t>(bytes);
-}
-
 Schedule parse_schedule(const Arguments& arguments) {
   Schedule schedule;
-  const auto kind = arguments.get("schedule", "constant");
-  if (kind != "constant" && kind != "step" && kind != "cosine")
-    throw Failure(FailureKind::usage, fmt::format("--schedule is '{}' but must be constant, step or cosine", kind));
-  schedule.kind = kind == "step" ? Schedule::Kind::step : kind == "cosine" ? Schedule::Kind::cosine : Schedule::Kind::constant;
-  schedule.rate = real(arguments, "learning-rate", schedule.rate);
-  schedule.warm_up = count(arguments, "warm-up", 0, 0);
-  schedule.every = count(arguments, "decay-every", 1000, 1);
-  schedule.factor = real(arguments, "decay", schedule.factor);
-  schedule.end = real(arguments, "end-rate", 0);
+  schedule.kind = static_cast<Schedule::Kind>(arguments.integer("schedule"));
+  schedule.rate = arguments.real("learning-rate");
+  schedule.warm_up = arguments.count("warm-up");
+  schedule.every = arguments.count("decay-every");
+  schedule.factor = arguments.real("decay");
+  schedule.end = arguments.real("end-rate");
   schedule.total = 0;
   return schedule;
 }
 
 TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   TrainerOptions options;
-  options.loss = arguments.get("loss", "loss");
-  options.optimizer = arguments.get("optimizer", options.optimizer);
-  options.parameters = parse_parameters(*find_optimizer(context.host(), options.optimizer), named_values(arguments, "set"));
+  options.loss = arguments.get("loss");
+  options.optimizer = arguments.get("optimizer");
+  options.parameters = parse_parameters(*find_optimizer(context.host(), options.optimizer), arguments.named("set"));
   options.schedule = parse_schedule(arguments);
-  options.epochs = count(arguments, "epochs", 10, 0);
-  options.batch = arguments.get_number("batch", options.batch, 1, INT32_MAX);
-  options.accumulate = arguments.get_number("accumulate", 1, 1, INT32_MAX);
-  options.clip_norm = real(arguments, "clip-norm", 0);
-  options.memory_budget = parse_bytes(arguments.get("memory-budget", "0"));
+  options.epochs = arguments.count("epochs");
+  options.batch = arguments.integer("batch");
+  options.accumulate = arguments.integer("accumulate");
+  options.clip_norm = arguments.real("clip-norm");
+  options.memory_budget = arguments.integer("memory-budget");
   options.shuffle = !arguments.has("no-shuffle");
-  options.seed = count(arguments, "seed", 0, 0);
+  options.seed = arguments.count("seed");
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
-  if (const auto pairs = named_values(arguments, "accuracy"); !pairs.empty()) {
+  if (const auto pairs = arguments.named("accuracy"); !pairs.empty()) {
     options.scores = pairs.begin()->first;
     options.label = pairs.begin()->second;
   }
@@ -88,7 +65,7 @@ struct Files {
       : output(arguments.get("output")),
         checkpoint(arguments.get("checkpoint")),
         plot(arguments.get("plot")),
-        every(count(arguments, "checkpoint-every", 0, 1)) {
+        every(arguments.count("checkpoint-every")) {
     if (output.empty() && checkpoint.empty())
       throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
     for (const auto& path : {output, checkpoint}) {
@@ -112,8 +89,8 @@ class Training {
       : files_(arguments),
         options_(parse_options(context, arguments)),
         graph_(Graph::load(context.host(), arguments.get("GRAPH"))),
-        validation_(arguments.has("validate") ? std::optional(read_examples(graph_, arguments, "validate")) : std::nullopt),
-        trainer_(graph_, read_examples(graph_, arguments, "data"), options_) {
+        validation_(arguments.has("validate") ? std::optional(read_dataset(graph_, arguments, "validate")) : std::nullopt),
+        trainer_(graph_, read_dataset(graph_, arguments, "data"), options_) {
     if (arguments.has("resume")) resume();
     const auto metrics = arguments.get("metrics");
     metrics_.emplace(metrics, trainer_.steps());
@@ -134,8 +111,8 @@ class Training {
     if (!files_.output.empty()) trainer_.graph().save(files_.output, options_.seed);
     const auto last = validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
     if (json)
-      fmt::print("{{\"epochs\": {}, \"steps\": {}, \"train\": {}, \"validation\": {}}}\n", trainer_.epoch(), trainer_.steps(),
-                 trained_ ? json_of(*trained_) : "null", last ? json_of(*last) : "null");
+      print(json_object("epochs", trainer_.epoch(), "steps", trainer_.steps(), "train", trained_ ? json_of(*trained_) : JsonItem::null(),
+                        "validation", last ? json_of(*last) : JsonItem::null()));
     else if (trained_ || last)
       fmt::print("{}{}\n", trained_ ? text_of(*trained_) : "", last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
     if (!files_.output.empty()) fmt::print(stderr, "wrote {}\n", files_.output.string());
@@ -204,6 +181,39 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
+std::vector<Option> options() {
+  const TrainerOptions defaults;
+  const auto& schedule = defaults.schedule;
+  const auto text = [](auto number) { return fmt::to_string(number); };
+  constexpr Integer steps{0, INT64_MAX / 2}, some_steps{1, INT64_MAX / 2}, some{1, INT32_MAX};
+  return {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file", Named{"image=image.npy"}},
+          {"validate", "NAME=FILE", "the same of examples that are not trained on, for a look after each epoch", Named{"image=image.npy"}},
+          {"output", "FILE", "the .tenon file to write in the end", Text{}, "", 'o'},
+          {"loss", "NAME", "output or value to minimize", Text{}, "loss"},
+          {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels", Named{"scores=label", false}},
+          {"optimizer", "NAME", "an operator that updates a variable", Text{}, defaults.optimizer},
+          {"set", "NAME=VALUE", "a parameter of the optimizer (tenon inspect NAME lists them)", Named{"beta1=0.9"}},
+          {"learning-rate", "R", "learning rate after the warm-up", Real{}, text(schedule.rate)},
+          {"schedule", "KIND", "how the learning rate changes", Choice{{"constant", "step", "cosine"}}, "constant"},
+          {"warm-up", "STEPS", "steps over which the learning rate grows evenly", steps, text(schedule.warm_up)},
+          {"decay-every", "STEPS", "step schedule: steps between decays", some_steps, text(schedule.every)},
+          {"decay", "FACTOR", "step schedule: factor of each decay", Real{}, text(schedule.factor)},
+          {"end-rate", "R", "cosine schedule: the last learning rate", Real{}, text(schedule.end)},
+          {"epochs", "N", "how often all examples are used", steps, text(defaults.epochs)},
+          {"batch", "N", "examples in a batch", some, text(defaults.batch)},
+          {"accumulate", "N", "batches whose gradients are averaged for one step", some, text(defaults.accumulate)},
+          {"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"},
+          {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{}, text(defaults.clip_norm)},
+          {"memory-budget", "BYTES", "memory for the values of one batch, like 64M; values that do not fit are recomputed", Bytes{}},
+          {"seed", "N", "seed of first values, shuffling and random operators", steps, text(defaults.seed)},
+          {"no-shuffle", "", "take the examples in their order"},
+          {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
+          {"plot", "FILE", "draw them into an .svg file after each epoch; a resumed training needs --metrics to draw all of it"},
+          {"checkpoint", "FILE", "checkpoint file (default: beside the output)"},
+          {"checkpoint-every", "STEPS", "write it that often, besides at the end and when interrupted", some_steps},
+          {"resume", "", "continue from the checkpoint if there is one"}};
+}
+
 const bool added = add_command(
     {.name = "train",
      .doc = "train a graph's variables on examples",
@@ -214,32 +224,7 @@ const bool added = add_command(
          "the same bits on any number of threads, and --resume goes on bit for bit. Ctrl-C ends the step and keeps everything in the "
          "checkpoint.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file with a loss among its values"}},
-     .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file", true},
-                 {"validate", "NAME=FILE", "the same of examples that are not trained on, for a look after each epoch", true},
-                 {"output", "FILE", "the .tenon file to write in the end", false, 'o'},
-                 {"loss", "NAME", "the output or value to make small; loss where left out"},
-                 {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels"},
-                 {"optimizer", "NAME", "an operator that updates a variable; adam where left out"},
-                 {"set", "NAME=VALUE", "a parameter of the optimizer (tenon inspect NAME lists them)", true},
-                 {"learning-rate", "R", "0.001 where left out"},
-                 {"schedule", "KIND", "of the learning rate: constant, step or cosine"},
-                 {"warm-up", "STEPS", "steps over which the learning rate grows evenly"},
-                 {"decay-every", "STEPS", "schedule step: how often the learning rate is multiplied; 1000 where left out"},
-                 {"decay", "FACTOR", "schedule step: by what; 0.1 where left out"},
-                 {"end-rate", "R", "schedule cosine: the last learning rate; 0 where left out"},
-                 {"epochs", "N", "how often all examples are used; 10 where left out"},
-                 {"batch", "N", "examples in a batch; 64 where left out"},
-                 {"accumulate", "N", "batches whose gradients are averaged for one step"},
-                 {"no-capture", "", "ask GPUs for each kernel in each step, not for captured graphs of them", false},
-                 {"clip-norm", "X", "largest norm of all gradients together"},
-                 {"memory-budget", "BYTES", "for the values of one batch, like 64M; where it is too little, some are computed again"},
-                 {"seed", "N", "of first values, shuffling and random operators; 0 where left out"},
-                 {"no-shuffle", "", "take the examples in their order"},
-                 {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
-                 {"plot", "FILE", "draw them into an .svg file after each epoch; a resumed training needs --metrics to draw all of it"},
-                 {"checkpoint", "FILE", "a .tenon file that a training goes on from; beside the output where left out"},
-                 {"checkpoint-every", "STEPS", "write it that often, besides at the end and when interrupted"},
-                 {"resume", "", "go on from the checkpoint, where there is one"}},
+     .options = options(),
      .run = run});
 
 }  // namespace

@@ -45,13 +45,12 @@ std::vector<Distrusted> find_all(Context& context, const LoadHistory& history) {
 }
 
 void print(Context& context, const std::vector<Distrusted>& found) {
-  std::string json;
+  std::vector<JsonItem> items;
   for (const auto& [state, path, reason] : found) {
     if (!context.json()) fmt::print("{:<12} {}: {}\n", state, path.string(), reason);
-    json += fmt::format("{}  {{\"state\": {}, \"path\": {}, \"reason\": {}}}", json.empty() ? "" : ",\n", json_string(state),
-                        json_string(path.string()), json_string(reason));
+    items.push_back(json_object("state", state, "path", path.string(), "reason", reason));
   }
-  if (context.json()) fmt::print("[{}{}]\n", json.empty() ? "" : "\n", json.empty() ? "" : json + '\n');
+  if (context.json()) print(json_list(items));
 }
 
 int list(Context& context, const LoadHistory& history) {
@@ -101,7 +100,7 @@ int run(Context& context, const Arguments& arguments) {
   if (const auto objection = objection_to(path); objection && !context.trust_writable())
     throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), *objection),
                   "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted");
-  if (released.empty()) fmt::print(stderr, "{} is not in quarantine, and nobody else may write to it\n", path.string());
+  if (released.empty()) fmt::print(stderr, "{} is not quarantined, and only you may write to it\n", path.string());
   return 0;
 }
 
@@ -110,7 +109,7 @@ const bool added = add_command(
      .doc = "list the plugins that are not trusted, or let one be tried again",
      .details = "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
                 "named here. A plugin that other users may write to is refused unless --trust-writable is given with each command.",
-     .positionals = {{"FILE", "a plugin file in quarantine, or a folder of them; a list of all where left out", false}},
+     .positionals = {{"FILE", "a quarantined plugin, or a folder of them (default: list all)", false}},
      .options = {},
      .run = run});
 

@@ -17,14 +17,13 @@ int run(Context& context, const Arguments& arguments) {
   if (!arguments.has("file-only")) graph.bind();
   const auto& model = graph.model();
   if (context.json()) {
-    fmt::print(R"({{"graph": {}, "sound": true, "bound": {}, "nodes": {}, "values": {}, "tensors": {}}})"
-               "\n",
-               json_string(path), !arguments.has("file-only"), model.nodes.size(), model.values.size(), model.tensors.size());
+    print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes", model.nodes.size(), "values",
+                      model.values.size(), "tensors", model.tensors.size()));
     return 0;
   }
-  fmt::print("{}: sound{}; {} nodes, {} values, {} tensors\n", path,
-             arguments.has("file-only") ? " as a file" : ", and every operator is here", model.nodes.size(), model.values.size(),
-             model.tensors.size());
+  const auto counted = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
+  fmt::print("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
+             counted(model.nodes.size(), "node"), counted(model.values.size(), "value"), counted(model.tensors.size(), "tensor"));
   return 0;
 }
 

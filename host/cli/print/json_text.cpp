@@ -1,7 +1,10 @@
 #include "cli/print/json_text.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tenon/visit.hpp>
+
+#include "plugin/discovery/manifest_parts.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -12,24 +15,12 @@ std::string print(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-Json names_of(DTypeMask mask) {
-  auto names = Json::array();
-  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-    if (allows(mask, static_cast<DType>(i))) names.push_back(name_of(static_cast<DType>(i)));
-  return names;
-}
-
 Json to_json(const AttributeValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value.variant());
 }
 
 Json to_json(const std::optional<double>& bound) {
   return bound ? Json(*bound) : Json();
-}
-
-std::string_view kind_name(ParamKind kind) {
-  static constexpr std::string_view names[] = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
-  return names[static_cast<std::size_t>(kind)];
 }
 
 Json to_json(const ParamInfo& param) {
@@ -53,7 +44,7 @@ Json to_json(const OperatorInfo& info) {
                               {"doc", input.doc},
                               {"optional", input.optional},
                               {"variadic", input.variadic},
-                              {"types", input.types ? names_of(*input.types) : Json()},
+                              {"types", input.types ? Json(names_of(*input.types)) : Json()},
                               {"initial", input.initial ? Json(*input.initial) : Json()}});
   for (const auto& output : info.outputs)
     json["outputs"].push_back({{"name", output.name}, {"doc", output.doc}, {"hidden", output.hidden}, {"count", output.count}});
@@ -120,8 +111,35 @@ Json to_json(const MemoryUse& use, const PlanInfo& plan) {
 
 }  // namespace
 
-std::string json_string(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+std::vector<std::string_view> names_of(DTypeMask mask) {
+  std::vector<std::string_view> names;
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (allows(mask, static_cast<DType>(i))) names.emplace_back(name_of(static_cast<DType>(i)));
+  return names;
+}
+
+JsonItem::JsonItem(std::string_view value) : text(Json(value).dump(-1, ' ', false, Json::error_handler_t::replace)) {}
+
+JsonItem::JsonItem(double value) : text(std::isfinite(value) ? fmt::to_string(value) : "null") {}
+
+JsonItem json_members(std::initializer_list<JsonItem> keys_and_values) {
+  JsonItem object;
+  object.text = "{";
+  for (const auto* key = keys_and_values.begin(); key != keys_and_values.end(); key += 2)
+    if (const auto& value = key[1]; !value.text.empty()) object.text += (object.text == "{" ? "" : ", ") + key->text + ": " + value.text;
+  object.text += '}';
+  return object;
+}
+
+JsonItem json_list(const std::vector<JsonItem>& items) {
+  JsonItem list;
+  for (const auto& item : items) list.text += (list.text.empty() ? "[\n  " : ",\n  ") + item.text;
+  list.text += items.empty() ? "[]" : "\n]";
+  return list;
+}
+
+void print(const JsonItem& item) {
+  fmt::print("{}\n", item.text);
 }
 
 std::string json_text(const Failure& failure) {

@@ -1,13 +1,46 @@
 // What --json prints. One place for it, because nlohmann's header is slow to compile.
 #pragma once
+#include <fmt/format.h>
+
+#include <cmath>
+#include <concepts>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <tenon/catalog.hpp>
 #include <tenon/failure.hpp>
 #include <tenon/session.hpp>
+#include <utility>
+#include <vector>
 
 namespace tenon::cli {
 
-std::string json_string(std::string_view text);  ///< quoted and escaped
+std::vector<std::string_view> names_of(DTypeMask mask);
+
+/// A value as JSON.
+struct JsonItem {
+  std::string text;  ///< empty: nothing, which objects leave out
+
+  JsonItem() = default;
+  static JsonItem null() { return std::nan(""); }
+  JsonItem(std::string_view value);  ///< quoted and escaped
+  JsonItem(const std::string& value) : JsonItem(std::string_view(value)) {}
+  JsonItem(const char* value) : JsonItem(std::string_view(value)) {}
+  JsonItem(double value);  ///< null where it is not finite: JSON has no nan
+  template <std::integral T>
+  JsonItem(T value) : text(fmt::to_string(value)) {}
+  template <class T>
+  JsonItem(const std::optional<T>& value) : JsonItem(value ? JsonItem(*value) : JsonItem()) {}
+};
+JsonItem json_members(std::initializer_list<JsonItem> keys_and_values);
+/// `{"a": 1, "b": "x"}` of "a", 1, "b", "x".
+template <class... Parts>
+JsonItem json_object(const Parts&... keys_and_values) {
+  return json_members({JsonItem(keys_and_values)...});
+}
+JsonItem json_list(const std::vector<JsonItem>& items);  ///< one a line
+void print(const JsonItem& item);
+
 std::string json_text(const Failure& failure);
 std::string json_text(const OperatorInfo& info);
 std::string json_text(const PluginFile& file);

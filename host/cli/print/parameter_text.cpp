@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <tenon/catalog.hpp>
 #include <tenon/failure.hpp>
 
@@ -17,15 +15,10 @@ namespace {
 }
 
 template <class T>
-bool read(const std::string& text, T& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-std::int64_t parse_whole(const std::string& what, const std::string& text) {
-  std::int64_t number = 0;
-  if (!read(text, number)) refuse(what, text, "a whole number");
-  return number;
+T parse_as(const std::string& what, const std::string& text, const char* needed) {
+  const auto number = parse_number<T>(text);
+  if (!number) refuse(what, text, needed);
+  return *number;
 }
 
 /// `1,2,3`; nothing for an empty text.
@@ -41,8 +34,8 @@ std::vector<T> parse_list(const std::string& text, Parse parse) {
 }
 
 AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
-  const auto whole = [&](const std::string& part) { return parse_whole(what, part); };
-  const auto real = [&](const std::string& part) { return parse_real(what, part); };
+  const auto whole = [&](const std::string& part) { return parse_as<std::int64_t>(what, part, "a whole number"); };
+  const auto real = [&](const std::string& part) { return parse_as<double>(what, part, "a number"); };
   switch (param.kind) {
     case ParamKind::boolean:
       if (text != "true" && text != "false") refuse(what, text, "true or false");
@@ -63,12 +56,6 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
 }
 
 }  // namespace
-
-double parse_real(const std::string& what, const std::string& text) {
-  double number = 0;
-  if (!read(text, number) || !std::isfinite(number)) refuse(what, text, "a number");
-  return number;
-}
 
 Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string, std::string>& texts) {
   std::vector<std::string> names;

@@ -1,7 +1,11 @@
 // Parameters of operators as they are written on the command line.
 #pragma once
+#include <charconv>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <tenon/attribute_map.hpp>
 #include <tenon/operator_info.hpp>
 
@@ -11,7 +15,13 @@ namespace tenon::cli {
 /// hint) and for texts that are no value of the declared kind; ranges are checked where the operator is made.
 Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string, std::string>& texts);
 
-/// A whole text as a finite number. Throws Failure (usage): `what` is '...' but must be a number.
-double parse_real(const std::string& what, const std::string& text);
+/// A whole text as a number of this type, if it is a finite one.
+template <class T>
+std::optional<T> parse_number(const std::string& text) {
+  T number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(static_cast<double>(number))) return std::nullopt;
+  return number;
+}
 
 }  // namespace tenon::cli

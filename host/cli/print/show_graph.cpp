@@ -114,7 +114,7 @@ bool is_graph_name(const std::string& text) {
 }
 
 Option no_verify_option() {
-  return {"no-verify", "", "use the weights of a .tenon file without comparing them with their checksums: it opens at once, of any size"};
+  return {"no-verify", "", "skip the comparison of weights with their checksums, so that a file of any size opens at once"};
 }
 
 LoadOptions load_options(const Arguments& arguments) {
@@ -129,25 +129,6 @@ int show_graph(Context& context, const std::string& path, const LoadOptions& opt
     print_graph(graph);
   if (!context.json() && graph.model().training) print_training(*graph.model().training);
   return 0;
-}
-
-static const char* example_of(const std::string& option) {
-  static const std::map<std::string, const char*> examples{{"shape", "image=8x64"}, {"set", "beta1=0.9"}, {"accuracy", "scores=label"}};
-  const auto found = examples.find(option);
-  return found == examples.end() ? "image=image.npy" : found->second;
-}
-
-std::map<std::string, std::string> named_values(const Arguments& arguments, const std::string& option) {
-  std::map<std::string, std::string> values;
-  for (const auto& text : arguments.all(option)) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be NAME=VALUE", option, text),
-                    fmt::format("for example --{} {}", option, example_of(option)));
-    if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
-      throw Failure(FailureKind::usage, fmt::format("--{} names '{}' twice", option, text.substr(0, equals)));
-  }
-  return values;
 }
 
 Shape parse_shape(const std::string& text) {

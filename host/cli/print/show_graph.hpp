@@ -18,9 +18,6 @@ LoadOptions load_options(const Arguments& arguments);
 /// Prints a graph for people, or as JSON where that was asked for. Needs no plugin for a .tenon file.
 int show_graph(Context& context, const std::string& path, const LoadOptions& options);
 
-/// The values of repeated NAME=VALUE options. Throws Failure (usage) where the = is missing or a name comes twice.
-std::map<std::string, std::string> named_values(const Arguments& arguments, const std::string& option);
-
 /// `8x64`, `8,64` or `scalar`. Throws Failure (usage).
 Shape parse_shape(const std::string& text);
 

@@ -2,24 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <tenon/failure.hpp>
 
 #include "cli/print/report.hpp"
 #include "io/atomic_file.hpp"
+#include "io/json_document.hpp"
 
 namespace tenon::cli {
 namespace {
 
-/// The number after `{"step": `; nothing for a line that a kill cut short.
+/// Nothing for a line that a kill cut short.
 std::optional<std::uint64_t> step_of(const std::string& line) {
-  static constexpr std::string_view begin = "{\"step\": ";
-  std::uint64_t step = 0;
-  if (!line.starts_with(begin) || !line.ends_with("}")) return {};
-  if (std::from_chars(line.data() + begin.size(), line.data() + line.size(), step).ec != std::errc()) return {};
-  return step;
+  try {
+    const auto document = parse_json(line, "");
+    return static_cast<std::uint64_t>(JsonField(document)["step"].integer({}, 0, INT64_MAX));
+  } catch (const Failure&) {
+    return {};
+  }
 }
 
 std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
@@ -38,40 +39,34 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-std::string json_number(double number) {
-  return std::isfinite(number) ? fmt::to_string(number) : "null";
-}
-
 std::string text_of(const Metrics& metrics) {
   auto text = fmt::format("loss {:.5g}", metrics.loss);
   if (metrics.accuracy) text += fmt::format("  accuracy {:.4f}", *metrics.accuracy);
   return text;
 }
 
-std::string json_of(const Metrics& metrics) {
-  auto text = "{\"loss\": " + json_number(metrics.loss);
-  if (metrics.accuracy) text += ", \"accuracy\": " + json_number(*metrics.accuracy);
-  return text + '}';
+JsonItem json_of(const Metrics& metrics) {
+  return json_object("loss", metrics.loss, "accuracy", metrics.accuracy);
 }
 
 MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) : path_(path) {
   if (path.empty()) return;
-  AtomicFile kept(path);
-  kept.write(lines_up_to(path, step));
-  kept.commit();
+  AtomicFile::write_text(path, lines_up_to(path, step));
   file_.open(path, std::ios::app);
 }
 
 void MetricsFile::write(const StepReport& report) {
   if (path_.empty()) return;
-  auto line = fmt::format("{{\"step\": {}, \"epoch\": {}, \"loss\": {}", report.step, report.epoch, json_number(report.metrics.loss));
-  if (report.metrics.accuracy) line += ", \"accuracy\": " + json_number(*report.metrics.accuracy);
-  file_ << line << fmt::format(", \"learning_rate\": {}, \"examples\": {}}}\n", json_number(report.rate), report.examples);
+  const auto& [loss, accuracy] = report.metrics;
+  file_ << json_object("step", report.step, "epoch", report.epoch, "loss", loss, "accuracy", accuracy, "learning_rate", report.rate,
+                       "examples", report.examples)
+               .text
+        << '\n';
 }
 
 void MetricsFile::write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics) {
   if (path_.empty()) return;
-  file_ << fmt::format("{{\"step\": {}, \"epoch\": {}, \"validation\": {}}}\n", step, epoch, json_of(metrics));
+  file_ << json_object("step", step, "epoch", epoch, "validation", json_of(metrics)).text << '\n';
   flush();
 }
 
@@ -86,20 +81,10 @@ double Progress::seconds() const {
   return std::chrono::duration<double>(Clock::now() - begin_).count();
 }
 
-Metrics Progress::means() const {
-  const auto n = static_cast<double>(epoch_examples_);
-  if (epoch_examples_ == 0) return {std::nan(""), std::nullopt};
-  return {loss_ / n, counts_ ? std::optional(right_ / n) : std::nullopt};
-}
-
 void Progress::step(const StepReport& report) {
   using std::chrono::milliseconds;
-  const auto n = static_cast<double>(report.examples);
   examples_ += report.examples;
-  epoch_examples_ += report.examples;
-  loss_ += report.metrics.loss * n;
-  counts_ = report.metrics.accuracy.has_value();
-  right_ += report.metrics.accuracy.value_or(0) * n;
+  epoch_.add(report);
   if (!terminal_ || Clock::now() - shown_ < milliseconds(100)) return;
   shown_ = Clock::now();
   const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
@@ -114,8 +99,7 @@ void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optiona
   fmt::print(stderr, "{}epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", open_ ? "\r\033[K" : "", epoch, epochs_, step, text_of(means()),
              validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
   open_ = false;
-  epoch_examples_ = 0;
-  loss_ = right_ = 0;
+  epoch_ = {};
 }
 
 void Progress::end() {

@@ -7,6 +7,9 @@
 #include <string>
 #include <tenon/trainer.hpp>
 
+#include "cli/print/json_text.hpp"
+#include "draw/learning_curves.hpp"
+
 namespace tenon::cli {
 
 /// One JSON object a line: {"step": 1, "epoch": 0, "loss": ...} for each step, {"step": 24, "epoch": 0, "validation": {...}} after an
@@ -37,7 +40,7 @@ class Progress {
   void end();
 
   /// Means over the steps of the epoch that were taken here.
-  Metrics means() const;
+  Metrics means() const { return epoch_.training(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -46,16 +49,13 @@ class Progress {
   std::uint64_t epochs_, steps_per_epoch_, first_step_;
   bool terminal_, open_ = false;
   Clock::time_point begin_ = Clock::now(), shown_{};
-  std::int64_t examples_ = 0, epoch_examples_ = 0;
-  double loss_ = 0, right_ = 0;
-  bool counts_ = false;
+  std::int64_t examples_ = 0;
+  EpochRecord epoch_;
 };
 
-/// Null where it is not finite: JSON has no nan.
-std::string json_number(double number);
 /// `loss 0.1234  accuracy 0.987`
 std::string text_of(const Metrics& metrics);
 /// `{"loss": 0.1234, "accuracy": 0.987}`
-std::string json_of(const Metrics& metrics);
+JsonItem json_of(const Metrics& metrics);
 
 }  // namespace tenon::cli

@@ -1,9 +1,9 @@
 // The part of CudaDevice that deals in memory.
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/on_device.hpp"
+#include "device/device.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
-#include "device/out_of_memory.hpp"
 
 namespace tenon {
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tenon/tensor.hpp>
@@ -14,10 +15,16 @@ namespace tenon {
 /// Throws Failure (file) for what cannot be read, is broken, or has bytes after the array; Python objects are never unpickled.
 Tensor read_npy(const std::filesystem::path& path);
 
-/// Version 1.0, in C order. bfloat16, which numpy lacks, is written as ml_dtypes does (see npy_dtype.hpp). Whole or not at all.
+/// Version 1.0, in C order. bfloat16, which numpy lacks, is written as ml_dtypes does (see npy_header.hpp). Whole or not at all.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
 /// The array in a file's bytes, kept alive by `owner`. `name` stands in messages.
 Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, const std::shared_ptr<const void>& owner);
+
+/// Nothing where the file holds no single text; letters that are not ASCII become ?. Throws Failure (file) as parse_npy_header().
+std::optional<std::string> text_from_npy(const std::string& name, std::span<const std::byte> bytes);
+
+/// A whole file with a text of ASCII letters, as numpy.save writes bytes.
+std::string npy_of_text(const std::string& text);
 
 }  // namespace tenon

@@ -1,8 +1,10 @@
 // The header of numpy's .npy format, versions 1.0 to 3.0 (numpy.lib.format): what is in an array file before the elements.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tenon/dtype.hpp>
 #include <tenon/shape.hpp>
 
@@ -33,5 +35,17 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
 /// The header of a contiguous little-endian array: version 1.0, padded to a multiple of 64 bytes as numpy's own.
 std::string npy_header(DType dtype, const Shape& shape);
 std::string npy_header(const std::string& dtype, const Shape& shape);  ///< numpy's name of a type, such as `|S3`
+
+struct NpyDtype {
+  DType dtype;
+  bool big_endian;
+};
+
+/// Nothing where Tenon has no such dtype.
+std::optional<NpyDtype> npy_dtype_from(std::string_view text);
+
+/// numpy has no bfloat16. `<V2`, two raw bytes, is what numpy writes for the one of the ml_dtypes package; what numpy reads back from it
+/// becomes numbers again by array.view(ml_dtypes.bfloat16).
+std::string npy_dtype_text(DType dtype);
 
 }  // namespace tenon

@@ -1,9 +1,8 @@
-#include "file/array/sparse_npz.hpp"
-
 #include <algorithm>
 #include <tenon/cast_storage.hpp>
 #include <tenon/failure.hpp>
 
+#include "file/array/npz.hpp"
 #include "io/system_reason.hpp"
 
 namespace tenon {
@@ -31,7 +30,7 @@ class SparseNpz {
  private:
   Tensor list(const char* name) {
     const auto found = arrays_.find(name);
-    if (found == arrays_.end()) fail(std::string("a sparse matrix needs an array '") + name + "', and there is none");
+    if (found == arrays_.end()) fail(std::string("the sparse matrix lacks the array '") + name + "'");
     if (found->second.shape().rank() != 1) fail(join("'", name, "' has the shape ", found->second.shape(), ", and a list is needed"));
     return found->second;
   }

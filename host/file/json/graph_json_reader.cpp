@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "file/array/array_file.hpp"
 #include "file/json/graph_json.hpp"
-#include "file/json/json_init.hpp"
 #include "file/json/json_nodes.hpp"
 #include "file/json/json_tensor.hpp"
 #include "io/utf8.hpp"
@@ -21,7 +21,7 @@ class GraphJsonReader {
   void run() {
     root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes"});
     const auto form = root_.need("tenon", "the graph").integer("'tenon'");
-    if (form != 1) root_.need("tenon", "").refuse("the text has form {}, and this tenon reads form 1", form);
+    if (form != 1) root_.need("tenon", "").refuse("'tenon' is {}, but this version reads format 1", form);
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
     for (const auto& entry : section("inputs")) read_input(entry);
     for (const auto& entry : section("variables")) read_value(entry, Role::variable);
@@ -74,10 +74,11 @@ class GraphJsonReader {
     static constexpr const char* roles[] = {"input", "variable", "state", "constant"};
     const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
     const auto& object = entry.value;
-    if (role == Role::constant)
-      object.object(what, {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
-    else
-      object.object(what, {"init", "dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype", "npy", "npz"});
+    std::vector<std::string_view> known = {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype"};
+    for (const auto& format : array_formats())
+      if (format.key != nullptr) known.emplace_back(format.key);
+    if (role != Role::constant) known.emplace(known.begin(), "init");
+    object.object(what, known);
     const auto type = read_json_type(object, what);
     const auto tensor = read_json_tensor(object, what, type, folder_);
     Init init;
@@ -156,11 +157,11 @@ class GraphJsonReader {
     const auto text = model_.strings.find(name);
     const auto found = text == none ? model_.node_names.end() : model_.node_names.find(text);
     if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].name != node.op)
-      node.origin->refuse("the origin of node '{}' must be a node of operator {}, and '{}' is none", printable(node.name),
-                          printable(node.op), printable(name));
+      node.origin->refuse("the origin of node '{}': '{}' is not a node with operator {}", printable(node.name), printable(name),
+                          printable(node.op));
     std::vector<ValueId> inputs;
     for (const auto& [input, field] : node.inputs) {
-      if (!input.empty()) node.field.refuse("the inputs of node '{}' go by their places, not by names", printable(node.name));
+      if (!input.empty()) node.field.refuse("node '{}': list the inputs by position, not by name", printable(node.name));
       inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
     }
     at(node.field.value().offset, [&] {

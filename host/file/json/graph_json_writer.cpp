@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include "file/json/graph_json.hpp"
-#include "file/json/json_init.hpp"
 #include "file/json/json_tensor.hpp"
-#include "file/json/json_text.hpp"
 #include "graph/parameters.hpp"
+#include "io/json_text.hpp"
 
 namespace tenon {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 
 namespace tenon {
 namespace {
@@ -64,7 +64,7 @@ class Sorter {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const auto [first, added] = numbers_.emplace(nodes[i].name, i);
       if (!added)
-        nodes[i].field.refuse("two nodes are named '{}'; the other one stands at {}", nodes[i].name, nodes[first->second].field.place());
+        nodes[i].field.refuse("two nodes are named '{}'; the other one is at {}", nodes[i].name, nodes[first->second].field.place());
     }
   }
 
@@ -116,7 +116,7 @@ class Sorter {
       if (step - first == 10) circle += fmt::format("... ({} more), ", path_.end() - step);
       if (step - first < 10) circle += fmt::format("'{}' reads ", nodes_[step->node].name);
     }
-    nodes_[node].field.refuse("the nodes go round in a circle: {}'{}'", circle, nodes_[node].name);
+    nodes_[node].field.refuse("the nodes form a cycle: {}'{}'", circle, nodes_[node].name);
   }
 
   const std::vector<JsonNode>& nodes_;
@@ -146,7 +146,7 @@ AttributeValue attribute_value(const JsonField& field, const ParamInfo* param, c
     if (const auto special = number ? special_number(*text) : std::nullopt) return *special;
     return *text;
   }
-  if (field.get<JsonValue::List>() == nullptr) field.refuse("{} must be true, false, a number, a text or a list of numbers", what);
+  if (field.get<JsonValue::List>() == nullptr) field.refuse("{} must be true, false, a number, a string or a list of numbers", what);
   return list_value(field, what);
 }
 

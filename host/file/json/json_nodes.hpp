@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "file/json/json_document.hpp"
 #include "graph/model.hpp"
+#include "io/json_document.hpp"
 
 namespace tenon {
 

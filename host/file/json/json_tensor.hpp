@@ -1,11 +1,13 @@
-// Types and tensors in a graph.json: "dtype", "shape", and the elements as "values" or in an "npy" file.
+// Types, tensors and initializers in a graph.json: "dtype", "shape", and the elements as "values" or in an "npy" or "npz" file; "init":
+// "zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]}, {"value": v}.
 #pragma once
 #include <filesystem>
 #include <string>
 #include <tenon/tensor.hpp>
 
-#include "file/json/json_document.hpp"
+#include "graph/model.hpp"
 #include "graph/type.hpp"
+#include "io/json_document.hpp"
 
 namespace tenon {
 
@@ -14,7 +16,7 @@ tenon_type read_json_type(const JsonField& object, const std::string& what);
 
 /// From "values", "npy" or "npz" of an object; empty where it has none. What `type` knows must fit; values without a dtype are float32,
 /// dense ones without a shape have that of the lists. csr has "columns" and "row_starts" beside its values, row_sparse "row_ids"; both may
-/// have an "index_dtype", int64 where left out. A npz file holds a csr matrix. Files are looked for in `folder`.
+/// have an "index_dtype", int64 by default. A npz file holds a csr matrix. Files are looked for in `folder`.
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder);
 
 /// `"dtype": "float32", "shape": [2, 3]`, as far as they are known; empty where nothing is.
@@ -22,5 +24,10 @@ std::string json_type(const tenon_type& type);
 
 /// `"values": [[1, 2], [3, 4]]` and what else read_json_tensor() needs; lists without elements are [].
 std::string json_elements(const Tensor& tensor);
+
+Init read_init(const JsonField& field, std::string_view what);
+
+/// Not for Init::Kind::automatic, which is nothing said.
+void append_init(std::string& to, const Init& init);
 
 }  // namespace tenon

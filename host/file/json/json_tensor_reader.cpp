@@ -1,27 +1,18 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <tenon/catalog.hpp>
 #include <tenon/visit.hpp>
 
-#include "file/array/npy.hpp"
-#include "file/array/npz.hpp"
+#include "file/array/array_file.hpp"
 #include "file/json/json_tensor.hpp"
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 #include "io/utf8.hpp"
+#include "plugin/discovery/manifest_parts.hpp"
 
 namespace tenon {
 namespace {
-
-DType read_dtype(const JsonField& field, const std::string& what) {
-  const auto& text = field.text(what);
-  std::string known;
-  for (int i = 0; i < dtype_count; ++i) {
-    if (text == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
-    known += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<DType>(i)));
-  }
-  field.refuse("{} is '{}' but must be one of {}", what, printable(text), known);
-}
 
 void read_shape(const JsonField& field, const std::string& what, tenon_type& type) {
   const auto dims = field.list(what);
@@ -29,7 +20,7 @@ void read_shape(const JsonField& field, const std::string& what, tenon_type& typ
   type.rank = static_cast<std::int32_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     type.dims[i] = dims[i].integer("a dimension");
-    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 where it is unknown", type.dims[i]);
+    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 if unknown", type.dims[i]);
   }
 }
 
@@ -131,11 +122,11 @@ Tensor read_sparse(const JsonField& object, const std::string& what, const JsonF
 
 void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor, const tenon_type& type) {
   if (static_cast<Storage>(type.storage) != tensor.storage())
-    field.refuse("{} holds a {} tensor, but the storage said here is {}", file, name_of(tensor.storage()),
+    field.refuse("{} holds a {} tensor, but graph.json declares {}", file, name_of(tensor.storage()),
                  name_of(static_cast<Storage>(type.storage)));
   auto joined = type_of(tensor);
   if (merge(joined, type) == Merge::contradiction)
-    field.refuse("{} holds {} {}, but {} is said here", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
+    field.refuse("{} holds {} {}, but graph.json declares {}", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
 }
 
 /// Indices stand beside the values of the storage that they belong to.
@@ -153,10 +144,29 @@ void require_no_strangers(const JsonField& object, const std::string& what, cons
       field->refuse("{} has '{}', which {} do not have", what, key, values ? name_of(storage) + std::string(" values") : "files");
 }
 
-Tensor only_array(const JsonField& field, const std::filesystem::path& path) {
-  const auto arrays = read_npz(path);
-  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
-  return arrays.begin()->second;
+struct InitWord {
+  Init::Kind kind;
+  std::string_view word;
+  std::size_t numbers;
+};
+constexpr std::array words = {
+    InitWord{Init::Kind::zeros, "zeros", 0}, InitWord{Init::Kind::ones, "ones", 0},       InitWord{Init::Kind::xavier, "xavier", 0},
+    InitWord{Init::Kind::he, "he", 0},       InitWord{Init::Kind::uniform, "uniform", 2}, InitWord{Init::Kind::normal, "normal", 2},
+    InitWord{Init::Kind::value, "value", 1},
+};
+constexpr const char* choices = R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]} or {"value": v})";
+
+Init read_numbers(const JsonField& field, const InitWord& word, const JsonField& content) {
+  Init init{word.kind, 0, 0};
+  if (word.numbers == 1) {
+    init.a = content.number("the value");
+    return init;
+  }
+  const auto numbers = content.list(fmt::format("what follows \"{}\"", word.word));
+  if (numbers.size() != 2) field.refuse("\"{}\" needs two numbers, and has {}", word.word, numbers.size());
+  init.a = numbers[0].number("the first number");
+  init.b = numbers[1].number("the second number");
+  return init;
 }
 
 }  // namespace
@@ -171,17 +181,46 @@ tenon_type read_json_type(const JsonField& object, const std::string& what) {
 }
 
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
-  const auto values = object.find("values"), npy = object.find("npy"), npz = object.find("npz");
-  if (values && (npy || npz)) (npy ? npy : npz)->refuse("{} has both values and an {} file", what, npy ? "npy" : "npz");
-  if (npy && npz) npz->refuse("{} has both an npy and an npz file", what);
+  const auto values = object.find("values");
+  const ArrayFormat* format = nullptr;
+  for (const auto& known : array_formats()) {
+    const auto field = known.key == nullptr ? std::nullopt : object.find(known.key);
+    if (field && values) field->refuse("{} has both values and an {} file", what, known.key);
+    if (field && format != nullptr) field->refuse("{} has both an {} and an {} file", what, format->key, known.key);
+    if (field) format = &known;
+  }
   require_no_strangers(object, what, type, values.has_value());
   if (values) return type.storage == TENON_DENSE ? read_values(*values, type) : read_sparse(object, what, *values, type);
-  if (!npy && !npz) return {};
-  const auto& field = npy ? *npy : *npz;
+  if (format == nullptr) return {};
+  const auto field = object[format->key];
   const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
-  auto tensor = npy ? read_npy(folder / path) : only_array(field, folder / path);
-  require_fit(field, path.string(), tensor, type);
-  return tensor;
+  const auto arrays = format->read({(folder / path).string()}, type);
+  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
+  require_fit(field, path.string(), arrays.begin()->second, type);
+  return arrays.begin()->second;
+}
+
+Init read_init(const JsonField& field, std::string_view what) {
+  const auto find = [&](std::string_view word, bool numbers) {
+    const auto* found = std::find_if(words.begin(), words.end(), [&](const auto& known) { return known.word == word; });
+    if (found == words.end() || (found->numbers != 0) != numbers)
+      field.refuse("{} is \"{}\" but must be {}", what, printable(word), choices);
+    return *found;
+  };
+  if (const auto* word = field.get<std::string>()) return {find(*word, false).kind, 0, 0};
+  if (field.get<JsonValue::Object>() == nullptr) field.refuse("{} must be {}", what, choices);
+  const auto entries = field.object(what);
+  if (entries.size() != 1) field.refuse("{} has {} keys but must be {}", what, entries.size(), choices);
+  return read_numbers(field, find(entries[0].key, true), entries[0].value);
+}
+
+void append_init(std::string& to, const Init& init) {
+  const auto* word = std::find_if(words.begin(), words.end(), [&](const auto& known) { return known.kind == init.kind; });
+  if (word->numbers == 0) return append_json_text(to, word->word);
+  to += fmt::format("{{\"{}\": {}", word->word, word->numbers == 2 ? "[" : "");
+  append_json_number(to, init.a);
+  if (word->numbers == 2) to += ", ", append_json_number(to, init.b), to += ']';
+  to += '}';
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 #include <tenon/visit.hpp>
 
 #include "file/json/json_tensor.hpp"
-#include "file/json/json_text.hpp"
+#include "io/json_text.hpp"
 
 namespace tenon {
 namespace {

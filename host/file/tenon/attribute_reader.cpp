@@ -66,7 +66,7 @@ void AttributeReader::read_scalar(const Owner& owner, AttributeRecord& attribute
   }
   const auto texts = static_cast<std::int64_t>(reading_.model.strings.size());
   const bool integer_kind = attribute.kind == TENON_ATTR_BOOL || attribute.kind == TENON_ATTR_INT || attribute.kind == TENON_ATTR_TEXT;
-  if (!integer_kind) refuse(owner, attribute, "has kind {}, which is none", attribute.kind);
+  if (!integer_kind) refuse(owner, attribute, "has the unknown kind {}", attribute.kind);
   attribute.i = integer(owner);
   if (attribute.kind == TENON_ATTR_BOOL && attribute.i != 0 && attribute.i != 1)
     refuse(owner, attribute, "is {}, where only 0 and 1 can be", attribute.i);

@@ -4,7 +4,7 @@
 #include <tenon/tensor.hpp>
 #include <vector>
 
-#include "file/tenon/file_order.hpp"
+#include "file/tenon/numbering.hpp"
 #include "graph/model.hpp"
 
 namespace tenon {

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "file/tenon/data_layout.hpp"
-#include "file/tenon/file_order.hpp"
-#include "file/tenon/file_texts.hpp"
-#include "file/tenon/file_types.hpp"
+#include "file/tenon/numbering.hpp"
 
 namespace tenon {
 

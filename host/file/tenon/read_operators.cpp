@@ -1,5 +1,4 @@
 // Operators and the plugins they came from.
-#include "file/tenon/budget.hpp"
 #include "file/tenon/reading.hpp"
 #include "io/utf8.hpp"
 
@@ -44,8 +43,8 @@ void read_operators(Reading& reading) {
     OperatorUse use;
     use.name = reading.text(from->name());
     use.version = from->version();
-    if (seen[from->name()] || !is_name(use.name))
-      reading.refuse("operator {} has the name '{}', which is {}", i, printable(use.name), seen[from->name()] ? "taken" : "none");
+    if (seen[from->name()]) reading.refuse("operator {}: the name '{}' is taken", i, printable(use.name));
+    if (!is_name(use.name)) reading.refuse("operator {}: '{}' is not a name", i, printable(use.name));
     seen[from->name()] = true;
     if (from->manifest() == nullptr) reading.refuse("operator '{}' has no manifest", use.name);
     use.info = decode(reading, *from, use.name);

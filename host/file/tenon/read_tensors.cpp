@@ -15,9 +15,8 @@ tenon_type read_type(const Reading& reading, const format::TensorType& from, std
   require_aligned(reading, from.dims(), "type.dims");
   type.rank = from.unranked() ? -1 : static_cast<std::int32_t>(rank);
   if (rank != 0) std::copy(from.dims()->begin(), from.dims()->end(), type.dims);
-  if (type.dtype >= TENON_DTYPE_COUNT && type.dtype != TENON_DTYPE_UNKNOWN)
-    reading.refuse("type {} has dtype {}, which is none", i, type.dtype);
-  if (type.storage > TENON_CSR) reading.refuse("type {} has storage {}, which is none", i, type.storage);
+  if (type.dtype >= TENON_DTYPE_COUNT && type.dtype != TENON_DTYPE_UNKNOWN) reading.refuse("type {}: unknown dtype {}", i, type.dtype);
+  if (type.storage > TENON_CSR) reading.refuse("type {}: unknown storage {}", i, type.storage);
   if (!is_sound(type)) reading.refuse("type {} has a dimension below -1, which stands for unknown", i);
   return type;
 }

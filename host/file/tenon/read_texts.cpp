@@ -1,7 +1,6 @@
 // Texts, features, notes: what needs no checks but its own.
 #include <unordered_set>
 
-#include "file/tenon/budget.hpp"
 #include "file/tenon/metadata_writer.hpp"
 #include "file/tenon/reading.hpp"
 #include "io/utf8.hpp"
@@ -36,8 +35,8 @@ void read_features(const Reading& reading) {
       reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
     training = true;
   }
-  if (training && file.training() == nullptr) reading.refuse("it says that it holds the state of a training, but there is none");
-  if (!training && file.training() != nullptr) reading.refuse("it holds the state of a training, but does not name that as a feature");
+  if (training && file.training() == nullptr) reading.refuse("it declares a training state but has none");
+  if (!training && file.training() != nullptr) reading.refuse("it has a training state but does not declare it");
   if (count_of(file.graphs()) != 1) reading.refuse("it holds {} graphs, and this tenon reads files with one", count_of(file.graphs()));
   const auto& graph = *file.graphs()->Get(0);
   if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph belongs inside another one, which is not there");

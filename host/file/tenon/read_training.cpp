@@ -12,7 +12,7 @@ namespace {
 
 std::string_view read_name(const Reading& reading, std::uint32_t id, const std::string& whose) {
   const auto text = reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
-  if (!is_name(text)) reading.refuse("{} has the name '{}', which is none", whose, printable(text));
+  if (!is_name(text)) reading.refuse("{}: '{}' is not a name", whose, printable(text));
   return text;
 }
 
@@ -46,7 +46,7 @@ class SlotReader {
     slot.variable = reading_.index(from.value(), model.values.size(), "the variable of slot {}", i);
     const auto variable = value_label(model, slot.variable);
     if (model.values[slot.variable].role != Role::variable)
-      reading_.refuse("slot {}, '{}', belongs to '{}', which is no variable", i, slot.name, variable);
+      reading_.refuse("slot {}, '{}': '{}' is not a variable", i, slot.name, variable);
     if (!seen_.emplace(slot.variable, from.name()).second) reading_.refuse("'{}' has two slots '{}'", variable, slot.name);
     slot.tensor = reading_.index(from.tensor(), taken_.size(), "the tensor of slot '{}' of '{}'", slot.name, variable);
     if (taken_[slot.tensor])

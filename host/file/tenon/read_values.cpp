@@ -45,9 +45,8 @@ ValueRecord read_value(const Reading& reading, const ValueColumns& columns, std:
   value.name = reading.index(columns.names[i], reading.model.strings.size(), "the name of value {}", i);
   require_name(reading, value.name, "value", i);
   const auto role = static_cast<unsigned>(columns.roles[i]), initial = static_cast<unsigned>(columns.initials[i]);
-  if (role > static_cast<unsigned>(Role::constant)) reading.refuse("'{}' has role {}, which is none", reading.text(value.name), role);
-  if (initial > static_cast<unsigned>(Init::Kind::value))
-    reading.refuse("'{}' gets its first values in way {}, which is none", reading.text(value.name), initial);
+  if (role > static_cast<unsigned>(Role::constant)) reading.refuse("'{}': unknown role {}", reading.text(value.name), role);
+  if (initial > static_cast<unsigned>(Init::Kind::value)) reading.refuse("'{}': unknown initializer {}", reading.text(value.name), initial);
   value.role = static_cast<Role>(role);
   value.type = reading.types[reading.index(columns.types[i], reading.types.size(), "the type of '{}'", reading.text(value.name))];
   value.init = {static_cast<Init::Kind>(initial), columns.numbers[2 * std::size_t{i}], columns.numbers[2 * std::size_t{i} + 1]};

@@ -24,7 +24,7 @@ const format::Model& verify(const std::vector<std::uint8_t>& metadata, const std
   const auto most_tables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4 + 1);
   flatbuffers::Verifier verifier(metadata.data(), metadata.size(), 8, most_tables);
   if (!format::VerifyModelBuffer(verifier))
-    refuse_file(path, "the metadata are no sound FlatBuffers: an offset or a length leads outside of them");
+    refuse_file(path, "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
   return *format::GetModel(metadata.data());
 }
 

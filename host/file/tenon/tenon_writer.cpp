@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "file/tenon/data_layout.hpp"
-#include "file/tenon/file_order.hpp"
 #include "file/tenon/layout.hpp"
 #include "file/tenon/metadata_writer.hpp"
+#include "file/tenon/numbering.hpp"
 #include "file/tenon/tenon_file.hpp"
 #include "io/atomic_file.hpp"
 

@@ -8,9 +8,9 @@ namespace tenon {
 struct Schedule {
   enum class Kind : std::uint8_t { constant, step, cosine };
   Kind kind = Kind::constant;
-  double rate = 1e-3;         ///< after the warm-up
-  std::uint64_t warm_up = 0;  ///< steps over which the rate grows linearly, from rate / warm_up to rate
-  std::uint64_t every = 1;    ///< step: after the warm-up, the rate is multiplied by `factor` every `every` steps
+  double rate = 1e-3;          ///< after the warm-up
+  std::uint64_t warm_up = 0;   ///< steps over which the rate grows linearly, from rate / warm_up to rate
+  std::uint64_t every = 1000;  ///< step: after the warm-up, the rate is multiplied by `factor` every `every` steps
   double factor = 0.1;
   std::uint64_t total = 1;  ///< cosine: steps of the whole training; then the rate stays at `end`
   double end = 0;           ///< cosine: the last rate

@@ -15,7 +15,7 @@ struct TrainerOptions {
   std::string optimizer = "adam";  ///< an operator of any plugin with the inputs weight, grad and learning_rate
   Attributes parameters;           ///< of the optimizer
   Schedule schedule;               ///< total 0: the steps of `epochs`
-  std::uint64_t epochs = 1;        ///< used by the schedule only
+  std::uint64_t epochs = 10;       ///< used by the schedule only
   std::int64_t batch = 64;         ///< examples
   std::int64_t accumulate = 1;     ///< batches per step; their gradients are averaged, weighted by their numbers of examples
   double clip_norm = 0;            ///< largest norm of all gradients together; 0: no limit

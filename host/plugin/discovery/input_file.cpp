@@ -32,24 +32,16 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-  if (descriptor_ < 0) refuse_file("cannot be read: " + reason_of(errno));
-  if (fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) {
-    // A few pages far apart are read of each file; reading on after each of them would be most of the work.
-    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM);
-    return;
-  }
-  close(descriptor_);
-  refuse_file(std::string("is ") + kind_of(status_.st_mode) + ", not a shared object");
-}
-
-InputFile::~InputFile() {
-  close(descriptor_);
+InputFile::InputFile(const std::filesystem::path& path) : file_(OpenFile::anything(path)) {
+  if (descriptor() < 0) refuse_file("cannot be read: " + reason_of(errno));
+  if (!S_ISREG(status().st_mode)) refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not a shared object");
+  // A few pages far apart are read of each file; reading on after each of them would be most of the work.
+  posix_fadvise(descriptor(), 0, 0, POSIX_FADV_RANDOM);
 }
 
 void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t got = pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t got = pread(descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse_file("cannot be read: " + reason_of(errno));
     if (got == 0) refuse_file("is cut off: it ends at byte " + std::to_string(offset) + ", within something that it says it has");

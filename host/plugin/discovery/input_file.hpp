@@ -1,12 +1,12 @@
 // A candidate file, open for reading. It is read with pread and never mapped: a mapped file that somebody cuts off is a SIGBUS.
 #pragma once
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
+
+#include "io/open_file.hpp"
 
 namespace tenon {
 
@@ -14,20 +14,16 @@ class InputFile {
  public:
   /// Throws Refusal (not a plugin) where the path cannot be opened or is no regular file. Never waits, not even on a pipe.
   explicit InputFile(const std::filesystem::path& path);
-  ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
-  int descriptor() const { return descriptor_; }
-  const struct stat& status() const { return status_; }
-  std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
+  int descriptor() const { return file_.descriptor(); }
+  const struct stat& status() const { return file_.status(); }
+  std::uint64_t size() const { return file_.size(); }
 
   /// Fills `bytes` from `offset` on. Throws Refusal where the file ends before, or cannot be read.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
-  int descriptor_ = -1;
-  struct stat status_ {};
+  OpenFile file_;
 };
 
 /// What tells a file from one that took its place or was written to.

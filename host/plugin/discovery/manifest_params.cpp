@@ -9,12 +9,12 @@ namespace tenon {
 namespace {
 
 /// In the order of ParamKind.
-constexpr std::array kinds = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
+constexpr std::array<std::string_view, 9> kinds = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
 
-ParamKind read_kind(const ManifestField& field) {
-  const std::string name = field.text();
+ParamKind read_kind(const JsonField& field) {
+  const std::string name = plain_text(field);
   const auto* found = std::find(kinds.begin(), kinds.end(), name);
-  if (found == kinds.end()) field.fail("is " + in_quotes(name) + ", which is no kind of parameter");
+  if (found == kinds.end()) field.refuse("is {}, which is no kind of parameter", in_quotes(name));
   return static_cast<ParamKind>(found - kinds.begin());
 }
 
@@ -27,48 +27,45 @@ bool has_bounds(ParamKind kind) {
 }
 
 template <class T>
-std::vector<T> read_numbers(const ManifestField& list) {
-  constexpr auto lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
+std::vector<T> read_numbers(const JsonField& list) {
   std::vector<T> values;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if constexpr (std::is_same_v<T, double>) {
-      values.push_back(list.at(i).number_or_nan());
-    } else {
-      values.push_back(list.at(i).integer(lowest, highest));
-    }
+  for (const auto& item : list.list()) {
+    if constexpr (std::is_same_v<T, double>)
+      values.push_back(item.number());
+    else
+      values.push_back(item.integer());
   }
   return values;
 }
 
-double read_float32(const ManifestField& field) {
-  const double value = field.number_or_nan();
-  if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max()) field.fail("is too large for a float32");
+double read_float32(const JsonField& field) {
+  const double value = field.number();
+  if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max()) field.refuse("is too large for a float32");
   return value;
 }
 
-std::string read_choice(const ManifestField& field, const std::vector<std::string>& choices) {
-  std::string name = field.text();
+std::string read_choice(const JsonField& field, const std::vector<std::string>& choices) {
+  std::string name = plain_text(field);
   if (std::find(choices.begin(), choices.end(), name) == choices.end())
-    field.fail("is " + in_quotes(name) + ", which is not among its choices");
+    field.refuse("is {}, which is not among its choices", in_quotes(name));
   return name;
 }
 
-AttributeValue read_default(const ManifestField& field, const ParamInfo& param) {
+AttributeValue read_default(const JsonField& field, const ParamInfo& param) {
   using Limits32 = std::numeric_limits<std::int32_t>;
-  using Limits64 = std::numeric_limits<std::int64_t>;
   switch (param.kind) {
     case ParamKind::boolean:
       return field.boolean();
     case ParamKind::int32:
-      return field.integer(Limits32::min(), Limits32::max());
+      return field.integer({}, Limits32::min(), Limits32::max());
     case ParamKind::int64:
-      return field.integer(Limits64::min(), Limits64::max());
+      return field.integer();
     case ParamKind::float32:
       return read_float32(field);
     case ParamKind::float64:
-      return field.number_or_nan();
+      return field.number();
     case ParamKind::text:
-      return param.choices.empty() || param.required ? field.text() : read_choice(field, param.choices);
+      return param.choices.empty() || param.required ? plain_text(field) : read_choice(field, param.choices);
     case ParamKind::ints:
       return read_numbers<std::int64_t>(field);
     case ParamKind::floats:
@@ -76,22 +73,22 @@ AttributeValue read_default(const ManifestField& field, const ParamInfo& param) 
     case ParamKind::choice:
       return read_choice(field, param.choices);
   }
-  field.fail("has no kind");
+  field.refuse("has no kind");
 }
 
-std::optional<double> read_bound(const ManifestField& field, ParamKind kind) {
-  if (!field.is_null() && !has_bounds(kind)) field.fail("is a bound of a parameter that is neither a number nor a list of numbers");
-  return field.optional_number();
+std::optional<double> read_bound(const JsonField& field, ParamKind kind) {
+  if (!field.is_null() && !has_bounds(kind)) field.refuse("is a bound of a parameter that is neither a number nor a list of numbers");
+  return field.is_null() ? std::nullopt : std::optional(not_nan(field));
 }
 
-std::vector<std::string> read_choices(const ManifestField& list, ParamKind kind) {
-  if (!has_choices(kind) && list.size() > 0) list.fail("is given for a parameter that is neither an enum nor a text");
-  if (kind == ParamKind::choice && list.size() == 0) list.fail("is empty; an enum needs at least one");
+std::vector<std::string> read_choices(const JsonField& list, ParamKind kind) {
+  if (!has_choices(kind) && list.size() > 0) list.refuse("is given for a parameter that is neither an enum nor a text");
+  if (kind == ParamKind::choice && list.size() == 0) list.refuse("is empty; an enum needs at least one");
   std::vector<std::string> choices;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    std::string name = list.at(i).text();
-    if (name.empty()) list.at(i).fail("is empty");
-    if (std::find(choices.begin(), choices.end(), name) != choices.end()) list.at(i).fail("is " + in_quotes(name) + " once more");
+  for (const auto& item : list.list()) {
+    std::string name = plain_text(item);
+    if (name.empty()) item.refuse("is empty");
+    if (std::find(choices.begin(), choices.end(), name) != choices.end()) item.refuse("is {} once more", in_quotes(name));
     choices.push_back(std::move(name));
   }
   return choices;
@@ -113,21 +110,25 @@ bool default_meets_bounds(const ParamInfo& param) {
   return true;
 }
 
-void check_bounds(const ManifestField& entry, const ParamInfo& param) {
+void check_bounds(const JsonField& entry, const ParamInfo& param) {
   const double lowest = std::max(param.min.value_or(-HUGE_VAL), param.above.value_or(-HUGE_VAL));
   const double highest = std::min(param.max.value_or(HUGE_VAL), param.below.value_or(HUGE_VAL));
   const bool open = param.above == lowest || param.below == highest;
-  if (lowest > highest || (lowest == highest && open)) entry.fail("has bounds that no value can meet");
+  if (lowest > highest || (lowest == highest && open)) entry.refuse("has bounds that no value can meet");
   // A required parameter has no default that anybody gets: its member may start with anything, often 0.
-  if (!param.required && !default_meets_bounds(param)) entry["default"].fail("does not meet the parameter's own bounds");
+  if (!param.required && !default_meets_bounds(param)) entry["default"].refuse("does not meet the parameter's own bounds");
 }
 
 }  // namespace
 
-ParamInfo read_param(const ManifestField& entry) {
+std::string_view kind_name(ParamKind kind) {
+  return kinds.at(static_cast<std::size_t>(kind));
+}
+
+ParamInfo read_param(const JsonField& entry) {
   ParamInfo param;
-  param.name = entry["name"].identifier();
-  param.doc = entry["doc"].text();
+  param.name = identifier(entry["name"]);
+  param.doc = plain_text(entry["doc"]);
   param.kind = read_kind(entry["kind"]);
   param.required = entry["required"].boolean();
   param.choices = read_choices(entry["choices"], param.kind);

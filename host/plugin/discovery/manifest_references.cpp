@@ -10,79 +10,78 @@ namespace {
 
 /// A list of the manifest whose entries have names that nothing else in `taken` has.
 template <class Entries>
-void require_unique(const ManifestField& root, const char* key, const Entries& entries, std::set<std::string_view>& taken) {
+void require_unique(const JsonField& root, const char* key, const Entries& entries, std::set<std::string_view>& taken) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!taken.insert(entries[i].name).second) root[key].at(i).fail("is called '" + entries[i].name + "', as something before it");
+    if (!taken.insert(entries[i].name).second) root[key].at(i).refuse("is called '{}', as something before it", entries[i].name);
   }
 }
 
 /// Inputs and outputs share one set, for backward_reads tells them apart by name alone.
-void check_names(const ManifestField& root, const OperatorInfo& info) {
+void check_names(const JsonField& root, const OperatorInfo& info) {
   std::set<std::string_view> tensors, states, params;
   require_unique(root, "inputs", info.inputs, tensors);
   require_unique(root, "outputs", info.outputs, tensors);
   require_unique(root, "states", info.states, states);
   require_unique(root, "params", info.params, params);
-  if (info.outputs.empty()) root["outputs"].fail("is empty; an operator needs at least one output");
+  if (info.outputs.empty()) root["outputs"].refuse("is empty; an operator needs at least one output");
   std::set<std::string_view> names{info.name};
   for (std::size_t i = 0; i < info.aliases.size(); ++i) {
     if (!names.insert(info.aliases[i]).second)
-      root["aliases"].at(i).fail("is '" + info.aliases[i] + "', a name that the operator has already");
+      root["aliases"].at(i).refuse("is '{}', a name that the operator has already", info.aliases[i]);
   }
 }
 
-void check_inputs(const ManifestField& root, const OperatorInfo& info) {
+void check_inputs(const JsonField& root, const OperatorInfo& info) {
   for (std::size_t i = 0; i + 1 < info.inputs.size(); ++i) {
-    if (info.inputs[i].variadic) root["inputs"].at(i).fail("is variadic; only the last input may be");
+    if (info.inputs[i].variadic) root["inputs"].at(i).refuse("is variadic; only the last input may be");
   }
 }
 
-void check_counts(const ManifestField& root, const OperatorInfo& info) {
+void check_counts(const JsonField& root, const OperatorInfo& info) {
   for (std::size_t i = 0; i < info.outputs.size(); ++i) {
     const std::string& count = info.outputs[i].count;
     if (count.empty()) continue;
     const int param = info.find_param(count);
     const auto field = root["outputs"].at(i)["count"];
-    if (param < 0) field.fail("is '" + count + "', but there is no such parameter");
+    if (param < 0) field.refuse("is '{}', but there is no such parameter", count);
     const ParamKind kind = info.params[static_cast<std::size_t>(param)].kind;
-    if (kind != ParamKind::int32 && kind != ParamKind::int64) field.fail("is '" + count + "', which is no integer parameter");
+    if (kind != ParamKind::int32 && kind != ParamKind::int64) field.refuse("is '{}', which is no integer parameter", count);
   }
 }
 
-int input_at(const ManifestField& field, const OperatorInfo& info) {
-  const std::string name = field.identifier();
+int input_at(const JsonField& field, const OperatorInfo& info) {
+  const std::string name = identifier(field);
   const int found = info.find_input(name);
-  if (found < 0) field.fail("is '" + name + "', which is no input");
+  if (found < 0) field.refuse("is '{}', which is no input", name);
   return found;
 }
 
-int output_at(const ManifestField& field, const OperatorInfo& info) {
-  const std::string name = field.identifier();
+int output_at(const JsonField& field, const OperatorInfo& info) {
+  const std::string name = identifier(field);
   const int found = info.find_output(name);
-  if (found < 0) field.fail("is '" + name + "', which is no output");
+  if (found < 0) field.refuse("is '{}', which is no output", name);
   return found;
 }
 
 template <class First, class Second>
-std::vector<std::pair<int, int>> read_pairs(const ManifestField& list, const OperatorInfo& info, First first, Second second) {
+std::vector<std::pair<int, int>> read_pairs(const JsonField& list, const OperatorInfo& info, First first, Second second) {
   std::vector<std::pair<int, int>> pairs;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto entry = list.at(i);
-    if (entry.size() != 2) entry.fail("has " + std::to_string(entry.size()) + " entries; needed are 2");
+  for (const auto& entry : list.list()) {
+    require_entries(entry, 2);
     const int left = first(entry.at(0), info);
     pairs.emplace_back(left, second(entry.at(1), info));
   }
   return pairs;
 }
 
-void read_backward_reads(const ManifestField& field, OperatorInfo& info) {
+void read_backward_reads(const JsonField& field, OperatorInfo& info) {
   info.backward_reads_input.assign(info.inputs.size(), field.is_null());
   info.backward_reads_output.assign(info.outputs.size(), field.is_null());
   if (field.is_null()) return;
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    const std::string name = field.at(i).identifier();
+  for (const auto& item : field.list()) {
+    const std::string name = identifier(item);
     const int input = info.find_input(name), output = info.find_output(name);
-    if (input < 0 && output < 0) field.at(i).fail("is '" + name + "', which is neither input nor output");
+    if (input < 0 && output < 0) item.refuse("is '{}', which is neither input nor output", name);
     if (input >= 0) info.backward_reads_input[static_cast<std::size_t>(input)] = true;
     if (output >= 0) info.backward_reads_output[static_cast<std::size_t>(output)] = true;
   }
@@ -94,26 +93,26 @@ bool was_ever_known(const OperatorInfo& info, std::string_view name) {
          std::any_of(info.renamed.begin(), info.renamed.end(), [&](const OperatorInfo::Renamed& entry) { return entry.from == name; });
 }
 
-void check_history(const ManifestField& root, const OperatorInfo& info) {
+void check_history(const JsonField& root, const OperatorInfo& info) {
   const std::string newest = "; the operator's own version is " + std::to_string(info.version);
   for (std::size_t i = 0; i < info.renamed.size(); ++i) {
     const auto& [version, from, to] = info.renamed[i];
     const auto entry = root["renamed"].at(i);
-    if (version > info.version) entry.at(0).fail("is " + std::to_string(version) + newest);
-    if (!was_ever_known(info, to)) entry.at(2).fail("is '" + to + "', but there is no such parameter");
-    if (from == to) entry.fail("renames '" + from + "' to itself");
+    if (version > info.version) entry.at(0).refuse("is {}{}", version, newest);
+    if (!was_ever_known(info, to)) entry.at(2).refuse("is '{}', but there is no such parameter", to);
+    if (from == to) entry.refuse("renames '{}' to itself", from);
   }
   for (std::size_t i = 0; i < info.added.size(); ++i) {
     const auto& [version, name] = info.added[i];
     const auto entry = root["added"].at(i);
-    if (version > info.version) entry.at(0).fail("is " + std::to_string(version) + newest);
-    if (!was_ever_known(info, name)) entry.at(1).fail("is '" + name + "', but there is no such parameter");
+    if (version > info.version) entry.at(0).refuse("is {}{}", version, newest);
+    if (!was_ever_known(info, name)) entry.at(1).refuse("is '{}', but there is no such parameter", name);
   }
 }
 
 }  // namespace
 
-void read_references(const ManifestField& root, OperatorInfo& info) {
+void read_references(const JsonField& root, OperatorInfo& info) {
   check_names(root, info);
   check_inputs(root, info);
   check_counts(root, info);

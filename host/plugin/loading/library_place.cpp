@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 namespace tenon {
@@ -14,10 +17,23 @@ fs::path find_beside_library(const fs::path& name) {
   std::error_code error;
   const fs::path library = fs::canonical(info.dli_fname, error);
   if (error) return {};
-  for (const fs::path& place : {library.parent_path() / name, library.parent_path() / "tenon" / name}) {
+  for (const fs::path& place : {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
     if (fs::exists(place, error)) return place;
   }
   return {};
+}
+
+std::vector<std::filesystem::path> default_plugin_folders() {
+  std::vector<std::filesystem::path> folders;
+  std::error_code error;
+  if (const char* list = std::getenv("TENON_PLUGIN_PATH"); list != nullptr) {
+    std::istringstream stream(list);
+    for (std::string folder; std::getline(stream, folder, ':');)
+      if (!folder.empty() && std::filesystem::is_directory(folder, error)) folders.emplace_back(folder);
+  }
+  if (auto installed = find_beside_library("plugins"); std::filesystem::is_directory(installed, error))
+    folders.push_back(std::move(installed));
+  return folders;
 }
 
 }  // namespace tenon

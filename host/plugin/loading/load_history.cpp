@@ -1,5 +1,6 @@
 #include "plugin/loading/load_history.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -10,7 +11,9 @@
 #include <fstream>
 #include <optional>
 #include <system_error>
+#include <tenon/failure.hpp>
 
+#include "io/atomic_file.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
@@ -20,12 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* first_line = "tenon plugin record 1";
 constexpr std::uintmax_t size_limit = 16384;
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 fs::path whole_path(const fs::path& path) {
   std::error_code error;
@@ -44,14 +41,12 @@ bool make_folder(const fs::path& folder) {
 /// Another process sees the whole file or none.
 bool write_whole(const fs::path& path, const std::string& text) {
   if (!make_folder(path.parent_path())) return false;
-  std::string draft = (path.parent_path() / ".draft-XXXXXX").string();
-  const int descriptor = mkstemp(draft.data());
-  if (descriptor < 0) return false;
-  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool closed = close(descriptor) == 0;
-  if (written && closed && rename(draft.c_str(), path.c_str()) == 0) return true;
-  unlink(draft.c_str());
-  return false;
+  try {
+    AtomicFile::write_text(path, text, false);
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
 }
 
 /// Lines: what this is, content hash, reason; then the plugin's path up to the end, for a path may have lines.
@@ -83,7 +78,7 @@ LoadHistory::LoadHistory(fs::path folder) : folder_(std::move(folder)) {
 
 fs::path LoadHistory::record(const char* kind, const fs::path& plugin, std::uint64_t content_hash) const {
   const std::string path = whole_path(plugin).string();
-  return folder_ / kind / (hex(XXH3_64bits(path.data(), path.size())) + "-" + hex(content_hash));
+  return folder_ / kind / fmt::format("{:016x}-{:016x}", XXH3_64bits(path.data(), path.size()), content_hash);
 }
 
 bool LoadHistory::was_loaded(const fs::path& plugin, std::uint64_t content_hash) const {
@@ -108,7 +103,7 @@ bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t conten
   const fs::path whole = whole_path(plugin);
   const fs::path file = folder_.empty() ? fs::path() : record("quarantine", plugin, content_hash);
   quarantine_.push_back({whole, content_hash, reason, file});
-  return !folder_.empty() && write_whole(file, std::string(first_line) + "\n" + hex(content_hash) + "\n" + reason + "\n" + whole.string());
+  return !folder_.empty() && write_whole(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, content_hash, reason, whole.string()));
 }
 
 int LoadHistory::forget(const fs::path& plugin) {

@@ -1,6 +1,6 @@
 // A step of a plan that copies a value to another device.
 #pragma once
-#include "device/copy.hpp"
+#include "device/stream.hpp"
 #include "tensor/sparse_memory.hpp"
 
 namespace tenon {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "device/copy.hpp"
 #include "device/devices.hpp"
+#include "device/stream.hpp"
 
 namespace tenon {
 

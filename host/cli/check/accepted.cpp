@@ -1,0 +1,67 @@
+// What a kernel accepts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/failure.hpp>
+
+#include "cli/check/check.hpp"
+#include "cli/check/trial.hpp"
+
+namespace tenon::cli {
+
+Outcome check_dtypes(const Subject& subject) {
+  const auto& info = *subject.op.info;
+  const bool shared = std::any_of(info.inputs.begin(), info.inputs.end(), [](const auto& input) { return !input.types; });
+  if (!shared) return skipped("no input has the dtype that the operator declares for all");
+  Threads threads(1);
+  int count = 0;
+  std::string refusal, without;
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (!allows(info.types, dtype)) continue;
+    const auto samples = find_samples(subject.op, dtype, SampleKind::ordinary);
+    if (samples.found.empty()) {
+      without = name_of(dtype);
+      refusal = samples.refusal;
+      continue;
+    }
+    const auto& sample = samples.found.front();
+    try {
+      const OperatorCall call(subject.op, sample.attributes);
+      Trial(call, sample, subject.seed).run(threads);
+    } catch (const Failure& failure) {
+      return failed(fmt::format("{} is declared, but the kernel refuses it: {}", name_of(dtype), failure.what()));
+    }
+    ++count;
+  }
+  if (count == 0) return skipped("no inputs were found that it accepts: " + refusal);
+  if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, refusal));
+  return passed(fmt::format("{} dtypes", count));
+}
+
+// A refusal with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.
+Outcome check_shapes(const Subject& subject) {
+  Threads threads(1);
+  int ran = 0, refused = 0;
+  std::string refusal;
+  for (const auto kind : {SampleKind::empty, SampleKind::scalar, SampleKind::odd}) {
+    const auto samples = find_samples(subject.op, kind);
+    if (samples.found.empty()) refusal = samples.refusal;
+    for (const auto& sample : samples.found) {
+      const OperatorCall call(subject.op, sample.attributes);
+      Trial aligned(call, sample, subject.seed), unaligned(call, sample, subject.seed, Placement::unaligned);
+      try {
+        aligned.run(threads);
+        unaligned.run(threads);
+        ++ran;
+      } catch (const Failure& failure) {
+        refusal = failure.what();
+        ++refused;
+      }
+    }
+  }
+  if (ran == 0) return skipped("all such inputs are refused: " + refusal);
+  return passed(fmt::format("{} calls ran, {} were refused with a reason", ran, refused));
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,101 @@
+// Whether the manifest and what is inferred agree with themselves.
+#include <fmt/format.h>
+
+#include <tenon/failure.hpp>
+
+#include "cli/check/check.hpp"
+#include "cli/check/trial.hpp"
+
+namespace tenon::cli {
+namespace {
+
+std::string missing_doc(const OperatorInfo& info) {
+  if (info.doc.empty()) return "the operator";
+  for (const auto& input : info.inputs)
+    if (input.doc.empty()) return "input '" + input.name + "'";
+  for (const auto& output : info.outputs)
+    if (output.doc.empty()) return "output '" + output.name + "'";
+  for (const auto& param : info.params)
+    if (param.doc.empty()) return "parameter '" + param.name + "'";
+  return {};
+}
+
+/// What one group of types learned from less must agree with what was learned from all.
+std::string contradiction(const std::vector<tenon_type>& known, const std::vector<tenon_type>& learned, const char* what) {
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    auto type = known[i];
+    if (merge(type, learned[i]) == Merge::contradiction)
+      return fmt::format("{} {} is {}, but {} is inferred where less is known", what, i, to_string(known[i]), to_string(learned[i]));
+  }
+  return {};
+}
+
+/// A refusal is no contradiction: graphs whose shapes are all known work.
+std::string infer_again(const OperatorCall& call, const OperatorTypes& known, OperatorTypes less, std::string& refusal) {
+  try {
+    call.infer(less);
+  } catch (const Failure& failure) {
+    refusal = failure.what();
+    return {};
+  }
+  for (const auto& [group, what] :
+       {std::pair{&OperatorTypes::inputs, "input"}, {&OperatorTypes::outputs, "output"}, {&OperatorTypes::states, "state"}})
+    if (auto fault = contradiction(known.*group, less.*group, what); !fault.empty()) return fault;
+  return {};
+}
+
+void forget_shape(tenon_type& type) {
+  const auto before = type;
+  type = unknown_type();
+  type.dtype = before.dtype;
+  type.present = before.present;
+}
+
+std::string infer_from_less(const OperatorCall& call, const Sample& sample, std::string& refusal) {
+  const auto& all = sample.types;
+  if (auto fault = infer_again(call, all, all, refusal); !fault.empty()) return fault;
+  auto less = all;
+  for (auto& output : less.outputs) output = unknown_type();
+  for (std::size_t i = 0; i < all.inputs.size(); ++i) {
+    auto some = less;
+    for (int axis = 0; axis < some.inputs[i].rank; ++axis) {
+      auto one = less;
+      one.inputs[i].dims[axis] = some.inputs[i].dims[axis] = -1;
+      if (auto fault = infer_again(call, all, one, refusal); !fault.empty()) return fault;
+    }
+    if (auto fault = infer_again(call, all, some, refusal); !fault.empty()) return fault;
+    forget_shape(some.inputs[i]);
+    if (auto fault = infer_again(call, all, some, refusal); !fault.empty()) return fault;
+  }
+  for (auto& input : less.inputs) forget_shape(input);
+  return infer_again(call, all, less, refusal);
+}
+
+}  // namespace
+
+// That its bytes decode and refer to nothing that is not there was settled when the catalog was read.
+Outcome check_manifest(const Subject& subject) {
+  const auto& info = *subject.op.info;
+  const auto& table = *subject.op.table;
+  const std::pair<const char*, bool> functions[] = {{"forward", table.forward != nullptr},
+                                                    {"forward_sparse", table.forward_sparse != nullptr},
+                                                    {"backward", table.backward != nullptr},
+                                                    {"backward_sparse", table.backward_sparse != nullptr},
+                                                    {"gradient", table.gradient != nullptr}};
+  for (const auto& [name, is_there] : functions)
+    if (info.has(name) && !is_there && !info.elementwise)
+      return failed(std::string("it says that there is a function ") + name + ", but the table has none");
+  if (info.has("forward") && !table.forward) return failed("it says that there is a function forward, but the table has none");
+  if (const auto what = missing_doc(info); !what.empty()) return {Verdict::warning, what + " has no sentence that says what it is"};
+  return passed(std::to_string(info.manifest.size()) + " bytes, all of them sound");
+}
+
+Outcome check_inference(const Subject& subject) {
+  std::string refusal;
+  auto outcome = each_sample(subject, SampleKind::ordinary,
+                             [&](const OperatorCall& call, const Sample& sample) { return infer_from_less(call, sample, refusal); });
+  if (outcome.verdict == Verdict::passed && !refusal.empty()) return {Verdict::warning, "infer() refuses where less is known: " + refusal};
+  return outcome;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,95 @@
+// What a call touches: its tensors alone, all of its outputs, none of its inputs.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "cli/check/trial.hpp"
+
+namespace tenon::cli {
+namespace {
+
+/// The first element that still holds what the memory was filled with, both times; -1 where there is none.
+std::int64_t first_hole(const Tensor& one, std::uint8_t fill, const Tensor& other, std::uint8_t other_fill) {
+  const auto size = size_of(one.dtype());
+  const std::string before(size, static_cast<char>(fill)), other_before(size, static_cast<char>(other_fill));
+  const auto *left = static_cast<const char*>(one.data()), *right = static_cast<const char*>(other.data());
+  for (std::int64_t i = 0; i < one.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i) * size;
+    if (std::memcmp(left + at, before.data(), size) == 0 && std::memcmp(right + at, other_before.data(), size) == 0) return i;
+  }
+  return -1;
+}
+
+bool may_share(const Trial& trial, std::size_t input, std::size_t output) {
+  return trial.inputs[input] && trial.inputs[input].bytes() == trial.outputs[output].bytes();
+}
+
+}  // namespace
+
+// A touch of a guard page ends this process with its sentence: see report_guard_hits().
+Outcome check_guard(const Subject& subject) {
+  Threads threads(1);
+  Outcome worst;
+  for (const auto kind : {SampleKind::odd, SampleKind::ordinary}) {
+    const auto outcome = each_sample(subject, kind, [&](const OperatorCall& call, const Sample& sample) {
+      for (const auto placement : {Placement::after_guard, Placement::before_guard})
+        Trial(call, sample, subject.seed, placement).run(threads);
+      return std::string();
+    });
+    if (kind == SampleKind::odd || outcome.verdict == Verdict::passed) worst = outcome;
+  }
+  return worst;
+}
+
+Outcome check_coverage(const Subject& subject) {
+  constexpr std::uint8_t fills[] = {0xc3, 0x5a};
+  Threads threads(1);
+  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
+    Trial one(call, sample, subject.seed, Placement::apart, fills[0]), other(call, sample, subject.seed, Placement::apart, fills[1]);
+    one.run(threads);
+    other.run(threads);
+    for (std::size_t i = 0; i < one.outputs.size(); ++i)
+      if (const auto hole = first_hole(one.outputs[i], fills[0], other.outputs[i], fills[1]); hole >= 0)
+        return fmt::format("element {} of the {} of output {} is never written", hole, one.outputs[i].size(), i);
+    return std::string();
+  });
+}
+
+Outcome check_inputs(const Subject& subject) {
+  Threads threads(1);
+  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
+    const Trial before(call, sample, subject.seed);
+    Trial trial(call, sample, subject.seed);
+    trial.run(threads);
+    const int changed = first_difference(before.inputs, trial.inputs);
+    return changed < 0 ? std::string() : fmt::format("input {} is changed by the call", changed);
+  });
+}
+
+Outcome check_in_place(const Subject& subject) {
+  const auto& info = *subject.op.info;
+  if (info.inplace.empty()) return skipped("it does not declare that an output may use an input's memory");
+  Threads threads(1);
+  int shared = 0;
+  auto outcome = each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
+    Trial apart(call, sample, subject.seed);
+    apart.run(threads);
+    for (const auto& [in, out] : info.inplace) {
+      const auto input = static_cast<std::size_t>(in), output = static_cast<std::size_t>(out);
+      Trial trial(call, sample, subject.seed);
+      if (input >= trial.inputs.size() || output >= trial.outputs.size() || !may_share(trial, input, output)) continue;
+      const auto type = trial.outputs[output];
+      const auto memory = trial.inputs[input];
+      trial.outputs[output] = Tensor::borrow(memory.data(), type.dtype(), type.shape(), {}, std::make_shared<Tensor>(memory));
+      trial.run(threads);
+      ++shared;
+      if (const int differs = first_difference(apart.outputs, trial.outputs); differs >= 0)
+        return fmt::format("output {} in the memory of input '{}' is not what it is out of place", differs, info.inputs[input].name);
+    }
+    return std::string();
+  });
+  if (outcome.verdict == Verdict::passed && shared == 0) return skipped("no inputs were found whose memory is as large as the output's");
+  return outcome;
+}
+
+}  // namespace tenon::cli

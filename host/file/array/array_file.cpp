@@ -1,0 +1,139 @@
+#include "file/array/array_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <tenon/failure.hpp>
+#include <tenon/visit.hpp>
+
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
+#include "file/array/svmlight.hpp"
+#include "tensor/row_range.hpp"
+
+namespace tenon {
+namespace {
+
+using Arrays = std::map<std::string, Tensor>;
+
+// Labels are whole numbers mostly, and what they are used for says how they must lie.
+Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
+  const auto from = labels.values<double>();
+  auto result = Tensor::empty(wanted, labels.shape());
+  visit(wanted, [&]<class T>() {
+    auto* to = result.data<T>();
+    for (const double label : from) {
+      if constexpr (std::is_integral_v<T>) {
+        const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), least = std::is_signed_v<T> ? -end : 0;
+        if (!(label >= least && label < end && label == std::trunc(label)))
+          throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
+        *to++ = static_cast<T>(label);
+      } else if constexpr (sizeof(T) == sizeof(double)) {
+        *to++ = label;
+      } else {
+        *to++ = static_cast<T>(static_cast<float>(label));
+      }
+    }
+  });
+  return result;
+}
+
+Tensor read_svmlight_part(const ArraySource& source, const tenon_type& type) {
+  const auto& [file, word, begin, end] = source;
+  const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype);
+  if (word == "labels") return labels_as(read_svmlight(file).labels, dtype, file);
+  SvmOptions options;
+  if (word == "from-0") options.first = SvmOptions::First::zero;
+  if (word == "from-1") options.first = SvmOptions::First::one;
+  if (!word.empty() && options.first == SvmOptions::First::automatic)
+    throw Failure(FailureKind::usage, fmt::format("'{0}:{1}' asks for '{1}' of {0}", file, word),
+                  fmt::format("write {0}, {0}:labels, {0}:from-0 or {0}:from-1", file));
+  if (type.rank == 2) options.columns = type.dims[1];
+  if (floating.has(dtype)) options.dtype = dtype;
+  return read_svmlight(file, options).features;
+}
+
+std::int64_t parse_row(const std::string& text, const std::string& row, std::int64_t otherwise) {
+  if (row.empty()) return otherwise;
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(row.data(), row.data() + row.size(), number);
+  if (error != std::errc() || stop != row.data() + row.size() || number < 0)
+    throw Failure(FailureKind::usage, fmt::format("'{}' is no row of '{}'", row, text),
+                  "rows are written like x.npy[0:1500], x.npy[1500:]");
+  return number;
+}
+
+ArraySource parse_rows(const std::string& text) {
+  const auto open = text.rfind('['), colon = text.rfind(':');
+  if (!text.ends_with("]") || open == std::string::npos || colon == std::string::npos || colon < open) return {text};
+  return {text.substr(0, open),
+          {},
+          parse_row(text, text.substr(open + 1, colon - open - 1), 0),
+          parse_row(text, text.substr(colon + 1, text.size() - colon - 2), -1)};
+}
+
+/// Takes the word from the source's file.
+const ArrayFormat& find_format(ArraySource& source) {
+  const auto colon = source.file.rfind(':');
+  const auto before = colon == std::string::npos ? std::string_view() : std::string_view(source.file).substr(0, colon);
+  for (const auto& format : array_formats())
+    for (const auto suffix : format.suffixes) {
+      if (source.file.ends_with(suffix)) return format;
+      if (!format.words || !before.ends_with(suffix)) continue;
+      source.word = source.file.substr(colon + 1);
+      source.file.resize(colon);
+      return format;
+    }
+  return array_formats().front();
+}
+
+Tensor pick(const Arrays& arrays, const std::string& file, const std::string& name) {
+  if (const auto found = arrays.find(name); found != arrays.end()) return found->second;
+  if (arrays.size() == 1) return arrays.begin()->second;
+  std::vector<std::string> names;
+  for (const auto& [other, tensor] : arrays) names.push_back(other);
+  throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", file, name, name),
+                fmt::format("it has {}", fmt::join(names, ", ")));
+}
+
+/// The rows as they lie in the whole tensor's memory; of csr, copied.
+Tensor take_rows(const Tensor& whole, const ArraySource& source) {
+  const auto shape = whole.shape();
+  if (source.begin == 0 && source.end < 0) return whole;
+  if (shape.rank() == 0)
+    throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
+  const auto end = source.end < 0 ? shape[0] : source.end;
+  if (source.begin > end || end > shape[0])
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' has {} rows, but rows {} to {} are requested", source.file, shape[0], source.begin, end));
+  return row_range(whole, source.begin, end);
+}
+
+}  // namespace
+
+const std::vector<ArrayFormat>& array_formats() {
+  static const std::vector<ArrayFormat> formats{
+      {{".npy"},
+       "npy",
+       false,
+       [](const ArraySource& source, const tenon_type&) {
+         return Arrays{{"", read_npy(source.file)}};
+       }},
+      {{".npz"}, "npz", false, [](const ArraySource& source, const tenon_type&) { return read_npz(source.file); }},
+      {{".svm", ".libsvm", ".svmlight"}, nullptr, true, [](const ArraySource& source, const tenon_type& type) {
+         return Arrays{{"", read_svmlight_part(source, type)}};
+       }}};
+  return formats;
+}
+
+Tensor read_array(const std::string& source, const std::string& name, const tenon_type& type) {
+  auto parsed = parse_rows(source);
+  const auto& format = find_format(parsed);
+  return take_rows(pick(format.read(parsed, type), parsed.file, name).make_contiguous(), parsed);
+}
+
+}  // namespace tenon

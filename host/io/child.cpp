@@ -1,0 +1,162 @@
+#include "io/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <system_error>
+#include <tenon/failure.hpp>
+
+namespace tenon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t line_limit = 4096;
+
+[[noreturn]] void fail(const Child::Refusal& refusal, int error) {
+  throw Failure(FailureKind::failed, refusal.sentence + ": " + std::generic_category().message(error), refusal.hint);
+}
+
+/// Takes in what is there; false once there will be no more.
+bool read_available(int pipe, std::string& text, std::size_t limit) {
+  char part[4096];
+  while (text.size() < limit) {
+    const ssize_t got = read(pipe, part, std::min(sizeof part, limit - text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN;
+    if (got == 0) return false;
+    text.append(part, static_cast<std::size_t>(got));
+  }
+  return false;
+}
+
+/// Default signals and a process group of its own, so that whatever the child starts ends with it.
+void set_attributes(posix_spawnattr_t& attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+}  // namespace
+
+OpenFile Child::open_pipe(const Refusal& refusal) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail(refusal, errno);
+  pipe_ = OpenFile(ends[0]);
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return OpenFile(ends[1]);
+}
+
+Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const Refusal& refusal) {
+  const OpenFile to_write = open_pipe(refusal);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  set_attributes(attributes);
+  int error = 0, number = 0;
+  const auto count = static_cast<int>(descriptors.size());
+  std::vector<OpenFile> sources;  // above the child's own numbers, so that no dup2 overwrites what a later one needs
+  for (const int descriptor : descriptors) {
+    if (descriptor == nothing) {
+      posix_spawn_file_actions_addopen(&actions, number++, "/dev/null", O_RDWR, 0);
+      continue;
+    }
+    sources.emplace_back(fcntl(descriptor == report ? to_write.descriptor() : descriptor, F_DUPFD_CLOEXEC, count));
+    if (sources.back().descriptor() < 0) error = errno;
+    posix_spawn_file_actions_adddup2(&actions, sources.back().descriptor(), number++);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, count);
+  std::vector<char*> pointers;
+  for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  if (error == 0) error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) child_ = -1, fail(refusal, error);
+}
+
+Child::Child(const std::function<void(int report)>& work, const Refusal& refusal) {
+  const OpenFile to_write = open_pipe(refusal);
+  std::fflush(nullptr);
+  child_ = fork();
+  if (child_ < 0) fail(refusal, errno);
+  if (child_ > 0) {
+    setpgid(child_, child_);  // both sides: whoever comes first
+    return;
+  }
+  setpgid(0, 0);
+  // A signal that ends this process is what is to be told, whatever handlers came along.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  work(to_write.descriptor());
+  _exit(0);
+}
+
+Child::~Child() {
+  if (child_ > 0) reap();
+}
+
+/// Looks without waiting and without reaping: until it is reaped, its number and its group's belong to nobody else.
+bool Child::has_ended() const {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
+  return info.si_pid == child_;
+}
+
+std::optional<int> Child::reap() {
+  kill(-child_, SIGKILL);
+  const pid_t child = std::exchange(child_, -1);
+  int status = 0;
+  for (;;) {
+    if (waitpid(child, &status, 0) == child) return status;
+    if (errno != EINTR) return std::nullopt;
+  }
+}
+
+ChildOutcome Child::watch(int timeout_ms) {
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  std::string text;
+  bool open = true, ended = false, timed_out = false;
+  while (!ended && !timed_out && text.find('\n') == std::string::npos) {
+    // Not longer than some milliseconds at a time: the pipe does not tell of the child's end while a grandchild holds it open.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd wait{pipe_.descriptor(), POLLIN, 0};
+    poll(&wait, open ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, open ? 20 : 1)));
+    ended = has_ended();
+    if (open) open = read_available(pipe_.descriptor(), text, line_limit);
+    timed_out = Clock::now() >= end;
+  }
+  const std::optional<int> status = reap();
+  ChildOutcome outcome;
+  if (const auto newline = text.find('\n'); newline != std::string::npos)
+    outcome.line = text.substr(0, newline);
+  else if (ended)
+    outcome.status = status;
+  else
+    outcome.timed_out = true;
+  return outcome;
+}
+
+std::pair<std::string, std::optional<int>> Child::read_all() {
+  std::string text;
+  pollfd wait{pipe_.descriptor(), POLLIN, 0};
+  while (read_available(pipe_.descriptor(), text, text.max_size())) poll(&wait, 1, -1);
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  return {std::move(text), reap()};
+}
+
+}  // namespace tenon

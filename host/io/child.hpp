@@ -1,0 +1,54 @@
+// A child process: started with a pipe to say something through, watched, and gone with all that it started.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/open_file.hpp"
+
+namespace tenon {
+
+struct ChildOutcome {
+  std::optional<std::string> line;  ///< what it said, without the newline
+  std::optional<int> status;        ///< as of waitpid, where it said nothing; none: it took too long, or somebody else waited for it
+  bool timed_out = false;
+};
+
+/// Leads a process group of its own, with default signals. When this is destroyed or watched to the end, the child is gone, and so is all
+/// that it started and left in its group.
+class Child {
+ public:
+  static constexpr int nothing = -1, report = -2;
+  /// What to say where there can be none: `sentence: reason`, of kind failed.
+  struct Refusal {
+    std::string sentence, hint;
+  };
+
+  /// Runs a program, which is looked for in PATH if its name has no slash. Its descriptors 0, 1, 2 ... are the given ones of this process,
+  /// /dev/null for `nothing`, or the pipe for `report`. It has no others.
+  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const Refusal& refusal);
+  /// Forks; call while this process has no threads. `work` gets the pipe to write to.
+  Child(const std::function<void(int report)>& work, const Refusal& refusal);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// Waits for one line or the end.
+  ChildOutcome watch(int timeout_ms);
+  /// All that it says until it ends, and its status as of waitpid.
+  std::pair<std::string, std::optional<int>> read_all();
+
+ private:
+  OpenFile open_pipe(const Refusal& refusal);
+  bool has_ended() const;
+  std::optional<int> reap();
+
+  pid_t child_ = -1;
+  OpenFile pipe_{-1};
+};
+
+}  // namespace tenon
