@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # demo.sh: sets everything up, installs Tenon into a folder of its own, writes an operator outside of the tree, and trains two networks with it
-# that read handwritten digits. Everything it makes lies under build-demo/.
+# that read handwritten digits. Everything it makes lies under build-demo/. With nvcc and a GPU, CUDA's part is built for that GPU;
+# TENON_CUDA=ON asks for it elsewhere, TENON_CUDA=OFF for none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 say() { printf '\n== %s\n' "$*"; }
@@ -9,9 +10,20 @@ say "Set-up: packages, build, installation into build-demo/installed"
 bash host/setup.sh
 mkdir -p build-demo
 log=build-demo/log.txt
-echo "the first build takes minutes, more of them where there is nvcc; $log tells how far it is"
-cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF \
-  -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
+if [[ ! -e /dev/nvidia0 ]]; then
+  cuda=${TENON_CUDA:-OFF}
+  architectures=()
+else
+  cuda=${TENON_CUDA:-AUTO}
+  architectures=(-DCMAKE_CUDA_ARCHITECTURES=native)
+fi
+case $cuda in
+  OFF) echo "the build is for the CPU alone; TENON_CUDA=ON bash host/demo.sh builds CUDA's part, too, which takes longer" ;;
+  *) echo "CUDA's part is built, too, where nvcc is; TENON_CUDA=OFF bash host/demo.sh leaves it out" ;;
+esac
+echo "the first build takes a few minutes; $log tells how far it is"
+cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF -DTENON_CUDA="$cuda" \
+  "${architectures[@]}" -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
 cmake --build build-demo/build >>"$log" 2>&1 || { tail -50 "$log"; exit 1; }
 rm -rf build-demo/installed build-demo/work
 cmake --install build-demo/build >>"$log"

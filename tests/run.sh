@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
-# Build and all tests (default), and the tests under AddressSanitizer and UndefinedBehaviorSanitizer, with CUDA's part on simulated GPUs
-# (simulated). By name also: the same without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), and
-# clang-tidy (tidy). Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated asan tsan clang tidy
+# All tests, each in the build where it finds most (tests/README.md has the table): the optimized build (default), and the unit tests under
+# AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: the same without CUDA (asan),
+# the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated asan tsan clang tidy; or all of them: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
 all=(default simulated asan tsan clang tidy)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
+[[ ${stages[*]} != all ]] || stages=("${all[@]}")
+for stage in "${stages[@]}"; do
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all of them: all" >&2; exit 2; }
+done
 summary=()
 failed=0
 
 # step NAME COMMAND...: runs it; its output is kept, and shown whole only where it fails.
 step() {
-  local name=$1 log=build/log/$1.txt begin=$SECONDS
+  local name=$1 log=build-ci/log/$1.txt begin=$SECONDS
   shift
   echo "== $name"
   if "$@" >"$log" 2>&1; then
@@ -33,21 +37,19 @@ tests() {
   shift 2
   step "$name" ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
   local result=$?
-  sed -n '/% tests passed/,$p' "build/log/$name.txt"
+  sed -n '/% tests passed/,$p' "build-ci/log/$name.txt"
   return $result
 }
 
 run_default() {
-  # One architecture, for time; tests/cuda/architectures.sh compiles a sample for all. In CI nobody builds again after a change, or looks
-  # at variables: a few sources are compiled as one, and for the debugger there are only lines.
-  local quick=(-DCMAKE_UNITY_BUILD=OFF) flags="-O2 -g1 -DNDEBUG"
-  [[ ${CI:-} ]] && quick=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_{CXX,CUDA}_FLAGS_RELWITHDEBINFO="$flags")
-  step configure cmake --preset default -DCMAKE_CUDA_ARCHITECTURES=90 "${quick[@]}" && step build cmake --build build && tests test build || return
+  # A build of its own, for time: one architecture for CUDA (tests/cuda/architectures.sh compiles a sample for all), kernels that nobody runs
+  # hardly optimized, and few unit tests. `cmake --preset default` builds everything for you.
+  step configure cmake --preset ci && step build cmake --build build-ci && tests test build-ci || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
   [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here; where there is one, tests/gpu.sh runs what needs it"
-  grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
+  grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build-ci/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
   if command -v dpkg-shlibdeps >/dev/null; then
-    step deb cmake --build build --target package
+    step deb bash tests/house/deb.sh build-ci
   else
     skipped deb "dpkg-dev is missing"
   fi
@@ -71,7 +73,7 @@ run_clang() {
   local clang
   clang=$(command -v clang++-14 || command -v clang++) || { skipped clang "clang++ is missing"; return; }
   step clang-configure cmake --preset default -B build-clang -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_C_COMPILER="${clang/++/}" \
-    -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF && step clang-build cmake --build build-clang
+    -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON && step clang-build cmake --build build-clang
 }
 
 run_tidy() {
@@ -82,7 +84,7 @@ run_tidy() {
     step tidy run-clang-tidy -p build-tidy -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
 }
 
-mkdir -p build/log
+mkdir -p build-ci/log
 step setup bash host/setup.sh --tests || exit 1
 for stage in "${stages[@]}"; do
   "run_$stage" || true

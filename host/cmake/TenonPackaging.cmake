@@ -1,3 +1,37 @@
+# What is installed besides programs, library, plugins and headers, and what `cpack -G DEB` makes of all that.
+set(documents ${CMAKE_INSTALL_DATADIR}/doc/tenon)
+
+# The program writes its manual page and its completions itself. Sanitizers, and processors that are not this one's, leave them out.
+if(NOT CMAKE_CROSSCOMPILING AND NOT TENON_SANITIZE)
+  set(texts ${PROJECT_BINARY_DIR}/texts)
+  file(MAKE_DIRECTORY ${texts})
+  add_custom_command(
+    OUTPUT ${texts}/tenon.1 ${texts}/tenon.bash ${texts}/_tenon ${texts}/tenon.fish
+    COMMAND tenon man > ${texts}/tenon.1
+    COMMAND tenon completion bash > ${texts}/tenon.bash
+    COMMAND tenon completion zsh > ${texts}/_tenon
+    COMMAND tenon completion fish > ${texts}/tenon.fish
+    DEPENDS tenon)
+  add_custom_target(tenon_texts ALL DEPENDS ${texts}/tenon.1)
+  install(FILES ${texts}/tenon.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+  install(FILES ${texts}/tenon.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tenon COMPONENT runtime)
+  install(FILES ${texts}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+  foreach(folder site-functions vendor-completions)  # where zsh looks under /usr/local, and on Debian under /usr
+    install(FILES ${texts}/_tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder} COMPONENT runtime)
+  endforeach()
+endif()
+
+install(FILES LICENSE DESTINATION ${documents} RENAME copyright COMPONENT runtime)
+install(FILES LICENSE DESTINATION ${documents}-dev RENAME copyright COMPONENT dev)
+install(FILES README.md .github/CHANGELOG.md DESTINATION ${documents} COMPONENT runtime)
+foreach(folder host host/file/json sdk)  # as they lie here, so that their links hold
+  install(FILES ${folder}/README.md DESTINATION ${documents}/${folder} COMPONENT runtime)
+endforeach()
+install(DIRECTORY host/demo DESTINATION ${documents}/host COMPONENT runtime)
+install(DIRECTORY tests/examples/ DESTINATION ${documents}/examples COMPONENT dev FILES_MATCHING PATTERN *.cpp PATTERN *.hpp
+  PATTERN strangers EXCLUDE)
+install(FILES schemas/graph.fbs DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schemas COMPONENT dev)
+
 # `cpack -G DEB` makes two packages: tenon (program, library, plugins) and tenon-dev (headers, CMake and pkg-config files).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tenon)

@@ -9,6 +9,7 @@ endif()
 set(PLUGIN_LIBRARIES ${TENON_OPENBLAS})
 set(PLUGIN_INCLUDES ${TENON_OPENBLAS_INCLUDE})
 set(PLUGIN_CUDA_LIBRARIES CUDA::cublas)
+set(PLUGIN_CUDA_SORTS ON)
 # cuSPARSE for csr matrices, which have a kernel of their own where it is not there.
 if(TARGET CUDA::cusparse AND NOT TARGET tenon_simulated_cuda)
   list(APPEND PLUGIN_CUDA_LIBRARIES CUDA::cusparse)

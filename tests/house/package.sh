@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # package.sh BUILD: installs the build into a folder of its own, moves that folder, and builds the scaffold of `tenon new` against it
-# and against the build tree; then a plugin by pkg-config, and the installed program finds the installed plugins.
+# and against the build tree; then a plugin by pkg-config; manual, completions, documents, examples, licence and schema are in their places;
+# and the installed program finds the installed plugins.
 set -euo pipefail
 build=$(realpath "$1")
+source=$(realpath "$(dirname "$0")/../..")
+sanitized=$(sed -n 's/^TENON_SANITIZE:[A-Z]*=//p' "$build/CMakeCache.txt")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -29,6 +32,29 @@ if command -v pkg-config >/dev/null; then
   LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) ./by_hand by_hand.so
 else
   echo "skipped: pkg-config is missing"
+fi
+
+echo "== what is installed besides"
+cd "$work/usr/share"
+for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file/json/README.md,host/demo/mlp.json,sdk/README.md} \
+  doc/tenon-dev/copyright doc/tenon/examples/quadratic.cpp tenon/schemas/graph.fbs; do
+  [[ -s $file ]] || { echo "there is no share/$file"; exit 1; }
+done
+cmp doc/tenon/copyright "$source/LICENSE"
+for example in doc/tenon/examples/*.cpp; do
+  g++ -std=c++20 -fsyntax-only -I"$work/usr/include" "$example" || { echo "$example does not compile with the installed headers"; exit 1; }
+done
+if [[ -z $sanitized ]]; then
+  grep -q '^\.TH TENON 1' man/man1/tenon.1
+  # Each text names each command.
+  "$work/usr/bin/tenon" --help | sed -n 's/^  \([a-z]\{2,\}\) .*/\1/p' | sort -u >"$work/commands"
+  [[ $(wc -l <"$work/commands") -ge 10 ]] || { echo "tenon --help lists too few commands"; exit 1; }
+  for file in man/man1/tenon.1 bash-completion/completions/tenon zsh/{site-functions,vendor-completions}/_tenon fish/vendor_completions.d/tenon.fish; do
+    while read -r command; do
+      grep -qw -- "$command" "$file" || { echo "share/$file does not name tenon $command"; exit 1; }
+    done <"$work/commands"
+  done
+  bash -n bash-completion/completions/tenon
 fi
 
 echo "== the installed program"

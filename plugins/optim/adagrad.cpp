@@ -1,3 +1,0 @@
-#include "adagrad.hpp"
-
-TENON_OPERATOR(adagrad, AdaGrad)

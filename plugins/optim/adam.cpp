@@ -1,3 +1,0 @@
-#include "adam.hpp"
-
-TENON_OPERATOR(adam, Adam)

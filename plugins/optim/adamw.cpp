@@ -1,3 +1,0 @@
-#include "adamw.hpp"
-
-TENON_OPERATOR(adamw, AdamW)

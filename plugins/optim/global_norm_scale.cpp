@@ -1,3 +1,0 @@
-#include "global_norm_scale.hpp"
-
-TENON_OPERATOR(global_norm_scale, GlobalNormScale)

@@ -1,3 +1,0 @@
-#include "momentum.hpp"
-
-TENON_OPERATOR(momentum, Momentum)

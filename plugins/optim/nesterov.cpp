@@ -1,3 +1,0 @@
-#include "nesterov.hpp"
-
-TENON_OPERATOR(nesterov, Nesterov)

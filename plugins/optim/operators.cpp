@@ -1,0 +1,20 @@
+// The operators of this plugin.
+#include "adagrad.hpp"
+#include "adam.hpp"
+#include "adamw.hpp"
+#include "global_norm_scale.hpp"
+#include "momentum.hpp"
+#include "nesterov.hpp"
+#include "rmsprop.hpp"
+#include "scale_by.hpp"
+#include "sgd.hpp"
+
+TENON_OPERATOR(adagrad, AdaGrad)
+TENON_OPERATOR(adam, Adam)
+TENON_OPERATOR(adamw, AdamW)
+TENON_OPERATOR(global_norm_scale, GlobalNormScale)
+TENON_OPERATOR(momentum, Momentum)
+TENON_OPERATOR(nesterov, Nesterov)
+TENON_OPERATOR(rmsprop, RmsProp)
+TENON_OPERATOR(scale_by, ScaleBy)
+TENON_OPERATOR(sgd, Sgd)

@@ -1,3 +1,0 @@
-#include "rmsprop.hpp"
-
-TENON_OPERATOR(rmsprop, RmsProp)

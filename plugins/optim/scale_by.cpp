@@ -1,3 +1,0 @@
-#include "scale_by.hpp"
-
-TENON_OPERATOR(scale_by, ScaleBy)

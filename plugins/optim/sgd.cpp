@@ -1,3 +1,0 @@
-#include "sgd.hpp"
-
-TENON_OPERATOR(sgd, Sgd)

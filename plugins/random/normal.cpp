@@ -1,3 +1,0 @@
-#include "normal.hpp"
-
-TENON_OPERATOR(normal, Normal)

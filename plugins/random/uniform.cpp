@@ -1,3 +1,0 @@
-#include "uniform.hpp"
-
-TENON_OPERATOR(uniform, Uniform)

@@ -1,3 +1,0 @@
-#include "argmax.hpp"
-
-TENON_OPERATOR(argmax, Argmax)

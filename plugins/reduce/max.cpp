@@ -1,3 +1,0 @@
-#include "max.hpp"
-
-TENON_OPERATOR(max, Max)

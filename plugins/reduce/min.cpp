@@ -1,3 +1,0 @@
-#include "min.hpp"
-
-TENON_OPERATOR(min, Min)

@@ -1,0 +1,11 @@
+// The operators of this plugin.
+#include "argmax.hpp"
+#include "max.hpp"
+#include "min.hpp"
+#include "sum.hpp"
+
+TENON_OPERATOR(argmax, Argmax)
+TENON_OPERATOR(max, Max)
+TENON_OPERATOR(min, Min)
+TENON_OPERATOR(sum, Sum<Added>)
+TENON_OPERATOR(mean, Sum<Averaged>)

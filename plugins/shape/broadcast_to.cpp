@@ -1,3 +1,0 @@
-#include "broadcast_to.hpp"
-
-TENON_OPERATOR(broadcast_to, BroadcastTo)

@@ -1,3 +1,0 @@
-#include "concat.hpp"
-
-TENON_OPERATOR(concat, Concat)

@@ -1,3 +1,0 @@
-#include "expand_dims.hpp"
-
-TENON_OPERATOR(expand_dims, ExpandDims)

@@ -1,3 +1,0 @@
-#include "pad.hpp"
-
-TENON_OPERATOR(pad, Pad)

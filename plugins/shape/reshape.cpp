@@ -1,3 +1,0 @@
-#include "reshape.hpp"
-
-TENON_OPERATOR(reshape, Reshape)

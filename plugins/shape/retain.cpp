@@ -1,3 +1,0 @@
-#include "retain.hpp"
-
-TENON_OPERATOR(retain, Retain)

@@ -1,3 +1,0 @@
-#include "slice.hpp"
-
-TENON_OPERATOR(slice, Slice)

@@ -1,3 +1,0 @@
-#include "split.hpp"
-
-TENON_OPERATOR(split, Split)

@@ -1,3 +1,0 @@
-#include "squeeze.hpp"
-
-TENON_OPERATOR(squeeze, Squeeze)

@@ -1,3 +1,0 @@
-#include "take_rows.hpp"
-
-TENON_OPERATOR(take_rows, TakeRows)

@@ -1,3 +1,0 @@
-#include "transpose.hpp"
-
-TENON_OPERATOR(transpose, Transpose)

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# each_case_once.sh PROGRAM FILTER...: the source filters, which ctest's entries are made of, have all cases of a doctest program together,
+# and each case once.
+set -euo pipefail
+program=$1
+shift
+cases() { "$program" --list-test-cases --no-skip=true "$@" | grep -v '^\[doctest\]\|^=*$' | sort; }
+for filter in "$@"; do
+  some=$(cases "-sf=$filter")
+  [[ -n $some ]] || { echo "there are no cases in $filter"; exit 1; }
+  echo "$some"
+done | sort | diff - <(cases) || { echo "(<: twice or in no source; >: in no entry)"; exit 1; }
