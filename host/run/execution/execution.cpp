@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "device/copy.hpp"
+#include "device/stream.hpp"
 #include "plugin/float_guard.hpp"
 #include "run/execution/step_failure.hpp"
 
