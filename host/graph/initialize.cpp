@@ -51,7 +51,7 @@ Init automatic(Role role, const tenon_type& type) {
   return {role == Role::variable && type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
 }
 
-std::uint64_t hash_of(std::string_view name) {
+std::uint64_t hash_of_name(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
@@ -82,7 +82,7 @@ T as(double value, std::string_view name) {
 
 Tensor first_values(const tenon_type& type, const Init& init, std::string_view name, std::uint64_t seed) {
   const auto fans = fans_of(type);
-  const Random random(seed, 0, hash_of(name));
+  const Random random(seed, 0, hash_of_name(name));
   const double a = init.a, b = init.b;
   const auto draw = [&](std::uint64_t i) {
     switch (init.kind) {

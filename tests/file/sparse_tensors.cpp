@@ -29,17 +29,18 @@ TEST_CASE("the arrays of sparse tensors are the file's own pages") {
   REQUIRE(loaded.tensors.size() == 8);
   const auto* first = static_cast<const std::byte*>(loaded.tensors[0].stored_values().data());
   std::size_t arrays = 0;
+  const auto look_at = [&](const Tensor& part) {
+    const auto offset = static_cast<const std::byte*>(part.data()) - first;
+    CHECK(offset >= 0);
+    CHECK(offset < static_cast<std::ptrdiff_t>(bytes.size()));
+    CHECK(offset % 64 == 0);
+    ++arrays;
+  };
   for (const auto& tensor : loaded.tensors) {
-    std::vector<Tensor> parts = {tensor.stored_values()};
-    if (tensor.storage() == Storage::csr) parts.insert(parts.end(), {tensor.columns(), tensor.row_starts()});
-    if (tensor.storage() == Storage::row_sparse) parts.push_back(tensor.row_ids());
-    for (const auto& part : parts) {
-      const auto offset = static_cast<const std::byte*>(part.data()) - first;
-      CHECK(offset >= 0);
-      CHECK(offset < static_cast<std::ptrdiff_t>(bytes.size()));
-      CHECK(offset % 64 == 0);
-      ++arrays;
-    }
+    look_at(tensor.stored_values());
+    if (tensor.storage() == Storage::csr) look_at(tensor.columns());
+    if (tensor.storage() == Storage::csr) look_at(tensor.row_starts());
+    if (tensor.storage() == Storage::row_sparse) look_at(tensor.row_ids());
   }
   CHECK(arrays == 18);
   // Writing shows whose pages they are: the file stays as it was, and another look at the same memory sees it.

@@ -303,7 +303,8 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
 
 TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {
   DigitsHost own_host, given_host;
-  TrainerOptions options{.loss = "loss"};
+  TrainerOptions options;
+  options.loss = "loss";
   options.batch = 20;
   options.shuffle = false;
   const auto data = digits(0, 60);

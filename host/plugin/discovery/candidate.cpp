@@ -15,8 +15,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t manifest_limit = std::uint64_t{1} << 16;   // bytes of one manifest
-constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;  // bytes of all manifests of a file
+constexpr std::uint64_t largest_manifest = std::uint64_t{1} << 16;  // bytes of one manifest
+constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;   // bytes of all manifests of a file
 
 [[noreturn]] void refuse_broken(const std::string& reason) {
   throw Refusal(PluginStatus::broken_manifest, reason);
@@ -71,7 +71,7 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
   if (!elf.is_code(symbols.getter)) {
     refuse_broken("has no function " + std::string(TENON_GET_SYMBOL_PREFIX) + symbols.name + " beside the operator's manifest");
   }
-  const std::vector<std::byte> bytes = elf.bytes(symbols.manifest, manifest_limit);
+  const std::vector<std::byte> bytes = elf.bytes(symbols.manifest, largest_manifest);
   try {
     OperatorInfo info = read_manifest(bytes);
     if (info.name == symbols.name) return info;
