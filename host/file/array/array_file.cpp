@@ -104,8 +104,7 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
 Tensor take_rows(const Tensor& whole, const ArraySource& source) {
   const auto shape = whole.shape();
   if (source.begin == 0 && source.end < 0) return whole;
-  if (shape.rank() == 0)
-    throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
+  if (shape.rank() == 0) throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
   const auto end = source.end < 0 ? shape[0] : source.end;
   if (source.begin > end || end > shape[0])
     throw Failure(FailureKind::usage,

@@ -25,8 +25,8 @@ struct HostOptions {
   std::function<void(const std::string&)> warn{};
 };
 
-/// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other threads
-/// call operators, load graphs and run sessions; each of these then uses the operators from before or from after the addition.
+/// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other
+/// threads call operators, load graphs and run sessions; each of these then uses the operators from before or from after the addition.
 class Host {
  public:
   explicit Host(HostOptions options = {});

@@ -62,7 +62,8 @@ class Trainer {
   /// The same with a batch of your own, however many examples it has: one tensor for each input, as the constructor takes them. It is one
   /// batch: the options batch, accumulate and memory_budget do not split it. The place in the trainer's own data stays where it is, and
   /// random numbers follow from the number of steps, so that checkpoints resume as always if you go on with the same batches. If all your
-  /// steps bring their batch, one example is enough for the constructor. Throws Failure for a batch of other types, before anything changes.
+  /// steps bring their batch, one example is enough for the constructor. Throws Failure for a batch of other types, before anything
+  /// changes.
   StepReport step(NamedTensors batch);
 
   /// Loss and accuracy on other data, with the graph running as outside of training.
