@@ -9,7 +9,7 @@
 #include "draw/learning_curves.hpp"
 #include "io/atomic_file.hpp"
 
-namespace tenon::cli {
+namespace tenon {
 namespace {
 
 // Pixels. A panel is its frame, the numbers left of and below it, and its name above.
@@ -152,16 +152,15 @@ void add_point(Curve& curve, std::uint64_t epoch, std::optional<double> value) {
   if (value && std::abs(*value) <= largest_drawn) curve.points.push_back({static_cast<double>(epoch + 1), *value});
 }
 
-std::vector<Panel> panels_of(const LearningCurves& curves) {
+std::vector<Panel> panels_of(std::span<const EpochMetrics> epochs) {
   const std::vector<Curve> empty{{"training", "#1f6fb4", "none", {}}, {"validation", "#d1495b", "5 3", {}}};
   Panel loss{"loss", true, empty}, accuracy{"accuracy", false, empty};
-  for (const auto& [epoch, record] : curves.epochs()) {
-    const auto training = record.training();
+  for (const auto& [epoch, training, validation] : epochs) {
     add_point(loss.curves[0], epoch, training.loss);
     add_point(accuracy.curves[0], epoch, training.accuracy);
-    if (!record.validation) continue;
-    add_point(loss.curves[1], epoch, record.validation->loss);
-    add_point(accuracy.curves[1], epoch, record.validation->accuracy);
+    if (!validation) continue;
+    add_point(loss.curves[1], epoch, validation->loss);
+    add_point(accuracy.curves[1], epoch, validation->accuracy);
   }
   const bool counted = !accuracy.curves[0].points.empty() || !accuracy.curves[1].points.empty();
   return counted ? std::vector{loss, accuracy} : std::vector{loss};
@@ -169,17 +168,16 @@ std::vector<Panel> panels_of(const LearningCurves& curves) {
 
 }  // namespace
 
-std::string draw_curves(const LearningCurves& curves) {
-  const auto panels = panels_of(curves);
+std::string draw_curves(std::span<const EpochMetrics> epochs) {
+  const auto panels = panels_of(epochs);
   const double width = panel_width * static_cast<double>(panels.size());
-  const auto epochs = curves.epochs().size();
   auto svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" role=\"img\">\n"
       "<title>{2} over {3} {4}</title>\n"
       "<style>text {{font: 12px sans-serif; fill: #333}} .name {{font-weight: bold}} path {{fill: none}} .axis {{stroke: #333}}\n"
       ".grid {{stroke: #ddd}} .curve {{stroke-width: 2; stroke-linejoin: round; stroke-linecap: round}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss", epochs, epochs == 1 ? "epoch" : "epochs");
+      width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss", epochs.size(), epochs.size() == 1 ? "epoch" : "epochs");
   for (std::size_t i = 0; i < panels.size(); ++i) svg += panel_svg(panels[i], panel_width * static_cast<double>(i));
   return svg + "</svg>\n";
 }
@@ -190,7 +188,7 @@ void check_plot_path(const std::string& option, const std::filesystem::path& pat
 }
 
 void write_plot(const std::filesystem::path& path, const LearningCurves& curves) {
-  AtomicFile::write_text(path, draw_curves(curves));
+  AtomicFile::write_text(path, draw_curves(curves.epochs()));
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon

@@ -1,9 +1,8 @@
-#include "draw/dot.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <tenon/draw.hpp>
 
 #include "graph/parameters.hpp"
 
@@ -64,7 +63,8 @@ Style style_of(Role role) {
 
 }  // namespace
 
-std::string to_dot(const GraphModel& model) {
+std::string draw_graph(const Graph& graph) {
+  const auto& model = graph.model();
   std::string dot =
       "digraph tenon {\n  rankdir=TB;\n  node [fontname=\"Helvetica\", fontsize=12, style=\"filled\", color=\"#555555\"];\n"
       "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\"];\n";

@@ -11,7 +11,7 @@
 #include "io/json_document.hpp"
 #include "io/system_reason.hpp"
 
-namespace tenon::cli {
+namespace tenon {
 namespace {
 
 constexpr std::int64_t most_examples = std::int64_t{1} << 32;  // of one step: sums of them stay inside 64 bits
@@ -63,6 +63,12 @@ void EpochRecord::add(const StepReport& report) {
   right += *report.metrics.accuracy * weight;
 }
 
+std::vector<EpochMetrics> LearningCurves::epochs() const {
+  std::vector<EpochMetrics> epochs;
+  for (const auto& [epoch, record] : epochs_) epochs.push_back({epoch, record.training(), record.validation});
+  return epochs;
+}
+
 LearningCurves read_curves(const std::filesystem::path& metrics) {
   std::ifstream file(metrics);
   if (!file) throw file_failure("read", metrics, system_reason(errno));
@@ -77,4 +83,4 @@ LearningCurves read_curves(const std::filesystem::path& metrics) {
   return curves;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon

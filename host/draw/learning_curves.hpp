@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tenon/trainer.hpp>
+#include <tenon/draw.hpp>
 
-namespace tenon::cli {
+namespace tenon {
 
 /// Of one epoch: sums over its steps, and the look at other examples after it.
 struct EpochRecord {
@@ -25,7 +25,7 @@ class LearningCurves {
  public:
   void add_step(const StepReport& report) { epochs_[report.epoch].add(report); }
   void add_validation(std::uint64_t epoch, const Metrics& metrics) { epochs_[epoch].validation = metrics; }
-  const std::map<std::uint64_t, EpochRecord>& epochs() const { return epochs_; }
+  std::vector<EpochMetrics> epochs() const;
 
  private:
   std::map<std::uint64_t, EpochRecord> epochs_;
@@ -34,13 +34,10 @@ class LearningCurves {
 /// From the JSON lines that MetricsFile writes. Throws Failure (file), with the line's number, for lines that are none of those.
 LearningCurves read_curves(const std::filesystem::path& metrics);
 
-/// A whole SVG file: the loss over the epochs and, where right answers were counted, the accuracy beside it; training and validation.
-std::string draw_curves(const LearningCurves& curves);
-
 /// Before the training: throws Failure where `path`, given by `option`, does not end in .svg (usage) or cannot be written (file).
 void check_plot_path(const std::string& option, const std::filesystem::path& path);
 
 /// Writes it whole or not at all. Throws Failure (file).
 void write_plot(const std::filesystem::path& path, const LearningCurves& curves);
 
-}  // namespace tenon::cli
+}  // namespace tenon

@@ -1,32 +1,17 @@
-#include "draw/memory_drawing.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <tenon/draw.hpp>
+
+#include "draw/xml_text.hpp"
 
 namespace tenon {
 namespace {
 
 constexpr double width = 960, height = 480, left = 90, top = 30, right = 20, bottom = 40;  // of the plane, and around it
-
-// Names may hold anything but what XML cannot.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return out;
-}
 
 std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -73,7 +58,7 @@ class Drawing {
 };
 
 void Drawing::add_axes() {
-  add("<text x=\"{}\" y=\"{}\">{}</text>\n", left, top - 12, escaped(summarize(plan_)));
+  add("<text x=\"{}\" y=\"{}\">{}</text>\n", left, top - 12, xml_text(summarize(plan_)));
   for (int i = 0; i <= 4; ++i) {
     const double step = std::floor(steps_ * i / 4), offset = bytes_ * i / 4;
     add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(step), top + height + 16, step);
@@ -98,11 +83,11 @@ void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
   if (use.bytes == 0) return;
   const auto bottom_edge = static_cast<double>(base_of(use.arena) + use.offset), top_edge = bottom_edge + static_cast<double>(use.bytes);
   const double box_width = x(end) - x(use.first), box_height = y(bottom_edge) - y(top_edge);
-  const auto name = escaped(use.name);
+  const auto name = xml_text(use.name);
   add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" stroke=\"#555555\" stroke-width=\"0.5\">",
       x(use.first), y(top_edge), box_width, box_height, use.workspace ? "#eeeeee" : fills[use.first % std::size(fills)]);
   add("<title>{}{}: {} bytes at {}, steps {} to {}{}</title></rect>\n", name, use.workspace ? " (workspace)" : "", use.bytes, use.offset,
-      use.first, use.last, use.in_place_of.empty() ? "" : ", in place of " + escaped(use.in_place_of));
+      use.first, use.last, use.in_place_of.empty() ? "" : ", in place of " + xml_text(use.in_place_of));
   if (box_height >= 13 && box_width >= 7 * static_cast<double>(use.name.size()))
     add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" pointer-events=\"none\">{}</text>\n", x(use.first) + box_width / 2,
         y((bottom_edge + top_edge) / 2) + 4, name);

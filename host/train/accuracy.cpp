@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tenon/evaluator.hpp>
 #include <tenon/failure.hpp>
 #include <tenon/visit.hpp>
 
@@ -25,21 +26,40 @@ std::vector<std::int64_t> largest(const Tensor& scores) {
 
 }  // namespace
 
-std::int64_t count_right(const Tensor& scores, const Tensor& labels) {
+std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels) {
   const bool fit = scores.shape().rank() == 2 && labels.shape().rank() == 1 && scores.shape()[0] == labels.shape()[0];
   if (!fit || !floating.has(scores.dtype()) || !integral.has(labels.dtype()))
     throw Failure(FailureKind::usage,
                   fmt::format("accuracy cannot be computed from {} {} scores and {} {} labels", name_of(scores.dtype()),
                               to_string(scores.shape()), name_of(labels.dtype()), to_string(labels.shape())),
                   "scores must be floating [examples, classes], labels integers [examples]");
-  const auto places = visit<floating>(scores.dtype(), [&]<class T>() { return largest<T>(scores.make_contiguous()); });
-  std::int64_t right = 0;
-  visit<integral>(labels.dtype(), [&]<class T>() {
-    const auto contiguous = labels.make_contiguous();
-    const auto wanted = contiguous.values<T>();
-    for (std::size_t i = 0; i < wanted.size(); ++i) right += static_cast<std::int64_t>(wanted[i]) == places[i];
+  return visit<floating>(scores.dtype(), [&]<class T>() { return largest<T>(scores.make_contiguous()); });
+}
+
+std::vector<std::int64_t> classes_of(const Tensor& labels) {
+  return visit<integral>(labels.dtype(), [contiguous = labels.make_contiguous()]<class T>() {
+    const auto values = contiguous.values<T>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
   });
+}
+
+std::int64_t count_right(const Tensor& scores, const Tensor& labels) {
+  const auto predicted = predicted_classes(scores, labels), wanted = classes_of(labels);
+  std::int64_t right = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) right += wanted[i] == predicted[i];
   return right;
+}
+
+Tensor confusion(const Tensor& scores, const Tensor& labels) {
+  const auto predicted = predicted_classes(scores.to("cpu"), labels.to("cpu")), wanted = classes_of(labels.to("cpu"));
+  const auto classes = scores.shape()[1];
+  auto counts = Tensor::zeros(DType::i64, {classes, classes});
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] < 0 || wanted[i] >= classes)
+      throw Failure(FailureKind::usage, fmt::format("label {} of example {} is no class: there are {}", wanted[i], i, classes));
+    ++counts.data<std::int64_t>()[wanted[i] * classes + predicted[i]];
+  }
+  return counts;
 }
 
 }  // namespace tenon

@@ -2,8 +2,16 @@
 #pragma once
 #include <cstdint>
 #include <tenon/tensor.hpp>
+#include <vector>
 
 namespace tenon {
+
+/// For each row of scores [examples, classes] the class with the largest; of equal ones the first. Throws Failure (usage) where scores and
+/// labels [examples] have other shapes or dtypes.
+std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels);
+
+/// The labels as int64.
+std::vector<std::int64_t> classes_of(const Tensor& labels);
 
 /// How many rows of scores [examples, classes] are largest where labels [examples] say; of equal ones the first counts. Throws Failure
 /// (usage) for other shapes and dtypes.

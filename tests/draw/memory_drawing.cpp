@@ -1,8 +1,7 @@
-#include "draw/memory_drawing.hpp"
-
 #include <doctest/doctest.h>
 
 #include <regex>
+#include <tenon/draw.hpp>
 #include <tenon/session.hpp>
 
 #include "plan/random_graph_host.hpp"

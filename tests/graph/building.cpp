@@ -4,7 +4,6 @@
 
 #include "application_host.hpp"
 #include "application_operators.hpp"
-#include "draw/dot.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
 
@@ -141,6 +140,6 @@ TEST_CASE("building: operators of the application, with the parameters their obj
   square.a = 1;
   const auto y = graph.udf(square, {graph.input("x", DType::f32, {2})}, "sq");
   graph.output("y", y);
-  CHECK(tenon::to_dot(graph.model()).find("a = 1") != std::string::npos);
+  CHECK(tenon::draw_graph(graph).find("a = 1") != std::string::npos);
   CHECK(graph.shape(y) == Shape{2});
 }

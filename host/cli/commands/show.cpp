@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <tenon/draw.hpp>
 #include <tenon/session.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
-#include "draw/dot.hpp"
-#include "draw/memory_drawing.hpp"
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
 #include "io/system_reason.hpp"
@@ -84,9 +83,9 @@ int run(Context& context, const Arguments& arguments) {
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, Graph::load(context.host(), path, unread), arguments);
   } else if (arguments.has("dot")) {
-    fmt::print("{}", to_dot(Graph::load(context.host(), path, unread).model()));
+    fmt::print("{}", draw_graph(Graph::load(context.host(), path, unread)));
   } else if (arguments.has("svg")) {
-    AtomicFile::write_text(arguments.get("svg"), run_graphviz(to_dot(Graph::load(context.host(), path, unread).model())));
+    AtomicFile::write_text(arguments.get("svg"), run_graphviz(draw_graph(Graph::load(context.host(), path, unread))));
   } else {
     return show_graph(context, path, context.json() ? load_options(arguments) : unread);
   }

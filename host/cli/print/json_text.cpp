@@ -124,9 +124,10 @@ JsonItem::JsonItem(double value) : text(std::isfinite(value) ? fmt::to_string(va
 
 JsonItem json_members(std::initializer_list<JsonItem> keys_and_values) {
   JsonItem object;
-  object.text = "{";
+  object.text.push_back('{');
   for (const auto* key = keys_and_values.begin(); key != keys_and_values.end(); key += 2)
-    if (const auto& value = key[1]; !value.text.empty()) object.text += (object.text == "{" ? "" : ", ") + key->text + ": " + value.text;
+    if (const auto& value = key[1]; !value.text.empty())
+      object.text += (object.text.size() == 1 ? "" : ", ") + key->text + ": " + value.text;
   object.text += '}';
   return object;
 }

@@ -52,7 +52,7 @@ class Call {
   bool has_output_grad(int i) const { return backward() && i >= 0 && i < outputs() && raw_->output_grads[i]; }
 
   /// Shape and dtype, known in full. Legal for every connected input and every requested output, in all four functions, read or not,
-  /// sparse or dense: tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0)); });
+  /// sparse or dense: `tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0)); });`
   TensorType input_type(int i) const { return type(Slot::input, i, backward() ? Slot::input_grad : Slot::input); }
   TensorType output_type(int i) const { return type(Slot::output, i, backward() ? Slot::output_grad : Slot::output); }
 

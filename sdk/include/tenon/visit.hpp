@@ -8,7 +8,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// Calls f.template operator()<T>() with the element type T of dtype and returns its result:
+/// Calls `f.template operator()<T>()` with the element type T of dtype and returns its result:
 ///
 ///     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
 ///       const auto x = call.input<T>(0);

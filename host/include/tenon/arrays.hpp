@@ -1,0 +1,26 @@
+// Arrays in files: numpy's .npy and .npz, scipy's .npz, svmlight.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tenon/tensor.hpp>
+
+namespace tenon {
+
+/// Reads one array: `x.npy`; `data.npz` with one array, or an archive of scipy.sparse.save_npz (csr); the features of `train.svm`,
+/// `train.libsvm` or `train.svmlight` (csr, float32). `x.npy[100:200]` takes some rows of any of these. A .npy file is mapped if its layout
+/// allows: a large one opens at once, and what you write to the tensor does not reach the file. Throws Failure: (usage) for rows that are
+/// not there and for archives with several arrays, (file) for what cannot be read.
+Tensor load_array(const std::string& source);
+
+/// All arrays of a .npz file, by name. Throws Failure (file).
+std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz);
+
+/// Writes a dense tensor to a .npy file, or a csr tensor to a .npz file as scipy.sparse.save_npz does; a tensor on a GPU is copied. The
+/// file is there whole or not at all. Throws Failure: (usage) for other names and storages, (file) if it cannot be written.
+void save_array(const std::filesystem::path& path, const Tensor& tensor);
+
+/// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does. Throws Failure, as save_array().
+void save_arrays(const std::filesystem::path& npz, const std::map<std::string, Tensor>& arrays);
+
+}  // namespace tenon

@@ -1,0 +1,47 @@
+#include <doctest/doctest.h>
+
+#include <regex>
+#include <tenon/draw.hpp>
+#include <tenon/evaluator.hpp>
+
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+TEST_CASE("confusion: rows are true classes, columns predicted ones, ties the first class's") {
+  const auto scores = Tensor::from({0.1f, 0.9f, 0.0f, 0.5f, 0.5f, 0.0f, 0.0f, 0.1f, 0.9f, 0.2f, 0.1f, 0.7f}, {4, 3});
+  const auto labels = Tensor::from<std::int32_t>({1, 0, 0, 2}, {4});
+  CHECK(same_bits(confusion(scores, labels), Tensor::from<std::int64_t>({1, 0, 1, 0, 1, 0, 0, 0, 1}, {3, 3})));
+  CHECK(failure_of([&] {
+          confusion(scores, Tensor::from<std::int32_t>({1, 0, 3, 2}, {4}));
+        }).message == "label 3 of example 2 is no class: there are 3");
+  CHECK(failure_of([&] {
+          confusion(scores, Tensor::from<std::int32_t>({1, 0, -1, 2}, {4}));
+        }).message == "label -1 of example 2 is no class: there are 3");
+  CHECK(failure_of([&] { confusion(labels, labels); }).kind == 2);
+}
+
+TEST_CASE("confusion drawn: each count in its place, names as XML writes them") {
+  const auto counts = Tensor::from<std::int64_t>({7, 3, 0, 10}, {2, 2});
+  const std::string names[] = {"<cat>", "dog"};
+  const auto svg = draw_confusion(counts, names);
+  CHECK(svg.find("&lt;cat&gt;") != std::string::npos);
+  CHECK(svg.find("<cat>") == std::string::npos);
+  static const std::regex pattern("<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\"[^>]*fill-opacity=\"([0-9.]+)\"[^>]*/><text[^>]*>([0-9]+)</text>");
+  std::string cells;
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), pattern); match != std::sregex_iterator(); ++match)
+    cells += (*match)[1].str() + "," + (*match)[2].str() + " " + (*match)[3].str() + " " + (*match)[4].str() + "; ";
+  CHECK(cells == "110,60 0.700 7; 146,60 0.300 3; 110,96 0.000 0; 146,96 1.000 10; ");
+  CHECK(draw_confusion(counts).find(">1</text>") != std::string::npos);
+  CHECK(failure_of([&] { draw_confusion(counts, std::span(names, 1)); }).message ==
+        "the confusion table has 2 classes, but 1 names are given");
+  CHECK(failure_of([] { draw_confusion(Tensor::zeros(f32, {2, 2})); }).kind == 2);
+  CHECK(failure_of([] { draw_confusion(Tensor::zeros(i64, {2, 3})); }).kind == 2);
+}
+
+TEST_CASE("curves drawn from an application's own numbers") {
+  const EpochMetrics epochs[] = {{0, {1.0, 0.5}, Metrics{1.2, 0.4}}, {1, {0.5, 0.75}, std::nullopt}};
+  const auto svg = draw_curves(epochs);
+  CHECK(svg.find("<title>Loss and accuracy over 2 epochs</title>") != std::string::npos);
+  CHECK(draw_curves({}).find("<title>Loss over 0 epochs</title>") != std::string::npos);
+}
