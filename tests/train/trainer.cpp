@@ -324,7 +324,9 @@ TEST_CASE("training: a step with the caller's batch is the step that the trainer
 
 TEST_CASE("training: a batch that the graph cannot take changes nothing") {
   DigitsHost host;
-  Trainer trainer(load(host.host, mlp_json), digits(0, 10), {.loss = "loss"});
+  TrainerOptions options;
+  options.loss = "loss";
+  Trainer trainer(load(host.host, mlp_json), digits(0, 10), options);
   const auto before = values_of(trainer.graph());
   auto other_type = digits(0, 4), short_labels = digits(0, 4), unknown = digits(0, 4);
   auto missing = digits(0, 4);
