@@ -32,7 +32,7 @@ TEST_CASE("errors that end all work of the process are told as such") {
     const Failure failure = cuda_failure(test.error, "cuda:1", "waiting for a stream");
     CAPTURE(failure.what());
     CHECK(is_sticky(test.error) == test.sticky);
-    CHECK((std::string(failure.what()).find("the process cannot use cuda:1 any more") != std::string::npos) == test.sticky);
+    CHECK((std::string(failure.what()).find("this process cannot use cuda:1 any more") != std::string::npos) == test.sticky);
     CHECK(failure.hint().empty() != test.sticky);
   }
 }

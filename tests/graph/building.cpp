@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <tenon/draw.hpp>
 #include <tenon/graph.hpp>
 
 #include "application_host.hpp"
