@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tenon/cast_storage.hpp>
 #include <tenon/failure.hpp>
 #include <tenon/random.hpp>
@@ -12,8 +11,16 @@
 #include <unordered_map>
 
 #include "graph/operator_inference.hpp"
+#include "tensor/number_fits.hpp"
 
 namespace tenon {
+
+std::uint64_t random_stream_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 namespace {
 
 // Elements that feed one output and that one input feeds: the first axis counts outputs, the others inputs (dense and convolution weights).
@@ -51,38 +58,18 @@ Init automatic(Role role, const tenon_type& type) {
   return {role == Role::variable && type.rank >= 2 ? Init::Kind::xavier : Init::Kind::zeros};
 }
 
-std::uint64_t hash_of_name(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-/// Whether static_cast may convert it: what does not fit is undefined, not merely wrong.
-template <class T>
-bool holds(double value) {
-  if constexpr (std::is_integral_v<T>) {
-    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), whole = std::trunc(value);
-    return whole < end && whole >= (std::is_signed_v<T> ? -end : 0);
-  } else {
-    return sizeof(T) == sizeof(double) || std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max());
-  }
-}
-
 template <class T>
 T as(double value, std::string_view name) {
   if constexpr (std::is_same_v<T, bool>) return value != 0;
-  if (!holds<T>(value))
+  if (!fits<T>(value))
     throw Failure(FailureKind::usage,
                   fmt::format("the initial value of '{}' is {}, which does not fit {}", name, value, name_of(dtype_of<T>)));
-  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
-    return static_cast<T>(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
+  return number_as<T>(value);
 }
 
 Tensor first_values(const tenon_type& type, const Init& init, std::string_view name, std::uint64_t seed) {
   const auto fans = fans_of(type);
-  const Random random(seed, 0, hash_of_name(name));
+  const Random random(seed, 0, random_stream_of(name));
   const double a = init.a, b = init.b;
   const auto draw = [&](std::uint64_t i) {
     switch (init.kind) {

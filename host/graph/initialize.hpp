@@ -2,10 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "graph/model.hpp"
 
 namespace tenon {
+
+/// The same name gives the same random numbers, wherever its value or node stands.
+std::uint64_t random_stream_of(std::string_view name);
 
 /// Gives values to every variable and state without a tensor whose type is known, drawn from the seed and the value's name, so that neither
 /// order nor threads matter. Automatic: as the operator says, for states and for inputs of which it says something; else xavier for

@@ -9,7 +9,7 @@ namespace tenon {
 /// More outputs than this from one node is a mistake or an attack.
 inline constexpr std::int64_t max_outputs = 4096;
 
-/// The model's record of an operator that is bound to that one; added where there is none of its name and description.
+/// The model's record of an operator that is bound to that one; added if it has none of that name and description.
 std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op);
 
 /// Whether a record's description is the operator's.

@@ -7,6 +7,7 @@
 #include <tenon/tensor_functions.hpp>
 #include <tenon/visit.hpp>
 
+#include "tensor/number_fits.hpp"
 #include "tensor/row_range.hpp"
 
 namespace tenon {
@@ -14,15 +15,11 @@ namespace {
 
 template <class T>
 T element_of(double value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    if (value != 0 && value != 1) throw Failure(FailureKind::usage, fmt::format("{} does not fit into bool, which holds 0 and 1", value));
-  } else if constexpr (std::is_integral_v<T>) {
-    // The next double after the largest integer: the largest itself may have no double.
-    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), low = static_cast<double>(std::numeric_limits<T>::min());
-    if (!(value >= low && value < end) || value != std::floor(value))
-      throw Failure(FailureKind::usage, fmt::format("{} does not fit into {}", value, name_of(dtype_of<T>)));
-  }
-  return static_cast<T>(value);
+  const bool whole = !std::is_integral_v<T> || value == std::trunc(value);
+  if (!whole || (!fits<T>(value) && !(floating.has(dtype_of<T>) && !std::isfinite(value))))
+    throw Failure(FailureKind::usage, fmt::format("{} does not fit into {}{}", value, name_of(dtype_of<T>),
+                                                  std::is_same_v<T, bool> ? ", which holds 0 and 1" : ""));
+  return number_as<T>(value);
 }
 
 template <class ValueAt>

@@ -32,6 +32,8 @@ TEST_CASE("tensor functions: integers hold what they can hold") {
   CHECK(message(i64, 0x1p63).ends_with("does not fit into int64"));
   CHECK(message(i64, std::nan("")) == "nan does not fit into int64");
   CHECK(message(boolean, 2) == "2 does not fit into bool, which holds 0 and 1");
+  CHECK(message(f32, 1e300) == "1e+300 does not fit into float32");
+  CHECK(std::isinf(full(f32, {1}, std::numeric_limits<double>::infinity()).values<float>()[0]));
 }
 
 TEST_CASE("tensor functions: random numbers are those of the seed, with the moments asked for") {

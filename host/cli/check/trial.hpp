@@ -41,7 +41,7 @@ std::vector<double> doubles_of(const Tensor& tensor);
 /// Index of the first pair that differs; -1 where none does. A tensor that is left out equals another.
 int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>& right);
 
-/// `look(call, sample)` gives what is wrong, or nothing. The first fault is told with its inputs.
+/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs.
 template <class Look>
 Outcome each_sample(const Subject& subject, SampleKind kind, Look&& look, std::size_t most = 24) {
   const auto samples = find_samples(subject.op, kind);

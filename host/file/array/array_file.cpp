@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <tenon/failure.hpp>
 #include <tenon/visit.hpp>
 
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
 #include "file/array/svmlight.hpp"
+#include "tensor/number_fits.hpp"
 #include "tensor/row_range.hpp"
 
 namespace tenon {
@@ -28,15 +28,10 @@ Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
     auto* to = result.data<T>();
     for (const double label : from) {
       if constexpr (std::is_integral_v<T>) {
-        const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), least = std::is_signed_v<T> ? -end : 0;
-        if (!(label >= least && label < end && label == std::trunc(label)))
+        if (!fits<T>(label) || label != std::trunc(label))
           throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
-        *to++ = static_cast<T>(label);
-      } else if constexpr (sizeof(T) == sizeof(double)) {
-        *to++ = label;
-      } else {
-        *to++ = static_cast<T>(static_cast<float>(label));
       }
+      *to++ = number_as<T>(label);
     }
   });
   return result;

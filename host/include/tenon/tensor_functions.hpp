@@ -5,8 +5,8 @@
 
 namespace tenon {
 
-/// A dense tensor on the CPU whose elements all are `value`, as the dtype rounds it. Throws Failure (usage) for a number that an integer
-/// dtype cannot hold.
+/// A dense tensor on the CPU whose elements all are `value`, as the dtype rounds it. Throws Failure (usage) for a finite number that
+/// the dtype cannot hold.
 Tensor full(DType dtype, const Shape& shape, double value);
 Tensor ones(DType dtype, const Shape& shape);
 

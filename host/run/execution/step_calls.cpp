@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "graph/initialize.hpp"
+
 namespace tenon {
 namespace {
-
-// The same name gives the same random numbers wherever the node stands (FNV-1a, 64 bits).
-std::uint64_t hash_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 std::int32_t refuse_sparse(tenon_error& error, std::uint32_t output, const char* what) {
   error.kind = TENON_ERROR_FAILED;
@@ -43,7 +38,7 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
     arguments.writes = writes_.data() + plan.memory.first_write[step];
     auto& call =
         calls_.emplace_back(make_call(environment, dispatch_of(backward, plan.runs_sparse(step)), arguments, tensors_.workspace(step)));
-    call.node = hash_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
+    call.node = random_stream_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
     if (plan.operator_of(plan.node_of(step)).info->random) random_calls_.push_back(&call);
     steps_.push_back(make_step(step, kernels));
   }
