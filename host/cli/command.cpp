@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tenon/devices.hpp>
 
 #include "cli/print/parameter_text.hpp"
-#include "device/devices.hpp"
-#include "device/threads.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -148,7 +147,7 @@ const std::vector<std::string>& Arguments::all(const std::string& name) const {
 }
 
 std::string Context::device() const {
-  return global_.has("device") ? find_device(global_.get("device")).name() : "";
+  return global_.has("device") ? device_name(global_.get("device")) : "";
 }
 
 Host& Context::host() {

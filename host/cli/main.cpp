@@ -6,10 +6,10 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <tenon/devices.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/report.hpp"
-#include "device/threads.hpp"
 
 namespace {
 

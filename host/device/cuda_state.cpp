@@ -4,7 +4,7 @@ namespace tenon {
 namespace {
 
 CudaState unusable(const CudaAnswer& answer, CudaStatus status, std::string reason, std::string hint = {}) {
-  return {status, answer.runtime, answer.driver, std::move(reason), std::move(hint), {}};
+  return {{status, answer.runtime, answer.driver, std::move(reason), std::move(hint)}, {}};
 }
 
 CudaState no_device(const CudaAnswer& answer) {
@@ -36,7 +36,7 @@ CudaState judge(const CudaAnswer& answer) {
   if (answer.error.starts_with("cudaErrorInsufficientDriver")) return old_driver(answer);
   if (answer.error.starts_with("cudaErrorNoDevice") || (answer.error.empty() && answer.devices == 0)) return no_device(answer);
   if (!answer.error.empty()) return unusable(answer, CudaStatus::broken, "CUDA does not start: " + answer.error);
-  return {CudaStatus::usable, answer.runtime, answer.driver, {}, {}, {}};
+  return {{CudaStatus::usable, answer.runtime, answer.driver, {}, {}}, {}};
 }
 
 const CudaState& cuda_state() {

@@ -2,21 +2,14 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <tenon/devices.hpp>
 #include <vector>
 
 #include "device/device.hpp"
 
 namespace tenon {
 
-enum class CudaStatus { usable, not_built, no_driver, old_driver, no_device, broken };
-
-/// Versions as CUDA writes them: 13000 is 13.0.
-struct CudaState {
-  CudaStatus status = CudaStatus::not_built;
-  int runtime = 0;     ///< that this library was built with; 0: without CUDA
-  int driver = 0;      ///< newest version that the driver knows; 0: there is no driver
-  std::string reason;  ///< why it cannot be used, a sentence without a full stop; empty where it can
-  std::string hint;    ///< what to do about it; may be empty
+struct CudaState : CudaInfo {
   std::vector<std::unique_ptr<Device>> devices;
 };
 
@@ -38,8 +31,5 @@ bool has_cuda_driver();
 
 /// Asks the runtime: in cuda/, or in without_cuda.cpp where there was no toolkit.
 CudaState look_for_cuda();
-
-/// `13.0`
-std::string cuda_version_text(int version);
 
 }  // namespace tenon

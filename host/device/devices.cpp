@@ -1,5 +1,6 @@
 #include "device/devices.hpp"
 
+#include <tenon/devices.hpp>
 #include <tenon/failure.hpp>
 
 #include "device/cpu_device.hpp"
@@ -29,7 +30,34 @@ Failure no_such_device(std::string_view name) {
   return {FailureKind::usage, "there is no device '" + std::string(name) + "': " + reason, without_cuda ? cuda.hint : ""};
 }
 
+DeviceInfo info_of(Device& device) {
+  DeviceInfo info{.name = device.name(), .model = {}};
+  try {
+    const auto found = device.properties();
+    const auto memory = device.memory();
+    info.model = found.model, info.major = found.major, info.minor = found.minor, info.processors = found.processors;
+    info.free = memory.free, info.total = memory.total;
+  } catch (const Failure& failure) {
+    info.trouble = failure.what();
+  }
+  return info;
+}
+
 }  // namespace
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> infos;
+  for (Device* device : devices()) infos.push_back(info_of(*device));
+  return infos;
+}
+
+std::string device_name(std::string_view device) {
+  return find_device(device).name();
+}
+
+CudaInfo cuda_info() {
+  return cuda_state();
+}
 
 Device& cpu_device() {
   static auto& device = *new CpuDevice;  // never destroyed: memory of static objects is freed later

@@ -4,10 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <tenon/devices.hpp>
 
 namespace tenon {
-
-inline constexpr int most_threads = 1024;
 
 /// A number of threads that loops are spread over, the calling one among them. Started when first needed, asleep when idle.
 /// Threads: any number may call at once; they share the workers.
@@ -32,9 +31,5 @@ class Threads {
   int count_;
   std::unique_ptr<Arena> arena_;  // null for one thread
 };
-
-/// Waits until the workers have ended, for a program about to end: what they clean up then belongs to libraries that the end unloads.
-/// Does nothing while a Threads lives or others use oneTBB.
-void end_workers() noexcept;
 
 }  // namespace tenon

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/draw.hpp>
 #include <vector>
-
-#include "draw/learning_curves.hpp"
-#include "io/atomic_file.hpp"
 
 namespace tenon {
 namespace {
@@ -180,15 +177,6 @@ std::string draw_curves(std::span<const EpochMetrics> epochs) {
       width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss", epochs.size(), epochs.size() == 1 ? "epoch" : "epochs");
   for (std::size_t i = 0; i < panels.size(); ++i) svg += panel_svg(panels[i], panel_width * static_cast<double>(i));
   return svg + "</svg>\n";
-}
-
-void check_plot_path(const std::string& option, const std::filesystem::path& path) {
-  if (path.extension() != ".svg") throw Failure(FailureKind::usage, fmt::format("{} is '{}' but must end in .svg", option, path.string()));
-  const AtomicFile tried(path);  // not committed: nothing is there yet
-}
-
-void write_plot(const std::filesystem::path& path, const LearningCurves& curves) {
-  AtomicFile::write_text(path, draw_curves(curves.epochs()));
 }
 
 }  // namespace tenon

@@ -1,11 +1,10 @@
-#include "draw/learning_curves.hpp"
-
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <tenon/draw.hpp>
 #include <tenon/failure.hpp>
 
 #include "io/json_document.hpp"
@@ -47,25 +46,28 @@ void add_line(LearningCurves& curves, const JsonField& line) {
 
 }  // namespace
 
-Metrics EpochRecord::training() const {
-  Metrics means{std::nan(""), std::nullopt};
-  if (examples > 0) means.loss = loss / static_cast<double>(examples);
-  if (answered > 0) means.accuracy = right / static_cast<double>(answered);
-  return means;
+void LearningCurves::add_step(const StepReport& report) {
+  auto& sums = epochs_[report.epoch];
+  const auto weight = static_cast<double>(report.examples);
+  sums.examples += report.examples;
+  sums.loss += report.metrics.loss * weight;
+  if (!report.metrics.accuracy) return;
+  sums.answered += report.examples;
+  sums.right += *report.metrics.accuracy * weight;
 }
 
-void EpochRecord::add(const StepReport& report) {
-  const auto weight = static_cast<double>(report.examples);
-  examples += report.examples;
-  loss += report.metrics.loss * weight;
-  if (!report.metrics.accuracy) return;
-  answered += report.examples;
-  right += *report.metrics.accuracy * weight;
+void LearningCurves::add_validation(std::uint64_t epoch, const Metrics& metrics) {
+  epochs_[epoch].validation = metrics;
 }
 
 std::vector<EpochMetrics> LearningCurves::epochs() const {
   std::vector<EpochMetrics> epochs;
-  for (const auto& [epoch, record] : epochs_) epochs.push_back({epoch, record.training(), record.validation});
+  for (const auto& [epoch, sums] : epochs_) {
+    Metrics means{std::nan(""), std::nullopt};
+    if (sums.examples > 0) means.loss = sums.loss / static_cast<double>(sums.examples);
+    if (sums.answered > 0) means.accuracy = sums.right / static_cast<double>(sums.answered);
+    epochs.push_back({epoch, means, sums.validation});
+  }
   return epochs;
 }
 

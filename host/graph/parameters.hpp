@@ -23,10 +23,8 @@ void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vecto
 
 /// The record as people write it.
 AttributeValue value_of(const GraphModel& model, const AttributeRecord& record);
-std::string to_string(const AttributeValue& value);
 
 /// The boundary's kind (enum tenon_attribute_kind) of a declared kind.
 std::uint32_t attribute_kind(ParamKind kind);
-std::string_view name_of(ParamKind kind);
 
 }  // namespace tenon

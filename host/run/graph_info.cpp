@@ -1,12 +1,19 @@
 // A graph's parts, listed.
 #include <tenon/graph_info.hpp>
 
+#include "graph/needed.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/parameters.hpp"
 #include "run/graph_impl.hpp"
 
 namespace tenon {
 namespace {
+
+/// What the operator of a node says of an output; null where it says nothing.
+const std::string* output_doc(const GraphModel& model, const NodeRecord& node, std::uint32_t index) {
+  const auto& outputs = model.operators[node.op].info->outputs;
+  return outputs.empty() ? nullptr : &outputs[std::min<std::size_t>(index, outputs.size() - 1)].doc;
+}
 
 // Which words an operator has for a value: those of the first that reads it, or of the one that makes it.
 class Docs {
@@ -23,9 +30,8 @@ class Docs {
     }
     for (const auto& node : model.nodes) {
       if (node.pass == Pass::backward) continue;
-      const auto& outputs = model.operators[node.op].info->outputs;
-      for (std::uint32_t i = 0; i < node.output_count && !outputs.empty(); ++i)
-        docs_[node.first_output + i] = &outputs[std::min<std::size_t>(i, outputs.size() - 1)].doc;
+      for (std::uint32_t i = 0; i < node.output_count; ++i)
+        if (const auto* doc = output_doc(model, node, i)) docs_[node.first_output + i] = doc;
     }
   }
   std::string of(ValueId value) const { return docs_[value] == nullptr ? std::string() : *docs_[value]; }
@@ -37,9 +43,9 @@ class Docs {
   std::vector<const std::string*> docs_;
 };
 
-ValueInfo info_of(const GraphModel& model, const Docs& docs, ValueId id, std::string name) {
+ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::string name) {
   const auto& value = model.values[id];
-  ValueInfo info{.name = std::move(name), .role = value.role, .shape = shape_of(value.type), .doc = docs.of(id)};
+  ValueInfo info{.name = std::move(name), .role = value.role, .shape = shape_of(value.type), .doc = std::move(doc)};
   if (value.type.dtype != TENON_DTYPE_UNKNOWN) info.dtype = static_cast<DType>(value.type.dtype);
   info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage) : model.tensors[value.tensor].storage();
   return info;
@@ -49,17 +55,23 @@ std::vector<ValueInfo> values_of(const GraphModel& model, Role role) {
   const Docs docs(model);
   std::vector<ValueInfo> found;
   for (ValueId id = 0; id < model.values.size(); ++id)
-    if (model.values[id].role == role) found.push_back(info_of(model, docs, id, value_label(model, id)));
+    if (model.values[id].role == role) found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
   return found;
 }
 
 }  // namespace
 
+std::string type_text(const ValueInfo& value) {
+  auto type = type_of(value.dtype.value_or(unknown_dtype), value.shape);
+  type.storage = static_cast<std::uint8_t>(value.storage);
+  return to_string(type);
+}
+
 std::vector<ValueInfo> Graph::inputs() const {
   const auto& model = impl_->model();
   const Docs docs(model);
   std::vector<ValueInfo> found;
-  for (const auto id : model.inputs) found.push_back(info_of(model, docs, id, value_label(model, id)));
+  for (const auto id : model.inputs) found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
   return found;
 }
 
@@ -67,7 +79,10 @@ std::vector<ValueInfo> Graph::outputs() const {
   const auto& model = impl_->model();
   const Docs docs(model);
   std::vector<ValueInfo> found;
-  for (const auto& [name, id] : model.outputs) found.push_back(info_of(model, docs, id, std::string(model.strings[name])));
+  for (const auto& [name, id] : model.outputs) {
+    found.push_back(info_of(model, docs.of(id), id, std::string(model.strings[name])));
+    found.back().value = value_label(model, id);
+  }
   return found;
 }
 
@@ -81,10 +96,47 @@ std::vector<ValueInfo> Graph::constants() const {
   return values_of(impl_->model(), Role::constant);
 }
 
+std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs, bool training) const {
+  const auto& model = impl_->model();
+  const Docs docs(model);
+  std::vector<ValueInfo> found;
+  for (const auto id : tenon::needed_inputs(model, outputs, training))
+    found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
+  return found;
+}
+
+std::vector<UsedOperator> Graph::operators() const {
+  const auto& model = impl_->model();
+  std::vector<UsedOperator> found;
+  for (const auto& use : model.operators) {
+    auto& op = found.emplace_back(UsedOperator{.name = use.name, .version = use.version});
+    if (use.plugin != none) op.plugin = model.plugins[use.plugin].name, op.plugin_version = model.plugins[use.plugin].version;
+  }
+  return found;
+}
+
+std::optional<TrainingInfo> Graph::training() const {
+  const auto& record = impl_->model().training;
+  if (!record) return {};
+  return TrainingInfo{.optimizer = record->optimizer,
+                      .parameters = record->parameters,
+                      .step = record->step,
+                      .epoch = record->epoch,
+                      .seed = record->seed,
+                      .examples = record->data_position,
+                      .slots = record->slots.size()};
+}
+
 ValueInfo Graph::info(Value value) const {
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no type");
-  return info_of(impl_->model(), Docs(impl_->model()), id, value_label(impl_->model(), id));
+  const auto& model = impl_->model();
+  const auto producer = model.values[id].producer;
+  // For values that no forward node returns, all nodes that may read them are asked.
+  const std::string* doc = nullptr;
+  if (producer != none && model.nodes[producer].pass != Pass::backward)
+    doc = output_doc(model, model.nodes[producer], model.values[id].index);
+  return info_of(model, doc != nullptr ? *doc : Docs(model).of(id), id, value_label(model, id));
 }
 
 std::vector<NodeInfo> Graph::nodes() const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <tenon/catalog.hpp>
 #include <tenon/host.hpp>
+#include <tenon/trainer.hpp>
 #include <vector>
 
 namespace tenon {
@@ -13,8 +14,5 @@ bool is_optimizer(const OperatorInfo& info);
 
 /// All of the catalog.
 std::vector<std::string> optimizers(const Catalog& catalog);
-
-/// Throws Failure if there is no such operator (plugin) or it is not an optimizer (usage); the hint has similar names.
-std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string& name);
 
 }  // namespace tenon

@@ -116,6 +116,10 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   return made;
 }
 
+Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options) {
+  return make_gradient_graph(graph, batch, options).graph;
+}
+
 Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options) {
   find_optimizer(forward.host(), options.optimizer);
   Graph graph(forward.host());

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <tenon/check.hpp>
 
 #include "cli/run_program.hpp"
+#include "failure_of.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -116,4 +118,19 @@ TEST_CASE("a seed gives the same run again, as JSON too") {
   CHECK(first.out == run_tenon(arguments).out);
   CHECK(first.out.find(R"("seed": 12)") != std::string::npos);
   CHECK(first.out.find(R"("check": "add", "verdict": "FAILED")") != std::string::npos);
+}
+
+TEST_CASE("check: an application that asks for what there is not is told so before any check runs") {
+  tenon::CheckOptions options;
+  options.checks = {"gradient", "speed"};
+  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message == "there is no check 'speed'");
+  options.checks = {"forward"};  // of devices
+  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).kind == 2);
+  options.checks = {};
+  options.time_limit = std::chrono::milliseconds(0);
+  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
+        "the time limit of a check is 0 ms but must be from 1 to 2147483647");
+  CHECK(failure_of([] { tenon::check_plugin("no.so"); }).kind == 4);
+  CHECK(tenon::list_checks().size() == 17);
+  CHECK(tenon::list_checks("cuda").front().name == "forward");
 }

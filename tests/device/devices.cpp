@@ -94,3 +94,17 @@ TEST_CASE("a device out of memory tells what was needed and what was free") {
   CHECK(failure.message == "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
   CHECK(failure.hint == "use a smaller batch; tenon show --memory reports what a graph needs");
 }
+
+TEST_CASE("applications see the same devices as plain data") {
+  const auto infos = list_devices();
+  REQUIRE(infos.size() == devices().size());
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    CHECK(infos[i].name == devices()[i]->name());
+    CHECK(infos[i].trouble == "");
+    CHECK(infos[i].model == devices()[i]->properties().model);
+    CHECK(infos[i].total == devices()[i]->memory().total);
+    CHECK(device_name(infos[i].name) == infos[i].name);
+  }
+  CHECK(cuda_info().status == cuda_state().status);
+  CHECK(failure_of([] { device_name("tpu"); }).kind == 2);
+}

@@ -42,3 +42,27 @@ TEST_CASE("arrays: what cannot be saved or loaded is refused") {
         }).message == "sparse arrays go into .npz files, and '" + path("x.npy") + "' is not one");
   CHECK_FALSE(std::filesystem::exists(path("x.npy")));
 }
+
+TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused") {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return (folder / name).string(); };
+  const auto input = [](DType dtype, Storage storage) {
+    return ValueInfo{.name = "x", .role = Role::input, .dtype = dtype, .shape = {-1}, .storage = storage};
+  };
+  const auto bytes = arange(u8, 3);
+  save_array(path("x.npy"), bytes);
+  CHECK(same_bits(load_input(path("x.npy"), input(f32, Storage::dense)), arange(f32, 3)));
+  CHECK(same_bits(load_input(path("x.npy[1:]"), input(i32, Storage::row_sparse)), cast_storage(arange(i32, 2, 1), Storage::row_sparse)));
+  CHECK(same_bits(load_input(path("x.npy"), ValueInfo{.name = "x"}), bytes));  // nothing is known, nothing is converted
+  save_arrays(path("all.npz"), {{"x", bytes}, {"y", arange(i64, 3)}});
+  CHECK(same_bits(load_input(path("all.npz"), input(u8, Storage::dense)), bytes));
+  save_array(path("wide.npy"), arange(f64, 3));
+  CHECK(failure_of([&] { load_input(path("wide.npy"), input(f32, Storage::dense)); }).message ==
+        "input 'x' is float64 in its file but the graph needs float32, and not every value would survive that");
+}
+
+TEST_CASE("arrays: a .npy file of any name") {
+  const TemporaryFolder folder;
+  save_npy(folder / "numbers", arange(f32, 3));
+  CHECK(same_bits(load_array((folder / "numbers").string()), arange(f32, 3)));
+}

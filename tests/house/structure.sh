@@ -18,11 +18,14 @@ for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
 done
 
 # A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
-declare -A place=([io]=1 [device]=2 [tensor]=3 [plugin]=4 [graph]=5 [file]=6 [plan]=6 [run]=7 [train]=8 [draw]=9 [onnx]=10 [cli]=11 [python]=11)
+declare -A place=([io]=1 [device]=2 [tensor]=3 [plugin]=4 [graph]=5 [file]=6 [plan]=6 [run]=7 [train]=8 [check]=8 [draw]=9 [onnx]=10 [cli]=11 [python]=11)
 for folder in host/*/; do
   folder=$(basename "$folder")
   [[ -n ${place[$folder]:-} || " include cmake demo " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
 done
+
+# The program uses the library as any application does. These alone it compiles into itself, as host/CMakeLists.txt says.
+of_io=" io/atomic_file.hpp io/child.hpp io/readable_bytes.hpp io/system_reason.hpp "
 
 includes() {  # file:line:<name> or file:line:"name" of every include in the files given
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
@@ -38,6 +41,8 @@ while IFS=: read -r file line name; do
     # Nothing of the libraries that the host uses may show in its public headers.
     [[ $name == "<tenon/"* || $name != */* && $name == "<"* && $name != *.h* ]] ||
       fault "$file:$line: public headers include <tenon/...> and the standard library, not $name"
+  elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' && $of_io != *" ${name:1:-1} "* ]]; then
+    fault "$file:$line: the program includes public headers <tenon/...> and its own, not $name"
   elif [[ $name == \"*plugins/* || $name == \"../* ]]; then
     fault "$file:$line: $name: includes are written relative to host/, and the host never includes plugins"
   elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] && ((${place[$from]:-0} <= ${place[$to]})); then

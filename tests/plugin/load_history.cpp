@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <map>
+#include <tenon/trust.hpp>
 
 #include "temporary_folder.hpp"
 
@@ -90,4 +92,28 @@ TEST_CASE("the user's cache folder") {
   }
   set("XDG_CACHE_HOME", xdg.empty() ? nullptr : xdg.c_str());
   set("HOME", home.empty() ? nullptr : home.c_str());
+}
+
+TEST_CASE("applications list the quarantine and release plugins from it") {
+  const TemporaryFolder folder, other;
+  const auto cache = folder / "cache";
+  const auto here = folder / "here.so", gone = folder / "gone.so", apart = other / "apart.so";
+  write_bytes(here, "built anew");
+  {
+    LoadHistory history(cache);
+    for (const auto& path : {here, gone, apart}) CHECK(history.add_to_quarantine(path, 1, "hung"));
+  }
+  using File = QuarantinedPlugin::File;
+  std::map<std::filesystem::path, File> files;
+  for (const auto& plugin : quarantined_plugins(cache)) {
+    files[plugin.path] = plugin.file;
+    CHECK(plugin.reason == "hung");
+  }
+  CHECK(files == std::map<std::filesystem::path, File>{{here, File::changed}, {gone, File::missing}, {apart, File::missing}});
+  CHECK(release_plugins(folder / "no.so", cache).empty());
+  CHECK(release_plugins(folder.path() / "", cache).size() == 2);  // of the folder, however it is written
+  REQUIRE(quarantined_plugins(cache).size() == 1);
+  CHECK(quarantined_plugins(cache)[0].path == apart);
+  CHECK(release_plugins(apart, cache).size() == 1);
+  CHECK(quarantined_plugins(cache).empty());
 }

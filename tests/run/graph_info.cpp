@@ -47,6 +47,9 @@ TEST_CASE("graph info: values by role, with names, types and docs") {
   CHECK(x.dtype == tenon::f32);
   CHECK(x.shape == Shape{-1, 4});
   CHECK(x.doc == host.catalog().find("fully_connected")->info.inputs[0].doc);
+  CHECK(tenon::type_text(x) == "float32 [?, 4]");
+  CHECK(graph.outputs()[0].value == "count");
+  CHECK(graph.outputs()[1].value == "fc");
   CHECK(graph.outputs()[1].role == Role::output);
   CHECK(graph.outputs()[1].shape == Shape{-1, 3});
   CHECK(graph.outputs()[1].doc == host.catalog().find("fully_connected")->info.outputs[0].doc);
@@ -73,6 +76,28 @@ TEST_CASE("graph info: nodes with inputs, outputs, states and all their paramete
   const auto backward = std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.kind == tenon::NodeKind::backward; });
   REQUIRE(backward != nodes.end());
   CHECK(backward->of == "act");
+}
+
+TEST_CASE("graph info: storage and unknown parts of a type as text") {
+  tenon::ValueInfo value;
+  CHECK(tenon::type_text(value) == "? [...]");
+  value.dtype = tenon::i64;
+  CHECK(tenon::type_text(value) == "int64 [...]");
+  value.shape = {2, -1};
+  value.storage = tenon::Storage::csr;
+  CHECK(tenon::type_text(value) == "csr int64 [2, ?]");
+}
+
+TEST_CASE("graph info: the operators that a graph uses") {
+  ApplicationHost host;
+  const auto graph = sample(host);
+  const auto operators = graph.operators();
+  REQUIRE(operators.size() == 3);
+  CHECK(operators[0].name == "fully_connected");
+  CHECK(operators[2].name == "counter");
+  CHECK(operators[1].version == host.catalog().find("quadratic")->info.version);
+  CHECK(operators[1].plugin.empty());  // the application's own
+  CHECK_FALSE(graph.training());
 }
 
 TEST_CASE("graph info: what the lists say is enough to feed a graph that one did not make") {

@@ -117,3 +117,19 @@ TEST_CASE("a run can be stopped between nodes, and the session goes on afterward
   CHECK(failure.message == "the run was stopped");
   CHECK(first_of(session.run({{"x", vector_of({3})}}).at("y")) == 9);
 }
+
+TEST_CASE("the inputs that some outputs need are known before a run") {
+  ApplicationHost host;
+  const auto graph = classifier(host);
+  const auto names = [&](const std::vector<std::string>& outputs, bool training) {
+    std::string text;
+    for (const auto& input : graph.needed_inputs(outputs, training)) text += input.name + ' ';
+    return text;
+  };
+  CHECK(names({}, false) == "x label delta ");
+  CHECK(names({"scores"}, false) == "x ");
+  CHECK(names({"scores", "loss"}, true) == "x label ");
+  CHECK(names({"a"}, true) == "delta ");  // its update runs
+  CHECK(names({"a"}, false) == "");
+  CHECK(failure_of([&] { names({"no"}, false); }).kind == 2);
+}

@@ -3,7 +3,6 @@
 
 #include "cli/command.hpp"
 #include "cli/print/show_graph.hpp"
-#include "graph/model.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -14,8 +13,7 @@ int run(Context& context, const Arguments& arguments) {
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.save(to, arguments.count("seed"));
-  const auto& model = graph.model();
-  fmt::print(stderr, "wrote {}: {} nodes, {} operators\n", to, model.nodes.size(), model.operators.size());
+  fmt::print(stderr, "wrote {}: {} nodes, {} operators\n", to, graph.nodes().size(), graph.operators().size());
   return 0;
 }
 

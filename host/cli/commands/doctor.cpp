@@ -6,14 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <tenon/devices.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
-#include "device/cuda_state.hpp"
-#include "device/devices.hpp"
-#include "device/usable_cores.hpp"
 #include "io/readable_bytes.hpp"
-#include "plugin/loading/library_place.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -37,7 +34,7 @@ bool in_path(const std::string& program) {
 }
 
 Finding cuda() {
-  const auto& state = cuda_state();
+  const auto state = cuda_info();
   if (state.status == CudaStatus::usable) {
     return {"CUDA", fmt::format("runtime {}, driver for CUDA {}", cuda_version_text(state.runtime), cuda_version_text(state.driver))};
   }
@@ -46,16 +43,11 @@ Finding cuda() {
           trouble};
 }
 
-Finding look_at(Device& device) {
-  try {
-    const auto found = device.properties();
-    const auto memory = device.memory();
-    const auto capability = device.is_cpu() ? "" : fmt::format(", compute capability {}.{}", found.major, found.minor);
-    return {device.name(), fmt::format("{}, {} processors{}, {} of {} free", found.model, found.processors, capability,
-                                       readable_bytes(memory.free), readable_bytes(memory.total))};
-  } catch (const Failure& failure) {
-    return {device.name(), failure.what(), true};
-  }
+Finding look_at(const DeviceInfo& device) {
+  if (!device.trouble.empty()) return {device.name, device.trouble, true};
+  const auto capability = device.name == "cpu" ? "" : fmt::format(", compute capability {}.{}", device.major, device.minor);
+  return {device.name, fmt::format("{}, {} processors{}, {} of {} free", device.model, device.processors, capability,
+                                   readable_bytes(device.free), readable_bytes(device.total))};
 }
 
 std::vector<Finding> examine(Host& host) {
@@ -63,7 +55,7 @@ std::vector<Finding> examine(Host& host) {
   findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
   findings.push_back({"threads", fmt::format("{} in use; {}", host.threads(), describe(usable_cores()))});
   findings.push_back(cuda());
-  for (Device* device : devices()) findings.push_back(look_at(*device));
+  for (const auto& device : list_devices()) findings.push_back(look_at(device));
   for (const auto* program : {"g++", "clang++", "nvcc", "cmake"})
     findings.push_back({program, in_path(program) ? "found" : "not in PATH; only needed to build plugins"});
   findings.push_back({"dot", in_path("dot") ? "found" : "not in PATH; tenon show --svg needs it (package graphviz)"});

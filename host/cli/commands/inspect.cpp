@@ -7,7 +7,6 @@
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
-#include "graph/parameters.hpp"
 
 namespace tenon::cli {
 namespace {

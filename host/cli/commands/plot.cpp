@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
-#include "draw/learning_curves.hpp"
+#include "cli/print/train_log.hpp"
 
 namespace tenon::cli {
 namespace {

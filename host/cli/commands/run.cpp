@@ -1,15 +1,13 @@
 // tenon run: a graph on arrays from files.
 #include <fmt/format.h>
 
+#include <tenon/arrays.hpp>
 #include <tenon/batched_run.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
-#include "file/array/npy.hpp"
-#include "file/array/npz.hpp"
-#include "graph/needed.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -32,9 +30,9 @@ void write_outputs(const NamedTensors& outputs, const std::map<std::string, std:
   for (const auto& [name, file] : wanted) {
     if (file.empty()) continue;
     if (file.ends_with(".npz"))
-      write_npz(file, {{name, outputs.at(name)}});
+      save_arrays(file, {{name, outputs.at(name)}});
     else
-      write_npy(file, outputs.at(name));
+      save_npy(file, outputs.at(name));
   }
 }
 
@@ -55,7 +53,7 @@ int run(Context& context, const Arguments& arguments) {
   options.trace = arguments.get("trace");
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
-  const auto inputs = read_inputs(graph, arguments, needed_inputs(graph.model(), request.outputs, options.training));
+  const auto inputs = read_inputs(graph, arguments, graph.needed_inputs(request.outputs, options.training));
   const auto batch = arguments.integer("batch");
   Session session(graph, options);
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);

@@ -14,7 +14,6 @@
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
 #include "io/system_reason.hpp"
-#include "train/training_graphs.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -45,7 +44,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   if (options.training) {
     TrainerOptions training;
     training.loss = arguments.get("loss");
-    graph = make_gradient_graph(graph, inputs, training).graph;
+    graph = training_graph(graph, inputs, training);
   }
   const auto plan = Session(graph, options).plan(shapes);
   if (context.json())

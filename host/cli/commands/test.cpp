@@ -8,19 +8,24 @@
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
-#include "graph/model.hpp"
 
 namespace tenon::cli {
 namespace {
 
-bool has_value(const GraphModel& model, const std::string& name) {
-  return is_named(model, name) ||
-         std::any_of(model.outputs.begin(), model.outputs.end(), [&](const auto& output) { return model.strings[output.first] == name; });
+bool has_value(const Graph& graph, const std::string& name) {
+  const auto outputs = graph.outputs();
+  if (std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) { return output.name == name; })) return true;
+  try {
+    graph.find(name);
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
 }
 
 EvaluatorOptions parse_options(Context& context, const Arguments& arguments, const Graph& graph) {
   EvaluatorOptions options;
-  options.loss = arguments.has("loss") || !has_value(graph.model(), "loss") ? arguments.get("loss") : "loss";
+  options.loss = arguments.has("loss") || !has_value(graph, "loss") ? arguments.get("loss") : "loss";
   for (const auto& [scores, label] : arguments.named("accuracy")) options.scores = scores, options.label = label;
   if (options.loss.empty() && options.scores.empty())
     throw Failure(FailureKind::usage, "there is nothing to measure: the graph has no 'loss', and no --accuracy is given",

@@ -10,8 +10,6 @@
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
-#include "draw/learning_curves.hpp"
-#include "train/optimizer.hpp"
 
 namespace tenon::cli {
 namespace {

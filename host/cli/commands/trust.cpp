@@ -1,15 +1,11 @@
 // tenon trust: plugins that are not loaded because they crashed once, or because others may write to them.
-#include "plugin/loading/trust.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
+#include <tenon/trust.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
-#include "plugin/loading/load_history.hpp"
-#include "plugin/refusal.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -27,18 +23,14 @@ fs::path whole_path(const std::string& text) {
   return path.has_filename() ? path : path.parent_path();  // dir/ is dir
 }
 
-/// What the file is today may be something else than what crashed.
-std::string state_today(const QuarantineEntry& entry) {
-  try {
-    return content_hash(InputFile(entry.plugin)) == entry.content_hash ? "" : " (it is another file now, and will be tried)";
-  } catch (const Refusal&) {
-    return " (the file is not there now)";
-  }
+const char* state_today(QuarantinedPlugin::File file) {
+  if (file == QuarantinedPlugin::File::changed) return " (it is another file now, and will be tried)";
+  return file == QuarantinedPlugin::File::missing ? " (the file is not there now)" : "";
 }
 
-std::vector<Distrusted> find_all(Context& context, const LoadHistory& history) {
+std::vector<Distrusted> find_all(Context& context) {
   std::vector<Distrusted> found;
-  for (const auto& entry : history.quarantine()) found.push_back({"quarantined", entry.plugin, entry.reason + state_today(entry)});
+  for (const auto& plugin : quarantined_plugins()) found.push_back({"quarantined", plugin.path, plugin.reason + state_today(plugin.file)});
   for (const auto& file : context.host().catalog().files())
     if (file.status == PluginStatus::untrusted) found.push_back({"refused", file.path, file.reason});
   return found;
@@ -53,8 +45,8 @@ void print(Context& context, const std::vector<Distrusted>& found) {
   if (context.json()) print(json_list(items));
 }
 
-int list(Context& context, const LoadHistory& history) {
-  const auto found = find_all(context, history);
+int list(Context& context) {
+  const auto found = find_all(context);
   print(context, found);
   bool quarantined = false, refused = false;
   for (const auto& entry : found) (entry.state == "refused" ? refused : quarantined) = true;
@@ -66,39 +58,17 @@ int list(Context& context, const LoadHistory& history) {
   return 0;
 }
 
-std::optional<std::string> objection_to(const fs::path& path) {
-  try {
-    const InputFile file(path);
-    const auto objection = Trust().objection(path, file);
-    return objection.empty() ? std::nullopt : std::optional(objection);
-  } catch (const Refusal&) {
-    return std::nullopt;  // it is not a file; whoever loads it says so
-  }
-}
-
-void release(LoadHistory& history, const fs::path& path, std::vector<Distrusted>& released) {
-  const auto entries = history.quarantine();  // a copy: forgetting changes it
-  for (const auto& entry : entries) {
-    if (entry.plugin != path && entry.plugin.parent_path() != path) continue;
-    if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.content_hash; }) != nullptr)
-      throw Failure(FailureKind::file, fmt::format("{} cannot be taken out of quarantine: its record {} cannot be removed",
-                                                   entry.plugin.string(), entry.record.string()));
-    released.push_back({"released", entry.plugin, entry.reason});
-  }
-}
-
 int run(Context& context, const Arguments& arguments) {
-  LoadHistory history(user_cache_folder());
-  if (!arguments.has("FILE")) return list(context, history);
+  if (!arguments.has("FILE")) return list(context);
   std::vector<Distrusted> released;
   const auto path = whole_path(arguments.get("FILE"));
-  release(history, path, released);
+  for (const auto& plugin : release_plugins(path)) released.push_back({"released", plugin.path, plugin.reason});
   if (released.empty() && !fs::exists(path))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", path.string()),
                   "tenon trust lists the files in quarantine");
   print(context, released);
-  if (const auto objection = objection_to(path); objection && !context.trust_writable())
-    throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), *objection),
+  if (const auto reason = distrust_reason(path); !reason.empty() && !context.trust_writable())
+    throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), reason),
                   "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted");
   if (released.empty()) fmt::print(stderr, "{} is not quarantined, and only you may write to it\n", path.string());
   return 0;

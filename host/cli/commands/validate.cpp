@@ -5,25 +5,37 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
-#include "file/tenon/tenon_file.hpp"
-#include "graph/model.hpp"
 
 namespace tenon::cli {
 namespace {
+
+struct Counts {
+  std::size_t nodes = 0, values = 0, tensors = 0;
+};
+
+Counts count(const Graph& graph) {
+  Counts counts;
+  for (const auto& node : graph.nodes()) ++counts.nodes, counts.values += node.outputs.size();
+  counts.values += graph.inputs().size();
+  for (const auto& group : {graph.variables(), graph.states(), graph.constants()})
+    for (const auto& value : group) ++counts.values, counts.tensors += graph.tensor(value.name) ? 1 : 0;
+  if (const auto training = graph.training()) counts.tensors += training->slots;
+  return counts;
+}
 
 int run(Context& context, const Arguments& arguments) {
   const auto path = arguments.get("GRAPH");
   auto graph = Graph::load(context.host(), path);
   if (!arguments.has("file-only")) graph.bind();
-  const auto& model = graph.model();
+  const auto [nodes, values, tensors] = count(graph);
   if (context.json()) {
-    print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes", model.nodes.size(), "values",
-                      model.values.size(), "tensors", model.tensors.size()));
+    print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes", nodes, "values", values, "tensors",
+                      tensors));
     return 0;
   }
   const auto counted = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
   fmt::print("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
-             counted(model.nodes.size(), "node"), counted(model.values.size(), "value"), counted(model.tensors.size(), "tensor"));
+             counted(nodes, "node"), counted(values, "value"), counted(tensors, "tensor"));
   return 0;
 }
 

@@ -5,14 +5,13 @@
 #include <tenon/session.hpp>
 
 #include "cli/command.hpp"
-#include "graph/model.hpp"
 
 namespace tenon::cli {
 
-/// What --input NAME=FILE (see read_array()), --shape NAME=DIMS and --seed ask for, one tensor for each of these inputs of the graph.
+/// What --input NAME=FILE (see load_input()), --shape NAME=DIMS and --seed ask for, one tensor for each of these inputs of the graph.
 /// Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0 to 9; dimensions nobody gives are 1, told on stderr. Throws
 /// Failure for names the graph does not have (near ones in the hint).
-NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueId>& inputs);
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs);
 /// The same for all of the graph's inputs.
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments);
 

@@ -4,8 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <tenon/visit.hpp>
 
-#include "plugin/discovery/manifest_parts.hpp"
-
 namespace tenon::cli {
 namespace {
 
@@ -137,6 +135,13 @@ JsonItem json_list(const std::vector<JsonItem>& items) {
   for (const auto& item : items) list.text += (list.text.empty() ? "[\n  " : ",\n  ") + item.text;
   list.text += items.empty() ? "[]" : "\n]";
   return list;
+}
+
+std::optional<std::uint64_t> json_count(const std::string& object, const std::string& key) {
+  const auto json = Json::parse(object, nullptr, false);
+  if (!json.is_object()) return {};
+  const auto found = json.find(key);
+  return found == json.end() || !found->is_number_unsigned() ? std::nullopt : std::optional(found->get<std::uint64_t>());
 }
 
 void print(const JsonItem& item) {

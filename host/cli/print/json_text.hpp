@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ JsonItem json_object(const Parts&... keys_and_values) {
 }
 JsonItem json_list(const std::vector<JsonItem>& items);  ///< one a line
 void print(const JsonItem& item);
+/// A member of an object's text that is a whole number, not below 0; nothing where there is none, or where the text is broken.
+std::optional<std::uint64_t> json_count(const std::string& object, const std::string& key);
 
 std::string json_text(const Failure& failure);
 std::string json_text(const OperatorInfo& info);

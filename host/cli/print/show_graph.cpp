@@ -7,104 +7,94 @@
 #include <charconv>
 #include <tenon/session.hpp>
 
-#include "graph/model.hpp"
-#include "graph/parameters.hpp"
-
 namespace tenon::cli {
 namespace {
 
-const char* role_name(Role role) {
-  static constexpr const char* names[] = {"input", "variable", "state", "constant", "output"};
-  return names[static_cast<std::size_t>(role)];
+void print_values(const Graph& graph) {
+  const auto print = [](const char* role, const ValueInfo& value, bool has_values) {
+    fmt::print("{:<9} {:<24} {}{}\n", role, value.name, type_text(value), has_values ? "" : "  (no values yet)");
+  };
+  for (const auto& value : graph.inputs()) print("input", value, true);
+  for (const auto& [role, values] :
+       {std::pair("variable", graph.variables()), std::pair("state", graph.states()), std::pair("constant", graph.constants())})
+    for (const auto& value : values) print(role, value, static_cast<bool>(graph.tensor(value.name)));
 }
 
-void print_values(const GraphModel& model) {
-  for (const auto role : {Role::input, Role::variable, Role::state, Role::constant})
-    for (const auto& value : model.values)
-      if (value.role == role)
-        fmt::print("{:<9} {:<24} {}{}\n", role_name(role), model.strings[value.name], to_string(value.type),
-                   role != Role::input && value.tensor == none ? "  (no values yet)" : "");
-}
-
-std::string parameters_of(const GraphModel& model, const NodeRecord& node) {
+std::string text_of(const Attributes& attributes) {
   std::string text;
-  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
-    const auto& record = model.attributes[node.first_attribute + i];
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", model.strings[record.name], to_string(value_of(model, record)));
-  }
+  for (const auto& [name, value] : attributes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
   return text;
 }
 
 // Dimensions that nobody gives are 1, as in tenon run.
-std::map<std::string, Shape> shapes_to_plan(const GraphModel& model) {
+std::map<std::string, Shape> shapes_to_plan(const Graph& graph) {
   std::map<std::string, Shape> shapes;
-  for (const auto id : model.inputs) {
-    const auto& value = model.values[id];
-    if (value.type.rank < 0) continue;
-    auto shape = shape_of(value.type);
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      if (shape[axis] == unknown) shape.set(axis, 1);
-    shapes.emplace(model.strings[value.name], shape);
+  for (auto input : graph.inputs()) {
+    if (!input.shape.has_rank()) continue;
+    for (int axis = 0; axis < input.shape.rank(); ++axis)
+      if (input.shape[axis] == unknown) input.shape.set(axis, 1);
+    shapes.emplace(input.name, input.shape);
   }
   return shapes;
 }
 
-// Of all values; of nodes' outputs what inference finds, where something that is given is sparse and the plugins are there to ask.
-std::vector<std::uint8_t> storages_of(const Graph& graph) {
-  const auto& model = graph.model();
-  std::vector<std::uint8_t> storages;
-  storages.reserve(model.values.size());
-  for (const auto& value : model.values) storages.push_back(value.type.storage);
-  if (std::all_of(storages.begin(), storages.end(), [](auto storage) { return storage == TENON_DENSE; })) return storages;
+bool is_any_sparse(const Graph& graph) {
+  for (const auto& group : {graph.inputs(), graph.variables(), graph.states(), graph.constants()})
+    if (std::any_of(group.begin(), group.end(), [](const auto& value) { return value.storage != Storage::dense; })) return true;
+  return false;
+}
+
+// Of nodes' outputs, what inference finds, where something that is given is sparse and the plugins are there to ask. Others are dense.
+std::map<std::string, Storage> storages_of(const Graph& graph) {
+  std::map<std::string, Storage> found;
+  if (!is_any_sparse(graph)) return found;
   try {
     Session session(graph.clone());
-    std::map<std::string, Storage> found;
-    for (const auto& step : session.plan(shapes_to_plan(model)).steps)
+    for (const auto& step : session.plan(shapes_to_plan(graph)).steps)
       for (const auto& output : step.outputs) found.emplace(output.value, output.storage);
-    for (ValueId id = 0; id < storages.size(); ++id)
-      if (const auto made = found.find(value_label(model, id)); made != found.end() && model.values[id].role == Role::output)
-        storages[id] = static_cast<std::uint8_t>(made->second);
   } catch (const Failure& failure) {
     fmt::print(stderr, "note: which outputs of nodes are sparse is not known: {}\n", failure.what());
   }
-  return storages;
+  return found;
 }
 
-void print_node(const GraphModel& model, const NodeRecord& node, const std::vector<std::uint8_t>& storages) {
-  std::vector<std::string> inputs, outputs;
-  for (std::uint32_t i = 0; i < node.input_count; ++i) {
-    const auto value = model.edges[node.first_edge + i];
-    inputs.push_back(value == none ? "-" : value_label(model, value));
-  }
-  for (std::uint32_t i = 0; i < node.output_count; ++i) {
-    auto type = model.values[node.first_output + i].type;
-    type.storage = storages[node.first_output + i];
-    outputs.push_back(to_string(type));
-  }
-  fmt::print("node      {:<24} {} ({}) -> {}{}{}\n", model.strings[node.name], work_label(model, node), fmt::join(inputs, ", "),
-             fmt::join(outputs, ", "), node.attribute_count == 0 ? "" : "  ", parameters_of(model, node));
-}
+class GraphText {
+ public:
+  explicit GraphText(const Graph& graph) : graph_(graph), storages_(storages_of(graph)) {}
 
-void print_graph(const Graph& graph) {
-  const auto& model = graph.model();
-  const auto storages = storages_of(graph);
-  print_values(model);
-  for (const auto& node : model.nodes) print_node(model, node, storages);
-  for (const auto& [name, value] : model.outputs) {
-    auto type = model.values[value].type;
-    type.storage = storages[value];
-    fmt::print("output    {:<24} {} {}\n", model.strings[name], value_label(model, value), to_string(type));
+  void print() const {
+    print_values(graph_);
+    for (const auto& node : graph_.nodes()) print_node(node);
+    for (const auto& output : graph_.outputs()) fmt::print("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
+    for (const auto& op : graph_.operators())
+      fmt::print("uses      {:<24} version {}{}\n", op.name, op.version,
+                 op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
   }
-  for (const auto& use : model.operators)
-    fmt::print("uses      {:<24} version {}{}\n", use.name, use.version,
-               use.plugin == none ? "" : fmt::format(", plugin {} {}", model.plugins[use.plugin].name, model.plugins[use.plugin].version));
-}
 
-void print_training(const TrainingRecord& training) {
-  std::string parameters;
-  for (const auto& [name, value] : training.parameters) parameters += fmt::format(" {}={}", name, to_string(value));
-  fmt::print("training  {:<24} step {}, epoch {} after {} examples, {} slots {}\n", training.optimizer, training.step, training.epoch,
-             training.data_position, training.slots.size(), parameters);
+ private:
+  std::string type_of(const std::string& value) const {
+    auto info = graph_.info(graph_.find(value));
+    if (const auto made = storages_.find(value); made != storages_.end() && info.role == Role::output) info.storage = made->second;
+    return type_text(info);
+  }
+
+  void print_node(const NodeInfo& node) const {
+    static constexpr const char* passes[] = {"", " backward", " recomputed"};  // enum NodeKind
+    std::vector<std::string> inputs, outputs;
+    for (const auto& input : node.inputs) inputs.push_back(input.empty() ? "-" : input);
+    for (const auto& output : node.outputs) outputs.push_back(type_of(output));
+    fmt::print("node      {:<24} {}{} ({}) -> {}{}{}\n", node.name, node.op, passes[static_cast<std::size_t>(node.kind)],
+               fmt::join(inputs, ", "), fmt::join(outputs, ", "), node.attributes.empty() ? "" : "  ", text_of(node.attributes));
+  }
+
+  const Graph& graph_;
+  std::map<std::string, Storage> storages_;
+};
+
+void print_training(const TrainingInfo& training) {
+  const auto parameters = text_of(training.parameters);
+  fmt::print("training  {:<24} step {}, epoch {} after {} examples, {} slots {}{}\n", training.optimizer, training.step, training.epoch,
+             training.examples, training.slots, parameters.empty() ? "" : " ", parameters);
 }
 
 }  // namespace
@@ -126,8 +116,8 @@ int show_graph(Context& context, const std::string& path, const LoadOptions& opt
   if (context.json())
     fmt::print("{}\n", graph.to_json());
   else
-    print_graph(graph);
-  if (!context.json() && graph.model().training) print_training(*graph.model().training);
+    GraphText(graph).print();
+  if (const auto training = graph.training(); training && !context.json()) print_training(*training);
   return 0;
 }
 

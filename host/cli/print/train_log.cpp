@@ -8,26 +8,15 @@
 
 #include "cli/print/report.hpp"
 #include "io/atomic_file.hpp"
-#include "io/json_document.hpp"
 
 namespace tenon::cli {
 namespace {
 
-/// Nothing for a line that a kill cut short.
-std::optional<std::uint64_t> step_of(const std::string& line) {
-  try {
-    const auto document = parse_json(line, "");
-    return static_cast<std::uint64_t>(JsonField(document)["step"].integer({}, 0, INT64_MAX));
-  } catch (const Failure&) {
-    return {};
-  }
-}
-
 std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
   std::ifstream old(path);
   std::string kept;
-  for (std::string line; std::getline(old, line);)
-    if (const auto found = step_of(line); found && *found <= step) kept += line + '\n';
+  for (std::string line; std::getline(old, line);)  // without a line that a kill cut short
+    if (const auto found = json_count(line, "step"); found && *found <= step) kept += line + '\n';
   return kept;
 }
 
@@ -47,6 +36,15 @@ std::string text_of(const Metrics& metrics) {
 
 JsonItem json_of(const Metrics& metrics) {
   return json_object("loss", metrics.loss, "accuracy", metrics.accuracy);
+}
+
+void check_plot_path(const std::string& option, const std::filesystem::path& path) {
+  if (path.extension() != ".svg") throw Failure(FailureKind::usage, fmt::format("{} is '{}' but must end in .svg", option, path.string()));
+  const AtomicFile tried(path);  // not committed: nothing is there yet
+}
+
+void write_plot(const std::filesystem::path& path, const LearningCurves& curves) {
+  AtomicFile::write_text(path, draw_curves(curves.epochs()));
 }
 
 MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) : path_(path) {
@@ -84,7 +82,7 @@ double Progress::seconds() const {
 void Progress::step(const StepReport& report) {
   using std::chrono::milliseconds;
   examples_ += report.examples;
-  epoch_.add(report);
+  epoch_.add_step(report);
   if (!terminal_ || Clock::now() - shown_ < milliseconds(100)) return;
   shown_ = Clock::now();
   const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
@@ -100,6 +98,11 @@ void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optiona
              validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
   open_ = false;
   epoch_ = {};
+}
+
+Metrics Progress::means() const {
+  const auto epochs = epoch_.epochs();
+  return epochs.empty() ? Metrics{std::nan(""), std::nullopt} : epochs.back().training;
 }
 
 void Progress::end() {

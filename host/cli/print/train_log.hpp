@@ -5,10 +5,10 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <tenon/draw.hpp>
 #include <tenon/trainer.hpp>
 
 #include "cli/print/json_text.hpp"
-#include "draw/learning_curves.hpp"
 
 namespace tenon::cli {
 
@@ -40,7 +40,7 @@ class Progress {
   void end();
 
   /// Means over the steps of the epoch that were taken here.
-  Metrics means() const { return epoch_.training(); }
+  Metrics means() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -50,8 +50,13 @@ class Progress {
   bool terminal_, open_ = false;
   Clock::time_point begin_ = Clock::now(), shown_{};
   std::int64_t examples_ = 0;
-  EpochRecord epoch_;
+  LearningCurves epoch_;  // that one alone
 };
+
+/// Before the training: throws Failure where `path`, given by `option`, does not end in .svg (usage) or cannot be written (file).
+void check_plot_path(const std::string& option, const std::filesystem::path& path);
+/// Writes it whole or not at all. Throws Failure (file).
+void write_plot(const std::filesystem::path& path, const LearningCurves& curves);
 
 /// `loss 0.1234  accuracy 0.987`
 std::string text_of(const Metrics& metrics);

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <tenon/api.hpp>
+#include <tenon/graph_info.hpp>
 #include <tenon/tensor.hpp>
 
 namespace tenon {
@@ -11,16 +13,26 @@ namespace tenon {
 /// `train.libsvm` or `train.svmlight` (csr, float32). `x.npy[100:200]` takes some rows of any of these. A .npy file is mapped if its layout
 /// allows: a large one opens at once, and what you write to the tensor does not reach the file. Throws Failure: (usage) for rows that are
 /// not there and for archives with several arrays, (file) for what cannot be read.
-Tensor load_array(const std::string& source);
+TENON_API Tensor load_array(const std::string& source);
+
+/// The array for an input of a graph, in the input's storage and dtype: of a .npz file the member with the input's name or the only one; of
+/// `train.svm` the features, of `train.svm:labels` the labels. Features count from 0 if any line has a feature 0, else from 1;
+/// `train.svm:from-0` and `train.svm:from-1` say it. A dtype is widened if nothing is lost. Throws Failure as load_array(), and (usage) if
+/// the file's dtype does not fit.
+TENON_API Tensor load_input(const std::string& source, const ValueInfo& input);
 
 /// All arrays of a .npz file, by name. Throws Failure (file).
-std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz);
+TENON_API std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz);
 
 /// Writes a dense tensor to a .npy file, or a csr tensor to a .npz file as scipy.sparse.save_npz does; a tensor on a GPU is copied. The
 /// file is there whole or not at all. Throws Failure: (usage) for other names and storages, (file) if it cannot be written.
-void save_array(const std::filesystem::path& path, const Tensor& tensor);
+TENON_API void save_array(const std::filesystem::path& path, const Tensor& tensor);
 
-/// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does. Throws Failure, as save_array().
-void save_arrays(const std::filesystem::path& npz, const std::map<std::string, Tensor>& arrays);
+/// Writes a dense tensor in the format of .npy files to a file of any name. Throws Failure, as save_array().
+TENON_API void save_npy(const std::filesystem::path& path, const Tensor& tensor);
+
+/// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does; or one csr tensor, as save_array() does. Throws Failure, as
+/// save_array().
+TENON_API void save_arrays(const std::filesystem::path& npz, const std::map<std::string, Tensor>& arrays);
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/failure.hpp>
 #include <type_traits>
 #include <utility>
@@ -78,6 +79,9 @@ class AttributeValue {
 
   Variant value_;
 };
+
+/// As people write it: `true`, `0.5`, `[1, 2]`.
+TENON_API std::string to_string(const AttributeValue& value);
 
 /// Parameters by name, in the order given: {{"axis", 1}, {"keepdims", true}}. Duplicate names are an error where an operator checks them.
 class Attributes {

@@ -1,6 +1,7 @@
 // Runs a graph on arrays of any length, batch by batch.
 #pragma once
 #include <cstdint>
+#include <tenon/api.hpp>
 #include <tenon/session.hpp>
 
 namespace tenon {
@@ -9,6 +10,6 @@ namespace tenon {
 /// runs the graph once for each. All other inputs go to each run as they are. Joins the outputs along their first axis, on the CPU; they
 /// equal those of a single run if no operator combines rows. `options` must not have destinations. Throws Failure (usage) before the first
 /// run if the inputs differ in their numbers of rows, or if an output does not have one row for each of theirs; and as Session::run.
-NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options = {});
+TENON_API NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options = {});
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/operator_info.hpp>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ enum class PluginStatus : std::uint8_t {
   quarantined,
   untrusted,
 };
-std::string_view name_of(PluginStatus status);  ///< for people: `crashed while loading`
+TENON_API std::string_view name_of(PluginStatus status);  ///< for people: `crashed while loading`
 
 /// A kernel of a plugin, for an operator of its own or of another plugin.
 struct KernelInfo {
@@ -53,7 +54,7 @@ struct PluginFile {
   std::vector<KernelInfo> kernels;
   bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
 };
-std::string next_step(const PluginFile& file);  ///< how to make an unusable file usable, as a hint
+TENON_API std::string next_step(const PluginFile& file);  ///< how to make an unusable file usable, as a hint
 
 struct CatalogOperator {
   CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from, std::vector<std::string> kernels)
@@ -69,7 +70,7 @@ struct CatalogIndex;
 /// The plugin files and operators of a host at the time of the question: a cheap handle of an immutable snapshot. References into it stay
 /// valid as long as it or a copy of it lives, whatever is added or loaded meanwhile. A temporary returns copies, and a pointer that keeps
 /// the operator alive. Threads: any.
-class Catalog {
+class TENON_API Catalog {
  public:
   Catalog();                                                                                                 ///< an empty one
   Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);  ///< for the host's own code
@@ -97,6 +98,6 @@ class Catalog {
 };
 
 /// Up to three of `names` within a typing slip of `name`, nearest first.
-std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names);
+TENON_API std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace tenon

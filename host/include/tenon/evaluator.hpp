@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tenon/api.hpp>
 #include <tenon/session.hpp>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Evaluation {
 
 /// Measures a graph as it runs outside of training, batch by batch; each batch is weighted by its number of examples, since the last one
 /// may be smaller. Only what loss and scores need is computed. Threads: one at a time.
-class Evaluator {
+class TENON_API Evaluator {
  public:
   /// Does not change the graph. Throws Failure (usage) if the graph lacks one of the names, and if neither loss nor scores are named.
   Evaluator(const Graph& graph, EvaluatorOptions options);
@@ -42,13 +43,13 @@ class Evaluator {
   Evaluation evaluate(const NamedTensors& data);
 
  private:
-  struct Impl;
+  struct TENON_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;
 };
 
 /// The confusion table [classes, classes] of int64: how often examples of each class (row) got the highest score for each class (column).
 /// `scores` [examples, classes], floating; `labels` [examples], integer. Of equal scores the first counts. Throws Failure (usage) for other
 /// tensors, and for labels that are no class. draw_confusion() of draw.hpp draws it.
-Tensor confusion(const Tensor& scores, const Tensor& labels);
+TENON_API Tensor confusion(const Tensor& scores, const Tensor& labels);
 
 }  // namespace tenon

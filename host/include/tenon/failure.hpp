@@ -1,12 +1,13 @@
 // The host's exception: one sentence (what, where, found, needed), a hint (the next step) and a kind.
 #pragma once
 #include <string>
+#include <tenon/api.hpp>
 #include <tenon/error.hpp>
 
 namespace tenon {
 
 /// The kinds are also the program's exit codes.
-enum class FailureKind : int {
+enum class TENON_API FailureKind : int {
   failed = 1,  ///< the work failed: a kernel, a shape, memory
   usage = 2,   ///< wrong use: unknown names, wrong parameters
   plugin = 3,  ///< a plugin is missing, broken or refused

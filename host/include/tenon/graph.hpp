@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/attribute_map.hpp>
 #include <tenon/dtype.hpp>
 #include <tenon/graph_info.hpp>
@@ -54,7 +56,7 @@ struct LoadOptions {
 /// Each function checks what it is given: add() checks names, parameters, dtypes and shapes, and throws Failure with node, operator and
 /// shapes. A value of another graph is an error, except for the values that a clone shares with its original.
 /// Threads: one at a time per graph. A graph keeps what it needs of its Host alive.
-class Graph {
+class TENON_API Graph {
  public:
   explicit Graph(Host& host);
 
@@ -107,6 +109,11 @@ class Graph {
   std::vector<ValueInfo> constants() const;
   std::vector<NodeInfo> nodes() const;
   ValueInfo info(Value value) const;
+  std::vector<UsedOperator> operators() const;
+  std::optional<TrainingInfo> training() const;  ///< of a checkpoint; nothing for other graphs
+  /// Those of inputs() that a run of these outputs needs, in a training session or in another one; all of them if no output is named.
+  /// Throws Failure (usage) for a name that is no output.
+  std::vector<ValueInfo> needed_inputs(std::span<const std::string> outputs, bool training = false) const;
 
   /// Writes a .tenon file, completely or not at all. Variables without elements are initialized from `seed` first.
   void save(const std::filesystem::path& path, std::uint64_t seed = 0);
@@ -126,7 +133,7 @@ class Graph {
 
   Host& host() const;
   const GraphModel& model() const;  ///< the graph as plain data; for the host's own code
-  struct Impl;
+  struct TENON_HIDDEN Impl;
   Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:

@@ -1,8 +1,10 @@
 // What a graph consists of, for applications that inspect one.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tenon/api.hpp>
 #include <tenon/attribute_map.hpp>
 #include <tenon/dtype.hpp>
 #include <tenon/shape.hpp>
@@ -20,8 +22,12 @@ struct ValueInfo {
   std::optional<DType> dtype{};  ///< nothing if it is not known yet
   Shape shape{};                 ///< as far as it is known
   Storage storage = Storage::dense;
-  std::string doc{};  ///< from the operator that returns it, or else from the first one that reads it
+  std::string doc{};    ///< from the operator that returns it, or else from the first one that reads it
+  std::string value{};  ///< for an output of the graph: the name of the value that it returns
 };
+
+/// Storage, dtype and shape as text: `float32 [2, ?]`, `csr float32 [2, 3]`; what is not known is ? or [...].
+TENON_API std::string type_text(const ValueInfo& value);
 
 enum class NodeKind : std::uint8_t { forward, backward, recompute };
 
@@ -34,6 +40,22 @@ struct NodeInfo {
   std::vector<std::string> outputs{};
   Attributes attributes{};  ///< all parameters, defaults written out
   std::string device{};     ///< the node's own device; empty: the session's
+};
+
+/// An operator that nodes use, and the plugin that it came from when the graph was made.
+struct UsedOperator {
+  std::string name;
+  int version = 1;
+  std::string plugin{}, plugin_version{};  ///< empty: the application's own, or the host's
+};
+
+/// Where the training stands whose checkpoint a graph is.
+struct TrainingInfo {
+  std::string optimizer;    ///< the operator's name
+  Attributes parameters{};  ///< of the optimizer
+  std::uint64_t step = 0, epoch = 0, seed = 0;
+  std::uint64_t examples = 0;  ///< of this epoch that have been used
+  std::size_t slots = 0;       ///< tensors that the optimizer keeps for the variables
 };
 
 }  // namespace tenon

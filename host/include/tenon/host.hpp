@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/attribute_map.hpp>
 #include <tenon/catalog.hpp>
 #include <tenon/failure.hpp>
@@ -27,7 +28,7 @@ struct HostOptions {
 
 /// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other
 /// threads call operators, load graphs and run sessions; each of these then uses the operators from before or from after the addition.
-class Host {
+class TENON_API Host {
  public:
   explicit Host(HostOptions options = {});
   ~Host();
@@ -67,7 +68,7 @@ class Host {
 
   int threads() const;
 
-  struct Impl;
+  struct TENON_HIDDEN Impl;
   Impl& impl() { return *impl_; }  ///< for the host's own code
 
  private:

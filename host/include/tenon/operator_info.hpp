@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/attribute_map.hpp>
 #include <tenon/dtype.hpp>
 #include <utility>
@@ -20,6 +21,8 @@ inline bool allows(DTypeMask mask, DType dtype) {
 }
 
 enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, text, ints, floats, choice };
+TENON_API std::string_view name_of(ParamKind kind);    ///< for people: `a whole number`
+TENON_API std::string_view kind_name(ParamKind kind);  ///< as manifests have it: `int64`
 
 struct InputInfo {
   std::string name, doc;
@@ -47,7 +50,7 @@ struct ParamInfo {
 };
 
 /// The content of a manifest, checked: names are unique and valid identifiers, and every reference has a target.
-struct OperatorInfo {
+struct TENON_API OperatorInfo {
   std::string name, doc;
   int version = 1;
   std::vector<std::string> aliases;
@@ -77,6 +80,6 @@ struct OperatorInfo {
 };
 
 /// Reads a manifest, none of which is trusted. Throws Failure (plugin) with what is wrong and where.
-OperatorInfo read_manifest(std::span<const std::byte> bytes);
+TENON_API OperatorInfo read_manifest(std::span<const std::byte> bytes);
 
 }  // namespace tenon

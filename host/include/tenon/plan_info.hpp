@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <tenon/api.hpp>
 #include <tenon/dtype.hpp>
 #include <tenon/shape.hpp>
 #include <vector>
@@ -61,7 +62,7 @@ struct PlannedArena {
 };
 
 /// A value of its own: it stays as it is whatever becomes of the session.
-struct PlanInfo {
+struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;    ///< in the order in which they run
   std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
   std::vector<PlannedArena> arenas;  ///< the CPU's first
@@ -70,10 +71,10 @@ struct PlanInfo {
 };
 
 /// A line for each step (node, operator, device, outputs with type and place, scratch), then the summary.
-std::string describe(const PlanInfo& plan);
+TENON_API std::string describe(const PlanInfo& plan);
 /// A table of what lies in the arenas, then the summary.
-std::string describe_memory(const PlanInfo& plan);
+TENON_API std::string describe_memory(const PlanInfo& plan);
 /// Steps, bytes, lower bound, ratio and strategy; a line for each device, the last without its end.
-std::string summarize(const PlanInfo& plan);
+TENON_API std::string summarize(const PlanInfo& plan);
 
 }  // namespace tenon

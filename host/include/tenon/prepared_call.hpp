@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tenon/api.hpp>
 #include <tenon/attribute_map.hpp>
 #include <tenon/dtype.hpp>
 #include <tenon/shape.hpp>
@@ -14,7 +15,7 @@ namespace tenon {
 class Host;
 
 /// Name and type of one input, output or state of a call.
-struct Argument {
+struct TENON_API Argument {
   std::string name{};
   DType dtype = DType::f32;
   Shape shape{};
@@ -34,7 +35,7 @@ struct PrepareOptions {
 /// What Host::prepare() returns. A call checks its tensors' types, runs the kernel and allocates nothing but the results. This object keeps
 /// alive what it needs of its host, and the build of the plugin that it was prepared with. Threads: one at a time; a second one gets a
 /// Failure.
-class PreparedCall {
+class TENON_API PreparedCall {
  public:
   ~PreparedCall();
   PreparedCall(PreparedCall&&) noexcept;
@@ -61,7 +62,7 @@ class PreparedCall {
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                std::span<const Tensor> states = {}, const std::vector<bool>& wanted = {});
 
-  struct Impl;  ///< for the host's own code
+  struct TENON_HIDDEN Impl;  ///< for the host's own code
 
  private:
   friend class Host;

@@ -1,11 +1,12 @@
 // The learning rate from step to step.
 #pragma once
 #include <cstdint>
+#include <tenon/api.hpp>
 
 namespace tenon {
 
 /// Plain data. The rate depends on the step's number alone, which is therefore all that a resumed training needs.
-struct Schedule {
+struct TENON_API Schedule {
   enum class Kind : std::uint8_t { constant, step, cosine };
   Kind kind = Kind::constant;
   double rate = 1e-3;          ///< after the warm-up

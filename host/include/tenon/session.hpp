@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <tenon/api.hpp>
 #include <tenon/graph.hpp>
 #include <tenon/plan_info.hpp>
 #include <tenon/tensor.hpp>
@@ -50,7 +51,7 @@ struct RunOptions {
 /// change: states, and in training the variables that the graph updates. It shares everything else with the graph. Variables, states and
 /// constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one gets a
 /// Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
-class Session {
+class TENON_API Session {
  public:
   explicit Session(const Graph& graph, SessionOptions options = {});
   ~Session();
@@ -87,7 +88,7 @@ class Session {
   /// An independent copy of the session's graph with its current elements, such as trained variables.
   Graph graph() const;
 
-  struct Impl;
+  struct TENON_HIDDEN Impl;
   Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:

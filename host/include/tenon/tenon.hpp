@@ -5,6 +5,8 @@
 #include <tenon/batched_run.hpp>
 #include <tenon/cast_storage.hpp>
 #include <tenon/catalog.hpp>
+#include <tenon/check.hpp>
+#include <tenon/devices.hpp>
 #include <tenon/draw.hpp>
 #include <tenon/evaluator.hpp>
 #include <tenon/failure.hpp>
@@ -16,4 +18,5 @@
 #include <tenon/tensor.hpp>
 #include <tenon/tensor_functions.hpp>
 #include <tenon/trainer.hpp>
+#include <tenon/trust.hpp>
 #include <tenon/udf.hpp>

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/dtype.hpp>
 #include <tenon/shape.hpp>
 #include <vector>
@@ -25,7 +26,7 @@ class Device;
 /// complete, so any stream may use the result. If you use a stream of your own, keep the tensor alive until the stream's work is done; the
 /// host does not wait for it. Threads: reading from several threads is safe; you synchronize writes of elements. The indices of a sparse
 /// tensor are checked when it is created and must not be changed afterwards.
-class Tensor {
+class TENON_API Tensor {
  public:
   Tensor() = default;
 
@@ -122,8 +123,8 @@ class Tensor {
   const tenon_tensor& abi() const;
 
  private:
-  struct Impl;
-  struct Parts;
+  struct TENON_HIDDEN Impl;
+  struct TENON_HIDDEN Parts;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Impl& impl() const;  // throws where the handle is empty
   static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
@@ -146,6 +147,6 @@ class Tensor {
 };
 
 /// Whether storage, dtype, shape and bits are equal, on any devices; for sparse tensors the indices and their dtype, too.
-bool same_bits(const Tensor& left, const Tensor& right);
+TENON_API bool same_bits(const Tensor& left, const Tensor& right);
 
 }  // namespace tenon

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tenon/api.hpp>
+#include <tenon/operator_info.hpp>
 #include <tenon/schedule.hpp>
 #include <tenon/session.hpp>
 
@@ -47,7 +49,7 @@ struct StepReport {
 /// training was stopped and resumed in between; on another device, its kernels may round differently, but the random numbers are the same.
 /// row_sparse gradients (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as such if the optimizer has a kernel
 /// for them: time and memory then depend on the rows that a batch uses. Threads: one at a time.
-class Trainer {
+class TENON_API Trainer {
  public:
   /// Does not change the graph. data: one tensor for each input, dense or csr, whose first dimension counts the examples. Throws Failure.
   Trainer(const Graph& graph, NamedTensors data, TrainerOptions options);
@@ -84,8 +86,16 @@ class Trainer {
   void resume(const std::filesystem::path& path);
 
  private:
-  struct Impl;
+  struct TENON_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// What an optimizer's manifest says, its parameters among it. Throws Failure, with similar names in the hint: (plugin) if there is no
+/// operator of that name, (usage) if it is not an optimizer.
+TENON_API std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string& name);
+
+/// The graph that a training runs for each batch: the loss, the scores and the gradients of the variables. For looking at it and at its
+/// plan; only the shapes of `batch` count. Throws Failure as a Trainer does.
+TENON_API Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options);
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tenon/api.hpp>
 #include <tenon/elementwise.hpp>
 #include <tenon/graph.hpp>
 #include <tenon/host.hpp>
@@ -27,7 +28,7 @@ std::string_view class_name() {
 }
 
 /// `MyOp` -> `my_op`
-std::string snake_case(std::string_view name);
+TENON_API std::string snake_case(std::string_view name);
 
 template <class Value>
 AttributeValue attribute_from(const Value& value) {

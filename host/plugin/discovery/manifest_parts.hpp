@@ -15,9 +15,6 @@ void require_entries(const JsonField& list, std::size_t count);
 /// For error messages: the text in quotes, where it is short.
 std::string in_quotes(const std::string& text);
 
-/// As manifests have it: "int32", "text".
-std::string_view kind_name(ParamKind kind);
-
 /// One entry of "params": its default fits its kind and its bounds.
 ParamInfo read_param(const JsonField& entry);
 

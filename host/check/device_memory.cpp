@@ -1,4 +1,4 @@
-#include "cli/check/device_memory.hpp"
+#include "check/device_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "tensor/tensor_device.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 constexpr std::int64_t margin = 256;  // bytes
@@ -108,4 +108,4 @@ std::string DeviceMemory::stray_write() const {
   return {};
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

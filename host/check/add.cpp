@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
-double tolerance(DType dtype) {
+double tolerance_of_sum(DType dtype) {
   switch (dtype) {
     case DType::f64:
       return 1e-12;
@@ -41,8 +41,8 @@ Outcome check_add(const Subject& subject) {
       const auto term = doubles_of(fresh.outputs[i]), sum = doubles_of(added.outputs[i]);
       for (std::size_t k = 0; k < sum.size(); ++k) {
         const double needed = before[i][k] + term[k];
-        const bool equal = std::isfinite(needed) ? std::abs(sum[k] - needed) <=
-                                                       tolerance(fresh.outputs[i].dtype()) * (1 + std::abs(needed) + std::abs(term[k]))
+        const bool equal = std::isfinite(needed) ? std::abs(sum[k] - needed) <= tolerance_of_sum(fresh.outputs[i].dtype()) *
+                                                                                    (1 + std::abs(needed) + std::abs(term[k]))
                                                  : !std::isfinite(sum[k]);
         if (!equal)
           return fmt::format("element {} of output {} was {}, {} is to be added, and it became {}", k, i, before[i][k], term[k], sum[k]);
@@ -52,4 +52,4 @@ Outcome check_add(const Subject& subject) {
   });
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 /// The first element that still holds what the memory was filled with, both times; -1 if there is none.
@@ -92,4 +92,4 @@ Outcome check_in_place(const Subject& subject) {
   return outcome;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -5,12 +5,12 @@
 #include <tenon/host.hpp>
 #include <tenon/tensor.hpp>
 
-#include "cli/check/check.hpp"
-#include "cli/check/guarded_memory.hpp"
-#include "cli/check/sample.hpp"
+#include "check/check.hpp"
+#include "check/guarded_memory.hpp"
+#include "check/sample.hpp"
 #include "run/operator_call.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 class Trial {
  public:
@@ -78,4 +78,4 @@ struct SingleNode {
   Value output;
 };
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

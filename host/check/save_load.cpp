@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 Attributes attributes_of(const Graph& graph) {
@@ -52,4 +52,4 @@ Outcome check_save_load(const Subject& subject) {
   });
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -9,11 +9,11 @@
 #include <tenon/failure.hpp>
 #include <vector>
 
-#include "cli/check/check.hpp"
-#include "cli/check/sample.hpp"
+#include "check/check.hpp"
+#include "check/sample.hpp"
 #include "graph/model.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 /// Parameters that the operator accepts, as they cross the boundary.
@@ -151,4 +151,4 @@ Outcome check_bounds(const Subject& subject) {
   return passed(fmt::format("{} numbers outside were refused", count));
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

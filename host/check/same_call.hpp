@@ -2,11 +2,11 @@
 #pragma once
 #include <string>
 
-#include "cli/check/call_memory.hpp"
-#include "cli/check/device_memory.hpp"
-#include "cli/check/sample.hpp"
+#include "check/call_memory.hpp"
+#include "check/device_memory.hpp"
+#include "check/sample.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 enum class Numbers : std::uint8_t { positive, both_signs };
 
@@ -40,4 +40,4 @@ class SameCall {
 /// A sentence about the first element in which a tensor of the device is not near enough to the CPU's; empty where all are.
 std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device);
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -1,4 +1,4 @@
-#include "cli/check/same_call.hpp"
+#include "check/same_call.hpp"
 
 #include <fmt/format.h>
 
@@ -6,15 +6,11 @@
 #include <random>
 #include <tenon/visit.hpp>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 #include "graph/initialize.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
-
-bool is_floating(const tenon_type& type) {
-  return type.present && floating.has(static_cast<DType>(type.dtype));
-}
 
 // Whole numbers and quarters from -4 to 4.
 void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
@@ -148,4 +144,4 @@ std::string SameCall::differences(const CallMemory& here, const CallMemory& ther
   return {};
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

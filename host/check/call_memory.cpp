@@ -1,6 +1,6 @@
-#include "cli/check/call_memory.hpp"
+#include "check/call_memory.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 PassedMemory::PassedMemory(const OperatorCall& call, const CallMemory& memory, bool backward) {
   std::size_t count = 0;
@@ -35,4 +35,4 @@ void run_call(const OperatorCall& call, const OperatorTypes& types, const CallMe
   backward ? call.backward(known, passed.tensors(), setting) : call.forward(known, passed.tensors(), setting);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

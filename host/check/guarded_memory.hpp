@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <tenon/tensor.hpp>
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 enum class Placement : std::uint8_t {
   apart,        ///< a page or more away from what may not be touched, aligned as the host's own tensors are
@@ -18,4 +18,4 @@ Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std:
 /// From now on a touch of a guard page writes its sentence to the pipe, as the outcome of the check, and ends the process.
 void report_guard_hits(int pipe);
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

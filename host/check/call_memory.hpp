@@ -5,7 +5,7 @@
 
 #include "run/operator_call.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 using Tensors = std::vector<Tensor>;
 
@@ -69,4 +69,4 @@ CallMemory CallMemory::with(Change&& change) const {
   return result;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <thread>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 std::string compare(const Trial& left, const Trial& right, const char* when) {
@@ -78,4 +78,4 @@ Outcome check_instances(const Subject& subject) {
       4);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

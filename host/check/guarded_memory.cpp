@@ -1,4 +1,4 @@
-#include "cli/check/guarded_memory.hpp"
+#include "check/guarded_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <new>
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -103,4 +103,4 @@ void report_guard_hits(int pipe) {
   sigaction(SIGSEGV, &action, nullptr);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

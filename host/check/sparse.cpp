@@ -10,16 +10,16 @@
 #include <tenon/session.hpp>
 #include <tenon/visit.hpp>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 #include "plan/operator_storage.hpp"
 #include "plugin/device_kernel.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 using Storages = std::vector<std::uint8_t>;  // of a call's inputs
 
-constexpr std::size_t most_samples = 24;  // of a kind
+constexpr std::size_t most_of_a_kind = 24;  // of a kind
 
 /// Which elements of a sparse input are stored.
 enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
@@ -71,15 +71,15 @@ constexpr Draw ordinary{Magnitude::ordinary, Magnitude::ordinary, "numbers of bo
 constexpr Draw large_first{Magnitude::large, Magnitude::small, "large numbers beside small ones"};
 constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers beside large ones"};
 
-struct Numbers {
+struct NumbersOfInputs {
   Content content;
   const char* places;
   Draw draw;
 };
 
 // Sums of numbers whose magnitudes differ say nothing of kernels that add in another order.
-std::vector<Numbers> all_numbers(bool elementwise) {
-  std::vector<Numbers> all;
+std::vector<NumbersOfInputs> all_numbers(bool elementwise) {
+  std::vector<NumbersOfInputs> all;
   for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
   all.push_back({contents[0].first, contents[0].second, positive});
   if (elementwise)
@@ -273,7 +273,7 @@ Outcome check_sparse(const Subject& subject) {
   Device& device = find_device(subject.device.empty() ? "cpu" : subject.device);
   const auto& kernel = *kernel_on(subject.op, device);
   if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr) return skipped("it has no sparse kernel");
-  const std::size_t most = device.is_cpu() ? most_samples : 4;  // copies to a device and back take their time
+  const std::size_t most = device.is_cpu() ? most_of_a_kind : 4;  // copies to a device and back take their time
   auto options = host_options(subject);
   options.search_defaults = true;            // a gradient that is a graph may use any operator
   options.warn = [](const std::string&) {};  // what else is made dense is of no matter here
@@ -302,4 +302,4 @@ Outcome check_sparse(const Subject& subject) {
   return passed(fmt::format("{} calls", count));
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -5,16 +5,16 @@
 #include <exception>
 #include <optional>
 
-#include "cli/check/check.hpp"
-#include "cli/check/same_call.hpp"
-#include "cli/check/trial.hpp"
+#include "check/check.hpp"
+#include "check/same_call.hpp"
+#include "check/trial.hpp"
 #include "device/captured.hpp"
 #include "device/devices.hpp"
 #include "plugin/device_kernel.hpp"
 #include "run/operator_run.hpp"
 #include "tensor/tensor_device.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 /// Why there is nothing to compare; empty where there is.
@@ -267,4 +267,4 @@ Outcome check_capture(const Subject& subject) {
   });
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <exception>
 
-#include "cli/check/check.hpp"
-#include "cli/check/guarded_memory.hpp"
+#include "check/check.hpp"
+#include "check/guarded_memory.hpp"
 #include "io/child.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 Outcome run_here(const Check& check, const Subject& subject) {
@@ -81,4 +81,4 @@ Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms)
   return outcome_of(child.watch(timeout_ms), timeout_ms);
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -5,17 +5,13 @@
 #include <tenon/session.hpp>
 #include <tenon/visit.hpp>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 constexpr std::int64_t most_elements = 2000;  // of a sample: each element that is looked at costs three runs
 constexpr std::size_t most_looked_at = 16;    // elements of an input
-
-bool is_floating(const tenon_type& type) {
-  return type.present && floating.has(static_cast<DType>(type.dtype));
-}
 
 /// How far to step, and how near the difference must come; from the digits of the dtype.
 struct Precision {
@@ -159,4 +155,4 @@ Outcome check_gradient(const Subject& subject) {
   return passed(std::to_string(count) + (count == 1 ? " output" : " outputs"));
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -1,4 +1,4 @@
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "graph/initialize.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 template <class T>
@@ -133,4 +133,4 @@ SingleNode::SingleNode(Host& host, const LoadedOperator& op, const Sample& sampl
   output = graph.add(op.info->name, inputs, sample.attributes, "node");
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -1,4 +1,4 @@
-#include "cli/check/sample.hpp"
+#include "check/sample.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "graph/parameters.hpp"
 #include "run/operator_call.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 constexpr std::size_t most_samples = 24;
@@ -233,4 +233,4 @@ std::vector<Attributes> parameter_sets(const OperatorInfo& info) {
   return sets;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -6,7 +6,7 @@
 
 #include "graph/operator_inference.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 struct Sample {
   Attributes attributes;
@@ -25,9 +25,14 @@ Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind);
 /// With the dtype that says most: float32, else the first that the operator has.
 Samples find_samples(const LoadedOperator& op, SampleKind kind);
 
+/// Whether the tensor is there and its dtype is floating.
+inline bool is_floating(const tenon_type& type) {
+  return type.present && floating.has(static_cast<DType>(type.dtype));
+}
+
 std::string describe_sample(const OperatorInfo& info, const Sample& sample);
 
 /// Sets of parameters worth trying: defaults, small legal values for what is required, each switch and choice once.
 std::vector<Attributes> parameter_sets(const OperatorInfo& info);
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

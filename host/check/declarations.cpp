@@ -3,10 +3,10 @@
 
 #include <tenon/failure.hpp>
 
-#include "cli/check/check.hpp"
-#include "cli/check/trial.hpp"
+#include "check/check.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 std::string missing_doc(const OperatorInfo& info) {
@@ -98,4 +98,4 @@ Outcome check_inference(const Subject& subject) {
   return outcome;
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -2,9 +2,9 @@
 
 #include <tenon/session.hpp>
 
-#include "cli/check/trial.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 namespace {
 
 std::vector<Value> floating_inputs(const SingleNode& node, const Sample& sample) {
@@ -59,4 +59,4 @@ Outcome check_float_modes(const Subject& subject) {
   });
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <tenon/failure.hpp>
 
-#include "cli/check/check.hpp"
-#include "cli/check/trial.hpp"
+#include "check/check.hpp"
+#include "check/trial.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 Outcome check_dtypes(const Subject& subject) {
   const auto& info = *subject.op.info;
@@ -64,4 +64,4 @@ Outcome check_shapes(const Subject& subject) {
   return passed(fmt::format("{} calls ran, {} were refused with a reason", ran, refused));
 }
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

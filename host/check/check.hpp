@@ -1,16 +1,16 @@
-// What `tenon check` does to an operator: a table of checks, each a function that says how it went. A new check is a file here with its
+// What check_plugin() does to an operator: a table of checks, each a function that says how it went. A new check is a file here with its
 // function, a line in the list below and a line in checks.cpp.
 #pragma once
-#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <tenon/check.hpp>
 #include <vector>
 
 #include "plugin/plugin_set.hpp"
 
-namespace tenon::cli {
+namespace tenon::checks {
 
-enum class Verdict : std::uint8_t { passed, skipped, warning, failed, crashed };
+using Verdict = CheckVerdict;
 
 struct Outcome {
   Verdict verdict = Verdict::passed;
@@ -65,4 +65,4 @@ Outcome check_capture(const Subject& subject);
 /// Runs the check in a child and waits for it, at most `timeout_ms`. Call while this process has no threads.
 Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms);
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

@@ -4,7 +4,7 @@
 #include <string>
 #include <tenon/tensor.hpp>
 
-namespace tenon::cli {
+namespace tenon::checks {
 
 enum class Lie : std::uint8_t {
   aligned,    ///< contiguous, as the host's own tensors are
@@ -41,4 +41,4 @@ class DeviceMemory {
   Tensor bytes_;           // on the device
 };
 
-}  // namespace tenon::cli
+}  // namespace tenon::checks

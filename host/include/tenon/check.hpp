@@ -1,0 +1,56 @@
+// Checks whether a plugin does what it declares: `tenon check` as a function.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tenon/api.hpp>
+#include <vector>
+
+namespace tenon {
+
+enum class CheckVerdict : std::uint8_t {
+  passed,
+  skipped,  ///< there is nothing to check, or no inputs were found that the operator accepts
+  warning,
+  failed,
+  crashed,  ///< the check's process died, or did not end in time
+};
+
+/// A check by name, and what it looks at.
+struct CheckInfo {
+  std::string name, doc;
+};
+
+/// Those that check_plugin() runs for the CPU (`device` empty or `cpu`), or that compare another device's kernels with the CPU's. In the
+/// order in which they run.
+TENON_API std::vector<CheckInfo> list_checks(std::string_view device = {});
+
+struct CheckOptions {
+  /// Folders and files of other plugins that the operators may need; the default folders are searched if something is still missing.
+  std::vector<std::filesystem::path> plugins{};
+  std::string op{};                   ///< only this operator; empty: all of the plugin
+  std::vector<std::string> checks{};  ///< only these, by name; empty: all
+  /// Whose kernels are compared with the CPU's, those for operators of other plugins, too: `cuda`, `cuda:1`; empty: the CPU's are checked.
+  std::string device{};
+  std::uint64_t seed = 0;                                          ///< of all inputs: the same seed gives the same ones
+  std::chrono::milliseconds time_limit = std::chrono::minutes(1);  ///< for each check of an operator
+  bool trust_writable = false;                                     ///< as in HostOptions
+};
+
+struct CheckResult {
+  std::string op, check;
+  CheckVerdict verdict = CheckVerdict::passed;
+  std::string sentence;  ///< what was found
+};
+
+/// Runs the checks on the operators of a plugin file, each in a process of its own, with inputs that it finds by trying. `report` is called
+/// with each result as soon as there is one. Forks: call it before the process starts CUDA or threads, as a Host does for its first
+/// operator. Throws Failure: (file) if there is no such file, (plugin) if it cannot be used or has no operators, (usage) for an operator
+/// that it does not have and for unknown checks and devices. What an operator does wrong is a result.
+TENON_API std::vector<CheckResult> check_plugin(const std::filesystem::path& plugin, const CheckOptions& options = {},
+                                                const std::function<void(const CheckResult&)>& report = {});
+
+}  // namespace tenon

@@ -1,0 +1,61 @@
+// What applications see of the load history and of trust.
+#include <fmt/format.h>
+
+#include <tenon/trust.hpp>
+
+#include "plugin/loading/load_history.hpp"
+#include "plugin/loading/trust.hpp"
+#include "plugin/refusal.hpp"
+
+namespace tenon {
+namespace {
+
+// What the file is today may be something else than what crashed.
+QuarantinedPlugin quarantined(const QuarantineEntry& entry) {
+  QuarantinedPlugin plugin{.path = entry.plugin, .reason = entry.reason};
+  try {
+    if (content_hash(InputFile(entry.plugin)) != entry.content_hash) plugin.file = QuarantinedPlugin::File::changed;
+  } catch (const Refusal&) {
+    plugin.file = QuarantinedPlugin::File::missing;
+  }
+  return plugin;
+}
+
+LoadHistory history_in(const std::filesystem::path& cache) {
+  return LoadHistory(cache.empty() ? user_cache_folder() : cache);
+}
+
+}  // namespace
+
+std::vector<QuarantinedPlugin> quarantined_plugins(const std::filesystem::path& cache) {
+  const auto history = history_in(cache);
+  std::vector<QuarantinedPlugin> plugins;
+  for (const auto& entry : history.quarantine()) plugins.push_back(quarantined(entry));
+  return plugins;
+}
+
+std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file_or_folder, const std::filesystem::path& cache) {
+  auto path = std::filesystem::absolute(file_or_folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // dir/ is dir
+  auto history = history_in(cache);
+  const auto entries = history.quarantine();  // a copy: forgetting changes it
+  std::vector<QuarantinedPlugin> released;
+  for (const auto& entry : entries) {
+    if (entry.plugin != path && entry.plugin.parent_path() != path) continue;
+    if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.content_hash; }) != nullptr)
+      throw Failure(FailureKind::file, fmt::format("{} cannot be taken out of quarantine: its record {} cannot be removed",
+                                                   entry.plugin.string(), entry.record.string()));
+    released.push_back(quarantined(entry));
+  }
+  return released;
+}
+
+std::string distrust_reason(const std::filesystem::path& plugin) {
+  try {
+    return Trust().objection(plugin, InputFile(plugin));
+  } catch (const Refusal&) {
+    return {};  // it is not a file; whoever loads it says so
+  }
+}
+
+}  // namespace tenon
