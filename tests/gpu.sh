@@ -31,6 +31,7 @@ if [[ -n $pack ]]; then
   du -sh "$build/libraries"
   exit 0
 fi
+mkdir -p "$tests/tenon" && ln -sfn ../../tenon-probe ../../plugins "$tests/tenon/" # tests look there, and links may be lost on the way
 export LD_LIBRARY_PATH=$build:$build/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}:/usr/local/cuda/lib64
 if [[ -z $out ]]; then
   out=$(mktemp -d)

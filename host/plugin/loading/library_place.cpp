@@ -18,7 +18,7 @@ fs::path find_beside_library(const fs::path& name) {
   const fs::path library = fs::canonical(info.dli_fname, error);
   if (error) return {};
   for (const fs::path& place : {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
-    if (fs::exists(place, error)) return place;
+    if (auto found = fs::canonical(place, error); !error) return found;
   }
   return {};
 }

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""exports.py LIBRARY HEADERS: libtenon exports what its public headers declare, and all of it.
+
+Reads declarations from the headers' text, whatever they are marked with, and compares them with the library's symbols of tenon::."""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def plain(text):
+    """The text without comments, preprocessor lines, strings and attributes."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", " ", text, flags=re.M)
+    text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', '""', text)
+    return re.sub(r"\bTENON_(?:API|HIDDEN)\b|\b(?:public|private|protected):|\[\[[^\]]*\]\]", " ", text)
+
+
+def end_of_braces(text, at):
+    """Behind the brace that closes the one at `at`."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[i], 0)
+        if depth == 0:
+            return i + 1
+    sys.exit("braces do not match")
+
+
+def function_name(statement):
+    """The name before the first parenthesis that is not in angle brackets; nothing if the statement declares no function."""
+    angles = 0
+    for i, letter in enumerate(statement):
+        if letter == "<":
+            angles += 1
+        elif letter == ">" and statement[i - 1] != "-":
+            angles -= 1
+        elif letter == "=" and angles == 0 and "operator" not in statement[:i]:
+            return None
+        elif letter == "(" and angles == 0:
+            found = re.search(r"(~?\w+|operator\s*\S+|operator bool)\s*$", statement[:i])
+            return re.sub(r"\s+", " ", found[1]) if found else None
+    return None
+
+
+class Declared:
+    def __init__(self):
+        self.classes = set()
+        self.functions = {}  # qualified name -> whether the library must have it
+
+    def read(self, text, scope=()):
+        start = at = parens = 0
+        while at < len(text):
+            letter = text[at]
+            parens += {"(": 1, ")": -1}.get(letter, 0)
+            if parens == 0 and letter == ";":
+                self.statement(text[start:at], scope, body=False)
+                start = at + 1
+            elif parens == 0 and letter == "{":
+                head, end = text[start:at].strip(), end_of_braces(text, at)
+                space = re.search(r"^namespace ([\w:]+)$", head)
+                kind = re.search(r"^(?:template <[^{}]*> )?(?:class|struct) (\w+)(?: : [^()]*)?$", re.sub(r"\s+", " ", head))
+                if space:
+                    self.read(text[at + 1 : end - 1], scope + (space[1],))
+                elif kind:
+                    self.classes.add("::".join(scope + (kind[1],)))
+                    self.read(text[at + 1 : end - 1], scope + (kind[1],))
+                elif function_name(head):
+                    self.statement(head, scope, body=True)
+                else:  # an enumeration, or a member with its first value
+                    at = end
+                    continue
+                start = at = end
+                continue
+            at += 1
+
+    def statement(self, text, scope, body):
+        text = re.sub(r"\s+", " ", text).strip()
+        if text.startswith(("using ", "friend class", "friend struct")) or "namespace" in text:
+            return
+        name = function_name(text)
+        if name is None:
+            return
+        elsewhere = body or text.startswith(("template", "friend")) or re.search(r"= (?:default|delete|0)$", text)
+        name = "::".join(scope + (name,))
+        self.functions[name] = self.functions.get(name, False) or not elsewhere
+
+
+def qualified_name(symbol):
+    """The name in a demangled symbol, without the arguments of templates and functions."""
+    depth, kept = 0, ""
+    for letter in re.sub(r"\[abi:\w+\]", "", symbol):
+        if letter == "<" and not kept.endswith("operator"):
+            depth += 1
+        elif letter == ">" and depth > 0:
+            depth -= 1
+        elif depth == 0 and letter == "(":
+            break
+        elif depth == 0:
+            kept += letter
+    return kept.strip()
+
+
+def exported(library):
+    """Qualified names of what the library exports from tenon::; of type information, the class's."""
+    symbols = subprocess.run(["nm", "-DC", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    names = (qualified_name(line.split(" ", 2)[2]) for line in symbols.splitlines())
+    found = (re.search(r"(?:^| )(tenon::\S+(?: bool)?)$", name) for name in names)
+    return {match[1] for match in found if match}
+
+
+def main():
+    library, headers = sys.argv[1], pathlib.Path(sys.argv[2])
+    declared = Declared()
+    for header in sorted(headers.glob("**/*.hpp")):
+        declared.read(plain(header.read_text()))
+    if not {"tenon::Graph", "tenon::Tensor"} <= declared.classes or len(declared.functions) < 100:
+        sys.exit(f"only {len(declared.functions)} functions are found in {headers}")
+    symbols = exported(library)
+    allowed = declared.classes | set(declared.functions)
+    faults = [f"exported, but no public header declares it: {name}" for name in sorted(symbols - allowed)]
+    for function, needed in sorted(declared.functions.items()):
+        if needed and function not in symbols:
+            faults.append(f"declared, but not exported: {function} (is it marked with TENON_API?)")
+    print(*faults, sep="\n")
+    print(f"{len(symbols)} names of tenon:: are exported, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+sys.exit(main())
