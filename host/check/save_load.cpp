@@ -1,21 +1,12 @@
 #include <fmt/format.h>
 
 #include "check/trial.hpp"
-#include "graph/model.hpp"
-#include "graph/parameters.hpp"
 
 namespace tenon::checks {
 namespace {
 
 Attributes attributes_of(const Graph& graph) {
-  const auto& model = graph.model();
-  const auto& node = model.nodes.front();
-  Attributes attributes;
-  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
-    const auto& record = model.attributes[node.first_attribute + i];
-    attributes.set(std::string(model.strings[record.name]), value_of(model, record));
-  }
-  return attributes;
+  return graph.nodes().front().attributes;
 }
 
 std::string compare(const Attributes& left, const Attributes& right) {

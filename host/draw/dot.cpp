@@ -5,6 +5,7 @@
 #include <tenon/draw.hpp>
 
 #include "graph/parameters.hpp"
+#include "run/inner.hpp"
 
 namespace tenon {
 namespace {
@@ -64,7 +65,7 @@ Style style_of(Role role) {
 }  // namespace
 
 std::string draw_graph(const Graph& graph) {
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   std::string dot =
       "digraph tenon {\n  rankdir=TB;\n  node [fontname=\"Helvetica\", fontsize=12, style=\"filled\", color=\"#555555\"];\n"
       "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\"];\n";

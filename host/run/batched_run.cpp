@@ -133,9 +133,9 @@ class Joined {
 NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options) {
   if (batch < 1) refuse(fmt::format("batch is {} but must be at least 1", batch));
   if (!options.destinations.empty()) refuse("run_in_batches() does not accept destinations");
-  const Rows rows(session.impl(), inputs, options);
+  const Rows rows(impl_of(session), inputs, options);
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
-  check_outputs(session.impl(), rows, {first, last == 0 ? 2 * first : last}, options);
+  check_outputs(impl_of(session), rows, {first, last == 0 ? 2 * first : last}, options);
   if (rows.rows <= batch) {
     auto outputs = session.run(inputs, options);
     for (auto& [name, tensor] : outputs) tensor = tensor.to("cpu");

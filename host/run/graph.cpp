@@ -132,8 +132,4 @@ void Graph::initialize(std::uint64_t seed) {
 Host& Graph::host() const {
   return impl_->host;
 }
-const GraphModel& Graph::model() const {
-  return impl_->model();
-}
-
 }  // namespace tenon

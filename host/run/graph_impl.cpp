@@ -7,6 +7,10 @@
 #include "graph/initialize.hpp"
 
 namespace tenon {
+
+const GraphModel& model_of(const Graph& graph) {
+  return impl_of(graph).model();
+}
 namespace {
 
 std::uint32_t new_identity() {

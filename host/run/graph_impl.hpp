@@ -11,6 +11,7 @@
 #include "graph/builder.hpp"
 #include "graph/snapshot.hpp"
 #include "run/host_impl.hpp"
+#include "run/inner.hpp"
 
 namespace tenon {
 
@@ -23,7 +24,7 @@ struct Graph::Impl {
 
   const GraphModel& model() const { return current->model; }
   const Binding& binding() const { return current->binding; }
-  PluginSet& plugins() const { return host.impl().plugins(); }
+  PluginSet& plugins() const { return impl_of(host).plugins(); }
 
   /// For changes of any kind; references to what the graph was before are no longer good.
   GraphSnapshot& edit();

@@ -42,15 +42,15 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   request.recompute = std::move(recompute);
   auto copy = graph.clone();
   copy.bind();
-  auto builder = copy.impl().builder();
+  auto builder = impl_of(copy).builder();
   const auto gradients = add_gradient(builder, request);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
-  const auto& [model, binding] = *copy.impl().current;
+  const auto& [model, binding] = *impl_of(copy).current;
   const auto tensors = tensors_of(model);
-  const Kernels kernels(model, binding, copy.impl().plugins().load("cast_storage"), cpu_device());
+  const Kernels kernels(model, binding, impl_of(copy).plugins().load("cast_storage"), cpu_device());
   auto types = infer_with(model, binding, tensors, inputs);
-  const auto lowered = lower(copy.impl().current, kernels, tensors, {.training = true}, types);
+  const auto lowered = lower(impl_of(copy).current, kernels, tensors, {.training = true}, types);
   return plan_memory(lowered, kernels, true, std::move(types)).bytes();
 }
 
@@ -58,7 +58,7 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
 
 std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request, std::int64_t budget,
                                      const std::map<ValueId, tenon_type>& inputs) {
-  const auto& [model, binding] = *graph.impl().current;
+  const auto& [model, binding] = *impl_of(graph).current;
   const auto types = infer_with(model, binding, tensors_of(model), inputs);
   std::vector<std::int64_t> cheap, all;
   for (NodeId id = 0; id < model.nodes.size(); ++id) {

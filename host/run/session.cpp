@@ -25,7 +25,7 @@ Tensor with_wide_indices(const Tensor& tensor) {
 }  // namespace
 
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
-    : graph(given.impl().completed()), tensors(tensors_of(model())), options(std::move(given_options)) {
+    : graph(impl_of(given).completed()), tensors(tensors_of(model())), options(std::move(given_options)) {
   Device& device = find_device(options.device.empty() ? "cpu" : options.device);
   own_changing();
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
@@ -108,7 +108,7 @@ Session::Impl::Planned& Session::Impl::plan_for(const std::map<ValueId, tenon_ty
   if (const auto found = plans.find(key); found != plans.end()) return found->second;
   auto types = infer_with(model(), binding(), tensors, inputs, wanted);
   initialize_missing(types);
-  auto plan = make_plan(graph.impl().current, *kernels, tensors, std::move(types),
+  auto plan = make_plan(impl_of(graph).current, *kernels, tensors, std::move(types),
                         {options.training, options.keep_on_device, options.capture, devices, wanted});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
@@ -247,7 +247,7 @@ void Session::set_step(std::uint64_t step) {
 
 Tensor Session::tensor(Value value) const {
   const Impl::Use use(*impl_);
-  return impl_->copy_of(impl_->graph.impl().id_of(value));
+  return impl_->copy_of(impl_of(impl_->graph).id_of(value));
 }
 
 Tensor Session::tensor(std::string_view name) const {
@@ -257,7 +257,7 @@ Tensor Session::tensor(std::string_view name) const {
 Graph Session::graph() const {
   const Impl::Use use(*impl_);
   auto copy = impl_->graph.clone();
-  copy.impl().set_tensors([&](ValueId id) {
+  impl_of(copy).set_tensors([&](ValueId id) {
     const auto& value = impl_->model().values[id];
     const bool kept = value.role != Role::input && value.role != Role::output;
     return kept && (value.tensor == none || impl_->changes(id)) ? impl_->copy_of(id) : Tensor();

@@ -14,8 +14,8 @@ namespace tenon {
 struct Session::Impl {
   Impl(const Graph& given, SessionOptions given_options);
 
-  const GraphModel& model() const { return graph.impl().model(); }
-  const Binding& binding() const { return graph.impl().binding(); }
+  const GraphModel& model() const { return impl_of(graph).model(); }
+  const Binding& binding() const { return impl_of(graph).binding(); }
   /// A variable's, state's or constant's elements: the session's own memory. Throws Failure (usage) for other values.
   const Tensor& tensor(ValueId value) const;
   const Tensor& tensor(std::string_view name) const { return tensor(find_value(model(), name)); }
@@ -78,7 +78,7 @@ struct Session::Impl {
   std::uint64_t step = 0;
 
  private:
-  Host::Impl& host() const { return graph.host().impl(); }
+  Host::Impl& host() const { return impl_of(graph.host()); }
   void own_changing();
   void initialize_missing(const std::vector<tenon_type>& types);
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const;

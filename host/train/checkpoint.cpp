@@ -57,23 +57,23 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
 
 void add_record(Graph& graph, const Session& update, const std::vector<Trained>& trained, const TrainerOptions& options,
                 TrainingRecord where) {
-  auto& model = graph.impl().edit().model;
+  auto& model = impl_of(graph).edit().model;
   where.optimizer = options.optimizer;
-  where.parameters = parameters_of(update.impl().graph, trained.front());
+  where.parameters = parameters_of(impl_of(update).graph, trained.front());
   where.seed = options.seed;
   for (const auto& one : trained)
-    for (const auto& [name, state] : states_of(update.impl().graph, one)) {
+    for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
       where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
-      model.tensors.push_back(update.impl().tensor(state));
+      model.tensors.push_back(impl_of(update).tensor(state));
     }
   model.training = std::move(where);
 }
 
 void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<Trained>& trained,
                   const TrainerOptions& options, const std::filesystem::path& path) {
-  const auto& record = checkpoint.model().training;
+  const auto& record = model_of(checkpoint).training;
   if (!record) refuse(path, "it has no training state");
-  require_same_nodes(checkpoint.model(), forward.model(), path);
+  require_same_nodes(model_of(checkpoint), model_of(forward), path);
   const auto differ = [&](const char* what, const std::string& there, const std::string& here) {
     if (there != here)
       throw Failure(FailureKind::usage,
@@ -86,7 +86,7 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
 }
 
 void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path) {
-  const auto& model = checkpoint.model();
+  const auto& model = model_of(checkpoint);
   const auto id = model.strings.find(name);
   const auto found = id == none ? model.value_names.end() : model.value_names.find(id);
   if (found == model.value_names.end() || model.values[found->second].tensor == none) refuse(path, fmt::format("it has no '{}'", name));
@@ -94,16 +94,16 @@ void restore_value(const Graph& checkpoint, const std::string& name, const Tenso
 }
 
 void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<Trained>& trained, const std::filesystem::path& path) {
-  const auto& model = checkpoint.model();
+  const auto& model = model_of(checkpoint);
   const auto& slots = model.training->slots;
   std::size_t used = 0;
   for (const auto& one : trained)
-    for (const auto& [name, state] : states_of(update.impl().graph, one)) {
+    for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
       const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
         return slot.name == wanted && value_label(model, slot.variable) == one.variable;
       });
       if (found == slots.end()) refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
-      copy(model.tensors[found->tensor], update.impl().tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
+      copy(model.tensors[found->tensor], impl_of(update).tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;
     }
   if (used != slots.size()) refuse(path, fmt::format("it has {} optimizer states, but {} are needed", slots.size(), used));

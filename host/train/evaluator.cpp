@@ -23,7 +23,7 @@ Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   const auto loss = options.loss.empty() ? Value() : named_value(own, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(own, options.scores, "scores");
   if (!loss.empty()) require_loss(own, loss, options.loss);
-  own.impl().edit().model.outputs.clear();
+  impl_of(own).edit().model.outputs.clear();
   if (!loss.empty()) own.output(loss_output, loss);
   if (!scores.empty()) own.output(scores_output, scores);
   return own;
@@ -42,7 +42,7 @@ struct Evaluator::Impl {
       : options(std::move(how)),
         graph(measured(given, options)),
         session(graph, {.seed = options.seed, .training = false, .device = options.device}) {
-    const auto& model = graph.model();
+    const auto& model = model_of(graph);
     for (const auto& [name, value] : model.outputs) request.outputs.emplace_back(model.strings[name]);
     inputs = names_of(model, needed_inputs(model, request.outputs, false));
     if (!options.label.empty() && std::find(inputs.begin(), inputs.end(), options.label) == inputs.end()) inputs.push_back(options.label);

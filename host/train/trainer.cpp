@@ -34,7 +34,7 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
 }
 
 bool has_tensors(const Graph& graph) {
-  const auto& values = graph.model().values;
+  const auto& values = model_of(graph).values;
   return std::all_of(values.begin(), values.end(), [](const ValueRecord& value) {
     return (value.role != Role::variable && value.role != Role::state) || value.tensor != none;
   });
@@ -43,16 +43,16 @@ bool has_tensors(const Graph& graph) {
 /// Every variable and state with elements of its own. Shapes that only the inputs' decide are found by running one batch.
 Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& options) {
   auto own = graph.clone();
-  own.impl().edit().model.training.reset();
+  impl_of(own).edit().model.training.reset();
   own.initialize(options.seed);
   if (!has_tensors(own)) {
     Session session(own, {.seed = options.seed, .training = false, .device = options.device});
     session.run(batches.take(0, 0));
     own = session.graph();
   }
-  own.impl().set_tensors([&](ValueId id) {
-    const auto& value = own.model().values[id];
-    return value.role == Role::variable && value.tensor != none ? own.model().tensors[value.tensor].clone() : Tensor();
+  impl_of(own).set_tensors([&](ValueId id) {
+    const auto& value = model_of(own).values[id];
+    return value.role == Role::variable && value.tensor != none ? model_of(own).tensors[value.tensor].clone() : Tensor();
   });
   return own;
 }
@@ -60,8 +60,8 @@ Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& op
 /// From here on the graph has the session's memory for the values of these names.
 void share(const Session& from, Graph& to, const std::vector<std::string>& names) {
   std::map<ValueId, Tensor> shared;
-  for (const auto& name : names) shared.emplace(find_value(to.model(), name), from.impl().tensor(name));
-  to.impl().set_tensors([&](ValueId id) {
+  for (const auto& name : names) shared.emplace(find_value(model_of(to), name), impl_of(from).tensor(name));
+  impl_of(to).set_tensors([&](ValueId id) {
     const auto found = shared.find(id);
     return found == shared.end() ? Tensor() : found->second;
   });
@@ -91,7 +91,7 @@ struct Trainer::Impl {
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options()) {
     share(update, forward, variables_of(parts.trained));
-    share(gradient, forward, states_of(forward.model()));
+    share(gradient, forward, states_of(model_of(forward)));
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
@@ -207,10 +207,10 @@ struct Trainer::Impl {
   // With copies of what the next step changes.
   Graph graph_now() const {
     auto graph = forward.clone();
-    graph.impl().set_tensors([&](ValueId id) {
-      const auto& value = forward.model().values[id];
+    impl_of(graph).set_tensors([&](ValueId id) {
+      const auto& value = model_of(forward).values[id];
       const bool changes = value.role == Role::variable || value.role == Role::state;
-      return changes && value.tensor != none ? forward.model().tensors[value.tensor].clone() : Tensor();
+      return changes && value.tensor != none ? model_of(forward).tensors[value.tensor].clone() : Tensor();
     });
     return graph;
   }
@@ -228,12 +228,12 @@ struct Trainer::Impl {
 
   void resume(const std::filesystem::path& path) {
     const auto checkpoint = Graph::load(forward.host(), path);
-    check_record(checkpoint, forward, update.impl().graph, parts.trained, options, path);
-    const auto& record = *checkpoint.model().training;
+    check_record(checkpoint, forward, impl_of(update).graph, parts.trained, options, path);
+    const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
       throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} examples of an epoch, but the data have {}",
                                                    path.string(), record.data_position, batches.examples()));
-    const auto& model = forward.model();
+    const auto& model = model_of(forward);
     for (const auto& value : model.values)
       if (value.role == Role::variable || value.role == Role::state)
         restore_value(checkpoint, std::string(model.strings[value.name]), model.tensors[value.tensor], path);

@@ -24,7 +24,7 @@ std::string free_name(const GraphModel& model, const std::string& wanted) {
 }
 
 std::vector<std::string> floating_variables(const Graph& graph) {
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   std::vector<std::string> names;
   for (const auto& value : model.values)
     if (value.role == Role::variable && value.type.dtype != TENON_DTYPE_UNKNOWN && floating.has(static_cast<DType>(value.type.dtype)))
@@ -34,11 +34,11 @@ std::vector<std::string> floating_variables(const Graph& graph) {
 
 /// The output that gives the value out: a new one, unless there is one since `first`.
 std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
-  const auto& outputs = graph.model().outputs;
+  const auto& outputs = model_of(graph).outputs;
   const auto found = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
-                                  [id = graph.impl().id_of(value)](const auto& output) { return output.second == id; });
-  if (found != outputs.end()) return std::string(graph.model().strings[found->first]);
-  const auto given = free_name(graph.model(), name);
+                                  [id = impl_of(graph).id_of(value)](const auto& output) { return output.second == id; });
+  if (found != outputs.end()) return std::string(model_of(graph).strings[found->first]);
+  const auto given = free_name(model_of(graph), name);
   graph.output(given, value);
   return given;
 }
@@ -50,7 +50,7 @@ std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptio
   variables.reserve(names.size());
   for (const auto& name : names) variables.push_back(graph.find(name));
   const auto gradients = graph.gradient(loss, variables, how);
-  const auto others = graph.model().outputs.size();
+  const auto others = model_of(graph).outputs.size();
   std::vector<Trained> trained;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (gradients[i].empty()) continue;
@@ -65,7 +65,7 @@ std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptio
 }  // namespace
 
 Value named_value(const Graph& graph, const std::string& name, const char* what) {
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   if (name.empty()) throw Failure(FailureKind::usage, fmt::format("the name of the {} is empty", what));
   for (const auto& [output, value] : model.outputs)
     if (model.strings[output] == name) return graph.find(value_label(model, value));
@@ -86,7 +86,7 @@ void require_loss(const Graph& graph, Value loss, const std::string& name) {
 void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label) {
   if (scores.empty() != label.empty()) throw Failure(FailureKind::usage, "accuracy needs both scores and label");
   if (label.empty()) return;
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   std::vector<std::string> names;
   for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
   if (std::find(names.begin(), names.end(), label) != names.end()) return;
@@ -102,14 +102,14 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   const auto loss = named_value(graph, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
   require_loss(graph, loss, options.loss);
-  graph.impl().edit().model.outputs.clear();  // what no step needs is not computed
+  impl_of(graph).edit().model.outputs.clear();  // what no step needs is not computed
   graph.output(loss_output, loss);
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;
   how.memory_budget = options.memory_budget;
   for (const auto& [name, tensor] : batch) how.shapes.emplace(name, tensor.shape());
   if (options.accumulate > 1) {
-    made.weight_input = free_name(graph.model(), "share of the step");
+    made.weight_input = free_name(model_of(graph), "share of the step");
     how.seed = graph.input(made.weight_input, graph.dtype(loss), graph.shape(loss));
   }
   made.trained = add_gradients(graph, loss, how, options);
@@ -144,7 +144,7 @@ Graph make_update_graph(const Graph& forward, const std::vector<Trained>& traine
 }
 
 std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const Trained& trained) {
-  const auto& model = update.model();
+  const auto& model = model_of(update);
   const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
   const auto& declared = model.operators[node.op].info->states;
   std::vector<std::pair<std::string, std::string>> states;
@@ -154,7 +154,7 @@ std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, 
 }
 
 Attributes parameters_of(const Graph& update, const Trained& trained) {
-  const auto& model = update.model();
+  const auto& model = model_of(update);
   const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
   Attributes parameters;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {

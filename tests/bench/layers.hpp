@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/model.hpp"
+#include "run/inner.hpp"
 
 /// Images made larger or smaller, as the last layer of a segmentation does it; here for its shapes alone.
 struct ResizeBilinear : tenon::Operator {
@@ -74,8 +75,8 @@ class Layers {
     auto training = graph.clone();
     training.bind();
     std::vector<tenon::Value> weights;
-    for (const auto& value : graph.model().values)
-      if (value.role == tenon::Role::variable) weights.push_back(training.find(graph.model().strings[value.name]));
+    for (const auto& value : model_of(graph).values)
+      if (value.role == tenon::Role::variable) weights.push_back(training.find(model_of(graph).strings[value.name]));
     const auto gradients = training.gradient(training.find("scores"), weights);
     for (std::size_t i = 0; i < gradients.size(); ++i) training.output("gradient " + std::to_string(i), gradients[i]);
     return training;

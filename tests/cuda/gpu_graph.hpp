@@ -38,7 +38,7 @@ inline std::vector<float> floats_of(const tenon::Tensor& tensor) {
 
 /// Says in the graph where a node runs.
 inline void put(tenon::Graph& graph, const std::string& node, const std::string& device) {
-  auto& model = graph.impl().edit().model;
+  auto& model = impl_of(graph).edit().model;
   for (auto& record : model.nodes)
     if (model.strings[record.name] == node) record.device = model.strings.intern(device);
 }

@@ -10,6 +10,7 @@
 #include "device/devices.hpp"
 #include "gpu_graph.hpp"
 #include "plan/gpu_schedule.hpp"
+#include "run/inner.hpp"
 
 using namespace tenon;
 using Floats = std::vector<float>;
@@ -38,7 +39,7 @@ Tensor counting(std::int64_t count, float from) {
 
 NamedTensors inputs_of(const Graph& graph, float from) {
   NamedTensors inputs;
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   for (const auto id : model.inputs) inputs.emplace(model.strings[model.values[id].name], counting(model.values[id].type.dims[0], from++));
   return inputs;
 }

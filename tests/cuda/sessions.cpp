@@ -246,7 +246,7 @@ TEST_CASE("sessions: states, random numbers and variables that are updated, on t
     const auto expected = here.run(inputs), found = there.run(inputs);
     CHECK(same_bits(found.at("y"), expected.at("y")));
     for (const char* name : {"w", "v"}) {
-      CHECK(there.impl().tensor(name).device() == "cuda:0");
+      CHECK(impl_of(there).tensor(name).device() == "cuda:0");
       CHECK(there.tensor(name).device() == "cpu");
       CHECK(same_bits(there.tensor(name), here.tensor(name)));
     }
@@ -261,7 +261,7 @@ TEST_CASE("sessions: a graph keeps its variables where they are when a session r
   Session session(graph, on("cuda"));
   CHECK(floats_of(session.run({}).at("y")) == Floats{2, 4});
   CHECK(graph.tensor(w).device() == "cpu");
-  CHECK(session.impl().tensor("w").device() == "cuda:0");
+  CHECK(impl_of(session).tensor("w").device() == "cuda:0");
   CHECK(session.tensor("w").device() == "cpu");
 }
 
@@ -281,7 +281,7 @@ TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it need
   Session session(graph, on("cuda"));
   const std::map<std::string, Shape> huge{{"x", {std::int64_t{1} << 44}}};
   CHECK(session.plan_bytes(huge) == std::int64_t{1} << 47);
-  auto& impl = session.impl();
+  auto& impl = impl_of(session);
   const auto failure = failure_of([&] { impl.execution_of(impl.plan_for(input_types(impl.model(), huge), {}, nullptr)); });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
 }

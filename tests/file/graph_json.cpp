@@ -15,6 +15,7 @@
 #include "file/tenon/tenon_file.hpp"
 #include "graph/model.hpp"
 #include "odd_operator.hpp"
+#include "run/inner.hpp"
 #include "same_graph.hpp"
 #include "sample_json.hpp"
 
@@ -45,10 +46,10 @@ TEST_CASE("text, graph, .tenon, graph, text: nothing is lost") {
   const TemporaryFolder folder;
   const std::string text = sample_json;
   const auto graph = Graph::from_json(host, text);
-  write_tenon(graph.model(), folder / "graph.tenon");
+  write_tenon(model_of(graph), folder / "graph.tenon");
   const auto loaded = Graph::load(host, folder / "graph.tenon");
   CHECK(loaded.to_json() == text);
-  CHECK(outline_of(loaded.model()) == outline_of(graph.model()));
+  CHECK(outline_of(model_of(loaded)) == outline_of(model_of(graph)));
 }
 
 TEST_CASE("the page's example") {
@@ -66,7 +67,7 @@ TEST_CASE("the page's example") {
                                       folder.path());
   CHECK(graph.shape(graph.find("fc1_weight")) == Shape{64, 64});
   CHECK(graph.shape(graph.find("fc2")) == Shape{-1, 10});
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   CHECK(model.values[find_value(model, "fc1_weight")].init.kind == Init::Kind::xavier);
   CHECK(model.tensors[model.values[find_value(model, "bias")].tensor].values<float>()[9] == 9);
   const auto text = graph.to_json();
@@ -78,7 +79,7 @@ TEST_CASE("nodes may stand in any order, and keep it where they can") {
   const auto names = [&](const std::string& nodes) {
     const auto graph = Graph::from_json(host, with_nodes(nodes));
     std::string names;
-    for (const auto& node : graph.model().nodes) names += std::string(graph.model().strings[node.name]) + ' ';
+    for (const auto& node : model_of(graph).nodes) names += std::string(model_of(graph).strings[node.name]) + ' ';
     return names;
   };
   const std::string a = R"({"name": "a", "op": "quadratic", "inputs": ["x"]})", b = R"({"name": "b", "op": "quadratic", "inputs": ["x"]})",
@@ -94,7 +95,7 @@ TEST_CASE("a long chain that stands in reverse") {
   std::string nodes;
   for (int i = 3000; i > 0; --i) nodes += fmt::format(R"({{"name": "n{}", "op": "quadratic", "inputs": ["n{}"]}},)", i, i - 1);
   const auto graph = Graph::from_json(host, with_nodes(nodes + R"({"name": "n0", "op": "quadratic", "inputs": ["x"]})", "n3000"));
-  CHECK(graph.model().nodes.size() == 3001);
+  CHECK(model_of(graph).nodes.size() == 3001);
 }
 
 TEST_CASE("what is wrong in a text, and where") {
@@ -234,7 +235,7 @@ TEST_CASE("a csr matrix from a file beside the text") {
   };
   const auto graph = read(R"({"storage": "csr", "npz": "c.npz"})");
   CHECK(same_bits(graph.tensor(graph.find("c")), csr));
-  CHECK(graph.model().values[0].type.storage == TENON_CSR);
+  CHECK(model_of(graph).values[0].type.storage == TENON_CSR);
   const auto dense = read(R"({"npz": "dense.npz"})");
   CHECK(dense.tensor(dense.find("c")).shape() == Shape{2});
   const struct {

@@ -7,6 +7,7 @@
 #include "application_operators.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
+#include "run/inner.hpp"
 
 using tenon::DType;
 using tenon::Graph;
@@ -77,7 +78,7 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {2, 3}), y = graph.input("y", DType::f32, {3, 2}), i = graph.input("i", DType::i32, {2});
   graph.add("quadratic", {x}, {}, "q");
-  const auto nodes = graph.model().nodes.size(), values = graph.model().values.size();
+  const auto nodes = model_of(graph).nodes.size(), values = model_of(graph).values.size();
   struct Case {
     const char* what;
     std::function<void()> act;
@@ -119,8 +120,8 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
     const auto failure = failure_of(c.act);
     CHECK(failure.kind == c.kind);
     if (!c.message.empty()) CHECK(failure.message == c.message);
-    CHECK(graph.model().nodes.size() == nodes);
-    CHECK(graph.model().values.size() == values);
+    CHECK(model_of(graph).nodes.size() == nodes);
+    CHECK(model_of(graph).values.size() == values);
   }
   graph.add("cosine", {x}, {{"scale", 2}}, "c");  // the name is still free
 }

@@ -7,6 +7,7 @@
 #include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
 #include "random_graph_host.hpp"
+#include "run/inner.hpp"
 
 namespace {
 
@@ -45,7 +46,7 @@ TEST_CASE("lifetimes: with and without backward_reads") {
     CAPTURE(c.op);
     const auto graph = chain(host, c.op, 4);
     const auto plan = plan_of(graph);
-    const auto uses = tenon::memory_uses(graph.model(), plan);
+    const auto uses = tenon::memory_uses(model_of(graph), plan);
     CAPTURE(tenon::describe_memory(tenon::Session(graph).plan({})));
     CHECK(life_of(uses, "n0") == c.n0);
     CHECK(life_of(uses, "n2") == c.n2);

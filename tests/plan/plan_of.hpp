@@ -17,18 +17,18 @@ class Planned {
   explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
       : graph_(std::move(graph)), training_(training) {
     graph_.bind();
-    tensors_ = tenon::tensors_of(graph_.model());
-    kernels_.emplace(graph_.model(), binding(), graph_.impl().plugins().load("cast_storage"), tenon::cpu_device());
-    types_ = tenon::infer_with(graph_.model(), binding(), tensors_, tenon::input_types(graph_.model(), shapes));
+    tensors_ = tenon::tensors_of(model_of(graph_));
+    kernels_.emplace(model_of(graph_), binding(), impl_of(graph_).plugins().load("cast_storage"), tenon::cpu_device());
+    types_ = tenon::infer_with(model_of(graph_), binding(), tensors_, tenon::input_types(model_of(graph_), shapes));
   }
   tenon::MemoryPlan plan() const {
     auto types = types_;
-    const auto lowered = tenon::lower(graph_.impl().current, *kernels_, tensors_, {.training = training_}, types);
+    const auto lowered = tenon::lower(impl_of(graph_).current, *kernels_, tensors_, {.training = training_}, types);
     return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
   }
 
  private:
-  const tenon::Binding& binding() const { return graph_.impl().binding(); }
+  const tenon::Binding& binding() const { return impl_of(graph_).binding(); }
 
   tenon::Graph graph_;
   bool training_;

@@ -8,6 +8,7 @@
 #include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
 #include "random_graph_host.hpp"
+#include "run/inner.hpp"
 
 namespace {
 
@@ -38,7 +39,7 @@ TEST_CASE("plans of random graphs: nothing alive is overwritten") {
     CAPTURE(n);
     const auto graph = random_graph(host, n);
     const auto plan = plan_of(graph);
-    const auto uses = tenon::memory_uses(graph.model(), plan);
+    const auto uses = tenon::memory_uses(model_of(graph), plan);
     CHECK(clash_of(uses) == "");
     CHECK(fault_of(plan.buffers, plan.arenas[0].placement) == "");
     for (const auto& use : uses) CHECK(use.offset + use.bytes <= plan.arenas[0].placement.bytes);
@@ -55,7 +56,7 @@ TEST_CASE("plans of random graphs: the same bits come out as where nothing share
     CAPTURE(n);
     const auto graph = random_graph(host, n);
     auto apart = graph.clone();
-    const auto& model = graph.model();
+    const auto& model = model_of(graph);
     for (const auto& node : model.nodes) apart.output("of " + std::string(model.strings[node.name]), apart.find(model.strings[node.name]));
     CHECK(plan_of(apart).bytes() < plan_of(graph).bytes());  // workspaces alone
     const auto expected = tenon::Session(apart).run(inputs);

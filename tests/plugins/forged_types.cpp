@@ -55,14 +55,14 @@ std::string forged(const FileParts& sound, std::size_t output, Lie&& lie) {
 
 std::vector<tenon_type> output_types(const Graph& graph) {
   std::vector<tenon_type> types;
-  for (const auto& value : graph.model().values)
+  for (const auto& value : model_of(graph).values)
     if (value.producer != tenon::none) types.push_back(value.type);
   return types;
 }
 
 Graph bound(tenon::Host& host, const std::string& bytes) {
   Graph graph(host);
-  graph.impl().edit().model = read_forged(bytes);
+  impl_of(graph).edit().model = read_forged(bytes);
   graph.bind();
   return graph;
 }
@@ -118,7 +118,7 @@ TEST_CASE("every output of every bundled operator, said to be of another type") 
   for (const auto& file : host.host.catalog().files())
     for (const auto& name : file.operators) {
       CAPTURE(name);
-      const auto& op = host.host.impl().plugins().load(name);
+      const auto& op = impl_of(host.host).plugins().load(name);
       const auto samples = tenon::checks::find_samples(op, tenon::checks::SampleKind::ordinary);
       REQUIRE_MESSAGE(!samples.found.empty(), samples.refusal);
       const tenon::Attributes* last = nullptr;
@@ -127,7 +127,7 @@ TEST_CASE("every output of every bundled operator, said to be of another type") 
           continue;  // other parameters, not only other shapes
         last = &sample.attributes;
         const auto graph = graph_of(host, op, sample);
-        outputs += check_all(host, graph, FileParts::of(graph.model()));
+        outputs += check_all(host, graph, FileParts::of(model_of(graph)));
         tried.insert(name);
       }
     }
@@ -140,13 +140,13 @@ TEST_CASE("a graph that was refused stays as the file has it, and takes no nodes
   Graph graph(host);
   graph.output("y", graph.add("reshape", {graph.input("x", tenon::f32, {2, 3})}, {{"shape", std::vector<std::int64_t>{6}}}, "r"));
   Graph loaded(host);
-  loaded.impl().edit().model =
-      read_forged(forged(FileParts::of(graph.model()), 0, [](auto& type) { type.dtype = tenon::format::DType::f64; }));
+  impl_of(loaded).edit().model =
+      read_forged(forged(FileParts::of(model_of(graph)), 0, [](auto& type) { type.dtype = tenon::format::DType::f64; }));
   for (int i = 0; i < 2; ++i) {
     CHECK(failure_of([&] { loaded.add("exp", {loaded.find("r")}); }).kind == 4);
     CHECK(failure_of([&] { loaded.bind(); }).kind == 4);
     CHECK(loaded.dtype(loaded.find("r")) == tenon::f64);
-    CHECK(loaded.model().nodes.size() == 1);
+    CHECK(model_of(loaded).nodes.size() == 1);
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("a value that updates a variable must have its type") {
   const auto smaller = graph.add("slice", {weight}, {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{1}}}, "s");
   graph.add("exp", {weight}, {}, "e");
   graph.update(weight, graph.find("e"));
-  auto parts = FileParts::of(graph.model());
+  auto parts = FileParts::of(model_of(graph));
   CHECK(opened(host, parts.bytes()).message == "");
   const auto value = static_cast<std::uint32_t>(1);  // of "s", behind the weight
   REQUIRE(graph.shape(smaller) == tenon::Shape{1});

@@ -140,20 +140,20 @@ void run(tenon::Host& host, const std::string& bytes, bool training, Tally& tall
   constexpr std::int64_t limit = 1 << 20;
   try {
     Graph graph(host);
-    graph.impl().edit().model = read_forged(bytes, tenon::FileCheck::structure);
+    impl_of(graph).edit().model = read_forged(bytes, tenon::FileCheck::structure);
     graph.bind();
     std::map<tenon::ValueId, tenon_type> types;
-    for (const auto id : graph.model().inputs) {
-      auto type = graph.model().values[id].type;
+    for (const auto id : model_of(graph).inputs) {
+      auto type = model_of(graph).values[id].type;
       if (type.rank < 0) type.rank = 0;
       for (auto& dim : type.dims) dim = dim < 0 ? 2 : dim;
       types.emplace(id, type);
     }
-    for (const auto& type : tenon::infer_with(graph.model(), graph.impl().binding(), tenon::tensors_of(graph.model()), types))
+    for (const auto& type : tenon::infer_with(model_of(graph), impl_of(graph).binding(), tenon::tensors_of(model_of(graph)), types))
       if (tenon::is_known(type) && tenon::byte_count(type) > limit) return void(++tally.too_large);
     tenon::NamedTensors inputs;
     for (const auto& [id, type] : types)
-      inputs.emplace(graph.model().strings[graph.model().values[id].name],
+      inputs.emplace(model_of(graph).strings[model_of(graph).values[id].name],
                      Tensor::zeros(static_cast<tenon::DType>(type.dtype), tenon::shape_of(type)));
     tenon::SessionOptions options;
     options.training = training;
@@ -168,7 +168,7 @@ void run(tenon::Host& host, const std::string& bytes, bool training, Tally& tall
 
 void forge_many(Graph (*make)(tenon::Host&), bool training, int rounds) {
   StrictHost host(1);
-  const auto sound = FileParts::of(make(host).model());
+  const auto sound = FileParts::of(model_of(make(host)));
   Tally tally;
   run(host, sound.bytes(), training, tally);
   REQUIRE(tally.ran == 1);

@@ -9,6 +9,7 @@
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
+#include "run/inner.hpp"
 #include "temporary_folder.hpp"
 
 using tenon::DType;
@@ -169,9 +170,9 @@ TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; nothing 
   const auto y = graph.add("times", {x, graph.stop_gradient(graph.add("quadratic", {x}, {{"a", 1}}))});  // x * [x^2]
   graph.output("dx", graph.gradient(y, {x})[0]);
   CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, 3})}}).at("dx")) == std::vector<double>{4, 9});
-  const auto nodes = graph.model().nodes.size();
+  const auto nodes = model_of(graph).nodes.size();
   CHECK(graph.gradient(graph.stop_gradient(x, "stopped"), {x})[0].empty());
-  CHECK(graph.model().nodes.size() <= nodes + 2);
+  CHECK(model_of(graph).nodes.size() <= nodes + 2);
 }
 
 TEST_CASE("gradient: an operator without one is named with the path to the loss, and the graph is as it was") {
@@ -243,7 +244,7 @@ TEST_CASE("gradient: a node that another one reads twice is computed again once"
   tenon::GradientOptions options;
   options.recompute = {inner, square};
   graph.output("dx", graph.gradient(graph.add("quadratic", {square}, {{"a", 1}}), {x}, options)[0]);  // of x^8
-  const auto& nodes = graph.model().nodes;
+  const auto& nodes = model_of(graph).nodes;
   CHECK(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.pass == tenon::Pass::recompute; }) == 2);
   CHECK(values_of(Session(graph).run({{"x", f64_tensor({1, 2})}}).at("dx")) == std::vector<double>{8, 1024});
 }

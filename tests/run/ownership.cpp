@@ -48,7 +48,7 @@ TEST_CASE("ownership: sessions share one graph, and what they do not change, unt
   const auto w = graph.variable("w", one());
   graph.output("y", graph.add("test_add", {x, w}));
   const Session a(graph), b(graph);
-  const auto shared = [](const Session& session) { return session.impl().graph.impl().current; };
+  const auto shared = [](const Session& session) { return impl_of(impl_of(session).graph).current; };
   CHECK(shared(a) == shared(b));
   CHECK(a.tensor(w).data() == graph.tensor(w).data());
   graph.output("z", graph.add("test_add", {x, x}));

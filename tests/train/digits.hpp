@@ -9,6 +9,7 @@
 #include "../temporary_folder.hpp"
 #include "file/array/npy.hpp"
 #include "graph/model.hpp"
+#include "run/inner.hpp"
 
 struct DigitsHost {
   TemporaryFolder cache;
@@ -84,7 +85,7 @@ inline tenon::TrainerOptions digits_options() {
 /// Copies of a graph's variables and states.
 inline std::map<std::string, tenon::Tensor> values_of(const tenon::Graph& graph) {
   std::map<std::string, tenon::Tensor> values;
-  const auto& model = graph.model();
+  const auto& model = model_of(graph);
   for (const auto& value : model.values)
     if (value.role == tenon::Role::variable || value.role == tenon::Role::state)
       values[std::string(model.strings[value.name])] = model.tensors.at(value.tensor).clone();

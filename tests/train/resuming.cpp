@@ -132,7 +132,7 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
     INFO(row.failure.message);
   }
   auto model = Graph::load(digits_host.host, path);
-  auto& edited = model.impl().edit().model;
+  auto& edited = impl_of(model).edit().model;
   auto& slots = edited.training->slots;
   const auto count = slots.size();
   slots.push_back({"more", slots.back().variable, static_cast<std::uint32_t>(edited.tensors.size())});
@@ -140,7 +140,7 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
   model.save(path);
   CHECK(with(mlp_json, 200, [](auto&) {
         }).message.ends_with("it has " + std::to_string(count + 1) + " optimizer states, but " + std::to_string(count) + " are needed"));
-  model.impl().edit().model.training->slots.resize(count - 1);
+  impl_of(model).edit().model.training->slots.resize(count - 1);
   model.save(path);
   CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no 'steps' for 'scores_bias'") != std::string::npos);
   trainer.graph().save(path);

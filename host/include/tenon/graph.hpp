@@ -21,7 +21,6 @@
 namespace tenon {
 
 class Host;
-struct GraphModel;
 
 /// A value of one graph; of a node, its first output. A cheap handle. `Value()` is empty: it stands for an omitted input.
 class Value {
@@ -132,12 +131,11 @@ class TENON_API Graph {
   void initialize(std::uint64_t seed = 0);
 
   Host& host() const;
-  const GraphModel& model() const;  ///< the graph as plain data; for the host's own code
   struct TENON_HIDDEN Impl;
-  Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:
   friend class Session;  // takes a snapshot
+  friend struct Inner;   // the host's own code
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -69,10 +69,10 @@ class TENON_API Host {
   int threads() const;
 
   struct TENON_HIDDEN Impl;
-  Impl& impl() { return *impl_; }  ///< for the host's own code
 
  private:
   friend class Graph;
+  friend struct Inner;  // the host's own code
   explicit Host(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

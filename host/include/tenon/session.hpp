@@ -89,9 +89,9 @@ class TENON_API Session {
   Graph graph() const;
 
   struct TENON_HIDDEN Impl;
-  Impl& impl() const { return *impl_; }  ///< for the host's own code
 
  private:
+  friend struct Inner;  // the host's own code
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,28 @@
+// What is behind the public handles, for the host's own code and tests of it.
+#pragma once
+#include <tenon/graph.hpp>
+#include <tenon/host.hpp>
+#include <tenon/session.hpp>
+
+namespace tenon {
+
+struct Inner {
+  static Graph::Impl& of(const Graph& graph) { return *graph.impl_; }
+  static Host::Impl& of(Host& host) { return *host.impl_; }
+  static Session::Impl& of(const Session& session) { return *session.impl_; }
+};
+
+inline Graph::Impl& impl_of(const Graph& graph) {
+  return Inner::of(graph);
+}
+inline Host::Impl& impl_of(Host& host) {
+  return Inner::of(host);
+}
+inline Session::Impl& impl_of(const Session& session) {
+  return Inner::of(session);
+}
+
+/// The graph as plain data, until it is edited.
+const GraphModel& model_of(const Graph& graph);
+
+}  // namespace tenon
