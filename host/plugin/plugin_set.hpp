@@ -85,8 +85,6 @@ class PluginSet {
   std::uint64_t content_hash(int number);
 
  private:
-  [[noreturn]] void fail_unknown(std::string_view op) const;
-
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
