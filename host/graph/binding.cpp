@@ -51,8 +51,10 @@ void require_connected(const GraphModel& model, const NodeRecord& node, const Op
 // Its kernel and object are its origin's.
 Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, const Binding& binding) {
   const auto& op = *binding.nodes[node.origin].op;
-  const auto lacks_backward = [](const tenon_operator* kernel) { return kernel == nullptr || kernel->backward == nullptr; };
-  if ((op.cpu != nullptr || op.cuda != nullptr) && lacks_backward(op.cpu) && lacks_backward(op.cuda))
+  const auto& kernels = op.kernels;
+  const auto has_backward = [](const tenon_operator* kernel) { return kernel != nullptr && kernel->backward != nullptr; };
+  const bool has_kernel = std::any_of(kernels.begin(), kernels.end(), [](const auto* kernel) { return kernel != nullptr; });
+  if (has_kernel && std::none_of(kernels.begin(), kernels.end(), has_backward))
     throw Failure(FailureKind::plugin, "the installed operator has no backward kernel");
   check_backward_arity(model, node);
   return {&op, {}};
