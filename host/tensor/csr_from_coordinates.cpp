@@ -29,7 +29,7 @@ class Sum {
 
  private:
   static constexpr auto wide() {
-    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+    if constexpr (is_half<T>)
       return float{};
     else if constexpr (std::is_integral_v<Stored>)
       return std::make_unsigned_t<Stored>{};  // wraps where signed numbers must not

@@ -22,7 +22,7 @@ auto* stored(T* values) {
 
 template <class T>
 bool is_zero(T value) {
-  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+  if constexpr (is_half<T>)
     return static_cast<float>(value) == 0.0F;
   else
     return value == T{};

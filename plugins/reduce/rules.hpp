@@ -5,13 +5,11 @@
 #include <type_traits>
 
 template <class T>
-constexpr bool is_half = std::is_same_v<T, tenon::half> || std::is_same_v<T, tenon::bfloat16>;
-template <class T>
-constexpr bool is_floating = std::is_floating_point_v<T> || is_half<T>;
+constexpr bool is_floating = std::is_floating_point_v<T> || tenon::is_half<T>;
 
 /// What elements are compared in: themselves; halves as float.
 template <class T>
-using Plain = std::conditional_t<is_half<T>, float, T>;
+using Plain = std::conditional_t<tenon::is_half<T>, float, T>;
 
 /// What elements are added in: integers without a sign, so that they wrap around as int64.
 template <class T>

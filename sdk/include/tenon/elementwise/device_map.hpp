@@ -8,6 +8,7 @@
 #include "../version.hpp"
 #include "convert.hpp"
 #include "device_layout.hpp"
+#include "functions.hpp"
 #include "signature.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -59,26 +60,10 @@ TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
   const unsigned char* at = operand.data + offset;
   if (!operand.data) return T(0);
   if (operand.dtype == dtype_of<Stored>) return number_as<T>(*reinterpret_cast<const Stored*>(at));
-  switch (operand.dtype) {
-    case DType::boolean:
-      return number_as<T>(*reinterpret_cast<const bool*>(at));
-    case DType::u8:
-      return number_as<T>(*reinterpret_cast<const std::uint8_t*>(at));
-    case DType::i8:
-      return number_as<T>(*reinterpret_cast<const std::int8_t*>(at));
-    case DType::i32:
-      return number_as<T>(*reinterpret_cast<const std::int32_t*>(at));
-    case DType::i64:
-      return number_as<T>(*reinterpret_cast<const std::int64_t*>(at));
-    case DType::f16:
-      return number_as<T>(static_cast<float>(*reinterpret_cast<const half*>(at)));
-    case DType::bf16:
-      return number_as<T>(static_cast<float>(*reinterpret_cast<const bfloat16*>(at)));
-    case DType::f32:
-      return number_as<T>(*reinterpret_cast<const float*>(at));
-    case DType::f64:
-      return number_as<T>(*reinterpret_cast<const double*>(at));
-  }
+#define TENON_DTYPE(name, number, type, ...) \
+  if (operand.dtype == DType::name) return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
+  TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
   return T(0);
 }
 
@@ -88,7 +73,7 @@ TENON_FN void store(const DeviceOperand& out, std::int64_t offset, Value value, 
   unsigned char* at = out.data + offset;
   const auto put = [&](auto* to) {
     using To = std::remove_pointer_t<decltype(to)>;
-    using Wide = std::conditional_t<std::is_same_v<To, half> || std::is_same_v<To, bfloat16>, float, To>;
+    using Wide = Computed<To>;
     *to = add ? static_cast<To>(static_cast<Wide>(static_cast<Wide>(*to) + static_cast<Wide>(value))) : static_cast<To>(value);
   };
   if (out.dtype == dtype_of<Stored>) return put(reinterpret_cast<Stored*>(at));

@@ -17,7 +17,7 @@ namespace elementwise {
 
 /// What a function of T is computed in: half and bfloat16 in float.
 template <class T>
-using Computed = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
+using Computed = std::conditional_t<is_half<T>, float, T>;
 
 /// The same for functions that leave the whole numbers: integers are taken as double.
 template <class T>
