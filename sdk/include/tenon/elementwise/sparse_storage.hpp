@@ -19,7 +19,7 @@ template <class Class>
 constexpr Convert conversion() {
   constexpr bool own_types = [] {
     for (const auto& input : detail::description_of<Class>.inputs)
-      if (input.own_types) return true;
+      if (input.types.given) return true;
     return false;
   }();
   if constexpr (own_types) {
