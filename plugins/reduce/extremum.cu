@@ -1,5 +1,5 @@
 // CUDA kernels of max and min.
-#include "fold_on_device.hpp"
+#include "../shared/fold_on_device.hpp"
 #include "max.hpp"
 #include "min.hpp"
 #include "spread_on_device.hpp"

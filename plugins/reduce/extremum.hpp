@@ -1,7 +1,7 @@
 // What max and min share: one of them for each Rule.
 #pragma once
+#include "../shared/rules.hpp"
 #include "axes.hpp"
-#include "rules.hpp"
 
 template <template <class> class Rule>
 struct Extremum : Reduction {

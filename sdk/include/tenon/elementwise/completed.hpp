@@ -14,10 +14,10 @@
 #include "run.hpp"
 #include "shapes.hpp"
 #include "signature.hpp"
-#include "sparse.hpp"
-#include "sparse_gradient.hpp"
-#include "sparse_pairs.hpp"
-#include "sparse_storage.hpp"
+#include "sparse/sparse.hpp"
+#include "sparse/sparse_gradient.hpp"
+#include "sparse/sparse_pairs.hpp"
+#include "sparse/sparse_storage.hpp"
 #include "sum.hpp"
 
 #pragma GCC visibility push(hidden)
