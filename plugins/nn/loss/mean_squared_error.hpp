@@ -5,19 +5,14 @@
 #include "reduction.hpp"
 #include "shared/fits.hpp"
 
-struct MeanSquaredError : tenon::Operator {
-  Reduction reduction = Reduction::mean;
-
+struct MeanSquaredError : Loss {
   static constexpr void describe(auto& op) {
     op.doc("(prediction - target)^2, averaged over all elements");
     op.input("prediction", "any shape");
     op.input("target", "same shape as prediction");
     op.output("loss", "0-d; same shape as prediction if reduction is none");
-    op.param("reduction", &MeanSquaredError::reduction,
-             "mean or sum over all elements (0 if there are none), or none: one loss per element")
-        .one_of({{"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}});
+    describe_reduction(op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
     op.backward_reads("prediction", "target");
-    op.accumulates();
   }
 
   void infer(tenon::Infer& io) const {
@@ -34,9 +29,4 @@ struct MeanSquaredError : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
-
-  /// Of each element in the loss.
-  double weight(std::int64_t elements) const {
-    return reduction == Reduction::mean && elements > 0 ? 1.0 / static_cast<double>(elements) : 1;
-  }
 };

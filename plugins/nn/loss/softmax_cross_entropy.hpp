@@ -5,20 +5,15 @@
 #include "reduction.hpp"
 #include "shared/fits.hpp"
 
-struct SoftmaxCrossEntropy : tenon::Operator {
-  Reduction reduction = Reduction::mean;
-
+struct SoftmaxCrossEntropy : Loss {
   static constexpr void describe(auto& op) {
     op.doc("-log(softmax(logits)) at each sample's label");
     op.input("logits", "[samples, classes]");
     op.input("labels", "[samples], each from 0 to classes - 1").types(tenon::integral);
     op.output("loss", "0-d; [samples] if reduction is none");
     op.output("probabilities", "softmax of logits").hidden();
-    op.param("reduction", &SoftmaxCrossEntropy::reduction,
-             "mean or sum over the samples (0 if there are none), or none: one loss per sample")
-        .one_of({{"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}});
+    describe_reduction(op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
     op.backward_reads("labels", "probabilities");
-    op.accumulates();
   }
 
   void infer(tenon::Infer& io) const {
@@ -36,7 +31,4 @@ struct SoftmaxCrossEntropy : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
-
-  /// Of each sample in the loss.
-  double weight(std::int64_t samples) const { return reduction == Reduction::mean && samples > 0 ? 1.0 / static_cast<double>(samples) : 1; }
 };

@@ -1,4 +1,4 @@
-// What the pooling operators share: the inference of their windows.
+// The pooling operators: what they say of themselves and infer. Their kernels are in pooling_cpu.hpp and pooling_cuda.hpp.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -51,3 +51,93 @@ inline void infer_global_pooling(tenon::Infer& io) {
   for (int axis = 2; axis < data.rank(); ++axis) data.set(axis, 1);
   io.set_output(0, data);
 }
+
+/// The operators whose windows move.
+struct WindowPool : tenon::Operator {
+  tenon::Ints kernel, stride, pad;
+
+  /// padding: what lies around data.
+  static constexpr void describe_windows(auto& op, const char* padding) {
+    op.types({tenon::f32});
+    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
+    op.output("output", "[batch, channels, (axis + 2 pad - kernel) / stride + 1, rounded down, for each spatial axis]");
+    op.param("kernel", &WindowPool::kernel, "size of the window along each spatial axis, 1 to 3 values")
+        .required()
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("stride", &WindowPool::stride, "steps along each spatial axis; one value is for all; default: kernel")
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("pad", &WindowPool::pad, padding).at_least(0).at_most(Window::largest);
+    op.kernels_elsewhere();
+  }
+
+  void infer(tenon::Infer& io) const { infer_pooling(io, kernel, stride, pad); }
+
+ protected:
+  Window window(const tenon::Shape&) const { return pooling_window(kernel, stride, pad); }
+};
+
+struct MaxPool : WindowPool {
+  static constexpr void describe(auto& op) {
+    op.doc("largest element of each window, over 1 to 3 spatial axes");
+    describe_windows(
+        op, "elements on both sides of each spatial axis that are never the largest, fewer than kernel; one value is for all; default: 0");
+    op.backward_reads("data");
+  }
+
+ protected:
+  Pooling pooling() const { return Pooling::max; }
+};
+
+struct AvgPool : WindowPool {
+  bool count_include_pad = true;
+
+  static constexpr void describe(auto& op) {
+    op.doc("average of each window, over 1 to 3 spatial axes");
+    describe_windows(op, "zeros on both sides of each spatial axis, fewer than kernel; one value is for all; default: 0");
+    op.param("count_include_pad", &AvgPool::count_include_pad,
+             "divide by the size of the window, not by the number of its elements inside data");
+    op.backward_reads();
+  }
+
+ protected:
+  Pooling pooling() const { return count_include_pad ? Pooling::average : Pooling::inside; }
+};
+
+/// The operators with one window for everything that is not batch or channel.
+struct GlobalPool : tenon::Operator {
+  static constexpr void describe_window(auto& op) {
+    op.types({tenon::f32});
+    op.input("data", "[batch, channels, 1 to 3 spatial axes ...]");
+    op.output("output", "[batch, channels, 1 for each spatial axis ...]");
+    op.kernels_elsewhere();
+  }
+
+  void infer(tenon::Infer& io) const { infer_global_pooling(io); }
+
+ protected:
+  Window window(const tenon::Shape& data) const { return global_window(data); }
+};
+
+struct GlobalMaxPool : GlobalPool {
+  static constexpr void describe(auto& op) {
+    op.doc("largest element of each channel of each sample");
+    describe_window(op);
+    op.backward_reads("data");
+  }
+
+ protected:
+  Pooling pooling() const { return Pooling::max; }
+};
+
+struct GlobalAvgPool : GlobalPool {
+  static constexpr void describe(auto& op) {
+    op.doc("average of each channel of each sample");
+    describe_window(op);
+    op.backward_reads();
+  }
+
+ protected:
+  Pooling pooling() const { return Pooling::average; }
+};
