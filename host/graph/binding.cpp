@@ -14,20 +14,20 @@
 namespace tenon {
 namespace {
 
-// `version 2 from plugin examples 1.0, used by node 'a' and 3 more`
+// `(version 2 from plugin examples 1.0) of node 'a' and 3 more`
 std::string use_of(const GraphModel& model, std::uint32_t op) {
   const auto& use = model.operators[op];
-  std::string text = fmt::format("version {} ", use.version);
+  std::string text = fmt::format("(version {} ", use.version);
   if (use.plugin == none) {
-    text += "of the application that built the graph";
+    text += "of the application that built the graph)";
   } else {
     const auto& plugin = model.plugins[use.plugin];
-    text += fmt::format("from plugin {}{}{}", plugin.name, plugin.version.empty() ? "" : " ", plugin.version);
+    text += fmt::format("from plugin {}{}{})", plugin.name, plugin.version.empty() ? "" : " ", plugin.version);
   }
   const auto uses = [&](const NodeRecord& node) { return node.op == op; };
   const auto first = std::find_if(model.nodes.begin(), model.nodes.end(), uses);
   if (first == model.nodes.end()) return text;
-  text += fmt::format(", used by node '{}'", model.strings[first->name]);
+  text += fmt::format(" of node '{}'", model.strings[first->name]);
   const auto more = std::count_if(first + 1, model.nodes.end(), uses);
   return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
