@@ -172,7 +172,7 @@ Outcome check_forward(const Subject& subject) {
 
 Outcome check_backward(const Subject& subject) {
   return with_device(subject, [&](Device& device) {
-    const bool here = subject.op.cpu->backward != nullptr, there = subject.op.cuda->backward != nullptr;
+    const bool here = subject.op.kernel(TENON_CPU)->backward != nullptr, there = subject.op.kernel(TENON_CUDA)->backward != nullptr;
     if (!here) return skipped(there ? "the CPU has no backward kernel to compare with" : "it has no backward kernel");
     if (!there) return Outcome{Verdict::warning, "its kernel has no backward, which the CPU's has: training goes over the CPU"};
     Result result;
@@ -198,7 +198,7 @@ std::string try_sample(const Subject& subject, const Sample& sample, Device& dev
     auto fault = call.compare_replayed(memory, other.forward_memory(Numbers::both_signs), false, training);
     if (!fault.empty()) return fault;
   }
-  const bool both = subject.op.cpu->backward != nullptr && subject.op.cuda->backward != nullptr;
+  const bool both = subject.op.kernel(TENON_CPU)->backward != nullptr && subject.op.kernel(TENON_CUDA)->backward != nullptr;
   if (!both || sample.types.outputs.empty() || !floating.has(static_cast<DType>(sample.types.outputs[0].dtype))) return {};
   const std::vector<bool> all(sample.types.inputs.size(), true);
   const auto memory = call.backward_memory(Numbers::positive, all, true);
@@ -257,7 +257,8 @@ std::string SameCall::compare_replayed(const CallMemory& first, const CallMemory
 
 Outcome check_capture(const Subject& subject) {
   return with_device(subject, [&](Device& device) {
-    if ((subject.op.cuda->traits & TENON_TRAIT_CAPTURABLE) == 0) return skipped("its kernel does not say capturable: each run calls it");
+    if ((subject.op.kernel(TENON_CUDA)->traits & TENON_TRAIT_CAPTURABLE) == 0)
+      return skipped("its kernel does not say capturable: each run calls it");
     if (subject.op.info->random) return skipped("its random numbers are other ones in each run, which calls it");
     const auto look = [&](const OperatorCall&, const Sample& sample) { return try_sample(subject, sample, device); };
     auto outcome = each_sample(subject, SampleKind::ordinary, look, 12);

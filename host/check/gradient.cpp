@@ -129,7 +129,7 @@ bool is_small(const Sample& sample) {
 
 Outcome check_gradient(const Subject& subject) {
   const auto& info = *subject.op.info;
-  if (subject.op.cpu->backward == nullptr && subject.op.table->gradient == nullptr) return skipped("it has no gradient");
+  if (subject.op.kernel(TENON_CPU)->backward == nullptr && subject.op.table->gradient == nullptr) return skipped("it has no gradient");
   auto options = host_options(subject);
   options.search_defaults = true;  // a gradient that is a graph may use any operator
   Host host(options);

@@ -107,7 +107,7 @@ std::vector<Storages> all_storages(const OperatorTypes& types) {
 }
 
 bool has_gradient(const LoadedOperator& op) {
-  return op.cpu->backward != nullptr || op.table->gradient != nullptr;
+  return op.kernel(TENON_CPU)->backward != nullptr || op.table->gradient != nullptr;
 }
 
 /// One call with dense inputs, on the CPU, and with the same ones stored otherwise, on the device, and its gradients.

@@ -1,11 +1,25 @@
 // Looks for NaN and infinities where a GPU has them.
 #pragma once
+#include <bit>
 #include <cstdint>
-#include <tenon/dtype.hpp>
+#include <limits>
+#include <tenon/visit.hpp>
+#include <type_traits>
 
 namespace tenon {
 
 class Stream;
+
+/// Calls f with the bits of infinity, which all NaNs have set, too, in an unsigned integer of the elements' size; not for whole numbers.
+template <class F>
+void with_exponent_bits(DType dtype, F&& f) {
+  if (!floating.has(dtype)) return;
+  visit<floating>(dtype, [&]<class T>() {
+    using Wide = std::conditional_t<sizeof(T) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;
+    using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint16_t), std::uint16_t, Wide>;
+    f(std::bit_cast<Bits>(static_cast<T>(std::numeric_limits<float>::infinity())));
+  });
+}
 
 /// On a GPU's stream: *found becomes 1 where one of n elements is NaN or infinite, else it stays as it is. In cuda/.
 void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found, const Stream& stream);

@@ -105,24 +105,21 @@ std::string GraphBuilder::free_name(std::string_view wanted) const {
 // One entry for each input of the operator, more for a variadic one; none where nothing is connected.
 std::vector<ValueId> GraphBuilder::place_inputs(const OperatorInfo& info, const NodeSpec& spec) const {
   auto placed = spec.inputs;
-  if (placed.size() > info.inputs.size() && !info.variadic())
-    throw Failure(FailureKind::usage, fmt::format("{} inputs are given but the operator takes {}", placed.size(), info.inputs.size()));
-  if (placed.size() < info.inputs.size()) placed.resize(info.inputs.size() - (info.variadic() ? 1 : 0), none);
+  placed.resize(input_count(info, placed.size()), none);
   for (const auto& [name, value] : spec.named_inputs) {
     const auto index = info.find_input(name);
     if (index < 0) {
       std::vector<std::string> names;
       for (const auto& input : info.inputs) names.push_back(input.name);
-      throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name), fmt::format("its inputs are {}", fmt::join(names, ", ")));
+      throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name),
+                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
     }
-    const bool variadic = info.inputs[static_cast<std::size_t>(index)].variadic;
-    if (variadic) {
+    if (info.inputs[static_cast<std::size_t>(index)].variadic)
       placed.push_back(value);
-    } else if (auto& slot = placed[static_cast<std::size_t>(index)]; slot == none) {
+    else if (auto& slot = placed[static_cast<std::size_t>(index)]; slot == none)
       slot = value;
-    } else {
+    else
       throw Failure(FailureKind::usage, fmt::format("input '{}' is given twice", name));
-    }
   }
   return placed;
 }

@@ -20,7 +20,7 @@ bool is_floating(const tenon_type& type) {
 
 bool has_backward_kernel(const LoadedOperator& op) {
   const auto has = [](const tenon_operator* table) { return table != nullptr && table->backward != nullptr; };
-  return has(op.cpu) || has(op.cuda) || has(op.table);
+  return has(op.table) || std::any_of(op.kernels.begin(), op.kernels.end(), has);
 }
 
 class GradientBuilder {

@@ -36,9 +36,7 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
   std::vector<std::string> names;
   for (const auto& node : model.nodes) names.emplace_back(model.strings[node.name]);
   for (const auto& [name, value] : model.value_names) names.emplace_back(model.strings[name]);
-  const auto near = near_names(text, names);
-  throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text),
-                near.empty() ? "" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+  throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text), did_you_mean(near_names(text, names)));
 }
 
 }  // namespace

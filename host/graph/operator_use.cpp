@@ -61,4 +61,31 @@ std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, cons
   return total;
 }
 
+std::size_t input_count(const OperatorInfo& info, std::size_t given) {
+  const auto declared = info.inputs.size();
+  if (info.variadic()) return std::max(given, declared - 1);
+  if (given > declared) throw Failure(FailureKind::usage, fmt::format("{} inputs are given but the operator takes {}", given, declared));
+  return declared;
+}
+
+void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
+  const auto need = [](bool holds, std::uint32_t found, const char* what, const char* has, std::size_t needed) {
+    if (!holds) throw Failure(FailureKind::file, fmt::format("has {} {} but the operator {} {}", found, what, has, needed));
+  };
+  const auto inputs = info.inputs.size();
+  need(info.variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs, node.input_count, "inputs", "takes",
+       inputs);
+  need(node.state_count == info.states.size(), node.state_count, "states", "has", info.states.size());
+  const auto outputs = output_count(model, node, info);
+  need(node.output_count == outputs, node.output_count, "outputs", "makes", outputs);
+}
+
+void check_backward_arity(const GraphModel& model, const NodeRecord& node) {
+  const auto& forward = model.nodes[node.origin];
+  const auto inputs = std::uint64_t{forward.output_count} * 2 + forward.input_count;
+  if (node.op != forward.op || node.input_count != inputs || node.output_count != forward.input_count || node.state_count != 0 ||
+      node.attribute_count != 0)
+    throw Failure(FailureKind::file, fmt::format("does not fit node '{}', whose backward it is", model.strings[forward.name]));
+}
+
 }  // namespace tenon

@@ -23,4 +23,13 @@ std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const Ou
 /// Outputs of a node with the parameters it has. Throws Failure (usage).
 std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 
+/// How many inputs a node has that is given that many: each declared one, and of a variadic one as many as there are. Throws Failure
+/// (usage) if too many are given.
+std::size_t input_count(const OperatorInfo& info, std::size_t given);
+
+/// Throws Failure (file) if the numbers of inputs, states and outputs are not the operator's; (usage) as output_count.
+void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
+/// Throws Failure (file) if a backward node does not fit the node whose backward it is.
+void check_backward_arity(const GraphModel& model, const NodeRecord& node);
+
 }  // namespace tenon

@@ -142,11 +142,8 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
 [[noreturn]] void refuse_unknown(const OperatorInfo& info, const std::string& name) {
   std::vector<std::string> known;
   for (const auto& param : info.params) known.push_back(param.name);
-  const auto near = near_names(name, known);
-  std::string hint = !near.empty()   ? fmt::format("did you mean {}?", fmt::join(near, " or "))
-                     : known.empty() ? std::string("it has no parameters")
-                                     : fmt::format("its parameters are {}", fmt::join(known, ", "));
-  throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name), hint);
+  const auto all = known.empty() ? std::string("it has no parameters") : fmt::format("its parameters are {}", fmt::join(known, ", "));
+  throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name), did_you_mean(near_names(name, known), all));
 }
 
 const AttributeValue* given(const Attributes& attributes, const std::string& name) {

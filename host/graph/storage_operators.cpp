@@ -5,7 +5,7 @@
 #include <tenon/cast_storage.hpp>
 #include <tenon/operator.hpp>
 
-#include "graph/cast_kernels.hpp"
+#include "tensor/storage_kernels.hpp"
 
 namespace tenon {
 namespace {
@@ -53,8 +53,8 @@ struct CastStorage : Operator {
   void forward_sparse(const Call& call) const {
     const auto from = call.storage(0);
     visit(call.input_type(0).dtype, [&]<class T>() {
-      if (storage == Storage::dense) return from == Storage::csr ? casts::dense_from_csr<T>(call) : casts::dense_from_rows<T>(call);
-      if (from == Storage::dense) return storage == Storage::csr ? casts::csr_from_dense<T>(call) : casts::rows_from_dense<T>(call);
+      if (storage == Storage::dense) return to_dense<T>(call);
+      if (from == Storage::dense) return from_dense<T>(call);
       write<T>(call, cast_storage(Tensor::borrow(*call.raw().inputs[0]), storage));
     });
   }
@@ -63,6 +63,27 @@ struct CastStorage : Operator {
   void gradient(Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
 
  private:
+  static auto threads_of(const Call& call) {
+    return [&call](std::int64_t count, std::int64_t grain, auto&& work) { call.parallel_for(count, grain, work); };
+  }
+  template <class T>
+  static void to_dense(const Call& call) {
+    auto* const to = call.output<T>(0).data();
+    if (call.storage(0) == Storage::csr)
+      casts::dense_from_csr(call.csr<T>(0), to, threads_of(call));
+    else
+      casts::dense_from_rows(call.row_sparse<T>(0), to, threads_of(call));
+  }
+  template <class T>
+  void from_dense(const Call& call) const {
+    const auto from = call.input<T>(0);
+    const auto rows = from.dim(0), size = rows == 0 ? 0 : from.size() / rows;
+    if (storage == Storage::csr)
+      casts::csr_from_dense(from.data(), rows, size, threads_of(call), [&](std::int64_t count) { return call.allocate_csr<T>(0, count); });
+    else
+      casts::rows_from_dense(from.data(), rows, size, threads_of(call),
+                             [&](std::int64_t count) { return call.allocate_row_sparse<T>(0, count); });
+  }
   template <class T>
   static void write(const Call& call, const Tensor& result) {
     const auto values = result.stored_values();

@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/tensor_impl.hpp"
+
 namespace tenon {
-namespace {
-
-void set_dlpack_dtype(tenon_dense& dense, std::uint8_t dtype) {
-  static constexpr std::uint8_t codes[] = {6, 1, 0, 0, 0, 2, 4, 2, 2};
-  dense.type_code = codes[dtype];
-  dense.type_bits = static_cast<std::uint8_t>(8 * size_of(static_cast<DType>(dtype)));
-  dense.type_lanes = 1;
-}
-
-}  // namespace
 
 tenon_type type_of(DType dtype, const Shape& shape) {
   tenon_type type = unknown_type();
@@ -73,7 +65,10 @@ tenon_tensor tensor_of(tenon_type& type, std::uint8_t storage) {
   tensor.dense.device_type = TENON_CPU;
   tensor.dense.ndim = type.rank;
   tensor.dense.shape = type.dims;
-  set_dlpack_dtype(tensor.dense, type.dtype);
+  const auto [code, bits] = dlpack_type(static_cast<DType>(type.dtype));
+  tensor.dense.type_code = code;
+  tensor.dense.type_bits = bits;
+  tensor.dense.type_lanes = 1;
   return tensor;
 }
 

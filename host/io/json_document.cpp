@@ -109,9 +109,8 @@ std::vector<JsonField::Entry> JsonField::object(std::string_view what, const std
   for (const auto& member : require<JsonValue::Object>(what, "an object")) {
     if (!known.empty() && std::find(known.begin(), known.end(), member.key) == known.end()) {
       const auto near = near_names(member.key, {known.begin(), known.end()});
-      throw Failure(
-          FailureKind::file, fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what, printable(member.key)),
-          near.empty() ? fmt::format("it has {}", fmt::join(known, ", ")) : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+      throw Failure(FailureKind::file, fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what, printable(member.key)),
+                    did_you_mean(near, fmt::format("it has {}", fmt::join(known, ", "))));
     }
     entries.push_back({member.key, member.offset, JsonField(*document_, member.value)});
   }

@@ -8,14 +8,10 @@
 namespace tenon {
 namespace {
 
-const char* type_name(std::int32_t device_type) {
-  return device_type == TENON_CPU ? "cpu" : "cuda";
-}
-
 // Why a node of this operator cannot run there; empty where it can.
 std::string objection(const LoadedOperator& op, std::int32_t device_type, bool backward) {
   const auto* kernel = op.kernel(device_type);
-  const auto* device = type_name(device_type);
+  const auto* device = device_type_name(device_type);
   if (kernel == nullptr)
     return op.kernel_trouble.empty() ? fmt::format("there is no kernel for {} in any plugin", device) : op.kernel_trouble;
   if (kernel->forward == nullptr) return fmt::format("its kernel for {} has no forward function", device);
@@ -25,10 +21,12 @@ std::string objection(const LoadedOperator& op, std::int32_t device_type, bool b
 
 // What could be done instead.
 std::string advice(const LoadedOperator& op, const Device& refused, bool backward) {
-  const auto other = refused.is_cpu() ? TENON_CUDA : TENON_CPU;
-  if (!objection(op, other, backward).empty()) return {};
-  return refused.is_cpu() ? "it has one for cuda: --device cuda, or \"device\" in the graph, puts it there"
-                          : "it has one for cpu: without a \"device\" of its own it runs there";
+  for (const auto& [type, name] : device_types) {
+    if (type == refused.type() || !objection(op, type, backward).empty()) continue;
+    if (type == TENON_CPU) return "it has one for cpu: without a \"device\" of its own it runs there";
+    return fmt::format("it has one for {0}: --device {0}, or \"device\" in the graph, puts it there", name);
+  }
+  return {};
 }
 
 std::vector<bool> with_backward(const GraphModel& model) {
@@ -41,8 +39,10 @@ std::vector<bool> with_backward(const GraphModel& model) {
 }  // namespace
 
 Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device)
-    : device_(device), cast_(cast), to_dense_(cast, *cast.cpu, {}) {
-  if (cast.cuda != nullptr && cast.cuda->forward_sparse != nullptr) to_dense_on_gpu_ = Instance(cast, *cast.cuda, {});
+    : device_(device), cast_(cast) {
+  for (const auto& type : device_types)
+    if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
+      to_dense_[type.number] = Instance(cast, *kernel, {});
   const auto backward = with_backward(model);
   std::vector<tenon_attribute> attributes;
   nodes_.reserve(model.nodes.size());

@@ -19,10 +19,10 @@ class Kernels {
   /// The object a node runs with on its device: a backward node has its origin's, and those that a plan put in make tensors dense.
   const Instance& of(const GraphModel& model, NodeId id, const Device& device) const {
     const auto own = owner(model, id);
-    return own < nodes_.size() ? nodes_[own].kernel : device.is_cpu() ? to_dense_ : to_dense_on_gpu_;
+    return own < nodes_.size() ? nodes_[own].kernel : to_dense_[device.type()];
   }
   /// Whether tensors can be made dense there.
-  bool converts_on(const Device& device) const { return device.is_cpu() || to_dense_on_gpu_.table() != nullptr; }
+  bool converts_on(const Device& device) const { return to_dense_[device.type()].table() != nullptr; }
   /// The CPU for those that a plan put in.
   Device& device_of(const GraphModel& model, NodeId id) const;
   /// Why a node runs on the CPU where another device was asked for; empty where it does as was asked.
@@ -46,7 +46,7 @@ class Kernels {
   std::vector<Node> nodes_;
   Device& device_;
   const LoadedOperator& cast_;
-  Instance to_dense_, to_dense_on_gpu_;  // cast_storage with its defaults; the second may be none
+  ByDevice<Instance> to_dense_;  // cast_storage with its defaults, where it has a kernel
 };
 
 }  // namespace tenon

@@ -54,17 +54,17 @@ void Building::list(const CatalogIndex& before, const std::function<OwnOperator(
 // What is the same stays the same object, which knows whether it is loaded.
 std::shared_ptr<const Definition> Building::define(const Winner& winner, const CatalogIndex& before, OwnOperator own) const {
   const auto& name = winner.info->name;
-  const auto cpu = kernels_.find(name, "cpu"), cuda = kernels_.find(name, "cuda");
+  ByDevice<KernelChoice> kernels;
+  for (const auto& type : device_types) kernels[type.number] = kernels_.find(name, type.name);
   if (const auto known = before.find(name); known != CatalogIndex::nowhere) {
     const auto& old = before.definitions[known];
-    if (old->info == winner.info && old->cpu == cpu && old->cuda == cuda) return old;
+    if (old->info == winner.info && old->kernels == kernels) return old;
   }
   auto made = std::make_shared<Definition>();
   made->info = winner.info;
   made->file = winner.file;
   made->own = std::move(own);
-  made->cpu = cpu;
-  made->cuda = cuda;
+  made->kernels = kernels;
   return made;
 }
 

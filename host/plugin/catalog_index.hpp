@@ -12,6 +12,7 @@
 #include <tenon/catalog.hpp>
 #include <vector>
 
+#include "device/device_types.hpp"
 #include "plugin/discovery/kernel_table.hpp"
 
 namespace tenon {
@@ -29,7 +30,7 @@ struct Definition {
   std::shared_ptr<const OperatorInfo> info;
   int file = -1;
   OwnOperator own{};  // where file is -1
-  KernelChoice cpu{}, cuda{};
+  ByDevice<KernelChoice> kernels{};
   mutable std::atomic<const LoadedOperator*> loaded = nullptr;  // set once; what it points to keeps this
 };
 

@@ -9,20 +9,19 @@ static bool runs(const tenon_operator* kernel) {
 }
 
 const tenon_operator* kernel_on(const LoadedOperator& op, const Device& device) {
-  const auto* kernel = device.is_cpu() ? op.cpu : op.cuda;
+  const auto* kernel = op.kernel(device.type());
   return runs(kernel) ? kernel : nullptr;
 }
 
 Failure no_kernel_on(const LoadedOperator& op, const Device& device) {
-  const char* const wanted = device.is_cpu() ? "cpu" : "cuda";
-  const auto* kernel = device.is_cpu() ? op.cpu : op.cuda;
-  if (kernel != nullptr) return {FailureKind::plugin, fmt::format("its kernel for {} has no forward function", wanted)};
+  const char* const wanted = device_type_name(device.type());
+  if (op.kernel(device.type()) != nullptr) return {FailureKind::plugin, fmt::format("its kernel for {} has no forward function", wanted)};
   if (!op.kernel_trouble.empty()) return {FailureKind::plugin, op.kernel_trouble};
-  const char* const other = device.is_cpu() ? "cuda" : "cpu";
-  const bool has_other = runs(device.is_cpu() ? op.cuda : op.cpu);
-  if (!has_other) return {FailureKind::plugin, fmt::format("there is no kernel for {} in any plugin", wanted)};
-  return {FailureKind::plugin, fmt::format("there is no kernel for {} in any plugin, but one for {}", wanted, other),
-          device.is_cpu() ? "" : ".to(\"cpu\") brings its inputs to where it runs"};
+  for (const auto& other : device_types)
+    if (runs(op.kernel(other.number)))
+      return {FailureKind::plugin, fmt::format("there is no kernel for {} in any plugin, but one for {}", wanted, other.name),
+              device.is_cpu() ? "" : fmt::format(".to(\"{}\") brings its inputs to where it runs", other.name)};
+  return {FailureKind::plugin, fmt::format("there is no kernel for {} in any plugin", wanted)};
 }
 
 }  // namespace tenon

@@ -34,8 +34,8 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   op.warn = &warn_;
   op.make = definition->own.make.get();
   op.table = op.file < 0 ? definition->own.table : table(op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
-  load_kernel(*made, "cpu", definition->cpu, op.cpu, warnings);
-  if (*cuda_) load_kernel(*made, "cuda", definition->cuda, op.cuda, warnings);
+  for (const auto& type : device_types)
+    if (type.number == TENON_CPU || *cuda_) load_kernel(op, type, definition->kernels[type.number], warnings);
   loaded_.push_back(std::move(made));
   definition->loaded.store(&op, std::memory_order_release);
   return op;
@@ -63,9 +63,8 @@ const tenon_operator* OperatorLoader::table(int file, const std::string& symbol,
 }
 
 /// A kernel that cannot be loaded leaves the operator without it: its other devices go on working.
-void OperatorLoader::load_kernel(Loaded& made, const char* device, const KernelChoice& choice, const tenon_operator*& kernel,
-                                 Warnings& warnings) {
-  auto& op = made.op;
+void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings) {
+  const auto*& kernel = op.kernels[device.number];
   if (choice.source == KernelChoice::Source::own && can_run(*op.table)) {
     kernel = op.table;
     distrust_guesses(op, *kernel, op.file);
@@ -73,11 +72,11 @@ void OperatorLoader::load_kernel(Loaded& made, const char* device, const KernelC
   if (choice.source != KernelChoice::Source::file) return;
   const auto& name = op.info->name;
   try {
-    kernel = table(choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device + "__" + name, TableRole::kernel, warnings);
+    kernel = table(choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + name, TableRole::kernel, warnings);
     distrust_guesses(op, *kernel, choice.file);
   } catch (const Refusal& refusal) {
     if (!op.kernel_trouble.empty()) op.kernel_trouble += "; ";
-    op.kernel_trouble += "the " + std::string(device) + " kernel of operator '" + name +
+    op.kernel_trouble += "the " + std::string(device.name) + " kernel of operator '" + name +
                          "' cannot be used: " + files_.file(choice.file).path.string() + " " + refusal.what();
   }
 }

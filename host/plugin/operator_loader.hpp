@@ -35,7 +35,7 @@ class OperatorLoader {
   using Warnings = std::vector<std::pair<std::string, std::string>>;
 
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition, Warnings& warnings);
-  void load_kernel(Loaded& made, const char* device, const KernelChoice& choice, const tenon_operator*& kernel, Warnings& warnings);
+  void load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings);
   const tenon_operator* table(int file, const std::string& symbol, TableRole role, Warnings& warnings);
   void distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const;
 

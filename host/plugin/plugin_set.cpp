@@ -9,6 +9,7 @@
 #include "plugin/catalog_builder.hpp"
 #include "plugin/discovery/plugin_folder.hpp"
 #include "plugin/file_records.hpp"
+#include "plugin/missing_operators.hpp"
 #include "plugin/operator_loader.hpp"
 #include "plugin/refusal.hpp"
 
@@ -179,7 +180,7 @@ std::uint64_t PluginSet::generation() const {
 const LoadedOperator& PluginSet::load(std::string_view name) {
   for (;;) {
     const auto definition = impl_->find(name);
-    if (definition == nullptr) fail_unknown(name);
+    if (definition == nullptr) throw missing_operators(catalog(), std::vector<MissingOperator>{{std::string(name), {}}});
     try {
       return impl_->loader.load(definition);
     } catch (const Refusal& refusal) {
@@ -189,21 +190,6 @@ const LoadedOperator& PluginSet::load(std::string_view name) {
                     "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + refusal.what(), next_step(file));
     }
   }
-}
-
-void PluginSet::fail_unknown(std::string_view op) const {
-  const auto catalog = this->catalog();
-  const std::string name(op);
-  if (const std::string reason = catalog.why_missing(op); !reason.empty()) {
-    throw Failure(FailureKind::plugin, "operator '" + name + "' cannot be used: " + reason, catalog.next_step(op));
-  }
-  std::string hint;
-  for (const std::string& near : catalog.near(op)) hint += (hint.empty() ? "did you mean '" : "', '") + near;
-  hint += hint.empty() ? "" : "'? ";
-  std::string searched;
-  for (const fs::path& folder : catalog.searched()) searched += (searched.empty() ? "searched: " : ", ") + folder.string();
-  throw Failure(FailureKind::plugin, "operator '" + name + "' is unknown",
-                hint + (searched.empty() ? "no plugin folder was given" : searched));
 }
 
 PluginFile PluginSet::file(int number) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/cuda_state.hpp"
+#include "device/device_types.hpp"
 
 namespace tenon {
 
@@ -22,8 +23,7 @@ struct LoadedOperator {
   int file = -1;                             ///< index into Catalog::files(); -1: the application's or the host's own
   const tenon_operator* table = nullptr;     ///< create, infer, gradient ...
   const OperatorFactory* make = nullptr;     ///< instead of the table's create(); mostly null
-  const tenon_operator* cpu = nullptr;       ///< forward ... on the CPU: table itself, or a TENON_KERNEL's; null where there is none
-  const tenon_operator* cuda = nullptr;
+  ByDevice<const tenon_operator*> kernels;   ///< forward ...: table itself, or a TENON_KERNEL's; null where there is none
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
   const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
   std::string kernel_trouble;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
@@ -33,7 +33,7 @@ struct LoadedOperator {
   std::string sparse_gradient_trouble;
 
   /// For that type of device (enum tenon_device); null where there is none.
-  const tenon_operator* kernel(std::int32_t device_type) const { return device_type == TENON_CPU ? cpu : cuda; }
+  const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
 };
 
 struct PluginOptions {
@@ -85,8 +85,6 @@ class PluginSet {
   std::uint64_t content_hash(int number);
 
  private:
-  [[noreturn]] void fail_unknown(std::string_view op) const;
-
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

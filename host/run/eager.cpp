@@ -91,16 +91,6 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
       fmt::format(".to(\"{}\") brings {} there", gpu, gpu == first->device() ? name(other) : name(first)));
 }
 
-// States may follow the inputs; they are changed where they are.
-std::size_t input_count(const OperatorInfo& info, std::size_t given) {
-  const auto states = info.states.size();
-  auto count = info.inputs.size();
-  if (info.variadic()) count = std::max(given, count - 1 + states) - states;
-  if (given > count && given != count + states)
-    throw Failure(FailureKind::usage, fmt::format("{} inputs are given but it takes {}", given, count));
-  return count;
-}
-
 /// Of `count` inputs, of which those left out at the end may be missing.
 GivenTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given, std::size_t count) {
   GivenTypes types;
@@ -120,7 +110,10 @@ GivenTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given
 }
 
 GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
-  const auto count = input_count(info, given.size());
+  // States may follow the inputs; they are changed where they are.
+  const auto states = info.states.size();
+  const bool has_states = info.variadic() || given.size() == info.inputs.size() + states;
+  const auto count = input_count(info, given.size() - (has_states ? std::min(given.size(), states) : 0));
   std::vector<Argument> inputs;
   for (std::size_t i = 0; i < std::min(count, given.size()); ++i) inputs.push_back(Argument::like(given[i]));
   auto types = types_of(info, inputs, count);
@@ -199,9 +192,7 @@ PreparedCall Host::prepare(std::string_view op, const std::vector<Argument>& inp
   const auto& info = *loaded.info;
   try {
     auto& device = find_device(options.device.empty() ? "cpu" : options.device);
-    const auto count = info.variadic() ? std::max(inputs.size(), info.inputs.size() - 1) : info.inputs.size();
-    if (inputs.size() > count) throw Failure(FailureKind::usage, fmt::format("{} inputs are given but it takes {}", inputs.size(), count));
-    auto types = types_of(info, inputs, count);
+    auto types = types_of(info, inputs, input_count(info, inputs.size()));
     return PreparedCall(
         std::make_unique<PreparedCall::Impl>(*impl_, impl_, loaded, attributes, device, std::move(types), options.training));
   } catch (const Failure& failure) {

@@ -12,7 +12,7 @@ template <class T>
 T sum_of(T left, T right) {
   if constexpr (std::is_same_v<T, bool>)
     return left || right;
-  else if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+  else if constexpr (is_half<T>)
     return static_cast<T>(static_cast<float>(left) + static_cast<float>(right));
   else if constexpr (std::is_integral_v<T>)  // around the end, as the kernels' additions
     return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) + static_cast<std::make_unsigned_t<T>>(right));

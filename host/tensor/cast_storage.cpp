@@ -5,28 +5,14 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "tensor/storage_kernels.hpp"
+
 namespace tenon {
 namespace {
 
 using Index = std::int64_t;
 
-// A bool that came from a file need not be one of the two that C++ may read.
-template <class T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-
-template <class T>
-bool is_zero(T value) {
-  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
-    return static_cast<float>(value) == 0.0f;
-  else
-    return value == T{};
-}
-
-// f.template operator()<T>(values) with the elements as they are stored.
-template <class F>
-void visit_stored(const Tensor& tensor, F&& f) {
-  visit(tensor.dtype(), [&]<class T>() { f(static_cast<Stored<T>*>(tensor.data())); });
-}
+constexpr auto on_this_thread = [](Index count, Index, auto&& work) { work(Index{0}, count); };
 
 [[noreturn]] void refuse(const Tensor& tensor, const std::string& reason) {
   throw Failure(FailureKind::usage, join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), " ", reason));
@@ -59,80 +45,55 @@ Tensor with_indices(const Tensor& sparse, DType wanted) {
 Tensor csr_from_dense(const Tensor& dense) {
   const Index rows = dense.shape()[0], columns = dense.shape()[1];
   Tensor starts = Tensor::empty(i64, {rows + 1}), columns_of, values;
-  visit_stored(dense, [&]<class T>(const T* elements) {
-    auto* const start = starts.data<Index>();
-    start[0] = 0;
-    for (Index row = 0; row < rows; ++row)
-      start[row + 1] = start[row] + columns - std::count_if(elements + row * columns, elements + (row + 1) * columns, is_zero<T>);
-    columns_of = Tensor::empty(i64, {start[rows]});
-    values = Tensor::empty(dense.dtype(), {start[rows]});
-    auto* column_of = columns_of.data<Index>();
-    auto* value = static_cast<T*>(values.data());
-    for (Index row = 0; row < rows; ++row) {
-      for (Index column = 0; column < columns; ++column) {
-        const T element = elements[row * columns + column];
-        if (is_zero(element)) continue;
-        *column_of++ = column;
-        *value++ = element;
-      }
-    }
+  visit(dense.dtype(), [&]<class T>() {
+    casts::csr_from_dense(static_cast<const T*>(dense.data()), rows, columns, on_this_thread, [&](Index stored) {
+      columns_of = Tensor::empty(i64, {stored});
+      values = Tensor::empty(dense.dtype(), {stored});
+      return CsrOut<T>{values.data<T>(), columns_of.data<Index>(), starts.data<Index>()};
+    });
   });
   return Tensor::csr(values, columns_of, starts, dense.shape());
 }
 
 Index row_size(const Tensor& tensor) {
   const Shape shape = tensor.shape();
-  Index size = 1;
-  for (int axis = 1; axis < shape.rank(); ++axis) size *= shape[axis];
+  Index size = tensor.size() == 0 ? 0 : 1;
+  for (int axis = 1; axis < shape.rank() && size != 0; ++axis) size *= shape[axis];
   return size;
 }
 
-// Rows of `from` with the numbers `which`, one after the other.
-void copy_rows(const Tensor& from, std::span<const Index> which, Index row, const Tensor& to) {
-  visit_stored(from, [&]<class T>(const T* source) {
-    auto* target = static_cast<T*>(to.data());
-    for (const Index i : which) target = std::copy_n(source + i * row, row, target);
-  });
-}
-
 Tensor rows_from_dense(const Tensor& dense) {
-  const Shape shape = dense.shape();
-  const Index size = dense.size() == 0 ? 0 : row_size(dense);
-  std::vector<Index> kept;
-  visit_stored(dense, [&]<class T>(const T* elements) {
-    for (Index row = 0; size != 0 && row < shape[0]; ++row)
-      if (!std::all_of(elements + row * size, elements + (row + 1) * size, is_zero<T>)) kept.push_back(row);
+  Tensor values, row_ids;
+  visit(dense.dtype(), [&]<class T>() {
+    casts::rows_from_dense(static_cast<const T*>(dense.data()), dense.shape()[0], row_size(dense), on_this_thread, [&](Index rows) {
+      Shape shape = dense.shape();
+      shape.set(0, rows);
+      values = Tensor::empty(dense.dtype(), shape);
+      row_ids = Tensor::empty(i64, {rows});
+      return RowSparseOut<T>{values.data<T>(), row_ids.data<Index>()};
+    });
   });
-  Shape values_shape = shape;
-  values_shape.set(0, static_cast<Index>(kept.size()));
-  Tensor values = Tensor::empty(dense.dtype(), values_shape);
-  copy_rows(dense, kept, size, values);
-  return Tensor::row_sparse(values, Tensor::from(kept, {static_cast<Index>(kept.size())}), shape);
+  return Tensor::row_sparse(values, row_ids, dense.shape());
 }
 
 Tensor dense_from_csr(const Tensor& csr) {
-  Tensor dense = Tensor::zeros(csr.dtype(), csr.shape());
-  const Index rows = csr.shape()[0], columns = csr.shape()[1];
-  const auto* const starts = csr.row_starts().data<Index>();
-  const auto* const columns_of = csr.columns().data<Index>();
-  visit_stored(csr.stored_values(), [&]<class T>(const T* values) {
-    auto* const elements = static_cast<T*>(dense.data());
-    for (Index row = 0; row < rows; ++row)
-      for (Index i = starts[row]; i < starts[row + 1]; ++i) elements[row * columns + columns_of[i]] = values[i];
+  Tensor dense = Tensor::empty(csr.dtype(), csr.shape());
+  const Tensor values = csr.stored_values(), columns = csr.columns(), starts = csr.row_starts();
+  visit(csr.dtype(), [&]<class T>() {
+    const Csr<const T> from{csr.shape()[0],        csr.shape()[1],      csr.stored(), static_cast<const T*>(values.data()),
+                            columns.data<Index>(), starts.data<Index>()};
+    casts::dense_from_csr(from, static_cast<T*>(dense.data()), on_this_thread);
   });
   return dense;
 }
 
 Tensor dense_from_rows(const Tensor& sparse) {
-  Tensor dense = Tensor::zeros(sparse.dtype(), sparse.shape());
-  const Index size = sparse.size() == 0 ? 0 : row_size(sparse);
-  const Tensor row_ids = sparse.row_ids();
-  visit_stored(sparse.stored_values(), [&]<class T>(const T* row) {
-    auto* const elements = static_cast<T*>(dense.data());
-    for (const Index i : row_ids.values<Index>()) {
-      std::copy_n(row, size, elements + i * size);
-      row += size;
-    }
+  Tensor dense = Tensor::empty(sparse.dtype(), sparse.shape());
+  const Tensor values = sparse.stored_values(), row_ids = sparse.row_ids();
+  visit(sparse.dtype(), [&]<class T>() {
+    const RowSparse<const T> from{sparse.shape()[0], sparse.stored(), row_size(sparse), static_cast<const T*>(values.data()),
+                                  row_ids.data<Index>()};
+    casts::dense_from_rows(from, static_cast<T*>(dense.data()), on_this_thread);
   });
   return dense;
 }

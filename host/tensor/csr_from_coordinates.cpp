@@ -5,6 +5,8 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "tensor/storage_kernels.hpp"
+
 namespace tenon {
 namespace {
 
@@ -14,8 +16,7 @@ using Index = std::int64_t;
 template <class T>
 class Sum {
  public:
-  // A bool that came from a file need not be one of the two that C++ may read.
-  using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+  using Stored = casts::Stored<T>;
 
   explicit Sum(Stored first) : sum_(static_cast<Wide>(first)) {}
   void add(Stored value) {
@@ -28,7 +29,7 @@ class Sum {
 
  private:
   static constexpr auto wide() {
-    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+    if constexpr (is_half<T>)
       return float{};
     else if constexpr (std::is_integral_v<Stored>)
       return std::make_unsigned_t<Stored>{};  // wraps where signed numbers must not

@@ -32,18 +32,9 @@ std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
 }  // namespace
 
 std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n) {
-  switch (dtype) {
-    case DType::f16:
-      return find<std::uint16_t>(elements, n, 0x7c00);
-    case DType::bf16:
-      return find<std::uint16_t>(elements, n, 0x7f80);
-    case DType::f32:
-      return find<std::uint32_t>(elements, n, 0x7f800000);
-    case DType::f64:
-      return find<std::uint64_t>(elements, n, 0x7ff0000000000000);
-    default:
-      return -1;
-  }
+  std::int64_t found = -1;
+  with_exponent_bits(dtype, [&](auto exponent) { found = find(elements, n, exponent); });
+  return found;
 }
 
 namespace {

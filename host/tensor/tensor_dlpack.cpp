@@ -24,9 +24,8 @@ struct Taken {
 };
 
 std::optional<DType> dtype_from(DLDataType type) {
-  for (const DType dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
-    if (type.lanes == 1 && dlpack_type(dtype) == DlpackType{type.code, type.bits}) return dtype;
-  }
+  for (int i = 0; i < dtype_count; ++i)
+    if (const auto dtype = static_cast<DType>(i); type.lanes == 1 && dlpack_type(dtype) == DlpackType{type.code, type.bits}) return dtype;
   return std::nullopt;
 }
 

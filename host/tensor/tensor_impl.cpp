@@ -1,6 +1,8 @@
 #include "tensor/tensor_impl.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <tenon/failure.hpp>
 
 #include "tensor/element_count.hpp"
@@ -8,10 +10,13 @@
 namespace tenon {
 
 DlpackType dlpack_type(DType dtype) {
-  enum : std::uint8_t { signed_int = 0, unsigned_int = 1, floating_point = 2, bfloat = 4, boolean_byte = 6 };
-  static constexpr std::uint8_t codes[dtype_count] = {boolean_byte,   unsigned_int, signed_int,     signed_int,    signed_int,
-                                                      floating_point, bfloat,       floating_point, floating_point};
-  return {codes[static_cast<int>(dtype)], static_cast<std::uint8_t>(8 * size_of(dtype))};
+  static constexpr auto codes = [] {
+    constexpr std::string_view letters = "iufoVcb";  // DLPack's codes are these letters' places: 3 is an opaque handle, 5 complex
+    std::array<std::uint8_t, dtype_count> all{};
+    for (int i = 0; i < dtype_count; ++i) all[i] = static_cast<std::uint8_t>(letters.find(numpy_letter(static_cast<DType>(i))));
+    return all;
+  }();
+  return {codes[static_cast<std::size_t>(dtype)], static_cast<std::uint8_t>(8 * size_of(dtype))};
 }
 
 static std::int64_t checked_size(DType dtype, const Shape& shape) {

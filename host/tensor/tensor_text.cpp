@@ -10,7 +10,7 @@ namespace tenon {
 static void append_element(std::string& text, DType dtype, const std::byte* at) {
   visit(dtype, [&]<class T>() {
     const T value = *reinterpret_cast<const T*>(at);
-    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
+    if constexpr (is_half<T>) {
       text += join(static_cast<float>(value));
     } else if constexpr (sizeof(T) == 1 && !std::is_same_v<T, bool>) {
       text += join(static_cast<int>(value));  // a number, not a character

@@ -28,10 +28,8 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   const auto* found = catalog.find(name);
   if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
-  const auto near = near_names(name, known);
-  const auto hint = known.empty()  ? std::string("no plugin has one; name folders of plugins with --plugins DIR or TENON_PLUGIN_PATH")
-                    : near.empty() ? fmt::format("optimizers are {}", fmt::join(known, ", "))
-                                   : fmt::format("did you mean {}?", fmt::join(near, " or "));
+  const auto hint = known.empty() ? std::string("no plugin has one; name folders of plugins with --plugins DIR or TENON_PLUGIN_PATH")
+                                  : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (found == nullptr) throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'", name), hint);
   throw Failure(
       FailureKind::usage,

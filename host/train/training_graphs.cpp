@@ -90,9 +90,8 @@ void check_accuracy(const Graph& graph, const std::string& scores, const std::st
   std::vector<std::string> names;
   for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
   if (std::find(names.begin(), names.end(), label) != names.end()) return;
-  const auto near = near_names(label, names);
   throw Failure(FailureKind::usage, fmt::format("accuracy needs the labels, but the graph has no input '{}'", label),
-                near.empty() ? fmt::format("its inputs are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near.front()));
+                did_you_mean(near_names(label, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
 }
 
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options) {

@@ -5,16 +5,13 @@
 
 #include "saturate.hpp"
 
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, tenon::half> || std::is_same_v<T, tenon::bfloat16>;
-
 template <class To, class From>
 TENON_FN To convert(From value) {
-  if constexpr (is_half<From>) {
+  if constexpr (tenon::is_half<From>) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
-  } else if constexpr (is_half<To>) {
+  } else if constexpr (tenon::is_half<To>) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     return saturate<To>(value);
@@ -31,17 +28,7 @@ struct Cast : tenon::Operator {
     op.types(tenon::any_type);
     op.input("x", "any values and storage; true counts as 1");
     op.output("y", "same shape and storage as x; for bool, true where x is not 0");
-    op.param("dtype", &Cast::dtype, "dtype of y")
-        .required()
-        .one_of({{"bool", tenon::DType::boolean},
-                 {"uint8", tenon::DType::u8},
-                 {"int8", tenon::DType::i8},
-                 {"int32", tenon::DType::i32},
-                 {"int64", tenon::DType::i64},
-                 {"float16", tenon::DType::f16},
-                 {"bfloat16", tenon::DType::bf16},
-                 {"float32", tenon::DType::f32},
-                 {"float64", tenon::DType::f64}});
+    op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::any_type);
     op.backward_reads();
   }
 

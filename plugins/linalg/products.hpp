@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "../shared/gemm.hpp"
 #include "batch.hpp"
-#include "gemm.hpp"
 
 namespace batch {
 

@@ -16,7 +16,7 @@ list(APPEND PLUGIN_LIBRARIES ${TENON_DNNL} ${TENON_GOMP})
 list(APPEND PLUGIN_INCLUDES ${TENON_DNNL_INCLUDE})
 
 set(PLUGIN_CUDA_LIBRARIES CUDA::cublasLt)
-set(PLUGIN_CUDA_NEEDS_CUDA::cublasLt fully_connected.cu)
+set(PLUGIN_CUDA_NEEDS_CUDA::cublasLt dense/fully_connected.cu)
 
 # cuDNN for convolution, which has loops of its own where it is not there.
 if(TENON_HAVE_CUDA AND NOT TARGET tenon_simulated_cuda)
@@ -24,6 +24,6 @@ if(TENON_HAVE_CUDA AND NOT TARGET tenon_simulated_cuda)
   find_path(TENON_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   if(TENON_CUDNN AND TENON_CUDNN_INCLUDE)
     list(APPEND PLUGIN_CUDA_LIBRARIES cudnn)
-    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/convolution.cu PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUDNN)
+    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/convolution/convolution.cu PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUDNN)
   endif()
 endif()

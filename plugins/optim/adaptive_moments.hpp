@@ -68,3 +68,39 @@ struct AdaptiveMoments : Optimizer {
     step(call, op, static_cast<double>(++call.state<std::int64_t>("steps")[0]));
   }
 };
+
+struct Adam : AdaptiveMoments {
+  double weight_decay = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("Adam: the mean of the gradients over the root of their mean square (Kingma and Ba, 2015)");
+    describe_moments(op);
+    op.param("weight_decay", &Adam::weight_decay, "share of the weight that is added to its gradient").at_least(0);
+  }
+
+  void forward(const tenon::Call& call) const { count_step(call, *this); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
+
+  template <class T>
+  auto rule(const tenon::Call& call) const {
+    return moments_rule<T>(call, weight_decay, 0);
+  }
+};
+
+struct AdamW : AdaptiveMoments {
+  double weight_decay = 0.01;
+
+  static constexpr void describe(auto& op) {
+    op.doc("Adam with weight decay that is not part of the moments (Loshchilov and Hutter, 2019)");
+    describe_moments(op);
+    op.param("weight_decay", &AdamW::weight_decay, "share of the weight that a step subtracts, times the learning rate").at_least(0);
+  }
+
+  void forward(const tenon::Call& call) const { count_step(call, *this); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
+
+  template <class T>
+  auto rule(const tenon::Call& call) const {
+    return moments_rule<T>(call, 0, weight_decay);
+  }
+};

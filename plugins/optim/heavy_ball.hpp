@@ -1,4 +1,4 @@
-// What momentum and nesterov share: a velocity, which sums up the gradients of all steps, older ones less.
+// momentum and nesterov: a velocity, which sums up the gradients of all steps, older ones less.
 #pragma once
 #include "optimizer.hpp"
 
@@ -32,5 +32,37 @@ struct HeavyBall : Optimizer {
   BallRule<Wide<T>, nesterov> ball_rule(const tenon::Call& call) const {
     using W = Wide<T>;
     return {moment<T>(call, "momentum"), static_cast<W>(weight_decay), static_cast<W>(momentum)};
+  }
+};
+
+struct Momentum : HeavyBall {
+  static constexpr void describe(auto& op) {
+    op.doc("gradient descent with momentum: weight - learning_rate * velocity (Polyak, 1964)");
+    describe_ball(op);
+  }
+
+  void forward(const tenon::Call& call) const { step(call, *this); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
+
+  template <class T>
+  auto rule(const tenon::Call& call) const {
+    return ball_rule<T, false>(call);
+  }
+};
+
+struct Nesterov : HeavyBall {
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * velocity) (Nesterov, 1983; in this form "
+        "Sutskever, Martens, Dahl and Hinton, 2013)");
+    describe_ball(op);
+  }
+
+  void forward(const tenon::Call& call) const { step(call, *this); }
+  void forward_sparse(const tenon::Call& call) const { forward(call); }
+
+  template <class T>
+  auto rule(const tenon::Call& call) const {
+    return ball_rule<T, true>(call);
   }
 };

@@ -1,10 +1,8 @@
 // The operators of this plugin.
 #include "adagrad.hpp"
-#include "adam.hpp"
-#include "adamw.hpp"
+#include "adaptive_moments.hpp"
 #include "global_norm_scale.hpp"
-#include "momentum.hpp"
-#include "nesterov.hpp"
+#include "heavy_ball.hpp"
 #include "rmsprop.hpp"
 #include "scale_by.hpp"
 #include "sgd.hpp"

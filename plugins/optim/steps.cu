@@ -1,9 +1,7 @@
 // CUDA kernels of the optimizers.
 #include "adagrad.hpp"
-#include "adam.hpp"
-#include "adamw.hpp"
-#include "momentum.hpp"
-#include "nesterov.hpp"
+#include "adaptive_moments.hpp"
+#include "heavy_ball.hpp"
 #include "rmsprop.hpp"
 #include "sgd.hpp"
 #include "steps_on_device.hpp"

@@ -55,11 +55,7 @@ struct Draw : tenon::Operator {
     op.types(tenon::floating);
     op.output("output", "independent numbers; the same seed gives the same ones");
     op.param("shape", &Draw::shape, "shape of the output").required();
-    op.param("dtype", &Draw::dtype, "dtype of the output")
-        .one_of({{"float16", tenon::DType::f16},
-                 {"bfloat16", tenon::DType::bf16},
-                 {"float32", tenon::DType::f32},
-                 {"float64", tenon::DType::f64}});
+    op.param("dtype", &Draw::dtype, "dtype of the output").one_of(tenon::floating);
     op.uses_random();
   }
 

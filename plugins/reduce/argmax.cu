@@ -1,5 +1,5 @@
+#include "../shared/fold_on_device.hpp"
 #include "argmax.hpp"
-#include "fold_on_device.hpp"
 
 namespace {
 

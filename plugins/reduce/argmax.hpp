@@ -1,8 +1,8 @@
 #pragma once
+#include "../shared/reduction.hpp"
+#include "../shared/rules.hpp"
+#include "../shared/strips.hpp"
 #include "axes.hpp"
-#include "reduction.hpp"
-#include "rules.hpp"
-#include "strips.hpp"
 
 struct Argmax : Reduction {
   static constexpr void describe(auto& op) {

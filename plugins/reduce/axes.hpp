@@ -3,7 +3,7 @@
 #include <bit>
 #include <tenon/operator.hpp>
 
-#include "reduction.hpp"
+#include "../shared/reduction.hpp"
 
 struct Reduction : tenon::Operator {
   tenon::Ints axis;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "rules.hpp"
+#include "../shared/rules.hpp"
 
 /// Whole numbers are added modulo 2^64.
 template <class Out>

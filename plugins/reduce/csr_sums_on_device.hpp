@@ -2,8 +2,8 @@
 #pragma once
 #include <tenon/gpu/fault.hpp>
 
+#include "../shared/fold_on_device.hpp"
 #include "csr_sums.hpp"
-#include "fold_on_device.hpp"
 
 /// What csr sums put into the workspace.
 struct CsrSumSpace {

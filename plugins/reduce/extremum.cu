@@ -1,7 +1,6 @@
 // CUDA kernels of max and min.
-#include "fold_on_device.hpp"
-#include "max.hpp"
-#include "min.hpp"
+#include "../shared/fold_on_device.hpp"
+#include "extremum.hpp"
 #include "spread_on_device.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
-// What max and min share: one of them for each Rule.
+// max and min.
 #pragma once
+#include "../shared/rules.hpp"
 #include "axes.hpp"
-#include "rules.hpp"
 
 template <template <class> class Rule>
 struct Extremum : Reduction {
@@ -25,6 +25,14 @@ struct Extremum : Reduction {
     if (type.shape.size() == 0) return;
     tenon::visit<tenon::floating>(type.dtype,
                                   [&]<class T>() { share(call, call.input<T>(0), call.input_grad<T>(0), reduced(type.shape.rank())); });
+  }
+
+ protected:
+  static constexpr void describe_choice(auto& op) {
+    op.types(tenon::any_type);
+    op.input("x", "values to choose from, at least one for each result");
+    op.output("y", "x without the reduced axes");
+    Reduction::describe_axes(op);
   }
 
  private:
@@ -53,5 +61,19 @@ struct Extremum : Reduction {
         });
       }
     });
+  }
+};
+
+struct Max : Extremum<Larger> {
+  static constexpr void describe(auto& op) {
+    op.doc("the largest element of x over the given axes; nan if there is one");
+    describe_choice(op);
+  }
+};
+
+struct Min : Extremum<Smaller> {
+  static constexpr void describe(auto& op) {
+    op.doc("the smallest element of x over the given axes; nan if there is one");
+    describe_choice(op);
   }
 };

@@ -1,7 +1,6 @@
 // The operators of this plugin.
 #include "argmax.hpp"
-#include "max.hpp"
-#include "min.hpp"
+#include "extremum.hpp"
 #include "sum.hpp"
 
 TENON_OPERATOR(argmax, Argmax)

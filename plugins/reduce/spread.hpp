@@ -1,7 +1,7 @@
 // The gradient of sum and mean: dy goes back to every element that was added.
 #pragma once
-#include "rules.hpp"
-#include "strips.hpp"
+#include "../shared/rules.hpp"
+#include "../shared/strips.hpp"
 
 /// dx = dy * scale, repeated along the reduced axes; added to dx for Write::add.
 template <class T>

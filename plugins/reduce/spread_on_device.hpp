@@ -2,8 +2,8 @@
 #pragma once
 #include <tenon/gpu/launch.hpp>
 
-#include "rules.hpp"
-#include "walk.hpp"
+#include "../shared/rules.hpp"
+#include "../shared/walk.hpp"
 
 /// Where the result of each element of an x lies in y.
 inline Walk results_of(const tenon::Shape& x, unsigned reduced) {

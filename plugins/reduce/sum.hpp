@@ -1,8 +1,8 @@
 // sum and mean: one class over what becomes of a sum.
 #pragma once
+#include "../shared/rules.hpp"
 #include "axes.hpp"
 #include "csr_sums.hpp"
-#include "rules.hpp"
 #include "spread.hpp"
 
 struct Added {

@@ -1,4 +1,4 @@
-#include "../reduce/fold_on_device.hpp"
+#include "../shared/fold_on_device.hpp"
 #include "box_copy_on_device.hpp"
 #include "broadcast_to.hpp"
 

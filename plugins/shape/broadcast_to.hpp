@@ -1,6 +1,6 @@
 #pragma once
-#include "../reduce/reduction.hpp"
-#include "../reduce/rules.hpp"
+#include "../shared/reduction.hpp"
+#include "../shared/rules.hpp"
 #include "box_copy.hpp"
 #include "bytes.hpp"
 #include "dims.hpp"

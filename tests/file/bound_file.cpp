@@ -43,3 +43,24 @@ TEST_CASE("a node that does not fit the operator that is here is refused when it
     CHECK(failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); }).message == c.message);
   }
 }
+
+TEST_CASE("all operators that are missing are named at once, with where they came from and who uses them") {
+  const auto type = type_of(f32, {1});
+  GraphMaker make;
+  const auto x = make.value("x", Role::input, type);
+  const auto shapes = make.plugin("shapes", "1.2.3");
+  const auto first = make.op({"frobnicate", {"x"}, {"y"}, {}, {}, 2}, shapes), second = make.op({"quadratc", {"x"}, {"y"}, {}, {}});
+  make.node("a", first, {x}, 1, 0, type);
+  make.node("b", first, {x}, 1, 0, type);
+  const auto last = make.node("c", second, {x}, 1, 0, type);
+  make.output("y", make.output_of(last));
+  const TemporaryFolder folder;
+  write_tenon(make.model, folder / "graph.tenon");
+  ApplicationHost host;
+  const auto failure = failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); });
+  CHECK(failure.kind == 3);
+  CHECK(failure.message ==
+        "no plugin has the operators 'frobnicate' (version 2 from plugin shapes 1.2.3) of node 'a' and 1 more, "
+        "'quadratc' (version 1 of the application that built the graph) of node 'c'; searched no folder");
+  CHECK(failure.hint == "did you mean quadratic?");
+}

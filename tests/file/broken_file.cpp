@@ -250,12 +250,12 @@ TEST_CASE("nodes") {
       {"the state 'norm_mean' belongs to two nodes, 'norm' is the second",
        [](auto& m) { m.graphs[0]->nodes->edges[4] = m.graphs[0]->nodes->edges[3]; }},
       {"the type of output 0 of node 'norm' is number 99, but there are 9", [](auto& m) { m.graphs[0]->nodes->output_types[0] = 99; }},
-      {"node 'split' has 2 inputs, but its operator 'split' has 1",
+      {"node 'split' has 2 inputs but the operator takes 1",
        [](auto& m) {
          auto& nodes = *m.graphs[0]->nodes;
          ++nodes.input_counts[1], --nodes.input_counts[2], nodes.edges[6] = 0;
        }},
-      {"node 'split' has 2 outputs, but its operator 'split' has 3",
+      {"node 'split' has 2 outputs but the operator makes 3",
        [](auto& m) { --m.graphs[0]->nodes->output_counts[1], ++m.graphs[0]->nodes->output_counts[2]; }},
       {"node 'split': parameter 'parts' is -1 but must be from 0 to 4096", [](auto& m) { m.graphs[0]->attributes->integers[0] = -1; }},
   });

@@ -9,6 +9,6 @@ alone() {
 }
 export -f alone
 export compiler
-{ cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/cuda.hpp -not -path './gpu/*'; cd ../../../host/include/tenon && find . -name '*.hpp'; } |
+{ cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp -not -path './gpu/*'; cd ../../../host/include/tenon && find . -name '*.hpp'; } |
   sed 's#^\./##' | sort | xargs -P "$(nproc)" -I{} bash -c 'alone {}'
 echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c -

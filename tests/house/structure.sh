@@ -62,8 +62,13 @@ while IFS=: read -r file line name; do
   target=${name:1:-1}
   if [[ $name == "<tenon/"* && ! -e sdk/include/$target ]]; then
     fault "$file:$line: plugins see the SDK alone, and $name is not in it"
-  elif [[ $name == \"* && ! -e ${file%/*}/$target ]]; then
-    fault "$file:$line: plugins include their own folder and the SDK, not $name"
+  elif [[ $name == \"* ]]; then
+    inside=${file#plugins/}
+    up=${inside%/*}
+    up=${up//[^\/]/}
+    up=../${up//\//../}  # from the file's folder to plugins/
+    [[ $target != ../* && (-e ${file%/*}/$target || -e plugins/${inside%%/*}/$target) || $target == "${up}shared/"* && -e ${file%/*}/$target ]] ||
+      fault "$file:$line: plugins include their own folder, plugins/shared and the SDK, not $name"
   fi
 done < <(includes plugins/**/*.{hpp,cpp,h,cu})
 
@@ -74,7 +79,9 @@ for file in "${ours[@]}"; do
   name=$(basename "$file")
   [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after the one thing that is in it"
   depth=${file//[^\/]/}
-  ((${#depth} <= 4)) || fault "$file: a folder is at most three deep under each top folder"
+  deepest=4
+  [[ $file != */include/* ]] || deepest=5
+  ((${#depth} <= deepest)) || fault "$file: a folder is at most three deep under each top folder, four below include/"
   if [[ $name == *.hpp ]]; then
     grep -q '^#pragma once' "$file" || fault "$file: no #pragma once"
   fi

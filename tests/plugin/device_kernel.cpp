@@ -31,8 +31,8 @@ TEST_CASE("an operator's kernel for a device, or what to say where there is none
   };
   for (const auto& row : rows) {
     LoadedOperator op;
-    op.cpu = row.cpu;
-    op.cuda = row.cuda;
+    op.kernels[TENON_CPU] = row.cpu;
+    op.kernels[TENON_CUDA] = row.cuda;
     op.kernel_trouble = row.trouble;
     const Device& device = row.on_gpu ? static_cast<Device&>(gpu) : cpu;
     CHECK((kernel_on(op, device) == &runs) == row.message.empty());

@@ -83,7 +83,7 @@ struct Built {
     return !found ? "nobody" : path(found->file);
   }
   std::string kernel(const std::string& op, const std::string& device) const {
-    const KernelChoice choice = device == "cpu" ? definition(op)->cpu : definition(op)->cuda;
+    const KernelChoice choice = definition(op)->kernels[device == "cpu" ? TENON_CPU : TENON_CUDA];
     return choice.source == KernelChoice::Source::none ? "nobody" : choice.source == KernelChoice::Source::own ? "own" : path(choice.file);
   }
   std::string path(int file) const { return file < 0 ? "the application" : paths[static_cast<std::size_t>(file)]; }

@@ -44,8 +44,8 @@ TEST_CASE("an operator is loaded at its first use") {
   CHECK(op.file == 0);
   REQUIRE(op.table);
   CHECK(op.table->traits == file_mark);
-  CHECK(op.cpu == op.table);
-  CHECK(op.cuda == nullptr);
+  CHECK(op.kernel(TENON_CPU) == op.table);
+  CHECK(op.kernel(TENON_CUDA) == nullptr);
   CHECK(op.kernel_trouble == "");
   CHECK(&set.load("plain") == &op);
   CHECK(set.content_hash(0) != 0);
@@ -82,7 +82,7 @@ TEST_CASE("whether CUDA kernels are wanted is asked once, before the first opera
     set.scan(folder.plugins());
     CHECK(set.catalog().find("split") != nullptr);
     CHECK(asked == 0);
-    CHECK((set.load("split").cuda != nullptr) == wanted);
+    CHECK((set.load("split").kernel(TENON_CUDA) != nullptr) == wanted);
     set.load("plain");
     CHECK(asked == 1);
   }
@@ -187,16 +187,16 @@ TEST_CASE("kernels come from other plugins than the operator") {
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
   const LoadedOperator& op = set.load("split");
-  REQUIRE(op.cpu);
-  CHECK(op.cpu != op.table);
-  CHECK((op.cpu->forward != nullptr));
-  CHECK(op.cpu->traits == file_mark);
+  REQUIRE(op.kernel(TENON_CPU));
+  CHECK(op.kernel(TENON_CPU) != op.table);
+  CHECK((op.kernel(TENON_CPU)->forward != nullptr));
+  CHECK(op.kernel(TENON_CPU)->traits == file_mark);
   CHECK(file_of(set, "split_kernel.so").status == PluginStatus::loaded);
 
   folder.put("split_kernel_too");
   PluginSet disputed(folder.options(), idle_host());
   disputed.scan(folder.plugins());
-  CHECK(disputed.load("split").cpu == nullptr);
+  CHECK(disputed.load("split").kernel(TENON_CPU) == nullptr);
 }
 
 TEST_CASE("a kernel that cannot be loaded leaves the operator without it") {
@@ -208,7 +208,7 @@ TEST_CASE("a kernel that cannot be loaded leaves the operator without it") {
   std::filesystem::remove(kernel);
   const LoadedOperator& op = set.load("split");
   CHECK(op.table);
-  CHECK(op.cpu == nullptr);
+  CHECK(op.kernel(TENON_CPU) == nullptr);
   CHECK(op.kernel_trouble ==
         "the cpu kernel of operator 'split' cannot be used: " + kernel.string() + " cannot be read: No such file or directory");
 }
@@ -294,7 +294,7 @@ TEST_CASE("plugins made with the SDK load, and make objects") {
   for (const CatalogOperator& entry : set.catalog().operators()) {
     CAPTURE(entry.info.name);
     const LoadedOperator& op = set.load(entry.info.name);
-    CHECK(op.cpu == op.table);
+    CHECK(op.kernel(TENON_CPU) == op.table);
     void* instance = nullptr;
     char text[200] = "";
     tenon_error error{sizeof error, 0, 0, text, sizeof text};
@@ -339,7 +339,7 @@ TEST_CASE("operators of the application") {
   const LoadedOperator& op = set.load("mine");
   CHECK(op.file == -1);
   CHECK(op.table == &table);
-  CHECK(op.cpu == &table);
+  CHECK(op.kernel(TENON_CPU) == &table);
   CHECK(&set.load("enlarge") == &op);  // an alias
   CHECK(failure_of([&] { set.add(std::span(manifest).first(10), &table); }).kind == 2);
 }

@@ -40,7 +40,7 @@ const Case binary[] = {make<Product>("product", [](const Values& x) { return x[0
                        make<Ratio>("ratio", [](const Values& x) { return x[0] / x[1]; })};
 
 bool reads(const Case& c, std::string_view name) {
-  for (const char* each : c.description->backward_reads)
+  for (const char* each : c.description->backward_reads.value)
     if (name == each) return true;
   return false;
 }

@@ -2,9 +2,9 @@
 // dtypes, write modes, and the sums of broadcast gradients.
 #include <doctest/doctest.h>
 
-#include <tenon/elementwise/device_flat.hpp>
-#include <tenon/elementwise/device_map.hpp>
-#include <tenon/elementwise/device_sum.hpp>
+#include <tenon/elementwise/device/device_flat.hpp>
+#include <tenon/elementwise/device/device_map.hpp>
+#include <tenon/elementwise/device/device_sum.hpp>
 
 #include "call_by_hand.hpp"
 #include "elementwise_operators.hpp"

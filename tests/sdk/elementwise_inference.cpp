@@ -97,19 +97,19 @@ TEST_CASE("one input has the shape of the output, whichever is known") {
 
 TEST_CASE("the description says what the kernels can do") {
   const auto& quadratic = description<Quadratic>;
-  CHECK((quadratic.elementwise && quadratic.accumulates && quadratic.strides && quadratic.backward_reads_said));
+  CHECK((quadratic.elementwise && quadratic.accumulates && quadratic.strides && quadratic.backward_reads.given));
   CHECK(pairs(quadratic.inplace) == "x>y");
   CHECK(pairs(quadratic.backward_inplace) == "y>x");
-  CHECK(list(quadratic.backward_reads) == "x");
-  CHECK(list(description<Tanh>.backward_reads) == "y");
-  CHECK(list(description<Cube>.backward_reads) == "x");
-  CHECK(list(description<Difference>.backward_reads) == "");
-  CHECK(list(description<Ratio>.backward_reads) == "left right");
+  CHECK(list(quadratic.backward_reads.value) == "x");
+  CHECK(list(description<Tanh>.backward_reads.value) == "y");
+  CHECK(list(description<Cube>.backward_reads.value) == "x");
+  CHECK(list(description<Difference>.backward_reads.value) == "");
+  CHECK(list(description<Ratio>.backward_reads.value) == "left right");
   CHECK(pairs(description<Ratio>.inplace) == "left>ratio right>ratio");
   CHECK(pairs(description<Greater>.inplace) == "");
   CHECK(pairs(description<Greater>.backward_inplace) == "");
   CHECK(pairs(description<Choose>.inplace) == "yes>result no>result");
-  CHECK(list(description<Choose>.backward_reads) == "condition yes no");
+  CHECK(list(description<Choose>.backward_reads.value) == "condition yes no");
 }
 
 TEST_CASE("tables hold what classes have") {

@@ -55,10 +55,10 @@ void print_arguments(const OperatorInfo& info) {
 
 void print_traits(const OperatorInfo& info) {
   std::vector<std::string> traits;
-  if (info.elementwise) traits.emplace_back("element by element, broadcasts");
-  if (info.accumulates) traits.emplace_back("adds to its outputs itself");
-  if (info.strides) traits.emplace_back("takes strided inputs");
-  if (info.random) traits.emplace_back("draws random numbers");
+  OperatorInfo::each_field(info, [&](const char*, const auto& has, const auto&... phrase) {
+    if constexpr (sizeof...(phrase) == 1)
+      if (const std::string text(phrase...); has && !text.empty()) traits.push_back(text);
+  });
   for (const auto& [input, output] : info.inplace)
     traits.push_back(fmt::format("{} may use the memory of {}", info.outputs[static_cast<std::size_t>(output)].name,
                                  info.inputs[static_cast<std::size_t>(input)].name));

@@ -17,45 +17,40 @@ Json to_json(const AttributeValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value.variant());
 }
 
-Json to_json(const std::optional<double>& bound) {
-  return bound ? Json(*bound) : Json();
+Json to_json(ParamKind kind) {
+  return kind_name(kind);
 }
 
-Json to_json(const ParamInfo& param) {
-  return {{"name", param.name},
-          {"doc", param.doc},
-          {"kind", kind_name(param.kind)},
-          {"default", to_json(param.default_value)},
-          {"required", param.required},
-          {"min", to_json(param.min)},
-          {"max", to_json(param.max)},
-          {"above", to_json(param.above)},
-          {"below", to_json(param.below)},
-          {"choices", param.choices}};
+Json to_json(DTypeMask types) {
+  return names_of(types);
 }
 
-Json to_json(const OperatorInfo& info) {
-  Json json{{"name", info.name}, {"doc", info.doc}, {"version", info.version}, {"aliases", info.aliases}, {"types", names_of(info.types)}};
-  for (const auto* list : {"inputs", "outputs", "states", "params", "inplace"}) json[list] = Json::array();
-  for (const auto& input : info.inputs)
-    json["inputs"].push_back({{"name", input.name},
-                              {"doc", input.doc},
-                              {"optional", input.optional},
-                              {"variadic", input.variadic},
-                              {"types", input.types ? Json(names_of(*input.types)) : Json()},
-                              {"initial", input.initial ? Json(*input.initial) : Json()}});
-  for (const auto& output : info.outputs)
-    json["outputs"].push_back({{"name", output.name}, {"doc", output.doc}, {"hidden", output.hidden}, {"count", output.count}});
-  for (const auto& state : info.states) json["states"].push_back({{"name", state.name}, {"doc", state.doc}, {"initial", state.initial}});
-  for (const auto& param : info.params) json["params"].push_back(to_json(param));
+template <class T>
+constexpr bool has_fields = std::is_same_v<T, OperatorInfo> || std::is_same_v<T, InputInfo> || std::is_same_v<T, OutputInfo> ||
+                            std::is_same_v<T, StateInfo> || std::is_same_v<T, ParamInfo>;
+
+template <class T>
+Json to_json(const T& value) {
+  if constexpr (has_fields<T>) {
+    auto json = Json::object();
+    T::each_field(value, [&](const char* key, const auto& member, auto&&...) { json[key] = to_json(member); });
+    return json;
+  } else if constexpr (requires { value.front(); } && !std::is_same_v<T, std::string>) {
+    auto json = Json::array();
+    for (const auto& item : value) json.push_back(to_json(item));
+    return json;
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? to_json(*value) : Json();
+  } else {
+    return value;
+  }
+}
+
+Json describe(const OperatorInfo& info) {
+  auto json = to_json(info);
+  json["inplace"] = Json::array();
   for (const auto& [input, output] : info.inplace)
     json["inplace"].push_back({info.inputs[static_cast<std::size_t>(input)].name, info.outputs[static_cast<std::size_t>(output)].name});
-  json["accumulates"] = info.accumulates;
-  json["strides"] = info.strides;
-  json["random"] = info.random;
-  json["elementwise"] = info.elementwise;
-  json["kernels_elsewhere"] = info.kernels_elsewhere;
-  json["functions"] = info.functions;
   return json;
 }
 
@@ -155,7 +150,7 @@ std::string json_text(const Failure& failure) {
 }
 
 std::string json_text(const OperatorInfo& info) {
-  return print(to_json(info));
+  return print(describe(info));
 }
 std::string json_text(const PluginFile& file) {
   return print(to_json(file));
@@ -164,7 +159,7 @@ std::string json_text(const PluginFile& file) {
 std::string json_text(const Catalog& catalog) {
   Json json{{"operators", Json::array()}, {"files", Json::array()}, {"notes", catalog.notes()}, {"searched", Json::array()}};
   for (const auto& op : catalog.operators()) {
-    auto entry = to_json(op.info);
+    auto entry = describe(op.info);
     if (op.file >= 0) entry["file"] = catalog.files()[static_cast<std::size_t>(op.file)].path.string();
     json["operators"].push_back(std::move(entry));
   }

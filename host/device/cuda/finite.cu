@@ -29,18 +29,7 @@ void launch(const void* elements, std::int64_t n, Bits exponent, std::int64_t* f
 }  // namespace
 
 void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found, const Stream& stream) {
-  switch (dtype) {
-    case DType::f16:
-      return launch<std::uint16_t>(elements, n, 0x7c00, found, stream);
-    case DType::bf16:
-      return launch<std::uint16_t>(elements, n, 0x7f80, found, stream);
-    case DType::f32:
-      return launch<std::uint32_t>(elements, n, 0x7f800000, found, stream);
-    case DType::f64:
-      return launch<std::uint64_t>(elements, n, 0x7ff0000000000000, found, stream);
-    default:
-      return;
-  }
+  with_exponent_bits(dtype, [&](auto exponent) { launch(elements, n, exponent, found, stream); });
 }
 
 }  // namespace tenon

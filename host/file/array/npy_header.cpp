@@ -208,14 +208,15 @@ std::string npy_header(const std::string& dtype, const Shape& shape) {
 
 static_assert(std::endian::native == std::endian::little, "elements are mapped from little-endian files");
 
-// By the dtypes' numbers.
-static constexpr std::string_view kinds[dtype_count] = {"b1", "u1", "i1", "i4", "i8", "f2", "V2", "f4", "f8"};
+static std::string kind_of(DType dtype) {
+  return numpy_letter(dtype) + std::to_string(size_of(dtype));
+}
 
 std::optional<NpyDtype> npy_dtype_from(std::string_view text) {
   const char order = text.empty() ? ' ' : text[0];
   for (int i = 0; i < dtype_count && text.size() == 3; ++i) {
-    if (text.substr(1) != kinds[i]) continue;
     const auto dtype = static_cast<DType>(i);
+    if (text.substr(1) != kind_of(dtype)) continue;
     const bool ordered = size_of(dtype) > 1;
     if (order == '<' || order == '=') return NpyDtype{dtype, false};
     if (order == '>') return NpyDtype{dtype, ordered};
@@ -225,7 +226,7 @@ std::optional<NpyDtype> npy_dtype_from(std::string_view text) {
 }
 
 std::string npy_dtype_text(DType dtype) {
-  return (size_of(dtype) == 1 ? "|" : "<") + std::string(kinds[static_cast<int>(dtype)]);
+  return (size_of(dtype) == 1 ? "|" : "<") + kind_of(dtype);
 }
 
 }  // namespace tenon

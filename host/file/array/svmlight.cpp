@@ -12,6 +12,7 @@
 #include "io/mapped_file.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
+#include "tensor/number_fits.hpp"
 
 namespace tenon {
 namespace {
@@ -89,12 +90,7 @@ class SvmReader {
   }
 
   double rounded(double value) const {
-    return visit<floating>(options_.dtype, [&]<class T>() {
-      if constexpr (sizeof(T) == sizeof(double))
-        return value;
-      else
-        return static_cast<double>(static_cast<T>(static_cast<float>(value)));
-    });
+    return visit<floating>(options_.dtype, [&]<class T>() { return static_cast<double>(number_as<T>(value)); });
   }
 
   Tensor matrix() {
@@ -108,14 +104,7 @@ class SvmReader {
     const Shape shape = {static_cast<std::int64_t>(labels_.size()), options_.columns >= 0 ? options_.columns : needed};
     const auto list = [](const auto& values) { return Tensor::from(values, {static_cast<std::int64_t>(values.size())}); };
     const Tensor values = Tensor::empty(options_.dtype, {static_cast<std::int64_t>(values_.size())});
-    visit<floating>(options_.dtype, [&]<class T>() {
-      std::transform(values_.begin(), values_.end(), values.data<T>(), [](double value) {
-        if constexpr (sizeof(T) == sizeof(double))
-          return value;
-        else
-          return static_cast<T>(static_cast<float>(value));
-      });
-    });
+    visit<floating>(options_.dtype, [&]<class T>() { std::transform(values_.begin(), values_.end(), values.data<T>(), number_as<T>); });
     try {
       return Tensor::csr(values, list(columns_), list(starts_), shape);
     } catch (const Failure& failure) {  // too large: everything else was looked at

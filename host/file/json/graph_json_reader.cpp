@@ -8,6 +8,7 @@
 #include "file/json/json_nodes.hpp"
 #include "file/json/json_tensor.hpp"
 #include "io/utf8.hpp"
+#include "plugin/missing_operators.hpp"
 
 namespace tenon {
 namespace {
@@ -112,42 +113,31 @@ class GraphJsonReader {
   // All that are missing, in one message.
   void require_operators(const std::vector<JsonNode>& nodes) const {
     std::unordered_set<std::string_view> seen;
-    std::vector<const JsonNode*> missing;
-    for (const auto& node : nodes)
-      if (catalog_.find(node.op) == nullptr && seen.insert(node.op).second) missing.push_back(&node);
-    if (missing.empty()) return;
-    const auto& first = *missing[0];
-    const auto why = catalog_.why_missing(first.op);
-    if (missing.size() > 1 || why.empty()) refuse_missing(missing);
-    throw Failure(FailureKind::plugin,
-                  fmt::format("{}: operator '{}' of node '{}' cannot be used: {}", first.field.place(), printable(first.op),
-                              printable(first.name), why),
-                  catalog_.next_step(first.op));
-  }
-
-  [[noreturn]] void refuse_missing(const std::vector<const JsonNode*>& missing) const {
-    std::vector<std::string> texts, near, folders;
-    for (const auto* node : missing) {
-      const auto why = catalog_.why_missing(node->op);
-      texts.push_back(
-          fmt::format("'{}' of node '{}'{}", printable(node->op), printable(node->name), why.empty() ? "" : fmt::format(" ({})", why)));
-      for (auto& name : catalog_.near(node->op)) near.push_back(std::move(name));
+    std::vector<MissingOperator> missing;
+    std::size_t first = 0;
+    for (const auto& node : nodes) {
+      if (catalog_.find(node.op) != nullptr || !seen.insert(node.op).second) continue;
+      if (missing.empty()) first = node.field.value().offset;
+      missing.push_back({node.op, fmt::format("of node '{}'", printable(node.name))});
     }
-    for (const auto& folder : catalog_.searched()) folders.push_back(folder.string());
-    throw Failure(FailureKind::plugin,
-                  fmt::format("{}: no plugin has the operator{} {}; searched {}", missing[0]->field.place(), texts.size() == 1 ? "" : "s",
-                              fmt::join(texts, ", "), folders.empty() ? "no folder" : fmt::format("in {}", fmt::join(folders, ", "))),
-                  near.empty() ? "name the folder of the plugin with --plugins" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+    if (!missing.empty()) at(first, [&] { throw missing_operators(catalog_, missing); });
   }
 
   void build(const JsonNode& node) {
     if (node.pass != Pass::forward) return build_from_origin(node);
-    const auto& info = catalog_.find(node.op)->info;
-    const auto inputs = place_inputs(node, info);
-    const auto attributes = read_json_attributes(node, info);
+    std::vector<ValueId> inputs;
+    std::vector<std::pair<std::string, ValueId>> named;
+    for (const auto& [name, field] : node.inputs) {
+      const auto value = field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none;
+      if (name.empty())
+        inputs.push_back(value);
+      else
+        named.emplace_back(name, value);
+    }
+    const auto attributes = read_json_attributes(node, catalog_.find(node.op)->info);
     at(node.field.value().offset, [&] {
       builder_.node(
-          {.op = node.op, .name = node.name, .inputs = inputs, .named_inputs = {}, .attributes = attributes, .device = node.device});
+          {.op = node.op, .name = node.name, .inputs = inputs, .named_inputs = named, .attributes = attributes, .device = node.device});
     });
   }
 
@@ -170,38 +160,6 @@ class GraphJsonReader {
     });
   }
 
-  /// One entry for each input of the operator, more for a variadic one.
-  std::vector<ValueId> place_inputs(const JsonNode& node, const OperatorInfo& info) const {
-    std::vector<ValueId> placed(info.inputs.size() - (info.variadic() ? 1 : 0), none);
-    std::vector<bool> given(info.inputs.size());
-    std::size_t position = 0;
-    for (const auto& [name, field] : node.inputs) {
-      const auto value = field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none;
-      const auto index = name.empty() ? position++ : input_index(node, info, name);
-      const bool more = index + 1 >= info.inputs.size() && info.variadic();
-      if (!more && index < given.size() && given[index])
-        node.field.refuse("input '{}' of node '{}' is given twice", name, printable(node.name));
-      if (index < given.size()) given[index] = true;
-      if (more || index >= placed.size())
-        placed.push_back(value);
-      else
-        placed[index] = value;
-    }
-    return placed;
-  }
-
-  std::size_t input_index(const JsonNode& node, const OperatorInfo& info, std::string_view name) const {
-    const int index = info.find_input(name);
-    if (index >= 0) return static_cast<std::size_t>(index);
-    std::vector<std::string> names;
-    for (const auto& input : info.inputs) names.push_back(input.name);
-    const auto near = near_names(name, names);
-    throw Failure(FailureKind::file,
-                  fmt::format("{}: node '{}' has no input '{}'", node.field.place(), printable(node.name), printable(name)),
-                  near.empty() ? fmt::format("{} has the inputs {}", info.name, fmt::join(names, ", "))
-                               : fmt::format("did you mean {}?", fmt::join(near, " or ")));
-  }
-
   ValueId refer(const JsonField& field, const std::string& who) const {
     const auto& text = field.text(fmt::format("what {} reads", who));
     const auto base = text.substr(0, text.find(':'));
@@ -212,10 +170,9 @@ class GraphJsonReader {
     }
     auto names = names_;
     for (const auto& [name, value] : model_.value_names) names.emplace_back(model_.strings[name]);
-    const auto near = near_names(base, names);
-    throw Failure(FailureKind::file, fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who, printable(text)),
-                  near.empty() ? "a value is a node, node:1, node:output, or the name of an input, variable or constant"
-                               : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+    throw Failure(
+        FailureKind::file, fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who, printable(text)),
+        did_you_mean(near_names(base, names), "a value is a node, node:1, node:output, or the name of an input, variable or constant"));
   }
 
   GraphModel& model_;

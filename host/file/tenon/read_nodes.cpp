@@ -72,7 +72,7 @@ class NodeReader {
     node.first_attribute = static_cast<std::uint32_t>(model_.attributes.size());
     node.attribute_count = columns_.attributes[i];
     attributes_.read({"node", name}, node.attribute_count);
-    node.pass == Pass::backward ? require_backward_arity(node) : require_arity(node);
+    require_arity(node);
     read_outputs(node, i);
     model_.nodes.push_back(node);
   }
@@ -90,13 +90,6 @@ class NodeReader {
     if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
       reading_.refuse("the origin of node '{}' is no forward node of its operator before it", name);
     if (node.pass == Pass::recompute && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
-  }
-
-  void require_backward_arity(const NodeRecord& node) const {
-    const auto& forward = model_.nodes[node.origin];
-    const auto inputs = std::uint64_t{forward.output_count} * 2 + forward.input_count;
-    if (node.input_count != inputs || node.output_count != forward.input_count || node.state_count != 0 || node.attribute_count != 0)
-      reading_.refuse("node '{}' does not fit node '{}', whose backward it is", reading_.text(node.name), reading_.text(forward.name));
   }
 
   // A node reads only what stands before it, so a file cannot hold a cycle.
@@ -121,23 +114,12 @@ class NodeReader {
     state_taken_[value] = true;
   }
 
-  // The operator as the file describes it; binding checks the one that is here.
+  // Of the operator as the file describes it; binding checks the one that is here.
   void require_arity(const NodeRecord& node) const {
-    const auto& op = model_.operators[node.op];
-    const auto inputs = op.info->inputs.size();
-    const auto need = [&](bool holds, const char* what, std::uint32_t found, std::size_t needed) {
-      if (!holds)
-        reading_.refuse("node '{}' has {} {}, but its operator '{}' has {}", reading_.text(node.name), found, what, op.name, needed);
-    };
-    need(op.info->variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs, "inputs", node.input_count,
-         inputs);
-    need(node.state_count == op.info->states.size(), "states", node.state_count, op.info->states.size());
     try {
-      const auto outputs = output_count(model_, node, *op.info);
-      need(node.output_count == outputs, "outputs", node.output_count, outputs);
+      node.pass == Pass::backward ? check_backward_arity(model_, node) : check_arity(model_, node, *model_.operators[node.op].info);
     } catch (const Failure& failure) {
-      if (failure.kind() == FailureKind::file) throw;
-      reading_.refuse("node '{}': {}", reading_.text(node.name), failure.what());
+      reading_.refuse("node '{}'{} {}", reading_.text(node.name), failure.kind() == FailureKind::file ? "" : ":", failure.what());
     }
   }
 

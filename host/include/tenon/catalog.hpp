@@ -100,4 +100,12 @@ class TENON_API Catalog {
 /// Up to three of `names` within a typing slip of `name`, nearest first.
 TENON_API std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names);
 
+/// A hint: "did you mean sum or sub?" of names that are near, or `otherwise` if none is.
+inline std::string did_you_mean(const std::vector<std::string>& near, std::string otherwise = {}) {
+  if (near.empty()) return otherwise;
+  std::string names;
+  for (const std::string& name : near) names += (names.empty() ? "" : " or ") + name;
+  return "did you mean " + names + "?";
+}
+
 }  // namespace tenon

@@ -24,21 +24,40 @@ enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, t
 TENON_API std::string_view name_of(ParamKind kind);    ///< for people: `a whole number`
 TENON_API std::string_view kind_name(ParamKind kind);  ///< as manifests have it: `int64`
 
+// Each of these lists its fields by the manifest's keys: field("optional", self.optional). Reading manifests and printing JSON follow from
+// it.
+
 struct InputInfo {
   std::string name, doc;
   bool optional = false;
   bool variadic = false;           ///< stands for any number of tensors; the last input only
   std::optional<DTypeMask> types;  ///< dtypes of its own; nothing: it shares one dtype with all such inputs
   std::optional<double> initial;   ///< first value of each element of a variable created for it; finite
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("optional", self.optional), field("variadic", self.variadic);
+    field("types", self.types), field("initial", self.initial);
+  }
 };
 struct OutputInfo {
   std::string name, doc;
   bool hidden = false;  ///< only backward reads it
   std::string count;    ///< the parameter that holds the number of outputs of this name; empty: one output
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("hidden", self.hidden), field("count", self.count);
+  }
 };
 struct StateInfo {
   std::string name, doc;
   double initial = 0;  ///< first value of each element; finite
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("initial", self.initial);
+  }
 };
 struct ParamInfo {
   std::string name, doc;
@@ -47,6 +66,13 @@ struct ParamInfo {
   bool required = false;
   std::optional<double> min, max, above, below;
   std::vector<std::string> choices;
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("kind", self.kind), field("default", self.default_value);
+    field("required", self.required), field("min", self.min), field("max", self.max), field("above", self.above);
+    field("below", self.below), field("choices", self.choices);
+  }
 };
 
 /// The content of a manifest, checked: names are unique and valid identifiers, and every reference has a target.
@@ -77,6 +103,17 @@ struct TENON_API OperatorInfo {
   int find_input(std::string_view name) const;  ///< index; -1 if there is none, as for the two below
   int find_output(std::string_view name) const;
   int find_param(std::string_view name) const;
+
+  /// All but what refers to other fields. Traits come with a phrase for people, which may be empty.
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("version", self.version), field("aliases", self.aliases);
+    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs), field("states", self.states);
+    field("params", self.params), field("elementwise", self.elementwise, "element by element, broadcasts");
+    field("accumulates", self.accumulates, "adds to its outputs itself"), field("strides", self.strides, "takes strided inputs");
+    field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
+    field("functions", self.functions);
+  }
 };
 
 /// Reads a manifest, none of which is trusted. Throws Failure (plugin) with what is wrong and where.

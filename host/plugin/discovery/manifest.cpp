@@ -36,32 +36,6 @@ double finite_number(const JsonField& field) {
   return found;
 }
 
-InputInfo read_input(const JsonField& field) {
-  InputInfo input;
-  input.name = identifier(field["name"]);
-  input.doc = plain_text(field["doc"]);
-  input.optional = field["optional"].boolean();
-  input.variadic = field["variadic"].boolean();
-  if (const auto types = field["types"]; !types.is_null()) input.types = read_types(types);
-  if (const auto initial = field.find("initial"); initial && !initial->is_null()) input.initial = finite_number(*initial);
-  return input;
-}
-
-OutputInfo read_output(const JsonField& field) {
-  OutputInfo output;
-  output.name = identifier(field["name"]);
-  output.doc = plain_text(field["doc"]);
-  output.hidden = field["hidden"].boolean();
-  if (const auto count = field["count"]; !count.is_null()) output.count = identifier(count);
-  return output;
-}
-
-StateInfo read_state(const JsonField& field) {
-  StateInfo state{identifier(field["name"]), plain_text(field["doc"])};
-  if (const auto initial = field.find("initial")) state.initial = finite_number(*initial);  // the first manifests have none
-  return state;
-}
-
 std::string read_function(const JsonField& field) {
   std::string name = plain_text(field);
   if (std::find(known_functions.begin(), known_functions.end(), name) == known_functions.end())
@@ -83,13 +57,46 @@ std::pair<int, std::string> read_added(const JsonField& entry) {
   return {read_version(entry.at(0)), identifier(entry.at(1))};
 }
 
-void read_flags(const JsonField& root, OperatorInfo& info) {
-  info.accumulates = root["accumulates"].boolean();
-  info.strides = root["strides"].boolean();
-  info.random = root["random"].boolean();
-  info.elementwise = root["elementwise"].boolean();
-  info.kernels_elsewhere = root["kernels_elsewhere"].boolean();
-}
+// Fields by their types, and where one type has several meanings, by their keys.
+class FieldReader {
+ public:
+  explicit FieldReader(const JsonField& from) : from_(from) {}
+  void operator()(const char* key, std::string& text) const {
+    const auto field = from_[key];
+    if (std::string_view(key) == "doc")
+      text = plain_text(field);
+    else if (std::string_view(key) != "count" || !field.is_null())
+      text = identifier(field);
+  }
+  void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
+  void operator()(const char* key, bool& flag, const char* = "") const { flag = from_[key].boolean(); }
+  void operator()(const char* key, DTypeMask& types) const { types = read_types(from_[key]); }
+  void operator()(const char* key, std::optional<DTypeMask>& types) const {
+    if (const auto field = from_[key]; !field.is_null()) types = read_types(field);
+  }
+  // The first manifests have no numbers.
+  void operator()(const char* key, double& number) const {
+    if (const auto field = from_.find(key)) number = finite_number(*field);
+  }
+  void operator()(const char* key, std::optional<double>& number) const {
+    if (const auto field = from_.find(key); field && !field->is_null()) number = finite_number(*field);
+  }
+  void operator()(const char* key, std::vector<std::string>& names) const {
+    names = read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
+  }
+  void operator()(const char* key, std::vector<ParamInfo>& params) const { params = read_list(from_[key], read_param); }
+  template <class Entry>
+  void operator()(const char* key, std::vector<Entry>& entries) const {
+    entries = read_list(from_[key], [](const JsonField& field) {
+      Entry entry;
+      Entry::each_field(entry, FieldReader(field));
+      return entry;
+    });
+  }
+
+ private:
+  const JsonField& from_;
+};
 
 }  // namespace
 
@@ -137,19 +144,9 @@ OperatorInfo read_manifest(std::span<const std::byte> bytes) {
   const JsonField root(document);
   root["tenon"].integer({}, 1, 1);
   OperatorInfo info;
-  info.name = identifier(root["name"]);
-  info.doc = plain_text(root["doc"]);
-  info.version = read_version(root["version"]);
-  info.aliases = read_list(root["aliases"], identifier);
-  info.types = read_types(root["types"]);
-  info.inputs = read_list(root["inputs"], read_input);
-  info.outputs = read_list(root["outputs"], read_output);
-  info.states = read_list(root["states"], read_state);
-  info.params = read_list(root["params"], read_param);
-  info.functions = read_list(root["functions"], read_function);
+  OperatorInfo::each_field(info, FieldReader(root));
   info.renamed = read_list(root["renamed"], read_renamed);
   info.added = read_list(root["added"], read_added);
-  read_flags(root, info);
   read_references(root, info);
   info.manifest.assign(bytes.begin(), bytes.end());
   return info;

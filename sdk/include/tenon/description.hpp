@@ -85,13 +85,32 @@ enum class Mistake {
 /// none: a type that no parameter can have.
 enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, text, ints, floats, choice };
 
+/// What an author may leave out.
+template <class T>
+struct Maybe {
+  bool given = false;
+  T value{};
+};
+
+/// The name of the parameter with this index; nothing if it is negative.
+struct ParamName {
+  int index = -1;
+};
+
+// Each of these lists the keys that it has in the manifest, in the order that they have there: key(name, value).
+
 /// op.input(name, doc) and what follows it.
-struct InputEntry {  // own_types: .types() was called; begins: .initial() was
+struct InputEntry {
   const char* name = "";
   const char* doc = "";
-  bool optional = false, variadic = false, own_types = false, begins = false;
-  Types types;         ///< where own_types; else the input has the dtype that all such inputs share
-  double initial = 0;  ///< where begins
+  bool optional = false, variadic = false;
+  Maybe<Types> types;  ///< else the input has the dtype that all such inputs share
+  Maybe<double> initial;
+
+  template <class Key>
+  constexpr void each_key(Key&& key) const {
+    key("name", name), key("doc", doc), key("optional", optional), key("variadic", variadic), key("types", types), key("initial", initial);
+  }
 };
 
 /// op.output(name, doc): hidden() and count().
@@ -100,6 +119,11 @@ struct OutputEntry {
   const char* doc = "";
   bool hidden = false, counted = false;
   int count_param = -1;  ///< index into params
+
+  template <class Key>
+  constexpr void each_key(Key&& key) const {
+    key("name", name), key("doc", doc), key("hidden", hidden), key("count", ParamName{count_param});
+  }
 };
 
 /// op.state(name, doc): initial().
@@ -107,6 +131,11 @@ struct StateEntry {
   const char* name = "";
   const char* doc = "";
   double initial = 0;
+
+  template <class Key>
+  constexpr void each_key(Key&& key) const {
+    key("name", name), key("doc", doc), key("initial", initial);
+  }
 };
 
 /// One bound of a parameter. Both numbers are set; which of them counts follows from the parameter's kind.
@@ -114,6 +143,19 @@ struct Bound {
   bool given = false;  // without it, there is no bound on this side
   std::int64_t integer = 0;
   double number = 0;
+};
+
+struct ParamEntry;
+/// The parts of a parameter that its kind decides how to write.
+struct DefaultOf {
+  const ParamEntry& param;
+};
+struct ChoicesOf {
+  const ParamEntry& param;
+};
+struct BoundOf {
+  const ParamEntry& param;
+  const Bound& bound;
 };
 
 /// op.param(name, member, doc): the default, bounds and choices. Which of the defaults counts follows from the kind.
@@ -127,7 +169,14 @@ struct ParamEntry {
   std::string_view text;              ///< of text
   int first_value = 0, values = 0;    ///< of lists, in Description::ints or floats
   int first_choice = 0, choices = 0;  ///< in Description::choices
-  Bound min, max, above, below;       ///< at_least, at_most, greater_than, less_than
+  Bound bounds[4];                    ///< by enum Side: at_least, at_most, greater_than, less_than
+
+  template <class Key>
+  constexpr void each_key(Key&& key) const {
+    key("name", name), key("doc", doc), key("kind", kind), key("default", DefaultOf{*this}), key("required", required);
+    key("min", BoundOf{*this, bounds[0]}), key("max", BoundOf{*this, bounds[1]});
+    key("above", BoundOf{*this, bounds[2]}), key("below", BoundOf{*this, bounds[3]}), key("choices", ChoicesOf{*this});
+  }
 };
 
 /// One pair of .one_of: the name that users write, and the enum's value. A text's choices have no value.
@@ -165,15 +214,24 @@ struct Description {
   Fixed<std::int64_t, 64> ints;  ///< the values of all list parameters' defaults, as are floats; params say which are whose
   Fixed<double, 64> floats;
   Fixed<Choice, 64> choices;
-  Fixed<NamePair, 24> inplace;           ///< (input, output)
-  Fixed<NamePair, 24> backward_inplace;  ///< (output, input)
-  bool backward_reads_said = false;      ///< false: backward reads all inputs and outputs
-  Fixed<const char*, 40> backward_reads;
-  Fixed<const char*, 24> zero_where;  ///< inputs; the output is 0 wherever one of them is
+  Fixed<NamePair, 24> inplace;                   ///< (input, output)
+  Fixed<NamePair, 24> backward_inplace;          ///< (output, input)
+  Maybe<Fixed<const char*, 40>> backward_reads;  ///< not given: backward reads all inputs and outputs
+  Fixed<const char*, 24> zero_where;             ///< inputs; the output is 0 wherever one of them is
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
   Mistake mistake = Mistake::none;  ///< the first that was found
+
+  /// functions: those that the class has, by name.
+  template <class Functions, class Key>
+  constexpr void each_key(const Functions& functions, Key&& key) const {
+    key("doc", doc), key("version", version), key("aliases", aliases), key("types", types);
+    key("inputs", inputs), key("outputs", outputs), key("states", states), key("params", params);
+    key("inplace", inplace), key("backward_inplace", backward_inplace), key("backward_reads", backward_reads);
+    key("accumulates", accumulates), key("strides", strides), key("random", random), key("elementwise", elementwise);
+    key("kernels_elsewhere", kernels_elsewhere), key("functions", functions), key("renamed", renamed), key("added", added);
+  }
 };
 
 /// For counts of outputs, which name a member: where the members lie that parameters and counts of outputs were described by, in the object
@@ -187,7 +245,7 @@ struct Addresses {
 /// The first input whose dtype is the shared one, which outputs without a dtype get; 0 if every input has a dtype of its own.
 constexpr int first_shared(const Description& d) {
   for (int i = 0; i < d.inputs.size; ++i)
-    if (!d.inputs[i].own_types) return i;
+    if (!d.inputs[i].types.given) return i;
   return 0;
 }
 

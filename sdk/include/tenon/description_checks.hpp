@@ -20,7 +20,7 @@ constexpr bool repeats_a_name(const Entries& entries) {
 /// Whether describe() exceeded a capacity of Description.
 constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
-         d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.overflow ||
+         d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.value.overflow ||
          d.zero_where.overflow || d.renamed.overflow || d.added.overflow;
 }
 
@@ -37,7 +37,7 @@ constexpr Mistake check_tensors(const Description& d) {
     if (index_of(d.inputs, output.name) >= 0) return Mistake::same_input_or_output;
   if (repeats_a_name(d.states)) return Mistake::same_state;
   for (const auto& input : d.inputs)
-    if (!is_finite(input.initial)) return Mistake::initial_not_finite;
+    if (!is_finite(input.initial.value)) return Mistake::initial_not_finite;
   for (const auto& state : d.states)
     if (!is_finite(state.initial)) return Mistake::initial_not_finite;
   for (int i = 0; i + 1 < d.inputs.size; ++i)
@@ -47,14 +47,19 @@ constexpr Mistake check_tensors(const Description& d) {
   return counts > 1 ? Mistake::two_counts : Mistake::none;
 }
 
-/// Whether a default lies within the parameter's bounds. Integers are compared as integers: a double has no room for all int64.
-constexpr bool within(const ParamEntry& p, std::int64_t value) {
-  return !(p.min.given && value < p.min.integer) && !(p.max.given && value > p.max.integer) &&
-         !(p.above.given && value <= p.above.integer) && !(p.below.given && value >= p.below.integer);
-}
-constexpr bool within(const ParamEntry& p, double value) {  // a NaN is outside of every bound
-  return (!p.min.given || value >= p.min.number) && (!p.max.given || value <= p.max.number) && (!p.above.given || value > p.above.number) &&
-         (!p.below.given || value < p.below.number);
+/// Whether a default lies within the parameter's bounds; a NaN is outside of every bound. Integers are compared as integers: a double has
+/// no room for all int64.
+template <class T>
+constexpr bool within(const ParamEntry& p, T value) {
+  const auto keeps = [](const Bound& bound, auto holds) {
+    if constexpr (std::is_integral_v<T>) {
+      return !bound.given || holds(bound.integer);
+    } else {
+      return !bound.given || holds(bound.number);
+    }
+  };
+  return keeps(p.bounds[0], [=](T limit) { return value >= limit; }) && keeps(p.bounds[1], [=](T limit) { return value <= limit; }) &&
+         keeps(p.bounds[2], [=](T limit) { return value > limit; }) && keeps(p.bounds[3], [=](T limit) { return value < limit; });
 }
 
 /// Every value of a list must lie within the bounds; an empty list does.
@@ -95,7 +100,7 @@ constexpr Mistake check_references(const Description& d) {
     if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0) return Mistake::inplace_unknown;
   for (const auto& pair : d.backward_inplace)
     if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0) return Mistake::backward_inplace_unknown;
-  for (const char* name : d.backward_reads)
+  for (const char* name : d.backward_reads.value)
     if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return Mistake::backward_reads_unknown;
   for (const char* name : d.zero_where)
     if (index_of(d.inputs, name) < 0) return Mistake::zero_where_unknown;

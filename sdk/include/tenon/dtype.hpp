@@ -36,20 +36,28 @@ namespace tenon {
 ///     tenon::f64          double                8       float64
 ///
 /// The numbers are those of the C boundary. `unknown_dtype` is for inference only: kernels never see it.
-enum class DType : std::uint8_t {
-  boolean = TENON_BOOLEAN,
-  u8 = TENON_U8,
-  i8 = TENON_I8,
-  i32 = TENON_I32,
-  i64 = TENON_I64,
-  f16 = TENON_F16,
-  bf16 = TENON_BF16,
-  f32 = TENON_F32,
-  f64 = TENON_F64
-};
+enum class DType : std::uint8_t;
+
+/// For the SDK and the host: the one list of all dtypes, in the order of their numbers, from which everything else that is known of dtypes
+/// follows. X(short name, number, C++ type, numpy's name, numpy's letter: b bool, u unsigned, i signed, f floating, V bytes for bfloat16)
+#define TENON_DTYPES(X)                    \
+  X(boolean, BOOLEAN, bool, "bool", 'b')   \
+  X(u8, U8, std::uint8_t, "uint8", 'u')    \
+  X(i8, I8, std::int8_t, "int8", 'i')      \
+  X(i32, I32, std::int32_t, "int32", 'i')  \
+  X(i64, I64, std::int64_t, "int64", 'i')  \
+  X(f16, F16, half, "float16", 'f')        \
+  X(bf16, BF16, bfloat16, "bfloat16", 'V') \
+  X(f32, F32, float, "float32", 'f')       \
+  X(f64, F64, double, "float64", 'f')
+
+#define TENON_DTYPE(name, number, ...) name = TENON_##number,
+enum class DType : std::uint8_t { TENON_DTYPES(TENON_DTYPE) };
+#undef TENON_DTYPE
 /// Short names: tenon::f32 is tenon::DType::f32.
-inline constexpr auto boolean = DType::boolean, u8 = DType::u8, i8 = DType::i8, i32 = DType::i32, i64 = DType::i64, f16 = DType::f16,
-                      bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
+#define TENON_DTYPE(name, ...) inline constexpr auto name = DType::name;
+TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
 /// "Not known yet", in inference. It is not a dtype: size_of() is 0, and no set of dtypes has it.
 inline constexpr auto unknown_dtype = static_cast<DType>(TENON_DTYPE_UNKNOWN);
 inline constexpr int dtype_count = TENON_DTYPE_COUNT;
@@ -67,29 +75,12 @@ enum class Write : std::uint8_t { none = TENON_WRITE_NONE, to = TENON_WRITE_TO, 
 
 /// numpy's name, as in manifests, files and errors; "unknown" for unknown_dtype and for invalid numbers.
 constexpr const char* name_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return "bool";
-    case DType::u8:
-      return "uint8";
-    case DType::i8:
-      return "int8";
-    case DType::i32:
-      return "int32";
-    case DType::i64:
-      return "int64";
-    case DType::f16:
-      return "float16";
-    case DType::bf16:
-      return "bfloat16";
-    case DType::f32:
-      return "float32";
-    case DType::f64:
-      return "float64";
-  }
+#define TENON_DTYPE(name, number, type, text, ...) \
+  if (dtype == DType::name) return text;
+  TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
   return "unknown";
 }
-
 /// "dense", "row_sparse" or "csr": the spelling in graph.json, in `tenon show` and in errors.
 constexpr const char* name_of(Storage storage) {
   return storage == Storage::dense ? "dense" : storage == Storage::row_sparse ? "row_sparse" : storage == Storage::csr ? "csr" : "unknown";
@@ -105,9 +96,21 @@ constexpr const char* name_of(Write write) {
 
 /// Bytes of one element; 0 for unknown_dtype. A dense tensor has shape.size() * size_of(dtype) bytes of elements.
 constexpr std::size_t size_of(DType dtype) {
-  constexpr std::size_t sizes[dtype_count] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
+#define TENON_DTYPE(name, number, type, ...) sizeof(type),
+  constexpr std::size_t sizes[dtype_count] = {TENON_DTYPES(TENON_DTYPE)};
+#undef TENON_DTYPE
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? sizes[i] : 0;
+}
+
+/// numpy's letter for what the elements are: 'b' bool, 'u' unsigned and 'i' signed integers, 'f' floating; 'V' for bfloat16, which numpy
+/// lacks; '?' for unknown_dtype.
+constexpr char numpy_letter(DType dtype) {
+#define TENON_DTYPE(name, number, type, text, letter) letter,
+  constexpr char letters[dtype_count] = {TENON_DTYPES(TENON_DTYPE)};
+#undef TENON_DTYPE
+  const auto i = static_cast<std::size_t>(dtype);
+  return i < dtype_count ? letters[i] : '?';
 }
 
 // These three let errors take dtypes, storages and write modes as they are: throw tenon::Error("no kernel for ", dtype).
@@ -133,6 +136,13 @@ struct Types {
   }
   /// Whether the dtype is in the set: tenon::floating.has(call.input_type(0).dtype). False for unknown_dtype.
   constexpr bool has(DType dtype) const { return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1); }
+  /// For the SDK: the dtypes that have one of these letters of numpy's.
+  static constexpr Types with_letters(std::string_view letters) {
+    Types types;
+    for (unsigned i = 0; i < dtype_count; ++i)
+      if (letters.find(numpy_letter(static_cast<DType>(i))) != letters.npos) types.mask = static_cast<std::uint16_t>(types.mask | 1u << i);
+    return types;
+  }
   friend constexpr bool operator==(Types, Types) = default;
   /// The union of two sets.
   friend constexpr Types operator+(Types left, Types right) {
@@ -142,8 +152,8 @@ struct Types {
 };
 /// floating: f16, bf16, f32, f64, the dtypes that have gradients, and the default of op.types(). integral: u8, i8, i32, i64. numeric: both
 /// of them. any_type: numeric and boolean.
-inline constexpr Types floating{f16, bf16, f32, f64}, integral{u8, i8, i32, i64}, numeric = integral + floating,
-                                                                                  any_type = numeric + Types{boolean};
+inline constexpr Types floating = Types::with_letters("fV"), integral = Types::with_letters("ui"), numeric = integral + floating,
+                       any_type = numeric + Types{boolean};
 
 /// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile: neither long long, where int64_t is
 /// long, nor _Float16. tenon::visit goes the other way, from a dtype to a type.
@@ -153,24 +163,11 @@ inline constexpr DType dtype_of = [] {
                 "this is not an element type: use bool, uint8_t, int8_t, int32_t, int64_t, half, bfloat16, float or double");
   return unknown_dtype;
 }();
-template <>
-inline constexpr DType dtype_of<bool> = DType::boolean;
-template <>
-inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
-template <>
-inline constexpr DType dtype_of<std::int8_t> = DType::i8;
-template <>
-inline constexpr DType dtype_of<std::int32_t> = DType::i32;
-template <>
-inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <>
-inline constexpr DType dtype_of<half> = DType::f16;
-template <>
-inline constexpr DType dtype_of<bfloat16> = DType::bf16;
-template <>
-inline constexpr DType dtype_of<float> = DType::f32;
-template <>
-inline constexpr DType dtype_of<double> = DType::f64;
+#define TENON_DTYPE(name, number, type, ...) \
+  template <>                                \
+  inline constexpr DType dtype_of<type> = DType::name;
+TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
 
 }  // namespace tenon
 #pragma GCC visibility pop

@@ -29,10 +29,10 @@
 #endif
 
 #include "elementwise/completed.hpp"
-#include "elementwise/functions.hpp"
+#include "elementwise/math/functions.hpp"
 #include "operator.hpp"
 #if defined(TENON_CUDA_SOURCE)
-#include "elementwise/cuda.hpp"
+#include "elementwise/device/cuda.hpp"
 #endif
 
 #if defined(__clang__)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "fn.hpp"
 #include "select.hpp"
@@ -116,6 +117,10 @@ class TENON_OPEN bfloat16 {
 
 // What files, DLPack and the C boundary rely on.
 static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2);
+
+/// Whether elements of type T are computed with in float.
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 }  // namespace tenon
 #pragma GCC visibility pop

@@ -51,7 +51,8 @@ constexpr FunctionNames functions_of() {
   return functions;
 }
 
-/// Writes a whole manifest. Keys and their order are part of the format: equal descriptions give equal bytes from every compiler.
+/// Writes a whole manifest. Keys and their order are part of the format, and those that Description and its entries list: equal
+/// descriptions give equal bytes from every compiler.
 template <class Bytes>
 class ManifestWriter {
  public:
@@ -59,138 +60,89 @@ class ManifestWriter {
 
   /// name: the operator's, from TENON_OPERATOR.
   constexpr void write(std::string_view name, const FunctionNames& functions) {
-    out_.map(21);
-    key("tenon"), out_.integer(1);
-    key("name"), out_.text(name);
-    key("doc"), out_.text(d_->doc);
-    key("version"), out_.integer(d_->version);
-    key("aliases"), names(d_->aliases);
-    key("types"), dtypes(d_->types);
-    key("inputs"), inputs();
-    key("outputs"), outputs();
-    key("states"), states();
-    key("params"), params();
-    key("inplace"), pairs(d_->inplace);
-    key("backward_inplace"), pairs(d_->backward_inplace);
-    key("backward_reads");
-    if (d_->backward_reads_said) {
-      names(d_->backward_reads);
-    } else {
-      out_.null();
-    }
-    flag("accumulates", d_->accumulates);
-    flag("strides", d_->strides);
-    flag("random", d_->random);
-    flag("elementwise", d_->elementwise);
-    flag("kernels_elsewhere", d_->kernels_elsewhere);
-    key("functions"), out_.array(functions.size);
-    for (std::size_t i = 0; i < functions.size; ++i) out_.text(functions.names[i]);
-    key("renamed"), renamed();
-    key("added"), added();
+    map([&](auto&& key) {
+      key("tenon", 1), key("name", name);
+      d_->each_key(functions, key);
+    });
   }
 
  private:
-  constexpr void key(std::string_view key) { out_.text(key); }
-  constexpr void entry(std::string_view k, std::string_view value) { key(k), out_.text(value); }
-  constexpr void flag(std::string_view k, bool value) { key(k), out_.boolean(value); }
-  // An array's head; its items follow.
-  template <class Entries>
-  constexpr void head(const Entries& entries) {
-    out_.array(static_cast<std::size_t>(entries.size));
+  /// keys(key) calls key(name, value) for each: once to count them, and once to write them.
+  template <class Keys>
+  constexpr void map(Keys&& keys) {
+    std::size_t count = 0;
+    keys([&](std::string_view, const auto&) { ++count; });
+    out_.map(count);
+    keys([&](std::string_view name, const auto& held) { out_.text(name), value(held); });
   }
+  template <class Entry>
+  constexpr void entry(const Entry& entry) {
+    map([&](auto&& key) { entry.each_key(key); });
+  }
+  constexpr void value(const InputEntry& input) { entry(input); }
+  constexpr void value(const OutputEntry& output) { entry(output); }
+  constexpr void value(const StateEntry& state) { entry(state); }
+  constexpr void value(const ParamEntry& param) { entry(param); }
 
-  template <class Entries>
-  constexpr void names(const Entries& entries) {
-    head(entries);
-    for (const char* name : entries) out_.text(name);
+  constexpr void value(std::string_view text) { out_.text(text); }
+  constexpr void value(const char* text) { out_.text(text); }
+  constexpr void value(bool flag) { out_.boolean(flag); }
+  constexpr void value(std::int64_t number) { out_.integer(number); }
+  constexpr void value(int number) { out_.integer(number); }
+  constexpr void value(double number) { out_.number(number); }
+  template <class T>
+  constexpr void value(const Maybe<T>& maybe) {
+    maybe.given ? value(maybe.value) : out_.null();
   }
-  template <class Entries>
-  constexpr void pairs(const Entries& entries) {
-    head(entries);
-    for (const NamePair& pair : entries) out_.array(2), out_.text(pair.first), out_.text(pair.second);
+  template <class T, int N>
+  constexpr void value(const Fixed<T, N>& list) {
+    out_.array(static_cast<std::size_t>(list.size));
+    for (const T& item : list) value(item);
+  }
+  constexpr void value(const FunctionNames& functions) {
+    out_.array(functions.size);
+    for (std::size_t i = 0; i < functions.size; ++i) out_.text(functions.names[i]);
   }
   // By name, in the order of the C boundary's numbers.
-  constexpr void dtypes(Types types) {
+  constexpr void value(Types types) {
     std::size_t count = 0;
     for (int i = 0; i < dtype_count; ++i) count += types.has(static_cast<DType>(i));
     out_.array(count);
     for (int i = 0; i < dtype_count; ++i)
       if (types.has(static_cast<DType>(i))) out_.text(name_of(static_cast<DType>(i)));
   }
+  constexpr void value(const NamePair& pair) { out_.array(2), value(pair.first), value(pair.second); }
+  constexpr void value(const Renaming& r) { out_.array(3), value(r.version), value(r.from), value(r.to); }
+  constexpr void value(const Addition& a) { out_.array(2), value(a.version), value(a.param); }
+  constexpr void value(ParamName name) { name.index < 0 ? out_.null() : value(d_->params[name.index].name); }
 
-  constexpr void inputs() {
-    head(d_->inputs);
-    for (const InputEntry& input : d_->inputs) {
-      out_.map(6), entry("name", input.name), entry("doc", input.doc);
-      flag("optional", input.optional), flag("variadic", input.variadic), key("types");
-      if (input.own_types) {
-        dtypes(input.types);
-      } else {
-        out_.null();
-      }
-      key("initial");
-      if (input.begins) {
-        out_.number(input.initial);
-      } else {
-        out_.null();
-      }
-    }
-  }
-  constexpr void outputs() {
-    head(d_->outputs);
-    for (const OutputEntry& output : d_->outputs) {
-      out_.map(4), entry("name", output.name), entry("doc", output.doc), flag("hidden", output.hidden), key("count");
-      if (output.count_param >= 0) {
-        out_.text(d_->params[output.count_param].name);
-      } else {
-        out_.null();
-      }
-    }
-  }
-  constexpr void states() {
-    head(d_->states);
-    for (const StateEntry& state : d_->states) {
-      out_.map(3), entry("name", state.name), entry("doc", state.doc), key("initial"), out_.number(state.initial);
-    }
-  }
-
-  constexpr void params() {
-    head(d_->params);
-    for (const ParamEntry& param : d_->params) {
-      out_.map(10), entry("name", param.name), entry("doc", param.doc), entry("kind", kind_name(param.kind));
-      key("default"), default_value(param), flag("required", param.required);
-      bound("min", param, param.min), bound("max", param, param.max);
-      bound("above", param, param.above), bound("below", param, param.below);
-      key("choices"), out_.array(static_cast<std::size_t>(param.choices));
-      for (int i = 0; i < param.choices; ++i) out_.text(d_->choices[param.first_choice + i].name);
-    }
-  }
-  static constexpr const char* kind_name(Kind kind) {
+  constexpr void value(Kind kind) {
     constexpr const char* names[] = {"", "bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
-    return names[static_cast<int>(kind)];
+    out_.text(names[static_cast<int>(kind)]);
   }
   // Of a required parameter too: the member's value, which readers ignore.
-  constexpr void default_value(const ParamEntry& param) {
+  constexpr void value(const DefaultOf& of) {
+    const ParamEntry& param = of.param;
+    const auto list = [&](const auto& pool) {
+      out_.array(static_cast<std::size_t>(param.values));
+      for (int i = 0; i < param.values; ++i) value(pool[param.first_value + i]);
+    };
     switch (param.kind) {
       case Kind::boolean:
-        return out_.boolean(param.integer != 0);
+        return value(param.integer != 0);
       case Kind::float32:
       case Kind::float64:
-        return out_.number(param.number);
+        return value(param.number);
       case Kind::text:
-        return out_.text(param.text);
+        return value(param.text);
       case Kind::ints:
-        out_.array(static_cast<std::size_t>(param.values));
-        for (int i = 0; i < param.values; ++i) out_.integer(d_->ints[param.first_value + i]);
-        return;
+        return list(d_->ints);
       case Kind::floats:
-        out_.array(static_cast<std::size_t>(param.values));
-        for (int i = 0; i < param.values; ++i) out_.number(d_->floats[param.first_value + i]);
-        return;
+        return list(d_->floats);
       case Kind::choice:
-        return out_.text(choice_name(param));
+        return value(choice_name(param));
       default:
-        return out_.integer(param.integer);
+        return value(param.integer);
     }
   }
   constexpr const char* choice_name(const ParamEntry& param) const {
@@ -198,26 +150,16 @@ class ManifestWriter {
       if (d_->choices[i].value == param.integer) return d_->choices[i].name;
     return "";
   }
+  constexpr void value(const ChoicesOf& of) {
+    out_.array(static_cast<std::size_t>(of.param.choices));
+    for (int i = 0; i < of.param.choices; ++i) value(d_->choices[of.param.first_choice + i].name);
+  }
   // An integer parameter's bounds are integers, so that those of int64 are exact.
-  constexpr void bound(std::string_view k, const ParamEntry& param, const Bound& bound) {
-    key(k);
-    const bool integer = param.kind == Kind::int32 || param.kind == Kind::int64 || param.kind == Kind::ints;
-    if (!bound.given) {
-      out_.null();
-    } else if (integer) {
-      out_.integer(bound.integer);
-    } else {
-      out_.number(bound.number);
-    }
-  }
-
-  constexpr void renamed() {
-    head(d_->renamed);
-    for (const Renaming& r : d_->renamed) out_.array(3), out_.integer(r.version), out_.text(r.from), out_.text(r.to);
-  }
-  constexpr void added() {
-    head(d_->added);
-    for (const Addition& a : d_->added) out_.array(2), out_.integer(a.version), out_.text(a.param);
+  constexpr void value(const BoundOf& of) {
+    const Kind kind = of.param.kind;
+    if (!of.bound.given) return out_.null();
+    if (kind == Kind::int32 || kind == Kind::int64 || kind == Kind::ints) return value(of.bound.integer);
+    value(of.bound.number);
   }
 
   CborWriter<Bytes> out_;

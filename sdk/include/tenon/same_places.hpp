@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "call.hpp"
-#include "elementwise/sparse.hpp"
+#include "elementwise/sparse/sparse.hpp"
 #include "infer_storage.hpp"
 #include "version.hpp"
 

@@ -23,24 +23,11 @@ namespace tenon::TENON_SDK {
 template <Types allowed = any_type, class F>
 decltype(auto) visit(DType dtype, F&& f) {
   const auto with = [&]<class T>(T*) -> decltype(auto) { return f.template operator()<T>(); };
-  if constexpr (allowed.has(boolean))
-    if (dtype == boolean) return with(static_cast<bool*>(nullptr));
-  if constexpr (allowed.has(u8))
-    if (dtype == u8) return with(static_cast<std::uint8_t*>(nullptr));
-  if constexpr (allowed.has(i8))
-    if (dtype == i8) return with(static_cast<std::int8_t*>(nullptr));
-  if constexpr (allowed.has(i32))
-    if (dtype == i32) return with(static_cast<std::int32_t*>(nullptr));
-  if constexpr (allowed.has(i64))
-    if (dtype == i64) return with(static_cast<std::int64_t*>(nullptr));
-  if constexpr (allowed.has(f16))
-    if (dtype == f16) return with(static_cast<half*>(nullptr));
-  if constexpr (allowed.has(bf16))
-    if (dtype == bf16) return with(static_cast<bfloat16*>(nullptr));
-  if constexpr (allowed.has(f32))
-    if (dtype == f32) return with(static_cast<float*>(nullptr));
-  if constexpr (allowed.has(f64))
-    if (dtype == f64) return with(static_cast<double*>(nullptr));
+#define TENON_DTYPE(name, number, type, ...) \
+  if constexpr (allowed.has(DType::name))    \
+    if (dtype == DType::name) return with(static_cast<type*>(nullptr));
+  TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
   fail(ErrorKind::type, {"there is no kernel for ", dtype});
 }
 

@@ -28,7 +28,7 @@ constexpr Fault input_fault(const detail::Description& d) {
   bool shared = false;
   for (const auto& input : d.inputs) {
     if (input.optional || input.variadic) return Fault::input_kind;
-    shared = shared || !input.own_types;
+    shared = shared || !input.types.given;
   }
   if (d.outputs.size != 1 || d.outputs[0].counted) return Fault::outputs;
   return shared ? Fault::none : Fault::no_shared_dtype;

@@ -14,10 +14,10 @@
 #include "run.hpp"
 #include "shapes.hpp"
 #include "signature.hpp"
-#include "sparse.hpp"
-#include "sparse_gradient.hpp"
-#include "sparse_pairs.hpp"
-#include "sparse_storage.hpp"
+#include "sparse/sparse.hpp"
+#include "sparse/sparse_gradient.hpp"
+#include "sparse/sparse_pairs.hpp"
+#include "sparse/sparse_storage.hpp"
 #include "sum.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -58,11 +58,11 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
     constexpr const auto& d = detail::description_of<Class>;
     const char* output = d.outputs[0].name;
     for (const auto& input : d.inputs) {
-      if (input.own_types) continue;
+      if (input.types.given) continue;
       if (output_like_inputs<Class>) op.inplace(input.name, output);
       if (differentiable<Class>) op.backward_inplace(output, input.name);
     }
-    if (!d.backward_reads_said) describe_reads(op);
+    if (!d.backward_reads.given) describe_reads(op);
   }
 
   void infer(Infer& io) const {

@@ -7,7 +7,7 @@
 
 #include "../describe.hpp"
 #include "../version.hpp"
-#include "functions.hpp"
+#include "math/functions.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {

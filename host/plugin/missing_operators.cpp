@@ -1,0 +1,36 @@
+#include "plugin/missing_operators.hpp"
+
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+std::string label(const MissingOperator& op) {
+  return "'" + printable(op.name) + (op.use.empty() ? "'" : "' " + op.use);
+}
+
+std::string searched_in(const Catalog& catalog) {
+  std::string folders;
+  for (const auto& folder : catalog.searched()) folders += (folders.empty() ? "in " : ", ") + folder.string();
+  return folders.empty() ? "no folder" : folders;
+}
+
+}  // namespace
+
+Failure missing_operators(const Catalog& catalog, std::span<const MissingOperator> missing) {
+  const auto& first = missing.front();
+  if (const auto why = catalog.why_missing(first.name); missing.size() == 1 && !why.empty())
+    return {FailureKind::plugin, "operator " + label(first) + " cannot be used: " + why, catalog.next_step(first.name)};
+  std::string texts;
+  std::vector<std::string> near;
+  for (const auto& op : missing) {
+    const auto why = catalog.why_missing(op.name);
+    texts += (texts.empty() ? " " : ", ") + label(op) + (why.empty() ? "" : " (" + why + ")");
+    for (auto& name : catalog.near(op.name)) near.push_back(std::move(name));
+  }
+  return {FailureKind::plugin,
+          std::string("no plugin has the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog),
+          did_you_mean(near, "name the folder of the plugin with --plugins")};
+}
+
+}  // namespace tenon

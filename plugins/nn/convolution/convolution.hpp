@@ -1,0 +1,85 @@
+// Convolution over 1 to 3 spatial axes.
+#pragma once
+#include <tenon/operator.hpp>
+
+#include "shared/fits.hpp"
+#include "shared/window.hpp"
+
+struct Convolution : tenon::Operator {
+  std::int64_t num_filter = 0, groups = 1;
+  tenon::Ints kernel, stride, pad, dilate;
+  bool no_bias = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("cross-correlation of data with num_filter filters, over 1 to 3 spatial axes");
+    op.types({tenon::f32});
+    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
+    op.input("weight", "[num_filter, channels / groups, kernel ...]");
+    op.input("bias", "[num_filter]; absent when no_bias").optional();
+    op.output("output", "[batch, num_filter, (axis + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
+    op.param("num_filter", &Convolution::num_filter, "channels of output, a multiple of groups").required().at_least(1);
+    op.param("kernel", &Convolution::kernel, "size of the filters along each spatial axis, 1 to 3 values")
+        .required()
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("stride", &Convolution::stride, "steps along each spatial axis; one value is for all; default: 1")
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("pad", &Convolution::pad, "zeros on both sides of each spatial axis; one value is for all; default: 0")
+        .at_least(0)
+        .at_most(Window::largest);
+    op.param("dilate", &Convolution::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("groups", &Convolution::groups,
+             "groups of channels: output channels of a group are computed from data channels of the same group")
+        .at_least(1);
+    op.param("no_bias", &Convolution::no_bias, "leave the bias out");
+    op.backward_reads("data", "weight");
+    op.kernels_elsewhere();
+  }
+
+  void infer(tenon::Infer& io) const {
+    require_parameters(io);
+    const auto moved = window();
+    const auto weight = io.input("weight").shape;
+    auto data = io.input("data").shape;
+    if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
+    require_spatial(io, data, moved.axes);
+    if (data[1] == tenon::unknown && weight.rank() > 1 && weight[1] != tenon::unknown) data.set(1, weight[1] * groups);
+    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1], " channels, which ", groups,
+               " groups do not divide");
+
+    auto needed = tenon::Shape::of_rank(moved.axes + 2);
+    needed.set(0, num_filter);
+    if (data[1] != tenon::unknown) needed.set(1, data[1] / groups);
+    auto output = tenon::Shape::of_rank(moved.axes + 2);
+    output.set(0, data[0]);
+    output.set(1, num_filter);
+    for (int axis = 0; axis < moved.axes; ++axis) needed.set(axis + 2, kernel[static_cast<std::size_t>(axis)]);
+    set_places(io, moved, data, output);
+
+    io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
+    io.set_input("data", data);
+    io.set_input("weight", needed);
+    io.require(!no_bias || !io.has_input("bias"), "has a bias although no_bias is set");
+    if (!no_bias) io.set_input("bias", {num_filter});
+    io.set_output(0, output);
+  }
+
+ protected:
+  Window window() const {
+    const int axes = static_cast<int>(kernel.size());
+    return {axes, Window::numbers(kernel, axes, {}), Window::numbers(stride, axes, {1, 1, 1}), Window::numbers(pad, axes, {0, 0, 0}),
+            Window::numbers(dilate, axes, {1, 1, 1})};
+  }
+
+ private:
+  void require_parameters(const tenon::Infer& io) const {
+    require_kernel(io, kernel);
+    require_numbers(io, "stride", stride, kernel.size());
+    require_numbers(io, "pad", pad, kernel.size());
+    require_numbers(io, "dilate", dilate, kernel.size());
+    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which ", groups, " groups do not divide");
+  }
+};

@@ -1,0 +1,41 @@
+// The sizes of a convolution as CUDA code reads them.
+#pragma once
+#include "shared/block_sums.hpp"
+#include "shared/sliding.hpp"
+
+namespace convolution {
+
+/// data is [batch, channels, elements], output [batch, filters, places], weight [filters, group_channels, taps].
+struct Sizes {
+  Sliding way;
+  std::int64_t batch, channels, filters, groups;
+  friend bool operator==(const Sizes&, const Sizes&) = default;
+
+  static Sizes of(const Window& window, const tenon::Shape& data, const tenon::Shape& output, std::int64_t groups) {
+    return {Sliding::of(window, data, output), data[0], data[1], output[1], groups};
+  }
+  TENON_FN std::int64_t elements() const { return Sliding::count(way.size); }
+  TENON_FN std::int64_t places() const { return Sliding::count(way.places); }
+  TENON_FN std::int64_t taps() const { return Sliding::count(way.kernel); }
+  TENON_FN std::int64_t group_channels() const { return channels / groups; }
+  TENON_FN std::int64_t group_filters() const { return filters / groups; }
+
+  BlockSums weight_sums() const { return BlockSums::of(filters * group_channels() * taps(), batch * places()); }
+  BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
+};
+
+/// What the three products of a convolution read and write.
+struct ForwardTensors {
+  const float *data, *weight;
+  float* output;
+};
+struct DataGradientTensors {
+  const float *dy, *weight;
+  float* dx;
+};
+struct WeightGradientTensors {
+  const float *data, *dy;
+  float* dw;
+};
+
+}  // namespace convolution

@@ -1,0 +1,87 @@
+// fully_connected on CUDA.
+#include <tenon/gpu/library_workspace.hpp>
+
+#include "fully_connected.hpp"
+#include "matrix_product.hpp"
+#include "shared/column_sums.hpp"
+#include "shared/store_sum.hpp"
+
+namespace {
+
+template <class T>
+struct GradElement {
+  const T* dy;
+  std::int64_t columns;
+  TENON_DEVICE T operator()(std::int64_t row, std::int64_t column) const { return dy[row * columns + column]; }
+};
+
+}  // namespace
+
+struct FullyConnectedCuda : FullyConnected {
+  static constexpr bool capturable = true;
+
+  std::size_t workspace(const tenon::Infer&) const { return product_bytes; }
+  /// One after the other: the products, and the sums of bias's gradient.
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return std::max(product_bytes, ColumnSums::of(io.output(0).shape.size() / num_hidden, num_hidden).bytes());
+  }
+
+  void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? product<double>(call) : product<float>(call); }
+  void backward(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call);
+  }
+
+ private:
+  static constexpr std::size_t product_bytes = tenon::gpu::library_workspace_bytes(product_workspace);
+
+  template <class T>
+  void product(const tenon::Call& call) const {
+    const auto data = call.input<T>("data"), weight = call.input<T>("weight");
+    const auto output = call.output<T>(0);
+    const auto features = weight.dim(1), batch = output.size() / num_hidden;
+    const T* const bias = call.has_input("bias") ? call.input<T>("bias").data() : nullptr;
+    multiply<T>(call,
+                {{data.data(), features, false},
+                 {weight.data(), features, true},
+                 output.data(),
+                 batch,
+                 num_hidden,
+                 features,
+                 call.write(0) == tenon::Write::add,
+                 bias},
+                tenon::gpu::library_workspace(call, product_workspace));
+  }
+
+  template <class T>
+  void gradients(const tenon::Call& call) const {
+    const auto dy = call.output_grad<T>(0);
+    const auto data = call.input<T>("data"), weight = call.input<T>("weight");
+    const auto features = weight.dim(1), batch = dy.size() / num_hidden;
+    void* const scratch = tenon::gpu::library_workspace(call, product_workspace);
+    if (const auto write = call.write(0); write != tenon::Write::none)
+      multiply<T>(call,
+                  {{dy.data(), num_hidden, false},
+                   {weight.data(), features, false},
+                   call.input_grad<T>("data").data(),
+                   batch,
+                   features,
+                   num_hidden,
+                   write == tenon::Write::add},
+                  scratch);
+    if (const auto write = call.write(1); write != tenon::Write::none)
+      multiply<T>(call,
+                  {{dy.data(), num_hidden, true},
+                   {data.data(), features, false},
+                   call.input_grad<T>("weight").data(),
+                   num_hidden,
+                   features,
+                   batch,
+                   write == tenon::Write::add},
+                  scratch);
+    if (!call.has_input("bias") || call.write(2) == tenon::Write::none) return;
+    const ColumnSums sums = ColumnSums::of(batch, num_hidden);
+    sum_columns(call, sums, GradElement<T>{dy.data(), num_hidden}, StoreSum<T>{call.input_grad<T>("bias").data(), call.write(2)},
+                call.workspace<double>(sums.bytes() / sizeof(double)));
+  }
+};
+TENON_KERNEL(fully_connected, cuda, FullyConnectedCuda)

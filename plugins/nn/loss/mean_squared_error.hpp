@@ -1,0 +1,32 @@
+// The usual loss of a regression.
+#pragma once
+#include <tenon/operator.hpp>
+
+#include "reduction.hpp"
+#include "shared/fits.hpp"
+
+struct MeanSquaredError : Loss {
+  static constexpr void describe(auto& op) {
+    op.doc("(prediction - target)^2, averaged over all elements");
+    op.input("prediction", "any shape");
+    op.input("target", "same shape as prediction");
+    op.output("loss", "0-d; same shape as prediction if reduction is none");
+    describe_reduction(op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
+    op.backward_reads("prediction", "target");
+  }
+
+  void infer(tenon::Infer& io) const {
+    if (reduction != Reduction::none) io.set_output(0, tenon::Shape::scalar());
+    const auto prediction = io.input("prediction").shape, target = io.input("target").shape;
+    const auto& known = prediction.has_rank() ? prediction : target;
+    if (!known.has_rank()) return;
+    io.require(fits(prediction, target), "prediction is ", prediction, " but target is ", target, ": the shapes need to be equal");
+    io.set_input("prediction", known);
+    io.set_input("target", io.input("prediction").shape);
+    io.set_input("prediction", io.input("target").shape);
+    if (reduction == Reduction::none) io.set_output(0, io.input("prediction").shape);
+  }
+
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+};

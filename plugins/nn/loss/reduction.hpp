@@ -1,0 +1,18 @@
+// How a loss gathers its terms: the parameter that the losses share.
+#pragma once
+#include <cstdint>
+#include <tenon/operator.hpp>
+
+enum class Reduction : std::int32_t { mean, sum, none };
+
+struct Loss : tenon::Operator {
+  Reduction reduction = Reduction::mean;
+
+  static constexpr void describe_reduction(auto& op, const char* doc) {
+    op.param("reduction", &Loss::reduction, doc).one_of({{"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}});
+    op.accumulates();
+  }
+
+  /// Of each of `count` terms in the loss.
+  double weight(std::int64_t count) const { return reduction == Reduction::mean && count > 0 ? 1.0 / static_cast<double>(count) : 1; }
+};

@@ -1,0 +1,80 @@
+// Shares of one axis, positive and 1 together, and their logarithms, without the detour over shares that round to 0.
+#pragma once
+#include <cmath>
+#include <tenon/operator.hpp>
+
+#include "shared/axis.hpp"
+
+/// What is made of an element's distance from the largest one of its run, and how the gradient comes back. `norm` is of the run's sum.
+struct Share {
+  static constexpr const char* doc = "exp(data) / sum(exp(data)) along one axis, so that its elements are positive and sum to 1";
+  static constexpr const char* axis_doc = "the axis that sums to 1; negative axes count from the end";
+
+  template <class W>
+  TENON_FN static W norm(W sum) {
+    return sum;
+  }
+  template <class W>
+  TENON_FN static W value(W distance, W norm) {
+    return std::exp(distance) / norm;
+  }
+  /// dx = y * (dy - sum(dy * y))
+  template <class W>
+  TENON_FN static W term(W y, W dy) {
+    return dy * y;
+  }
+  template <class W>
+  TENON_FN static W gradient(W y, W dy, W sum) {
+    return y * (dy - sum);
+  }
+};
+
+struct LogShare {
+  static constexpr const char* doc = "data - log(sum(exp(data))) along one axis";
+  static constexpr const char* axis_doc = "the axis whose exponentials sum to 1; negative axes count from the end";
+
+  template <class W>
+  TENON_FN static W norm(W sum) {
+    return std::log(sum);
+  }
+  template <class W>
+  TENON_FN static W value(W distance, W norm) {
+    return distance - norm;
+  }
+  /// dx = dy - exp(y) * sum(dy)
+  template <class W>
+  TENON_FN static W term(W, W dy) {
+    return dy;
+  }
+  template <class W>
+  TENON_FN static W gradient(W y, W dy, W sum) {
+    return dy - std::exp(y) * sum;
+  }
+};
+
+/// Rule: Share for softmax, LogShare for log_softmax.
+template <class Rule>
+struct Softmax : tenon::Operator {
+  std::int32_t axis = -1;
+
+  static constexpr void describe(auto& op) {
+    op.doc(Rule::doc);
+    op.input("data", "at least one dimension");
+    op.output("output", "same shape as data");
+    op.param("axis", &Softmax::axis, Rule::axis_doc).at_least(-8).at_most(7);
+    op.inplace("data", "output");
+    op.backward_inplace("output", "data");
+    op.backward_reads("output");
+    op.accumulates();
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto data = io.input(0).shape;
+    if (!data.has_rank()) return;
+    require_axis(io, data, axis);
+    io.set_output(0, data);
+  }
+
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+};

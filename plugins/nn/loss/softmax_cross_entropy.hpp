@@ -1,0 +1,34 @@
+// The usual loss of a classifier: softmax and the negative logarithm of the true class's share, in one stable step.
+#pragma once
+#include <tenon/operator.hpp>
+
+#include "reduction.hpp"
+#include "shared/fits.hpp"
+
+struct SoftmaxCrossEntropy : Loss {
+  static constexpr void describe(auto& op) {
+    op.doc("-log(softmax(logits)) at each sample's label");
+    op.input("logits", "[samples, classes]");
+    op.input("labels", "[samples], each from 0 to classes - 1").types(tenon::integral);
+    op.output("loss", "0-d; [samples] if reduction is none");
+    op.output("probabilities", "softmax of logits").hidden();
+    describe_reduction(op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
+    op.backward_reads("labels", "probabilities");
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto logits = io.input("logits").shape, labels = io.input("labels").shape;
+    if (reduction != Reduction::none) io.set_output(0, tenon::Shape::scalar());
+    if (!logits.has_rank()) return;
+    io.require(logits.rank() == 2, "logits is ", logits, " but needs two dimensions: [samples, classes]");
+    io.require(logits[1] != 0, "logits is ", logits, " but needs at least one class");
+    const tenon::Shape needed{logits[0]};
+    io.require(fits(labels, needed), "labels is ", labels, " but logits ", logits, " needs ", needed);
+    io.set_input("labels", needed);
+    if (reduction == Reduction::none) io.set_output(0, {logits[0]});
+    io.set_output(1, logits);
+  }
+
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+};

@@ -1,0 +1,18 @@
+// The exponentials of a row on a CUDA device.
+#pragma once
+#include "exponentials.hpp"
+#include "shared/team.hpp"
+
+/// Of `length` elements, `step` apart; every thread of the team gets them.
+template <class T, class Team>
+TENON_DEVICE Exponentials<T> exponentials(const Team& team, const T* x, std::int64_t length, std::int64_t step) {
+  Exponentials<T> row{below_all<T>, 0};
+  for (std::int64_t i = team.thread(); i < length; i += team_size<Team>) {
+    const auto value = Wide<T>(x[i * step]);
+    row.largest = row.largest < value ? value : row.largest;
+  }
+  row.largest = team.max(row.largest);
+  for (std::int64_t i = team.thread(); i < length; i += team_size<Team>) row.sum += std::exp(Wide<T>(x[i * step]) - row.largest);
+  row.sum = team.sum(row.sum);
+  return row;
+}

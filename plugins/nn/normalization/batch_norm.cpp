@@ -1,0 +1,117 @@
+// batch_norm on the CPU. A channel's sums are made by one thread, in an order that its size alone decides.
+#include "batch_norm.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "shared/store.hpp"
+#include "shared/sum.hpp"
+
+namespace {
+
+struct Statistics {
+  double mean, variance;
+};
+
+template <class Body>
+void for_each_element(const Axis& channels, std::int64_t c, Body&& body) {
+  for (std::int64_t outer = 0; outer < channels.outer; ++outer) {
+    const auto first = (outer * channels.length + c) * channels.inner;
+    for (auto i = first; i < first + channels.inner; ++i) body(i);
+  }
+}
+
+template <class Term>
+double sum_over(const Axis& channels, std::int64_t c, Term&& term) {
+  double total = 0;
+  for (std::int64_t outer = 0; outer < channels.outer; ++outer) {
+    const auto first = (outer * channels.length + c) * channels.inner;
+    total += sum(channels.inner, [&](std::int64_t i) { return term(first + i); });
+  }
+  return total;
+}
+
+std::int64_t grain(const Axis& channels) {
+  return 1 + 8192 / (channels.runs() + 1);
+}
+
+/// The variance is summed from differences to the mean: the textbook's short cut cancels where the mean is large.
+template <class T>
+Statistics of_batch(const T* x, const Axis& channels, std::int64_t c) {
+  const auto n = static_cast<double>(channels.runs());
+  const double mean = sum_over(channels, c, [&](std::int64_t i) { return Wide<T>(x[i]); }) / n;
+  const double squares = sum_over(channels, c, [&](std::int64_t i) {
+    const double difference = static_cast<double>(Wide<T>(x[i])) - mean;
+    return difference * difference;
+  });
+  return {mean, squares / n};
+}
+
+template <class S>
+S blend(double momentum, S state, double batch) {
+  return static_cast<S>(momentum * static_cast<double>(state) + (1 - momentum) * batch);
+}
+
+template <class T>
+void normalise(const BatchNorm& op, const tenon::Call& call) {
+  const T *const x = call.input<T>("data").data(), *const gamma = call.input<T>("gamma").data(), *const beta = call.input<T>("beta").data();
+  T* const y = call.output<T>(0).data();
+  Wide<T>*const mean = hidden<T>(call, 1), *const inverse_std = hidden<T>(call, 2);
+  const auto moving_mean = call.state<Wide<T>>("moving_mean"), moving_var = call.state<Wide<T>>("moving_var");
+  const auto channels = Axis::of(call.input_type(0).shape, op.axis);
+  const bool from_batch = call.training() && channels.runs() > 0;
+  call.parallel_for(channels.length, grain(channels), [&](std::int64_t begin, std::int64_t end) {
+    for (auto c = begin; c < end; ++c) {
+      const auto used = from_batch ? of_batch(x, channels, c) : Statistics{moving_mean[c], moving_var[c]};
+      if (from_batch) {
+        moving_mean[c] = blend(op.momentum, moving_mean[c], used.mean);
+        moving_var[c] = blend(op.momentum, moving_var[c], used.variance);
+      }
+      const double inverse = 1 / std::sqrt(used.variance + op.epsilon);
+      if (mean) store(call.write(1), mean[c], static_cast<Wide<T>>(used.mean));
+      if (inverse_std) store(call.write(2), inverse_std[c], static_cast<Wide<T>>(inverse));
+      const auto centre = static_cast<Wide<T>>(used.mean), scale = static_cast<Wide<T>>(inverse) * Wide<T>(gamma[c]),
+                 offset = Wide<T>(beta[c]);
+      for_each_element(channels, c, [&](std::int64_t i) { store(call.write(0), y[i], (Wide<T>(x[i]) - centre) * scale + offset); });
+    }
+  });
+}
+
+template <class T>
+void gradients(const BatchNorm& op, const tenon::Call& call) {
+  const T *const x = call.input<T>("data").data(), *const dy = call.output_grad<T>(0).data(), *const gamma = call.input<T>("gamma").data();
+  const auto mean = call.output_value<Wide<T>>(1), inverse_std = call.output_value<Wide<T>>(2);
+  const auto channels = Axis::of(call.input_type(0).shape, op.axis);
+  T* const dx = call.write(0) == tenon::Write::none ? nullptr : call.input_grad<T>(0).data();
+  T* const dgamma = call.write(1) == tenon::Write::none ? nullptr : call.input_grad<T>(1).data();
+  T* const dbeta = call.write(2) == tenon::Write::none ? nullptr : call.input_grad<T>(2).data();
+  call.parallel_for(channels.length, grain(channels), [&](std::int64_t begin, std::int64_t end) {
+    for (auto c = begin; c < end; ++c) {
+      const auto normal = [&](std::int64_t i) { return (Wide<T>(x[i]) - mean[c]) * inverse_std[c]; };
+      const double sum_dy = sum_over(channels, c, [&](std::int64_t i) { return Wide<T>(dy[i]); });
+      const double sum_dy_normal = sum_over(channels, c, [&](std::int64_t i) { return Wide<T>(dy[i]) * normal(i); });
+      if (dgamma) store(call.write(1), dgamma[c], static_cast<Wide<T>>(sum_dy_normal));
+      if (dbeta) store(call.write(2), dbeta[c], static_cast<Wide<T>>(sum_dy));
+      if (!dx) continue;
+      // In training, each element also moves the mean and the variance; the moving states stand still.
+      const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
+      const auto mean_dy = static_cast<Wide<T>>(sum_dy / n), mean_dy_normal = static_cast<Wide<T>>(sum_dy_normal / n);
+      const auto scale = Wide<T>(gamma[c]) * inverse_std[c];
+      for_each_element(channels, c, [&](std::int64_t i) {
+        store(call.write(0), dx[i], scale * (Wide<T>(dy[i]) - mean_dy - normal(i) * mean_dy_normal));
+      });
+    }
+  });
+}
+
+}  // namespace
+
+void BatchNorm::forward(const tenon::Call& call) const {
+  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { normalise<T>(*this, call); });
+}
+
+void BatchNorm::backward(const tenon::Call& call) const {
+  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { gradients<T>(*this, call); });
+}
+
+TENON_OPERATOR(batch_norm, BatchNorm)

@@ -1,0 +1,55 @@
+// Batch normalisation: each channel over the batch and everything inside.
+#pragma once
+#include <tenon/operator.hpp>
+
+#include "shared/axis.hpp"
+#include "shared/fits.hpp"
+#include "statistics.hpp"
+
+struct BatchNorm : tenon::Operator {
+  std::int32_t axis = 1;
+  double momentum = 0.9, epsilon = 1e-5;
+
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, with mean and variance of the batch in training, "
+        "otherwise with the moving ones");
+    op.input("data", "[batch, channels, ...], or with the channels at axis");
+    op.input("gamma", "[channels], the scale").initial(1);
+    op.input("beta", "[channels], the offset");
+    op.output("output", "same shape as data");
+    op.output("mean", "[channels], the mean that was subtracted").hidden();
+    op.output("inverse_std", "[channels], 1 / sqrt(variance + epsilon)").hidden();
+    op.state("moving_mean", "[channels]; training sets it to momentum * itself + (1 - momentum) * mean of the batch");
+    op.state("moving_var", "[channels]; training sets it to momentum * itself + (1 - momentum) * variance of the batch (divided by n)")
+        .initial(1);
+    op.param("axis", &BatchNorm::axis, "the axis of the channels; negative axes count from the end").at_least(-8).at_most(7);
+    op.param("momentum", &BatchNorm::momentum, "share of the moving states that one training step keeps").at_least(0).at_most(1);
+    op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);
+    op.inplace("data", "output");
+    op.backward_inplace("output", "data");
+    op.backward_reads("data", "gamma", "mean", "inverse_std");
+    op.accumulates();
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto data = io.input("data");
+    if (!data.shape.has_rank()) return;
+    require_axis(io, data.shape, axis);
+    const tenon::Shape channels{data.shape[axis]};
+    for (const char* name : {"gamma", "beta"}) {
+      const auto given = io.input(name).shape;
+      io.require(fits(given, channels), name, " is ", given, " but data ", data.shape, " needs ", channels);
+      io.set_input(name, channels);
+    }
+    io.set_output(0, data.shape);
+    const auto statistics = wide(data.dtype);
+    io.set_output(1, channels, statistics);
+    io.set_output(2, channels, statistics);
+    io.set_state("moving_mean", channels, statistics);
+    io.set_state("moving_var", channels, statistics);
+  }
+
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+};

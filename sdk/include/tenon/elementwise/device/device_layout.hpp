@@ -1,0 +1,75 @@
+// Where a CUDA kernel finds its elements: the tensors of a job as plain numbers that go to the device with the launch. Nothing here needs
+// nvcc, so that tests on any machine run it.
+#pragma once
+
+#include <cstdint>
+
+#include "../../abi.h"
+#include "../../dtype.hpp"
+#include "../../shape.hpp"
+#include "../../version.hpp"
+#include "../job.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+/// A tensor broadcast to the space that a kernel goes over. Strides in bytes, 0 along axes on which it is repeated.
+struct DeviceOperand {
+  unsigned char* data = nullptr;  ///< null: zeros
+  DType dtype{};
+  std::int64_t strides[max_rank] = {};
+};
+
+/// A space of `count` points, and where each operand has the element of a point. Axes that lie behind each other in all operands are one.
+struct DeviceSpace {
+  std::int64_t count = 1;
+  int rank = 0;
+  std::int64_t shape[max_rank] = {};
+};
+
+/// Bytes from an operand's first element to that of point i.
+TENON_FN inline std::int64_t offset_of(const DeviceSpace& space, const std::int64_t* strides, std::int64_t i) {
+  std::int64_t offset = 0;
+  for (int axis = space.rank - 1; axis > 0; --axis) {
+    const std::int64_t rest = i / space.shape[axis];
+    offset += (i - rest * space.shape[axis]) * strides[axis];
+    i = rest;
+  }
+  return space.rank > 0 ? offset + i * strides[0] : 0;
+}
+
+inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& wide) {
+  DeviceOperand operand;
+  if (!tensor) return operand;
+  const tenon_dense& own = tensor->dense;
+  operand.data = static_cast<unsigned char*>(own.data) + own.byte_offset;
+  operand.dtype = static_cast<DType>(tensor->dtype);
+  std::int64_t contiguous = static_cast<std::int64_t>(size_of(operand.dtype));
+  const std::int64_t size = contiguous;
+  for (int axis = own.ndim - 1; axis >= 0; --axis) {
+    const std::int64_t stride = own.strides ? own.strides[axis] * size : contiguous;
+    operand.strides[axis + wide.ndim - own.ndim] = own.shape[axis] == 1 ? 0 : stride;
+    contiguous *= own.shape[axis];
+  }
+  return operand;
+}
+
+/// The space of `wide`'s axes for which take(axis) holds, and the operands' strides along them, joined where they can be.
+template <class Take>
+DeviceSpace join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count, Take take) {
+  DeviceSpace space;
+  for (int axis = 0; axis < wide.ndim; ++axis) {
+    const std::int64_t size = wide.shape[axis];
+    if (!take(axis) || size == 1) continue;
+    space.count *= size;
+    bool joins = space.rank > 0;
+    for (int i = 0; i < count && joins; ++i) joins = operands[i]->strides[space.rank - 1] == operands[i]->strides[axis] * size;
+    const int to = joins ? space.rank - 1 : space.rank++;
+    space.shape[to] = joins ? space.shape[to] * size : size;
+    for (int i = 0; i < count; ++i) operands[i]->strides[to] = operands[i]->strides[axis];
+  }
+  return space;
+}
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -1,0 +1,123 @@
+// What each thread of a CUDA kernel does: the function, or its derivative, at the points that are the thread's.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "../../version.hpp"
+#include "../convert.hpp"
+#include "../math/functions.hpp"
+#include "../signature.hpp"
+#include "device_layout.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+/// What a kernel computes of the numbers x[0], x[1] ... that its sources have at one point; all of them computed in T.
+template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+struct ForwardAt;
+template <class Class, class T, std::size_t... I>
+struct ForwardAt<Class, T, std::index_sequence<I...>> {
+  using Number = T;
+  static constexpr int sources = sizeof...(I);
+  TENON_FN static auto at(const Class& f, const T* x) { return f(x[I]...); }
+};
+
+template <class Class, class T, std::size_t input, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+struct DerivativeAt;
+template <class Class, class T, std::size_t input, std::size_t... I>
+struct DerivativeAt<Class, T, input, std::index_sequence<I...>> {
+  using Number = T;
+  static constexpr Rule rule = Signature<Class, T>::rule;
+  static constexpr int sources = 1 + (rule == Rule::nothing ? 0 : rule == Rule::output ? 1 : sizeof...(I));
+  TENON_FN static T at(const Class& f, const T* x) {
+    if constexpr (rule == Rule::nothing) {
+      return part(f.gradient(x[0]));
+    } else if constexpr (rule == Rule::output) {
+      return part(f.gradient(x[1], OutputOf<T>{x[0]}));
+    } else if constexpr (rule == Rule::inputs) {
+      return part(f.gradient(x[sizeof...(I)], InputOf<T>{x[I]}...));
+    } else {
+      return chain(x[sizeof...(I)], f(Dual<T>(x[I], T(I == input))...).slope);
+    }
+  }
+
+ private:
+  template <class Gradients>
+  TENON_FN static T part(const Gradients& gradients) {
+    if constexpr (sizeof...(I) == 1) {
+      return gradients;
+    } else {
+      return input == 0 ? gradients.left : gradients.right;
+    }
+  }
+};
+
+/// An element of any dtype as a T. Stored is the dtype that is likely.
+template <class T, class Stored>
+TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
+  const unsigned char* at = operand.data + offset;
+  if (!operand.data) return T(0);
+  if (operand.dtype == dtype_of<Stored>) return number_as<T>(*reinterpret_cast<const Stored*>(at));
+#define TENON_DTYPE(name, number, type, ...) \
+  if (operand.dtype == DType::name) return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
+  TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
+  return T(0);
+}
+
+/// Writes or adds a result, in the output's dtype: Stored, or what the function returns.
+template <class Stored, class Value>
+TENON_FN void store(const DeviceOperand& out, std::int64_t offset, Value value, bool add) {
+  unsigned char* at = out.data + offset;
+  const auto put = [&](auto* to) {
+    using To = std::remove_pointer_t<decltype(to)>;
+    using Wide = Computed<To>;
+    *to = add ? static_cast<To>(static_cast<Wide>(static_cast<Wide>(*to) + static_cast<Wide>(value))) : static_cast<To>(value);
+  };
+  if (out.dtype == dtype_of<Stored>) return put(reinterpret_cast<Stored*>(at));
+  if constexpr (!std::is_same_v<Value, Stored>) put(reinterpret_cast<Value*>(at));
+}
+
+/// A kernel that goes over all elements of its output.
+struct DeviceMap {
+  DeviceSpace space;
+  int source_count = 0;
+  DeviceOperand sources[max_sources];
+  DeviceOperand out;
+  bool add = false;
+};
+
+inline DeviceMap device_map(const Job& job) {
+  DeviceMap map;
+  const tenon_dense& wide = job.output->dense;
+  DeviceOperand* all[max_sources + 1];
+  for (; map.source_count < job.source_count; ++map.source_count) {
+    map.sources[map.source_count] = operand_of(job.sources[map.source_count], wide);
+    all[map.source_count] = &map.sources[map.source_count];
+  }
+  map.out = operand_of(job.output, wide);
+  all[map.source_count] = &map.out;
+  map.space = join_axes(wide, all, map.source_count + 1, [](int) { return true; });
+  map.add = job.write == Write::add;
+  return map;
+}
+
+/// The body of that kernel: a point for each i in [0, count). How many sources there are is known when it is compiled: numbers whose place
+/// in an array is found at run time would lie in memory.
+template <class Function, class Stored, class Class>
+struct MapBody {
+  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
+  DeviceMap map;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    using T = typename Function::Number;
+    T x[Function::sources];
+    for (int k = 0; k < Function::sources; ++k) x[k] = load<T, Stored>(map.sources[k], offset_of(map.space, map.sources[k].strides, i));
+    store<Stored>(map.out, offset_of(map.space, map.out.strides, i), Function::at(f, x), map.add);
+  }
+};
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -1,0 +1,76 @@
+// The gradient of an input that was broadcast, on a CUDA device: for each of its elements the sum over all places where it was repeated.
+#pragma once
+
+#include <cstdint>
+
+#include "../../version.hpp"
+#include "device_map.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+struct DeviceSum {
+  DeviceMap results;                                 ///< its space: the elements of the gradient; its sources: their first terms
+  DeviceSpace terms;                                 ///< of each element
+  std::int64_t strides[max_sources][max_rank] = {};  ///< of the sources, from term to term
+};
+
+/// `wide`: a tensor of the shape that the input was broadcast to.
+inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
+  DeviceSum sum;
+  DeviceOperand terms[max_sources], *all[max_sources + 1], *to_term[max_sources];
+  for (int i = 0; i < job.source_count; ++i) {
+    sum.results.sources[i] = terms[i] = operand_of(job.sources[i], wide);
+    all[i] = &sum.results.sources[i];
+    to_term[i] = &terms[i];
+  }
+  sum.results.source_count = job.source_count;
+  sum.results.out = operand_of(job.output, wide);
+  all[job.source_count] = &sum.results.out;
+  const tenon_dense& own = job.output->dense;
+  const auto kept = [&](int axis) {
+    const int at = axis - (wide.ndim - own.ndim);
+    return at >= 0 && own.shape[at] != 1;
+  };
+  sum.terms = join_axes(wide, to_term, job.source_count, [&](int axis) { return !kept(axis); });
+  for (int i = 0; i < job.source_count; ++i)
+    for (int axis = 0; axis < sum.terms.rank; ++axis) sum.strides[i][axis] = terms[i].strides[axis];
+  sum.results.space = join_axes(wide, all, job.source_count + 1, kept);
+  sum.results.add = job.write == Write::add;
+  return sum;
+}
+
+/// The terms begin, begin + step, begin + 2 step ... of result i, added in double.
+template <class Function, class Stored, class Class>
+TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, std::int64_t begin, std::int64_t step) {
+  using T = typename Function::Number;
+  const DeviceMap& map = sum.results;
+  constexpr int sources = Function::sources;
+  std::int64_t first[sources];
+  for (int k = 0; k < sources; ++k) first[k] = offset_of(map.space, map.sources[k].strides, i);
+  double total = 0;
+  for (std::int64_t term = begin; term < sum.terms.count; term += step) {
+    T x[sources];
+    for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], first[k] + offset_of(sum.terms, sum.strides[k], term));
+    total += static_cast<double>(Function::at(f, x));
+  }
+  return total;
+}
+
+template <class Function, class Stored>
+TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
+  const DeviceMap& map = sum.results;
+  store<Stored>(map.out, offset_of(map.space, map.out.strides, i), static_cast<typename Function::Number>(total), map.add);
+}
+
+/// The body of a kernel for many results of few terms: a thread for each result.
+template <class Function, class Stored, class Class>
+struct SumBody {
+  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
+  DeviceSum sum;
+
+  TENON_FN void operator()(std::int64_t i) const { store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1)); }
+};
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

@@ -1,0 +1,233 @@
+// Gradients by inputs where the output's gradient or what the derivative reads is sparse. Each is that of the dense kernel, element by
+// element: stored where something sparse makes it 0 at all other places, dense where nothing does.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "../../version.hpp"
+#include "../loops.hpp"
+#include "../shapes.hpp"
+#include "places.hpp"
+#include "zeros.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+/// Where gradients are 0: by_operand[input][operand], wherever that operand is; at_zeros[input], where all are. The operands are what the
+/// derivative reads besides the output's gradient, in which every derivative is linear: the inputs, or the output.
+struct GradientRule {
+  int operands = 0;
+  bool by_operand[2][2] = {}, at_zeros[2] = {};
+};
+
+/// With one operand, its 0 is all there is to evaluate. With two, a function that is 0 wherever one of them is does not change with the
+/// other there: the gradient by that is 0, too.
+template <class Class>
+GradientRule gradient_rule(const Class& f) {
+  GradientRule found{rule<Class> == Rule::nothing ? 0 : rule<Class> == Rule::output ? 1 : arity<Class>};
+  for (int input = 0; input < arity<Class>; ++input) {
+    found.at_zeros[input] = holds_in_every_type<Class>([&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T zero = 0, dy = 1;
+        const void* in[3] = {&zero, &zero, &zero};
+        in[found.operands] = &dy;
+        T result = 1;
+        loops<Class, T>.derivatives[input](&f, in, &result, 1);
+        return result == T(0);
+      } else {
+        return true;
+      }
+    });
+    for (int operand = 0; operand < found.operands; ++operand)
+      found.by_operand[input][operand] = found.operands == 1 ? found.at_zeros[input] : operand != input && zero_where<Class>(operand);
+  }
+  return found;
+}
+
+/// What the gradient by one input is made of: which of the sources is 0 where it is 0. Sources: the operands, then the output's gradient.
+struct GradientSources {
+  int count;
+  Storage storage[3];
+
+  int operands() const { return count - 1; }
+  bool sparse(int i) const { return storage[i] != Storage::dense; }
+  /// -1: the gradient has numbers everywhere. Zeros on both sides are common where both are sparse; 0 in a dense divisor is rare.
+  int zero_maker(const GradientRule& rule, int input) const {
+    if (sparse(operands())) return operands();
+    const bool both = operands() == 2 && sparse(0) && sparse(1);
+    for (int i = 0; i < operands(); ++i)
+      if (sparse(i) && rule.by_operand[input][i] && (!both || rule.at_zeros[input])) return i;
+    return -1;
+  }
+};
+
+/// In backward: sparse_kernel() where every gradient can be made so. `operand`: the storage of an operand.
+[[gnu::cold]] inline void choose_gradient_storage(InferStorage& io, const GradientRule& rule, const Storage (&operand)[2]) {
+  const tenon_infer_storage& raw = io.raw();
+  GradientSources sources{rule.operands + 1, {}};
+  for (int i = 0; i < rule.operands; ++i) sources.storage[i] = operand[i];
+  sources.storage[rule.operands] = io.output_grad(0);
+  Storage found = Storage::dense;
+  for (int i = 0; i < sources.count; ++i) {
+    if (sources.storage[i] == Storage::dense) continue;
+    if (found != Storage::dense && found != sources.storage[i]) return;
+    found = sources.storage[i];
+  }
+  if (found == Storage::dense || !raw.input_types || raw.input_types[0].rank < 0) return;
+  const Shape whole(raw.input_types[0].dims, raw.input_types[0].rank);
+  Storage chosen[2] = {};
+  for (int i = 0; i < io.inputs(); ++i) {
+    const auto shape = io.input_type(i).shape;
+    const bool is_whole = shape == whole, sparse_operand = rule.operands == io.inputs() && operand[i] != Storage::dense;
+    const bool made_zero = sources.zero_maker(rule, i) >= 0;
+    if (!whole.known() || (!is_whole && (sparse_operand || !made_zero || !broadcasts_to(shape, whole)))) return;
+    chosen[i] = is_whole && made_zero ? found : Storage::dense;
+  }
+  for (int i = 0; i < io.inputs(); ++i) io.set_output(i, chosen[i]);
+  io.sparse_kernel();
+}
+
+template <class T>
+void copy_loop(const void*, const void* const* in, void* out, std::int64_t n) {
+  std::memmove(out, in[0], static_cast<std::size_t>(n) * sizeof(T));
+}
+
+/// One call of such a kernel.
+class GradientCall {
+ public:
+  GradientCall(const Call& call, const Kernel& kernel, const GradientRule& rule)
+      : call_(call), raw_(call.raw()), kernel_(kernel), rule_(rule), sources_{rule.operands + 1, {}} {
+    for (int i = 0; i < rule.operands; ++i) source_[i] = kernel.rule == Rule::output ? raw_.outputs[0] : raw_.inputs[i];
+    source_[rule.operands] = raw_.output_grads[0];
+    for (int i = 0; i < sources_.count; ++i) sources_.storage[i] = static_cast<Storage>(source_[i]->storage);
+  }
+
+  /// One that takes the memory of the output's gradient comes last, for the others still read that.
+  void run() const {
+    for (const bool in_place : {false, true})
+      for (int i = 0; i < call_.inputs(); ++i) {
+        const Write write = write_of(call_, i);
+        if (write == Write::none || (write == Write::in_place) != in_place) continue;
+        const int zero_maker = sources_.zero_maker(rule_, i);
+        zero_maker < 0 ? everywhere(i) : at_places(i, *source_[zero_maker]);
+      }
+  }
+
+ private:
+  Job job(int input, tenon_tensor& result, Write write) const {
+    const Loops& loops = *kernel_.loops;
+    return {kernel_.op, loops.derivatives[input], loops.accumulate_gradient, kernel_.convert, loops.compute, loops.compute, &result, write};
+  }
+
+  const tenon_tensor* source(int i) const { return i < sources_.count ? source_[i] : nullptr; }
+
+  void compute_at(int input, const tenon_tensor& places, tenon_tensor result) const {
+    const AtPlaces first(call_, places, source(0)), second(call_, places, source(1)), third(call_, places, source(2));
+    const AtPlaces* const all[] = {&first, &second, &third};
+    Job at = job(input, result, Write::to);
+    for (int i = 0; i < sources_.count; ++i) at.read(all[i]->tensor());
+    map(call_, at);
+  }
+
+  void at_places(int input, const tenon_tensor& places) const {
+    const tenon_tensor& wanted = *raw_.input_grads[input];
+    if (wanted.storage == TENON_DENSE) return sum_of_places(input, places);
+    const tenon_tensor& out = allocate_like(raw_, places, static_cast<std::uint32_t>(input));
+    const Stored stored(places);
+    const auto count = elements(places, stored, stored.count);
+    copy_indices(columns_of(out), stored.columns_of, stored.count);
+    if (stored.row_starts) copy_indices(starts_of(out), stored.row_starts, stored.rows + 1);
+    compute_at(input, places, flat(out, stored_data(out), &count));
+  }
+
+  /// Of an input that was broadcast: summed in the order of the places, in double.
+  void sum_of_places(int input, const tenon_tensor& places) const {
+    tenon_tensor& wanted = *raw_.input_grads[input];
+    const bool is_double = kernel_.loops->compute == DType::f64;
+    const auto count = elements(places, Stored(places), places.stored), sums = element_count(wanted.dense);
+    const Scratch<unsigned char> terms(count * 8);
+    const Scratch<double> totals(sums);
+    tenon_tensor result = flat(places, terms.data(), &count);
+    result.dtype = static_cast<std::uint8_t>(kernel_.loops->compute);
+    compute_at(input, places, result);
+    for (std::int64_t i = 0; i < sums; ++i) totals[i] = 0;
+    tenon_dense row_major = wanted.dense;
+    row_major.strides = nullptr;
+    const StoredBesideDense beside(places, row_major, sizeof(double));
+    for (std::int64_t line = 0; line < beside.lines(); ++line)
+      beside.each(line, [&](std::int64_t element, std::int64_t offset) {
+        const auto place = offset / static_cast<std::int64_t>(sizeof(double));
+        totals[place] += is_double ? reinterpret_cast<const double*>(terms.data())[element]
+                                   : static_cast<double>(reinterpret_cast<const float*>(terms.data())[element]);
+      });
+    is_double ? write_sums<double>(totals, sums, wanted, input) : write_sums<float>(totals, sums, wanted, input);
+  }
+
+  template <class T>
+  void write_sums(const Scratch<double>& totals, std::int64_t count, tenon_tensor& wanted, int input) const {
+    const Scratch<T> rounded(count);
+    for (std::int64_t i = 0; i < count; ++i) rounded[i] = static_cast<T>(totals[i]);
+    tenon_tensor from = wanted;
+    from.dtype = static_cast<std::uint8_t>(dtype_of<T>);
+    from.dense.data = rounded.data();
+    from.dense.byte_offset = 0;
+    from.dense.strides = nullptr;
+    Job copy = job(input, wanted, write_of(call_, input));
+    copy.loop = copy_loop<T>;
+    copy.read(&from);
+    map(call_, copy);
+  }
+
+  /// As if sparse operands were 0 everywhere, and then what they store. That is computed first, for the result may be written over the
+  /// output's gradient.
+  void everywhere(int input) const {
+    tenon_tensor& wanted = *raw_.input_grads[input];
+    const Patch first(*this, input, sparse_operand(0)), second(*this, input, sparse_operand(1));
+    Job all = job(input, wanted, write_of(call_, input));
+    for (int i = 0; i < sources_.count; ++i) all.read(sources_.storage[i] == Storage::dense ? source_[i] : nullptr);
+    map(call_, all);
+    first.put(wanted);
+    second.put(wanted);
+  }
+
+  const tenon_tensor* sparse_operand(int i) const {
+    return i < rule_.operands && sources_.storage[i] != Storage::dense ? source_[i] : nullptr;
+  }
+
+  /// The gradient at the places of one operand.
+  class Patch {
+   public:
+    Patch(const GradientCall& of, int input, const tenon_tensor* places)
+        : of_(of), places_(places), values_(places ? elements(*places, Stored(*places), places->stored) * size(*places) : 0) {
+      if (!places) return;
+      const auto count = elements(*places, Stored(*places), places->stored);
+      of.compute_at(input, *places, flat(*places, values_.data(), &count));
+    }
+    void put(const tenon_tensor& wanted) const {
+      if (!places_) return;
+      const auto bytes = size(wanted);
+      auto* const to = static_cast<unsigned char*>(const_cast<void*>(static_cast<const void*>(first_element(wanted))));
+      const auto* const from = values_.data();
+      for_each_beside(of_.call_, StoredBesideDense(*places_, wanted.dense, bytes), [=](std::int64_t element, std::int64_t offset) {
+        std::memcpy(to + offset, from + element * bytes, static_cast<std::size_t>(bytes));
+      });
+    }
+
+   private:
+    static std::int64_t size(const tenon_tensor& tensor) { return static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype))); }
+    const GradientCall& of_;
+    const tenon_tensor* places_;
+    Scratch<unsigned char> values_;
+  };
+
+  const Call& call_;
+  const tenon_call& raw_;
+  const Kernel& kernel_;
+  const GradientRule& rule_;
+  GradientSources sources_;
+  const tenon_tensor* source_[3] = {};
+};
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop

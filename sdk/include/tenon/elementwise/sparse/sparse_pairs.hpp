@@ -1,0 +1,233 @@
+// Functions of two arguments over sparse tensors of the same storage, or a sparse one and a dense one that is broadcast to it. The result
+// is that of the dense kernel, element by element; what the function makes of zeros alone is not stored where that is 0.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "../../version.hpp"
+#include "places.hpp"
+#include "sparse.hpp"
+#include "zeros.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+/// Where a function of two arguments is 0: at two zeros; wherever the left one is 0, but for nan, which the kernel looks for; the right
+/// one.
+struct ZeroRule {
+  bool both, left, right;
+};
+
+template <class Class>
+ZeroRule zero_rule(const Class& f) {
+  if constexpr (!std::is_floating_point_v<SomeType<Class>>) return {};  // whole numbers divided by 0 would end the host
+  return {is_zero_of_zeros(f), zero_where<Class>(0), zero_where<Class>(1)};
+}
+
+/// The output keeps the storage of its sparse inputs, where zeros alone give 0 at nearly all other places.
+[[gnu::cold]] inline void keep_pair_storage(InferStorage& io, ZeroRule rule) {
+  if (io.input(0) == Storage::dense && io.input(1) == Storage::dense) return;
+  const auto left = io.input(0), right = io.input(1);
+  const auto left_shape = io.input_type(0).shape, right_shape = io.input_type(1).shape;
+  const bool fits = left == right             ? rule.both && left_shape.known() && left_shape == right_shape
+                    : right == Storage::dense ? rule.left && broadcasts_to(right_shape, left_shape)
+                    : left == Storage::dense  ? rule.right && broadcasts_to(left_shape, right_shape)
+                                              : false;
+  if (!fits) return;
+  io.set_output(0, left == Storage::dense ? right : left);
+  io.sparse_kernel();
+}
+
+/// Whether no bit but a float's sign is set.
+inline bool is_zero(const unsigned char* element, DType dtype) {
+  const auto size = size_of(dtype);
+  unsigned bits = 0;
+  for (std::size_t i = 0; i + 1 < size; ++i) bits |= element[i];
+  return (bits | (element[size - 1] & (floating.has(dtype) ? 0x7fu : 0xffu))) == 0;
+}
+inline bool is_zero_unit(const unsigned char* unit, std::int64_t bytes, DType dtype) {
+  for (const auto* at = unit; at < unit + bytes; at += size_of(dtype))
+    if (!is_zero(at, dtype)) return false;
+  return true;
+}
+
+/// One call of such a kernel.
+class PairCall {
+ public:
+  PairCall(const Call& call, const Kernel& kernel, ZeroRule rule) : call_(call), raw_(call.raw()), kernel_(kernel), rule_(rule) {}
+
+  void run() const {
+    const tenon_tensor &left = *raw_.inputs[0], &right = *raw_.inputs[1];
+    if (left.storage != TENON_DENSE && right.storage != TENON_DENSE) return join(left, right);
+    left.storage != TENON_DENSE ? with_dense(left, right, 0) : with_dense(right, left, 1);
+  }
+
+ private:
+  DType result_dtype() const { return static_cast<DType>(raw_.outputs[0]->dtype); }
+  std::int64_t result_size() const { return static_cast<std::int64_t>(size_of(result_dtype())); }
+
+  /// result = f(left, right); null: zeros.
+  void compute(const tenon_tensor* left, const tenon_tensor* right, tenon_tensor result) const {
+    Job job = forward_job(kernel_, &result, Write::to);
+    job.read(left);
+    job.read(right);
+    map(call_, job);
+  }
+
+  void join(const tenon_tensor& left, const tenon_tensor& right) const {
+    const Stored l(left), r(right);
+    const Joined places(call_, l, r);
+    const auto count = elements(left, l, places.count);
+    const Scratch<unsigned char> l_values(places.count * l.unit_size), r_values(places.count * r.unit_size);
+    gather(call_, l, places.left.data(), places.count, l_values.data());
+    gather(call_, r, places.right.data(), places.count, r_values.data());
+    const auto l_flat = flat(left, l_values.data(), &count), r_flat = flat(right, r_values.data(), &count);
+    if (rule_.left && rule_.right) return join_where_not_zero(left, places, l_flat, r_flat, count);
+    tenon_tensor& out = allocate_places(left, places.count);
+    copy_places(places, out);
+    compute(&l_flat, &r_flat, flat(out, stored_data(out), &count));
+  }
+
+  /// As for products: what only one side stores is dropped where it gives 0, which it does but for infinities and nan.
+  void join_where_not_zero(const tenon_tensor& like, const Joined& places, const tenon_tensor& left, const tenon_tensor& right,
+                           std::int64_t count) const {
+    const auto unit = places.count > 0 ? count / places.count * result_size() : 0;
+    const Scratch<unsigned char> results(count * result_size());
+    compute(&left, &right, flat(*raw_.outputs[0], results.data(), &count));
+    const auto kept = [&](std::int64_t i) {
+      return (places.left[i] >= 0 && places.right[i] >= 0) || !is_zero_unit(results.data() + i * unit, unit, result_dtype());
+    };
+    std::int64_t stored = 0;
+    for (std::int64_t i = 0; i < places.count; ++i) stored += kept(i);
+    tenon_tensor& out = allocate_places(like, stored);
+    std::int64_t to = 0;
+    for (std::int64_t row = 0; row < places.rows; ++row) {
+      if (out.storage == TENON_CSR) starts_of(out)[row] = to;
+      for (auto i = places.row_starts[row]; i < places.row_starts[row + 1]; ++i) {
+        if (!kept(i)) continue;
+        columns_of(out)[to] = places.columns_of[i];
+        if (unit > 0) std::memcpy(stored_data(out) + to * unit, results.data() + i * unit, static_cast<std::size_t>(unit));
+        ++to;
+      }
+    }
+    if (out.storage == TENON_CSR) starts_of(out)[places.rows] = to;
+  }
+
+  /// The dense side is read where the sparse one stores something; elsewhere zero and it must give 0, and are looked at for that.
+  void with_dense(const tenon_tensor& sparse, const tenon_tensor& dense, int side) const {
+    const auto total = element_count(sparse.dense), given = element_count(dense.dense);
+    if (total > 0 && !gives_zeros(dense, given, side)) {
+      if (given < total)
+        fail(ErrorKind::type,
+             {"where the ", static_cast<Storage>(sparse.storage), " input stores nothing, the result is not 0 for every element of the ",
+              "broadcast dense input: make the sparse input dense by cast_storage"});
+      return with_all(sparse, dense, side, total);
+    }
+    const Stored stored(sparse);
+    const auto count = elements(sparse, stored, stored.count);
+    const Scratch<unsigned char> others(given == 1 ? 0 : stored.count * stored.unit_size);
+    if (given > 1) gather_dense(call_, sparse, dense, others.data());
+    const std::int64_t one = 1;
+    const auto own = flat(sparse, stored.values, &count);
+    auto other = given == 1 ? flat(dense, first_element(dense), &one) : flat(dense, others.data(), &count);
+    tenon_tensor& out = allocate_places(sparse, stored.count);
+    copy_indices(columns_of(out), stored.columns_of, stored.count);
+    if (stored.row_starts) copy_indices(starts_of(out), stored.row_starts, stored.rows + 1);
+    compute(side == 0 ? &own : &other, side == 0 ? &other : &own, flat(out, stored_data(out), &count));
+  }
+
+  /// Whether f of zero and each element of the dense side is 0.
+  bool gives_zeros(const tenon_tensor& dense, std::int64_t count, int side) const {
+    constexpr std::int64_t most = 4096;
+    const bool whole = dense.dense.strides == nullptr || count == 1;
+    const auto slices = whole ? (count + most - 1) / most : dense.dense.shape[0];
+    const auto slice_count = whole || slices == 0 ? most : count / slices;
+    const Scratch<unsigned char> wrong(slices);
+    const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(dense.dtype)));
+    for_each_part(call_, slices, whole ? 4 : 1, [&](std::int64_t begin, std::int64_t end) {
+      const Scratch<unsigned char> results(slice_count * result_size());
+      for (auto slice = begin; slice < end; ++slice) {
+        tenon_tensor part = dense;
+        std::int64_t n = slice_count < count - slice * slice_count ? slice_count : count - slice * slice_count;
+        if (whole) {
+          part = flat(dense, static_cast<unsigned char*>(first_element(dense)) + slice * most * size, &n);
+        } else {
+          part.dense.data = static_cast<unsigned char*>(first_element(dense)) + slice * dense.dense.strides[0] * size;
+          part.dense.byte_offset = 0;
+          part.dense.ndim -= 1;
+          part.dense.shape += 1;
+          part.dense.strides += 1;
+        }
+        tenon_tensor result = flat(*raw_.outputs[0], results.data(), &n);
+        if (!whole) {
+          result.dense.ndim = part.dense.ndim;
+          result.dense.shape = part.dense.shape;
+        }
+        compute(side == 0 ? nullptr : &part, side == 0 ? &part : nullptr, result);
+        wrong[slice] = !is_zero_unit(results.data(), n * result_size(), result_dtype());
+      }
+    });
+    for (std::int64_t slice = 0; slice < slices; ++slice)
+      if (wrong[slice]) return false;
+    return true;
+  }
+
+  /// The dense side has its own element for each place, and some of them make other numbers of zeros: these are stored, too.
+  void with_all(const tenon_tensor& sparse, const tenon_tensor& dense, int side, std::int64_t total) const {
+    const Stored stored(sparse);
+    const Scratch<unsigned char> results(total * result_size());
+    tenon_tensor result = *raw_.outputs[0];
+    result.storage = TENON_DENSE;
+    result.dense.data = results.data();
+    result.dense.byte_offset = 0;
+    result.dense.strides = nullptr;
+    result.dense.shape = sparse.dense.shape;
+    result.dense.ndim = sparse.dense.ndim;
+    compute(side == 0 ? nullptr : &dense, side == 0 ? &dense : nullptr, result);
+    const auto unit = total / (stored.rows * stored.columns) * result_size();
+    const Scratch<std::int64_t> columns(stored.rows * stored.columns), starts(stored.rows + 1);
+    std::int64_t found = 0;
+    for (std::int64_t row = 0; row < stored.rows; ++row) {
+      starts[row] = found;
+      for (std::int64_t column = 0; column < stored.columns; ++column)
+        if (!is_zero_unit(results.data() + (row * stored.columns + column) * unit, unit, result_dtype())) columns[found++] = column;
+    }
+    starts[stored.rows] = found;
+    tenon_tensor extra = sparse;
+    extra.stored = found;
+    extra.indices = columns.data();
+    extra.row_starts = sparse.storage == TENON_CSR ? starts.data() : nullptr;
+    const Joined places(call_, stored, Stored(extra));
+    const auto count = elements(sparse, stored, places.count);
+    const Scratch<unsigned char> own(places.count * stored.unit_size), other(places.count * stored.unit_size);
+    gather(call_, stored, places.left.data(), places.count, own.data());
+    tenon_tensor wanted = sparse;
+    wanted.stored = places.count;
+    wanted.indices = places.columns_of.data();
+    wanted.row_starts = sparse.storage == TENON_CSR ? places.row_starts.data() : nullptr;
+    gather_dense(call_, wanted, dense, other.data());
+    const auto own_flat = flat(sparse, own.data(), &count), other_flat = flat(dense, other.data(), &count);
+    tenon_tensor& out = allocate_places(sparse, places.count);
+    copy_places(places, out);
+    compute(side == 0 ? &own_flat : &other_flat, side == 0 ? &other_flat : &own_flat, flat(out, stored_data(out), &count));
+  }
+
+  tenon_tensor& allocate_places(const tenon_tensor& like, std::int64_t stored) const {
+    tenon_tensor sized = like;
+    sized.stored = stored;
+    return allocate_like(raw_, sized);
+  }
+  static void copy_places(const Joined& places, const tenon_tensor& out) {
+    copy_indices(columns_of(out), places.columns_of.data(), places.count);
+    if (out.storage == TENON_CSR) copy_indices(starts_of(out), places.row_starts.data(), places.rows + 1);
+  }
+
+  const Call& call_;
+  const tenon_call& raw_;
+  const Kernel& kernel_;
+  ZeroRule rule_;
+};
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop
