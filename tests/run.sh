@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # All tests, each in the build where it finds most (tests/README.md has the table): the optimized build (default), and the unit tests under
-# AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: the same without CUDA (asan),
-# the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated asan tsan clang tidy; or all of them: run.sh all
+# AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
+# unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at
+# the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy; or all of them: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated asan tsan clang tidy)
+all=(default simulated cuda asan tsan clang tidy)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
 [[ ${stages[*]} != all ]] || stages=("${all[@]}")
@@ -53,6 +54,12 @@ run_default() {
   else
     skipped deb "dpkg-dev is missing"
   fi
+}
+
+run_cuda() {
+  command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || { skipped cuda "no nvcc on the PATH"; return; }
+  step cuda-configure cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES=90 && step cuda-build cmake --build build-cuda &&
+    tests cuda-test build-cuda -L 'unit|gpu'
 }
 
 run_asan() {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "../failure_of.hpp"
-#include "digits.hpp"
+#include "../train/digits.hpp"
 #include "memory_limit.hpp"
 
 using namespace tenon;
