@@ -81,7 +81,10 @@ const std::vector<Command>& commands() {
 
 const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
-      {"plugins", "DIR", "a folder of plugins, or one plugin file; searched before TENON_PLUGIN_PATH and the installed folder", Text{true}},
+      {"plugins", "DIR",
+       "a folder of plugins, or one plugin file; it replaces operators of the same name in TENON_PLUGIN_PATH, the installed folder and "
+       "earlier --plugins",
+       Text{true}},
       {"json", "", "print results as JSON"},
       {"threads", "N", "threads for kernels; 0: as many as this process may use", Integer{0, most_threads}, "0"},
       {"device", "D", "device for nodes that name none: cpu, cuda, cuda:1 ...", Text{}, "cpu"},

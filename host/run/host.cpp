@@ -11,9 +11,9 @@
 namespace tenon {
 namespace {
 
-PluginOptions plugin_options(const HostOptions& options, StorageNotes& notes) {
+PluginOptions plugin_options(const HostOptions& options, Warnings& warnings) {
   PluginOptions plugin;
-  plugin.warn = [&notes](const std::string& key, const std::string& sentence) { notes.tell(key, sentence); };
+  plugin.warn = [&warnings](const std::string& key, const std::string& sentence) { warnings.once(key, sentence); };
   plugin.cache = options.cache;
   plugin.trust_writable = options.trust_writable;
   return plugin;
@@ -24,8 +24,8 @@ PluginOptions plugin_options(const HostOptions& options, StorageNotes& notes) {
 Host::Impl::Impl(HostOptions given)
     : options(std::move(given)),
       threads(options.threads),
-      storage_notes(options.strict_storage, options.warn),
-      plugin_set(plugin_options(options, storage_notes), host_table()),
+      warnings(options.strict_storage, options.warn),
+      plugin_set(plugin_options(options, warnings), host_table()),
       calls(std::make_unique<CallCache>()) {
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);

@@ -7,7 +7,7 @@
 
 #include "device/threads.hpp"
 #include "plugin/plugin_set.hpp"
-#include "run/storage_notes.hpp"
+#include "run/warnings.hpp"
 
 namespace tenon {
 
@@ -21,7 +21,7 @@ struct Host::Impl {
   ~Impl();
   HostOptions options;
   Threads threads;
-  StorageNotes storage_notes;
+  Warnings warnings;
   PluginSet plugin_set;
   std::unique_ptr<CallCache> calls;  // of operators in plugin_set
   std::once_flag defaults_scanned;

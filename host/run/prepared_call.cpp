@@ -106,9 +106,9 @@ const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_t
 void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_type& type) const {
   const auto& name = info().name;
   const auto storage = name_of(argument.storage);
-  host.storage_notes.made_dense(fmt::format("{} {}", name, storage),
-                                fmt::format("[{}]: {} is {} and is made dense, {} bytes, because {} has no kernel for these storages", name,
-                                            argument.name, storage, byte_count(type), name));
+  host.warnings.densified(fmt::format("{} {}", name, storage),
+                          fmt::format("[{}]: {} is {} and is made dense, {} bytes, because {} has no kernel for these storages", name,
+                                      argument.name, storage, byte_count(type), name));
 }
 
 void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel) {

@@ -44,7 +44,7 @@ struct Session::Impl {
   void take_sparse_outputs(Execution& execution, NamedTensors& outputs);
   void check_destinations(const Plan& plan, const Destinations& destinations) const;
 
-  // session_notes.cpp
+  // session_warnings.cpp
   void warn_of_conversions(const Plan& plan);
   void warn_of_fallbacks(const Plan& plan);
   void warn_of_capture(const Execution& execution);

@@ -45,15 +45,15 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
     const auto storage = name_of(static_cast<Storage>(conversion.storage));
     const auto what =
         fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
-    auto& notes = host().storage_notes;
+    auto& warnings = host().warnings;
     if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
       const auto& node = model.nodes[reader];
       const auto work = work_label(model, node);
       const auto& trouble = plan.operator_of(reader).sparse_gradient_trouble;
       const auto why = node.pass == Pass::backward && !trouble.empty() ? trouble : fmt::format("{} has no kernel for these storages", work);
-      notes.made_dense(fmt::format("{} {}", work, storage), fmt::format("{}: {} {}", node_label(model, reader), what, why));
+      warnings.densified(fmt::format("{} {}", work, storage), fmt::format("{}: {} {}", node_label(model, reader), what, why));
     } else {
-      notes.made_dense(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));
+      warnings.densified(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));
     }
   }
 }
@@ -67,16 +67,16 @@ void Session::Impl::warn_of_fallbacks(const Plan& plan) {
     if (why.empty()) continue;
     const auto work = work_label(model, model.nodes[id]);
     const auto copies = copies_for(plan, id);
-    host().storage_notes.tell(fmt::format("{} on {}", work, kernels->device().name()),
-                              fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
-                                          copies.empty() ? "" : "; copied for it: ", copies));
+    host().warnings.once(fmt::format("{} on {}", work, kernels->device().name()),
+                         fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
+                                     copies.empty() ? "" : "; copied for it: ", copies));
   }
 }
 
 // A kernel is not what it says that it is; the run went well without.
 void Session::Impl::warn_of_capture(const Execution& execution) {
   if (const auto failure = execution.capture_failure(); !failure.empty())
-    host().storage_notes.tell("capture " + failure, "kernels are not captured, and run one by one: " + failure);
+    host().warnings.once("capture " + failure, "kernels are not captured, and run one by one: " + failure);
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "run/storage_notes.hpp"
+#include "run/warnings.hpp"
 
 #include <fmt/format.h>
 
@@ -7,17 +7,17 @@
 
 namespace tenon {
 
-void StorageNotes::made_dense(const std::string& key, const std::string& what) {
+void Warnings::densified(const std::string& key, const std::string& what) {
   if (strict_)
     throw Failure(FailureKind::failed, what,
                   "give it dense tensors, put cast_storage before it where that is meant, or do without strict storage");
-  tell(key, what);
+  once(key, what);
 }
 
-void StorageNotes::tell(const std::string& key, const std::string& what) {
+void Warnings::once(const std::string& key, const std::string& what) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!told_.insert(key).second) return;
+    if (!given_.insert(key).second) return;
   }
   if (warn_)
     warn_(what);
