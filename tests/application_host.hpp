@@ -1,7 +1,7 @@
 // A host for tests that need operators and no plugin.
 #pragma once
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
 
 /// Has the operators of application_operators.hpp, and no plugin folder. They are registered in one source, for compiling them takes longer
 /// than any test.

@@ -1,6 +1,6 @@
 // The shared examples as operators of the test program itself: no plugin needed.
 #pragma once
-#include <tenon/udf.hpp>
+#include <tenon/host/udf.hpp>
 
 // The classes alone: registered by the application, they export nothing.
 #undef TENON_OPERATOR

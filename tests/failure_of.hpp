@@ -1,7 +1,7 @@
 // What a call fails with, as text to compare.
 #pragma once
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 struct FailureText {
   int kind = 0;  // 0: it did not fail

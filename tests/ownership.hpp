@@ -10,7 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 #include <thread>
 
 #include "temporary_folder.hpp"

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "check/check.hpp"
 #include "check/trial.hpp"

@@ -1,6 +1,6 @@
 // The tensors of one call of a kernel, forward or backward.
 #pragma once
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 #include "run/operator_call.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <tenon/check.hpp>
+#include <tenon/host/check.hpp>
 #include <vector>
 
 #include "plugin/plugin_set.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <climits>
-#include <tenon/check.hpp>
+#include <tenon/host/check.hpp>
 
 #include "check/check.hpp"
 #include "device/devices.hpp"

@@ -1,7 +1,7 @@
 // Whether the manifest and what is inferred agree with themselves.
 #include <fmt/format.h>
 
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "check/check.hpp"
 #include "check/trial.hpp"

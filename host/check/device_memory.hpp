@@ -2,7 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon::checks {
 

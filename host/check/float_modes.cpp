@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "check/trial.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <random>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 #include <tenon/visit.hpp>
 
 #include "check/trial.hpp"

@@ -1,7 +1,7 @@
 // Tensors between pages that may not be touched.
 #pragma once
 #include <cstdint>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon::checks {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <vector>
 
 #include "check/check.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "graph/parameters.hpp"
 #include "run/operator_call.hpp"

@@ -1,7 +1,7 @@
 // Calls that an operator accepts, found by trying: a manifest names no shapes.
 #pragma once
 #include <string>
-#include <tenon/attribute_map.hpp>
+#include <tenon/host/attribute_map.hpp>
 #include <vector>
 
 #include "graph/operator_inference.hpp"

@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/session.hpp>
 #include <tenon/visit.hpp>
 
 #include "check/trial.hpp"

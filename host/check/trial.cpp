@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
 #include "graph/initialize.hpp"

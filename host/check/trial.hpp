@@ -1,9 +1,9 @@
 // One call of a sample, in memory that the check chose.
 #pragma once
 #include <string>
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/tensor.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/tensor.hpp>
 
 #include "check/check.hpp"
 #include "check/guarded_memory.hpp"

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tenon/devices.hpp>
+#include <tenon/host/devices.hpp>
 
 #include "cli/print/parameter_text.hpp"
 

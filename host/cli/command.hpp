@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 #include <variant>
 #include <vector>
 

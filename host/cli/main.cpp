@@ -6,7 +6,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
-#include <tenon/devices.hpp>
+#include <tenon/host/devices.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/report.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <tenon/devices.hpp>
+#include <tenon/host/devices.hpp>
 #include <vector>
 
 #include "device/device.hpp"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 

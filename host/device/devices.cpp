@@ -1,7 +1,7 @@
 #include "device/devices.hpp"
 
-#include <tenon/devices.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/devices.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/cpu_device.hpp"
 #include "device/cuda_state.hpp"

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <limits>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/device.hpp"
 #include "io/readable_bytes.hpp"

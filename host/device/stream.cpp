@@ -1,6 +1,6 @@
 #include "device/stream.hpp"
 
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 

@@ -13,7 +13,7 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/float_modes.hpp"
 #include "device/usable_cores.hpp"

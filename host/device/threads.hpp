@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <tenon/devices.hpp>
+#include <tenon/host/devices.hpp>
 
 namespace tenon {
 

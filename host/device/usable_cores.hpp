@@ -1,9 +1,9 @@
-// What limits the cores that this process may use; <tenon/devices.hpp> has the result.
+// What limits the cores that this process may use; <tenon/host/devices.hpp> has the result.
 #pragma once
 #include <functional>
 #include <optional>
 #include <string>
-#include <tenon/devices.hpp>
+#include <tenon/host/devices.hpp>
 
 namespace tenon {
 

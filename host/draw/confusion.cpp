@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tenon/draw.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/failure.hpp>
 #include <vector>
 
 #include "draw/xml_text.hpp"

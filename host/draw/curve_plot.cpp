@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <tenon/draw.hpp>
+#include <tenon/host/draw.hpp>
 #include <vector>
 
 namespace tenon {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tenon/draw.hpp>
+#include <tenon/host/draw.hpp>
 
 #include "graph/parameters.hpp"
 #include "run/inner.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <fstream>
 #include <string>
-#include <tenon/draw.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "io/json_document.hpp"
 #include "io/system_reason.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <tenon/draw.hpp>
+#include <tenon/host/draw.hpp>
 
 #include "draw/xml_text.hpp"
 

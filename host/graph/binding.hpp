@@ -1,7 +1,7 @@
 // A graph's nodes meet their operators: loaded, and re-created as objects.
 #pragma once
 #include <memory>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <vector>
 
 #include "graph/instance.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tenon/attribute_map.hpp>
+#include <tenon/host/attribute_map.hpp>
 #include <utility>
 #include <vector>
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 #include <unordered_map>

@@ -2,7 +2,7 @@
 
 #include <cstring>
 #include <exception>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "plugin/float_guard.hpp"
 

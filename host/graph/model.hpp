@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tenon/attribute_map.hpp>
-#include <tenon/graph_info.hpp>
-#include <tenon/init.hpp>
-#include <tenon/operator_info.hpp>
-#include <tenon/tensor.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/graph_info.hpp>
+#include <tenon/host/init.hpp>
+#include <tenon/host/operator_info.hpp>
+#include <tenon/host/tensor.hpp>
 #include <unordered_map>
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "plugin/float_guard.hpp"
 

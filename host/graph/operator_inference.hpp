@@ -2,7 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 #include <vector>
 
 #include "graph/instance.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tenon/catalog.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include <span>
 #include <string>
-#include <tenon/attribute_map.hpp>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/operator_info.hpp>
 #include <vector>
 
 #include "graph/model.hpp"

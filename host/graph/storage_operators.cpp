@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/operator.hpp>
 
 #include "tensor/storage_kernels.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <tenon/dtype.hpp>
+#include <tenon/host/tensor.hpp>
 #include <tenon/shape.hpp>
-#include <tenon/tensor.hpp>
 
 namespace tenon {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <system_error>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 namespace {

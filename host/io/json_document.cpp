@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <variant>
 #include <vector>
 

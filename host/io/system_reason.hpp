@@ -2,7 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 

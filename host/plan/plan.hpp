@@ -2,7 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
-#include <tenon/plan_info.hpp>
+#include <tenon/host/plan_info.hpp>
 #include <vector>
 
 #include "plan/gpu_schedule.hpp"

@@ -1,6 +1,6 @@
 // The elements of a session's variables, states and constants.
 #pragma once
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 #include "graph/model.hpp"

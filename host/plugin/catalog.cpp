@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 
 #include "plugin/catalog_index.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "plugin/operator_contest.hpp"
 

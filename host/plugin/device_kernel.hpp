@@ -1,6 +1,6 @@
 // Which of an operator's kernels runs on a device.
 #pragma once
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/device.hpp"
 #include "plugin/plugin_set.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 #include <vector>
 
 #include "plugin/loading/plugin_loader.hpp"

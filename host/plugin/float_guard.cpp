@@ -1,7 +1,7 @@
 #include "plugin/float_guard.hpp"
 
 #include <exception>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 
 namespace tenon {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <span>
 #include <string>
-#include <tenon/catalog.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 

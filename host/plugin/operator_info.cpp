@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 
 namespace tenon {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 #include <vector>
 
 #include "device/cuda_state.hpp"

@@ -1,4 +1,4 @@
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 
 namespace tenon {
 

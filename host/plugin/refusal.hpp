@@ -1,8 +1,8 @@
 // Why a file is not used as a plugin: a status and a sentence about it.
 #pragma once
 #include <string>
-#include <tenon/catalog.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 

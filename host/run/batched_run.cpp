@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/batched_run.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/batched_run.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "run/session_impl.hpp"
 #include "tensor/row_range.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "graph/gradient.hpp"
 #include "graph/initialize.hpp"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
 #include <vector>
 
 #include "graph/builder.hpp"

@@ -1,5 +1,5 @@
 // A graph's parts, listed.
-#include <tenon/graph_info.hpp>
+#include <tenon/host/graph_info.hpp>
 
 #include "graph/needed.hpp"
 #include "graph/operator_inference.hpp"

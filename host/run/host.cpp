@@ -1,6 +1,6 @@
 #include <cstdlib>
 #include <string>
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 
 #include "device/threads.hpp"
 #include "plugin/plugin_set.hpp"

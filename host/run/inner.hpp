@@ -1,8 +1,8 @@
 // What is behind the public handles, for the host's own code and tests of it.
 #pragma once
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 
 namespace tenon {
 

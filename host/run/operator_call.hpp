@@ -1,6 +1,6 @@
 // One operator with its parameters, called outside any graph: in memory that the caller chose, on the device where that lies.
 #pragma once
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <vector>
 
 #include "device/devices.hpp"

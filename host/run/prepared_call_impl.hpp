@@ -2,7 +2,7 @@
 #pragma once
 #include <atomic>
 #include <optional>
-#include <tenon/prepared_call.hpp>
+#include <tenon/host/prepared_call.hpp>
 
 #include "run/host_impl.hpp"
 #include "run/operator_run.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 #include <vector>
 
 #include "graph/gradient.hpp"

@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "device/devices.hpp"
 #include "graph/initialize.hpp"

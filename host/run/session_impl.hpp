@@ -2,7 +2,7 @@
 #pragma once
 #include <atomic>
 #include <optional>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "run/execution/execution.hpp"
 #include "run/graph_impl.hpp"

@@ -1,5 +1,5 @@
 #include <cctype>
-#include <tenon/udf.hpp>
+#include <tenon/host/udf.hpp>
 
 namespace tenon::internal {
 

@@ -1,6 +1,6 @@
 // What the host does itself where no kernel writes an output where it is wanted.
 #pragma once
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

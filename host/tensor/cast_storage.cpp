@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 #include <vector>
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

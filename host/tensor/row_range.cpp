@@ -2,7 +2,7 @@
 
 #include <cstring>
 #include <numeric>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "tensor/csr_rows.hpp"
 

@@ -1,7 +1,7 @@
 // Neighbouring rows of a tensor, taken apart and put together.
 #pragma once
 #include <cstdint>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 namespace tenon {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "tensor/sparse_rules.hpp"
 #include "tensor/tensor_device.hpp"

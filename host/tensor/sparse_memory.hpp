@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <unordered_map>
 
 namespace tenon {

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstring>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
 #include "tensor/element_count.hpp"

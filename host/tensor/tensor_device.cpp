@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/block.hpp"
 #include "device/devices.hpp"

@@ -1,6 +1,6 @@
 // Tensors and the devices they lie on.
 #pragma once
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 #include "device/stream.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 #include <optional>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
 #include "tensor/tensor_impl.hpp"

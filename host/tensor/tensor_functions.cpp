@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/tensor_functions.hpp>
 #include <tenon/random.hpp>
-#include <tenon/tensor_functions.hpp>
 #include <tenon/visit.hpp>
 
 #include "tensor/number_fits.hpp"

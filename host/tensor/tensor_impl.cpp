@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "tensor/element_count.hpp"
 

@@ -1,7 +1,7 @@
 // What a Tensor's handle points to.
 #pragma once
 #include <memory>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 #include "device/memory.hpp"
 

@@ -1,7 +1,7 @@
 // Sparse tensors: three dense arrays whose indices were checked.
 #include <algorithm>
 #include <cstddef>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <utility>
 
 #include "tensor/sparse_rules.hpp"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/evaluator.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/evaluator.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
 namespace tenon {

@@ -1,7 +1,7 @@
 // Counts right answers.
 #pragma once
 #include <cstdint>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 namespace tenon {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/random.hpp>
 
 #include "tensor/csr_rows.hpp"

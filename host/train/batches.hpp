@@ -1,7 +1,7 @@
 // Examples in memory, and the batches that an epoch takes them in.
 #pragma once
 #include <cstdint>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 namespace tenon {

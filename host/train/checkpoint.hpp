@@ -1,8 +1,8 @@
 // Between a running training and the record of it that files hold.
 #pragma once
 #include <filesystem>
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 #include "graph/model.hpp"

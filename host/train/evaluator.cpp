@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/evaluator.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/evaluator.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "graph/needed.hpp"
 #include "run/graph_impl.hpp"

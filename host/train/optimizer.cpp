@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 

@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <tenon/catalog.hpp>
-#include <tenon/host.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 #include <vector>
 
 namespace tenon {

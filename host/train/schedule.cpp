@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tenon/failure.hpp>
-#include <tenon/schedule.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/schedule.hpp>
 
 namespace tenon {
 

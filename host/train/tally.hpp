@@ -1,7 +1,7 @@
 // Losses and right answers of batches, summed.
 #pragma once
 #include <string>
-#include <tenon/evaluator.hpp>
+#include <tenon/host/evaluator.hpp>
 
 namespace tenon {
 

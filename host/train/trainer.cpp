@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tenon/failure.hpp>
-#include <tenon/host.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 #include <tenon/visit.hpp>
 
 #include "graph/model.hpp"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <tenon/catalog.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"

@@ -2,8 +2,8 @@
 // several batches can be summed, and looked at before they change anything.
 #pragma once
 #include <string>
-#include <tenon/graph.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/trainer.hpp>
 #include <vector>
 
 namespace tenon {

@@ -1,7 +1,7 @@
 // Runs the operator from its plugin, as an application would: @NAME@_test path/to/@NAME@.so
 #include <iostream>
 #include <stdexcept>
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 
 int main(int count, char** arguments) try {
   if (count != 2) throw std::invalid_argument("usage: @NAME@_test PLUGIN.so");

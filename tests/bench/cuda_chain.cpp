@@ -2,8 +2,8 @@
 // is 1.1 times the graph's time.
 #include <cuda_runtime_api.h>
 
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 
 #include "../temporary_folder.hpp"
 #include "cuda_kernel.hpp"

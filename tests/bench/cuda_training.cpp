@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <string_view>
-#include <tenon/host.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 
 #include "../temporary_folder.hpp"
 #include "cuda_kernel.hpp"

@@ -1,9 +1,9 @@
 // What running a plan costs over the bare loop of the same function pointers.
 #include <benchmark/benchmark.h>
 
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "run/execution/step.hpp"
 

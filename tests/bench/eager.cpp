@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
-#include <tenon/host.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/udf.hpp>
 
 namespace {
 

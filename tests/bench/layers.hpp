@@ -1,8 +1,8 @@
 // Layers as networks are published in: convolution, batch normalization and activation as one.
 #pragma once
 #include <string>
-#include <tenon/graph.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/udf.hpp>
 #include <vector>
 
 #include "graph/model.hpp"

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <tenon/host.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 #include <vector>
 
 #include "../temporary_folder.hpp"

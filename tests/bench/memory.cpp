@@ -2,7 +2,7 @@
 // the `ratio` of the two; for many graphs its `mean` and `worst`. The goals are 1.02 and 1.10, and 100,000 values within a second.
 #include <benchmark/benchmark.h>
 
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 
 #include "../plan/buffers.hpp"
 #include "../plan/plan_of.hpp"

@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
-#include <tenon/cast_storage.hpp>
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 #include <thread>
 
 #include "../temporary_folder.hpp"

@@ -3,8 +3,8 @@
 // is 1.05.
 #include <benchmark/benchmark.h>
 
-#include <tenon/host.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 
 #include "../plan/plan_of.hpp"
 #include "../temporary_folder.hpp"

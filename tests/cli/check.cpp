@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
-#include <tenon/check.hpp>
+#include <tenon/host/check.hpp>
 
 #include "cli/run_program.hpp"
 #include "failure_of.hpp"

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <tenon/trainer.hpp>
+#include <tenon/host/trainer.hpp>
 
 #include "cli/run_program.hpp"
 

@@ -1,7 +1,7 @@
 // Inputs from files that hold sparse matrices: svmlight texts and archives of scipy.
 #include <doctest/doctest.h>
 
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "cli/workplace.hpp"
 #include "file/array/npz.hpp"

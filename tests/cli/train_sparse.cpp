@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "cli/workplace.hpp"
 #include "file/array/npy.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 
 #include "cli/run_program.hpp"
 #include "file/array/npy.hpp"

@@ -1,9 +1,9 @@
 // Graphs of the operators in operators/, for tests of sessions.
 #pragma once
 #include <string>
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 #include "built.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstring>
 #include <numeric>
-#include <tenon/cast_storage.hpp>
-#include <tenon/tensor.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/tensor.hpp>
 #include <tenon/visit.hpp>
 
 #include "device/devices.hpp"

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <regex>
-#include <tenon/draw.hpp>
-#include <tenon/evaluator.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/evaluator.hpp>
 
 #include "failure_of.hpp"
 

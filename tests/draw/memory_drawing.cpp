@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <regex>
-#include <tenon/draw.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/session.hpp>
 
 #include "plan/random_graph_host.hpp"
 

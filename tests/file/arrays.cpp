@@ -1,9 +1,9 @@
 // Arrays in files, by the library's public functions.
 #include <doctest/doctest.h>
 
-#include <tenon/arrays.hpp>
-#include <tenon/cast_storage.hpp>
-#include <tenon/tensor_functions.hpp>
+#include <tenon/host/arrays.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/tensor_functions.hpp>
 
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"

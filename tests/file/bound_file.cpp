@@ -1,7 +1,7 @@
 // A file's nodes need not fit the operators that are here: their manifests in it may be those of another build.
 #include <doctest/doctest.h>
 
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "../application_host.hpp"
 #include "../failure_of.hpp"

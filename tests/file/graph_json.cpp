@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <tenon/cast_storage.hpp>
-#include <tenon/graph.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "../application_host.hpp"
 #include "../failure_of.hpp"

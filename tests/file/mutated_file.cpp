@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "file/tenon/metadata_writer.hpp"
 #include "forged_file.hpp"

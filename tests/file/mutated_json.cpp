@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "odd_operator.hpp"
 #include "sample_json.hpp"

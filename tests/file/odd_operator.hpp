@@ -1,6 +1,6 @@
 // An operator with a parameter of each kind, and a host that has it.
 #pragma once
-#include <tenon/udf.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "../application_host.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <random>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "failure_of.hpp"
 #include "file/array/npy.hpp"

@@ -1,6 +1,6 @@
 // Any bytes as a graph.json: a graph or a Failure, nothing else. A graph is written, and what was written comes back as it is.
 #include <cstdlib>
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "../file/odd_operator.hpp"
 

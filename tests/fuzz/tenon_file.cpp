@@ -1,7 +1,7 @@
 // Any bytes as the metadata of a file whose checksums are right: a graph or a Failure, nothing else. A graph is written again, and what was
 // written is read to the same bytes.
 #include <cstdlib>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "../file/forged_file.hpp"
 #include "../file/sample_graph.hpp"

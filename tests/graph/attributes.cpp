@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <tenon/attribute_map.hpp>
+#include <tenon/host/attribute_map.hpp>
 #include <vector>
 
 #include "failure_of.hpp"

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <tenon/draw.hpp>
-#include <tenon/graph.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "application_host.hpp"
 #include "application_operators.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 
 #include "failure_of.hpp"
 #include "file/manifest_bytes.hpp"

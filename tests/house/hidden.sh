@@ -3,8 +3,8 @@
 # headers use it too: then it is in namespace tenon itself. FOLDER: the repository, or a copy of it.
 set -euo pipefail
 cd "${2:-$(dirname "$0")/../..}"
-shared=$(for header in host/include/tenon/*.hpp; do
-  [[ $header == */udf.hpp || $header == */tenon.hpp ]] || "$1" -std=c++20 -MM -Isdk/include -Ihost/include "$header"  # these are for applications that are authors, too
+shared=$(for header in host/include/tenon/host/*.hpp; do
+  [[ $header == */udf.hpp ]] || "$1" -std=c++20 -MM -Isdk/include -Ihost/include "$header"  # these are for applications that are authors, too
 done | grep -oE 'sdk/include/tenon/[a-z_/]*\.hpp' | sort -u)
 
 faults=0

@@ -1,7 +1,7 @@
 // A sum of two values is written where its left side lies, but only where nobody notices.
 #include <doctest/doctest.h>
 
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "plan_of.hpp"

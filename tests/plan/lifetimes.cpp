@@ -1,7 +1,7 @@
 // What backward may look at is kept until then; what it declared that it does not look at is gone after its last reader.
 #include <doctest/doctest.h>
 
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "failure_of.hpp"
 #include "plan/memory/memory_use.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 #include <vector>
 
 #include "device/devices.hpp"

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/udf.hpp>
 #include <vector>
 
 /// Some function of a few vectors, as long as its parameter says; its backward looks at nothing but the gradient of its output. Numbers

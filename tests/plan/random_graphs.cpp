@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "buffers.hpp"
 #include "plan/memory/memory_use.hpp"

@@ -3,7 +3,7 @@
 
 #include <random>
 #include <string>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 
 #include "failure_of.hpp"
 #include "io/json_document.hpp"

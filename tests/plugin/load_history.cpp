@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 #include <map>
-#include <tenon/trust.hpp>
+#include <tenon/host/trust.hpp>
 
 #include "temporary_folder.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 #include <limits>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 
 #include "failure_of.hpp"
 #include "plugin/manifest_source.hpp"

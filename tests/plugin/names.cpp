@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 
 #include "io/utf8.hpp"
 

@@ -1,8 +1,8 @@
 // What the SDK writes, the host reads: two writers of one format, held against each other.
 #include <doctest/doctest.h>
 
+#include <tenon/host/operator_info.hpp>
 #include <tenon/operator.hpp>
-#include <tenon/operator_info.hpp>
 
 using namespace tenon;
 

@@ -1,9 +1,9 @@
 // Eager calls where the tensors lie: on a GPU, or a simulated one.
 #include <doctest/doctest.h>
 
-#include <tenon/cast_storage.hpp>
-#include <tenon/host.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "built.hpp"
 #include "device/devices.hpp"

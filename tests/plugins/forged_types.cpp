@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <set>
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "check/sample.hpp"
 #include "failure_of.hpp"

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
 
 #include "file/forged_file.hpp"
 #include "graph/model.hpp"

@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <tenon/cast_storage.hpp>
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
 
 #include "../failure_of.hpp"
 #include "numbers.hpp"

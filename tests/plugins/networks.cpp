@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 
 #include "array.hpp"
 #include "built.hpp"

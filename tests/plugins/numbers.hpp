@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 #include <tenon/visit.hpp>
 #include <vector>
 

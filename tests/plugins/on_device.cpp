@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <tenon/error.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
 #include "device/fault.hpp"

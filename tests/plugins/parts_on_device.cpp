@@ -2,8 +2,8 @@
 // the CPU's kernels. Elements are multiples of 1/16, so that sums are exact in any order.
 #include <doctest/doctest.h>
 
-#include <tenon/cast_storage.hpp>
-#include <tenon/host.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/host.hpp>
 
 #include "built.hpp"
 #include "device/devices.hpp"

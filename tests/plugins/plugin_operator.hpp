@@ -4,7 +4,7 @@
 #include <tenon/abi.h>
 
 #include <string>
-#include <tenon/attribute_map.hpp>
+#include <tenon/host/attribute_map.hpp>
 #include <vector>
 
 #include "array.hpp"

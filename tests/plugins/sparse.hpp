@@ -1,10 +1,10 @@
 // Sparse matrices of the plugin tests, and a host that refuses to make them dense behind a test's back.
 #pragma once
 #include <string>
-#include <tenon/cast_storage.hpp>
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 #include "numbers.hpp"

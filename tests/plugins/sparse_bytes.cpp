@@ -4,8 +4,8 @@
 
 #include <functional>
 #include <string>
-#include <tenon/cast_storage.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/session.hpp>
 
 #include "plugins/strict_host.hpp"
 #include "run/session_impl.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <set>
-#include <tenon/cast_storage.hpp>
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
 
 #include "numbers.hpp"
 #include "strict_host.hpp"

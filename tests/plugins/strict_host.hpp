@@ -1,6 +1,6 @@
 // A host with the bundled plugins on which no sparse tensor is made dense behind the caller's back.
 #pragma once
-#include <tenon/host.hpp>
+#include <tenon/host/host.hpp>
 
 #include "built.hpp"
 #include "temporary_folder.hpp"

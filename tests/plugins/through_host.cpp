@@ -1,9 +1,9 @@
 // The plugins as an application meets them: called by a host on its own threads, and in a graph that is saved and loaded.
 #include <doctest/doctest.h>
 
-#include <tenon/graph.hpp>
-#include <tenon/host.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
 
 #include "array.hpp"
 #include "built.hpp"

@@ -1,9 +1,9 @@
 // Runs over arrays of any length, a batch at a time.
 #include <doctest/doctest.h>
 
-#include <tenon/batched_run.hpp>
-#include <tenon/cast_storage.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/batched_run.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

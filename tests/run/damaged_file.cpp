@@ -1,7 +1,7 @@
 // What Graph::load says of a file in which a bit of a tensor has changed.
 #include <doctest/doctest.h>
 
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

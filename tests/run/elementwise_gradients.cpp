@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <tenon/cast_storage.hpp>
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 #include <vector>
 
 #include "application_host.hpp"

@@ -3,8 +3,8 @@
 #include <fenv.h>
 
 #include <filesystem>
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "built.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

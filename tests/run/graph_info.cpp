@@ -1,8 +1,8 @@
 // What an application can ask a graph, from the public headers alone.
 #include <doctest/doctest.h>
 
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

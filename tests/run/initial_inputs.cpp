@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

@@ -1,8 +1,8 @@
 // What states begin with: the operator's word, unless the graph has another.
 #include <doctest/doctest.h>
 
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

@@ -1,7 +1,7 @@
 #include "ownership.hpp"
 
 #include <atomic>
-#include <tenon/udf.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

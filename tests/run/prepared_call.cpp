@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <functional>
-#include <tenon/cast_storage.hpp>
-#include <tenon/host.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/udf.hpp>
 #include <thread>
 
 #include "application_host.hpp"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <tenon/session.hpp>
-#include <tenon/udf.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 #include <thread>
 
 #include "application_host.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

@@ -1,7 +1,7 @@
 // What a session must not take from an earlier run: the dtype of its inputs, and sums that a kernel made for one name.
 #include <doctest/doctest.h>
 
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

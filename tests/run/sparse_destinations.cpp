@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <functional>
-#include <tenon/cast_storage.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

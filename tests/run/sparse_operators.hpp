@@ -1,8 +1,8 @@
 // Operators with sparse kernels, right ones and broken ones.
 #pragma once
 #include <algorithm>
+#include <tenon/host/udf.hpp>
 #include <tenon/operator.hpp>
-#include <tenon/udf.hpp>
 #include <vector>
 
 /// Rows of a matrix by their numbers; the gradient of the matrix is row_sparse.

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <tenon/cast_storage.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 #include "application_host.hpp"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"

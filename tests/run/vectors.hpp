@@ -1,7 +1,7 @@
 // Short vectors, made and read.
 #pragma once
 #include <initializer_list>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 inline tenon::Tensor vector_of(std::initializer_list<float> values) {
   return tenon::Tensor::from(values, {static_cast<std::int64_t>(values.size())});

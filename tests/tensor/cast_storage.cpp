@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 #include <random>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "expanded.hpp"
 #include "failure_of.hpp"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "expanded.hpp"
 

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 #include "failure_of.hpp"
 

@@ -1,7 +1,7 @@
 // What a sparse tensor stands for, by plain loops over its parts.
 #pragma once
 #include <cstdint>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <tenon/visit.hpp>
 #include <vector>
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 #include <functional>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 
 #include "expanded.hpp"
 #include "failure_of.hpp"

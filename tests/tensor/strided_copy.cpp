@@ -3,7 +3,7 @@
 
 #include <cstring>
 #include <random>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 using namespace tenon;
 using Ints64 = std::vector<std::int64_t>;

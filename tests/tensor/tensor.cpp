@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 #include "failure_of.hpp"
 

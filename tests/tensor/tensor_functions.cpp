@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <tenon/cast_storage.hpp>
-#include <tenon/tensor_functions.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/tensor_functions.hpp>
 
 #include "failure_of.hpp"
 

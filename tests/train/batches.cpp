@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
 #include "../failure_of.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 #include <map>
 #include <string>
-#include <tenon/host.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 #include <utility>
 
 #include "../temporary_folder.hpp"

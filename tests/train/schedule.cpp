@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <limits>
-#include <tenon/schedule.hpp>
+#include <tenon/host/schedule.hpp>
 #include <vector>
 
 #include "../failure_of.hpp"

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <tenon/udf.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "../failure_of.hpp"
 #include "digits.hpp"

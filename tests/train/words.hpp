@@ -2,8 +2,8 @@
 #pragma once
 #include <random>
 #include <string>
-#include <tenon/tensor.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/tensor.hpp>
+#include <tenon/host/trainer.hpp>
 #include <vector>
 
 struct WordsModel {

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <random>
-#include <tenon/check.hpp>
+#include <tenon/host/check.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <tenon/devices.hpp>
+#include <tenon/host/devices.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"

@@ -1,8 +1,8 @@
 // tenon run: a graph on arrays from files.
 #include <fmt/format.h>
 
-#include <tenon/arrays.hpp>
-#include <tenon/batched_run.hpp>
+#include <tenon/host/arrays.hpp>
+#include <tenon/host/batched_run.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <tenon/draw.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/session.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"

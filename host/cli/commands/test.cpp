@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/evaluator.hpp>
+#include <tenon/host/evaluator.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"

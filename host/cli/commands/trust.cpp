@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <tenon/trust.hpp>
+#include <tenon/host/trust.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"

@@ -1,7 +1,7 @@
 // tenon validate: everything that can be checked of a graph file.
 #include <fmt/format.h>
 
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"

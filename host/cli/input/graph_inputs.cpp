@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tenon/arrays.hpp>
-#include <tenon/cast_storage.hpp>
+#include <tenon/host/arrays.hpp>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 

@@ -1,8 +1,8 @@
 // Inputs for a graph from files, or made up by shape.
 #pragma once
 #include <string>
-#include <tenon/graph.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
 
 #include "cli/command.hpp"
 

@@ -8,9 +8,9 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <tenon/catalog.hpp>
-#include <tenon/failure.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/session.hpp>
 #include <utility>
 #include <vector>
 

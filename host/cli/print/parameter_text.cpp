@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tenon/catalog.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon::cli {
 namespace {

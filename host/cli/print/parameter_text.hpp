@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <tenon/attribute_map.hpp>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/operator_info.hpp>
 
 namespace tenon::cli {
 

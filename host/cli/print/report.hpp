@@ -1,6 +1,6 @@
 // How the program tells of a failure.
 #pragma once
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon::cli {
 

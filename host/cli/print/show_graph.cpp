@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <tenon/session.hpp>
+#include <tenon/host/session.hpp>
 
 namespace tenon::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
-#include <tenon/graph.hpp>
+#include <tenon/host/graph.hpp>
 
 #include "cli/command.hpp"
 

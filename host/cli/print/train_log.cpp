@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "cli/print/report.hpp"
 #include "io/atomic_file.hpp"

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <optional>
 #include <string>
-#include <tenon/draw.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/trainer.hpp>
 
 #include "cli/print/json_text.hpp"
 

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "device/device.hpp"
 

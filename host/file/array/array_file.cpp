@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
 #include "file/array/npy.hpp"

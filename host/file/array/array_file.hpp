@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 namespace tenon {

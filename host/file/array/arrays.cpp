@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/arrays.hpp>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/arrays.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
 #include "file/array/array_file.hpp"

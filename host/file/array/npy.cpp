@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <vector>
 
 #include "file/array/npy_header.hpp"

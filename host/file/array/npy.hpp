@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <vector>
 
 #include "io/system_reason.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <utility>
 
 #include "device/memory.hpp"

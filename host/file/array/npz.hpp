@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <tenon/cast_storage.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "file/array/npz.hpp"
 #include "io/system_reason.hpp"

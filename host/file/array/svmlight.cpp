@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 #include <vector>
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <tenon/attribute_map.hpp>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/operator_info.hpp>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 
 #include "graph/model.hpp"
 #include "graph/type.hpp"

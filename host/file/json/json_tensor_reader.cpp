@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 #include <tenon/visit.hpp>
 
 #include "file/array/array_file.hpp"

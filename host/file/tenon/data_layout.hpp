@@ -1,7 +1,7 @@
 // Where each tensor stands in the data of a file.
 #pragma once
 #include <cstdint>
-#include <tenon/tensor.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 #include "file/tenon/numbering.hpp"

@@ -2,7 +2,7 @@
 
 #include <set>
 #include <string_view>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "file/tenon/layout.hpp"
 #include "file/tenon/metadata_builder.hpp"

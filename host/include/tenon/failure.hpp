@@ -1,29 +1,3 @@
-// The host's exception: one sentence (what, where, found, needed), a hint (the next step) and a kind.
+// Until version 0.3, the old path of <tenon/host/failure.hpp>.
 #pragma once
-#include <string>
-#include <tenon/api.hpp>
-#include <tenon/error.hpp>
-
-namespace tenon {
-
-/// The kinds are also the program's exit codes.
-enum class TENON_API FailureKind : int {
-  failed = 1,  ///< the work failed: a kernel, a shape, memory
-  usage = 2,   ///< wrong use: unknown names, wrong parameters
-  plugin = 3,  ///< a plugin is missing, broken or refused
-  file = 4,    ///< a file is missing, broken or refused
-};
-
-/// Every error of the host. `what()` is one sentence without a full stop; `hint()` may be empty.
-class Failure : public Error {
- public:
-  Failure(FailureKind kind, const std::string& message, std::string hint = {}) : Error(message), kind_(kind), hint_(std::move(hint)) {}
-  FailureKind kind() const { return kind_; }
-  const std::string& hint() const { return hint_; }
-
- private:
-  FailureKind kind_;
-  std::string hint_;
-};
-
-}  // namespace tenon
+#include <tenon/host/failure.hpp>

@@ -1,27 +1,3 @@
-// The learning rate from step to step.
+// Until version 0.3, the old path of <tenon/host/schedule.hpp>.
 #pragma once
-#include <cstdint>
-#include <tenon/api.hpp>
-
-namespace tenon {
-
-/// Plain data. The rate depends on the step's number alone, which is therefore all that a resumed training needs.
-struct TENON_API Schedule {
-  enum class Kind : std::uint8_t { constant, step, cosine };
-  Kind kind = Kind::constant;
-  double rate = 1e-3;          ///< after the warm-up
-  std::uint64_t warm_up = 0;   ///< steps over which the rate grows linearly, from rate / warm_up to rate
-  std::uint64_t every = 1000;  ///< step: after the warm-up, the rate is multiplied by `factor` every `every` steps
-  double factor = 0.1;
-  std::uint64_t total = 1;  ///< cosine: steps of the whole training; then the rate stays at `end`
-  double end = 0;           ///< cosine: the last rate
-
-  /// The rate of a step; the first step is 0. Cosine after Loshchilov and Hutter, "SGDR", 2017, without restarts; linear warm-up after
-  /// Goyal et al., 2017.
-  double at(std::uint64_t step) const;
-
-  /// Throws Failure (usage) for invalid numbers: a rate that is negative or not finite, `every` of 0.
-  void check() const;
-};
-
-}  // namespace tenon
+#include <tenon/host/schedule.hpp>

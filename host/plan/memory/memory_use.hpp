@@ -1,6 +1,6 @@
 // What lies in a plan's arenas, and from when to when.
 #pragma once
-#include <tenon/plan_info.hpp>
+#include <tenon/host/plan_info.hpp>
 #include <vector>
 
 #include "plan/memory/memory_plan.hpp"

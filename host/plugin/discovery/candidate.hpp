@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 #include <vector>
 
 #include "plugin/discovery/input_file.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 #include <utility>
 #include <vector>
 

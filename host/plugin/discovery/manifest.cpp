@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <tenon/failure.hpp>
-#include <tenon/operator_info.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/operator_info.hpp>
 
 #include "io/utf8.hpp"
 #include "plugin/discovery/manifest_parts.hpp"

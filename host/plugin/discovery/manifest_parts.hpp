@@ -1,6 +1,6 @@
 // The parts of reading a manifest that have a file of their own.
 #pragma once
-#include <tenon/operator_info.hpp>
+#include <tenon/host/operator_info.hpp>
 
 #include "io/json_document.hpp"
 

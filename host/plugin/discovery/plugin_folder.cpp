@@ -4,7 +4,7 @@
 #include <atomic>
 #include <future>
 #include <system_error>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 #include <vector>
 
 #include "plugin/discovery/candidate.hpp"

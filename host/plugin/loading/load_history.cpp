@@ -11,7 +11,7 @@
 #include <fstream>
 #include <optional>
 #include <system_error>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "io/atomic_file.hpp"
 #include "io/utf8.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <tenon/catalog.hpp>
+#include <tenon/host/catalog.hpp>
 
 #include "plugin/loading/library.hpp"
 #include "plugin/loading/load_history.hpp"

@@ -1,7 +1,7 @@
 // What applications see of the load history and of trust.
 #include <fmt/format.h>
 
-#include <tenon/trust.hpp>
+#include <tenon/host/trust.hpp>
 
 #include "plugin/loading/load_history.hpp"
 #include "plugin/loading/trust.hpp"

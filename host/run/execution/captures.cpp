@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "run/execution/call_failure.hpp"
 

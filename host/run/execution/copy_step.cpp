@@ -2,7 +2,7 @@
 
 #include <cstring>
 #include <tenon/dtype.hpp>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "run/execution/call_failure.hpp"
 

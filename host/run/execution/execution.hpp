@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tenon/failure.hpp>
-#include <tenon/tensor.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 #include "device/float_modes.hpp"

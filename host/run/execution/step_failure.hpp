@@ -1,7 +1,7 @@
 // What is said of a step that failed.
 #pragma once
 #include <string>
-#include <tenon/failure.hpp>
+#include <tenon/host/failure.hpp>
 
 #include "plan/plan.hpp"
 

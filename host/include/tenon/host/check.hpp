@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <tenon/api.hpp>
+#include <tenon/host/api.hpp>
 #include <vector>
 
 namespace tenon {

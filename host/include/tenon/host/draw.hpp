@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tenon/api.hpp>
-#include <tenon/graph.hpp>
-#include <tenon/plan_info.hpp>
-#include <tenon/trainer.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/plan_info.hpp>
+#include <tenon/host/trainer.hpp>
 #include <vector>
 
 namespace tenon {

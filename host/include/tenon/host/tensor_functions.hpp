@@ -1,8 +1,8 @@
 // Functions that make and compare tensors.
 #pragma once
 #include <cstdint>
-#include <tenon/api.hpp>
-#include <tenon/tensor.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

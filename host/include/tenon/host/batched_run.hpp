@@ -1,8 +1,8 @@
 // Runs a graph on arrays of any length, batch by batch.
 #pragma once
 #include <cstdint>
-#include <tenon/api.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/session.hpp>
 
 namespace tenon {
 

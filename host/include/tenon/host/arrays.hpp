@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <tenon/api.hpp>
-#include <tenon/graph_info.hpp>
-#include <tenon/tensor.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/graph_info.hpp>
+#include <tenon/host/tensor.hpp>
 
 namespace tenon {
 

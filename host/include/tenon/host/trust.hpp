@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <tenon/api.hpp>
+#include <tenon/host/api.hpp>
 #include <vector>
 
 namespace tenon {

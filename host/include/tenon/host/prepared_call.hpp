@@ -3,11 +3,11 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <tenon/api.hpp>
-#include <tenon/attribute_map.hpp>
 #include <tenon/dtype.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/tensor.hpp>
 #include <tenon/shape.hpp>
-#include <tenon/tensor.hpp>
 #include <vector>
 
 namespace tenon {

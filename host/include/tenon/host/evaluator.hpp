@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tenon/api.hpp>
-#include <tenon/session.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 namespace tenon {

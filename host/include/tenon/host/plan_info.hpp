@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <tenon/api.hpp>
 #include <tenon/dtype.hpp>
+#include <tenon/host/api.hpp>
 #include <tenon/shape.hpp>
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tenon/api.hpp>
+#include <tenon/host/api.hpp>
 #include <vector>
 
 namespace tenon {

@@ -1,0 +1,102 @@
+// The parameters of one node or call, by name.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tenon/host/api.hpp>
+#include <tenon/host/failure.hpp>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenon {
+
+/// One parameter's value: a bool, a number, a text, or a list of numbers. A number converts to the type that the operator declares if
+/// nothing is lost: 3 fits a float parameter, 3.5 does not fit an integer one. Integers that do not fit int64 throw Failure (usage).
+class AttributeValue {
+  /// One element of a list in braces, which may mix integers and others: {0.5, 1}.
+  struct Number {
+    template <class T>
+    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) Number(T number)
+        : whole(std::is_integral_v<T>), real(static_cast<double>(number)) {
+      if constexpr (std::is_integral_v<T>) integer = fitting(number);
+    }
+    bool whole;
+    std::int64_t integer = 0;
+    double real;
+  };
+
+ public:
+  using Variant = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+  template <class T>
+  requires std::is_arithmetic_v<T> AttributeValue(T value) : value_(from_number(value)) {}
+  AttributeValue(const char* value) : value_(std::string(value)) {}
+  AttributeValue(std::string value) : value_(std::move(value)) {}
+  AttributeValue(std::string_view value) : value_(std::string(value)) {}
+  /// {1, 2} is a list of integers, {0.5, 1} a list of numbers.
+  AttributeValue(std::initializer_list<Number> values) {
+    if (std::all_of(values.begin(), values.end(), [](const Number& number) { return number.whole; })) {
+      auto& list = value_.emplace<std::vector<std::int64_t>>();
+      for (const auto& number : values) list.push_back(number.integer);
+    } else {
+      auto& list = value_.emplace<std::vector<double>>();
+      for (const auto& number : values) list.push_back(number.real);
+    }
+  }
+  AttributeValue(std::vector<std::int64_t> value) : value_(std::move(value)) {}
+  AttributeValue(std::vector<double> value) : value_(std::move(value)) {}
+  template <class T>
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) AttributeValue(const std::vector<T>& values) {
+    using Kept = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+    auto& list = value_.emplace<std::vector<Kept>>();
+    for (const T value : values) list.push_back(std::get<Kept>(from_number(value)));
+  }
+  const Variant& variant() const { return value_; }
+  friend bool operator==(const AttributeValue&, const AttributeValue&) = default;
+
+ private:
+  template <class T>
+  static std::int64_t fitting(T value) {
+    if (!std::in_range<std::int64_t>(value))
+      throw Failure(FailureKind::usage, "the number " + std::to_string(value) +
+                                            " is given as a parameter, but parameters hold int64: at most " +
+                                            std::to_string(std::numeric_limits<std::int64_t>::max()));
+    return static_cast<std::int64_t>(value);
+  }
+  template <class T>
+  static Variant from_number(T value) {
+    if constexpr (std::is_same_v<T, bool>)
+      return value;
+    else if constexpr (std::is_integral_v<T>)
+      return fitting(value);
+    else
+      return static_cast<double>(value);
+  }
+
+  Variant value_;
+};
+
+/// As people write it: `true`, `0.5`, `[1, 2]`.
+TENON_API std::string to_string(const AttributeValue& value);
+
+/// Parameters by name, in the order given: {{"axis", 1}, {"keepdims", true}}. Duplicate names are an error where an operator checks them.
+class Attributes {
+ public:
+  using Entry = std::pair<std::string, AttributeValue>;
+  Attributes() = default;
+  Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
+  void set(std::string name, AttributeValue value) { entries_.emplace_back(std::move(name), std::move(value)); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tenon

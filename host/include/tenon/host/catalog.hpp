@@ -1,0 +1,111 @@
+// What the plugin folders contain, found without running any of it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tenon/host/api.hpp>
+#include <tenon/host/operator_info.hpp>
+#include <utility>
+#include <vector>
+
+struct tenon_attribute;  // of <tenon/abi.h>
+
+namespace tenon {
+
+/// Makes an object of an operator of the application from the parameters given: what its table's functions take and destroy() frees.
+/// Throws what is wrong with them, as a std::exception. Threads: any, at once.
+using OperatorFactory = std::function<void*(const tenon_attribute* attributes, std::uint64_t count)>;
+
+enum class PluginStatus : std::uint8_t {
+  loaded,
+  indexed,
+  not_a_plugin,
+  wrong_machine,
+  needs_newer_host,
+  other_abi_major,
+  broken_manifest,
+  duplicate,
+  unresolved_symbol,
+  not_loadable,  ///< the system's loader fails for another reason, such as a missing library
+  crashed,
+  hung,
+  quarantined,
+  untrusted,
+};
+TENON_API std::string_view name_of(PluginStatus status);  ///< for people: `crashed while loading`
+
+/// A kernel of a plugin, for an operator of its own or of another plugin.
+struct KernelInfo {
+  std::string op, device;
+};
+
+/// One file of a plugin folder, and whether it can be used.
+struct PluginFile {
+  std::filesystem::path path;
+  PluginStatus status = PluginStatus::indexed;
+  std::string reason;  ///< why not, to follow the path in a sentence: "is built for ..."; empty if the file is usable
+  std::string name, version, compiler;
+  std::uint32_t abi_minor = 0, sdk_version = 0, cuda_version = 0;
+  std::uint64_t content_hash = 0;      ///< XXH3 of the whole file; 0 until it is loaded
+  std::vector<std::string> operators;  ///< names; of refused files too, as far as their symbols show
+  std::vector<KernelInfo> kernels;
+  bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
+};
+TENON_API std::string next_step(const PluginFile& file);  ///< how to make an unusable file usable, as a hint
+
+struct CatalogOperator {
+  CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from, std::vector<std::string> kernels)
+      : description(std::move(of)), info(*description), file(from), devices(std::move(kernels)) {}
+  std::shared_ptr<const OperatorInfo> description;  ///< shared with the graphs and calls that use the operator
+  const OperatorInfo& info;                         ///< the same
+  int file = -1;                                    ///< index into files(); -1: registered by the application, or the host's own
+  std::vector<std::string> devices;                 ///< those for which any plugin has a kernel: "cpu", "cuda"
+};
+
+struct CatalogIndex;
+
+/// The plugin files and operators of a host at the time of the question: a cheap handle of an immutable snapshot. References into it stay
+/// valid as long as it or a copy of it lives, whatever is added or loaded meanwhile. A temporary returns copies, and a pointer that keeps
+/// the operator alive. Threads: any.
+class TENON_API Catalog {
+ public:
+  Catalog();                                                                                                 ///< an empty one
+  Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);  ///< for the host's own code
+
+  const std::vector<PluginFile>& files() const& { return *files_; }
+  std::vector<PluginFile> files() const&& { return *files_; }
+  const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name
+  std::vector<CatalogOperator> operators() const&&;
+  const std::vector<std::string>& notes() const&;  ///< one sentence for each duplicate and which of the files is used
+  std::vector<std::string> notes() const&&;
+  const std::vector<std::filesystem::path>& searched() const&;
+  std::vector<std::filesystem::path> searched() const&&;
+  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null if there is none
+  std::shared_ptr<const CatalogOperator> find(std::string_view name) const&&;
+  std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip
+
+  /// Why an operator cannot be used although a file has it: the file is refused, or two files disagree. Empty if no file has the name.
+  std::string why_missing(std::string_view name) const;
+  std::string next_step(std::string_view name) const;  ///< what to do about it; empty if nothing is known
+
+ private:
+  const PluginFile* refused_file(std::string_view op) const;
+  std::shared_ptr<const CatalogIndex> index_;  // never null
+  std::shared_ptr<const std::vector<PluginFile>> files_;
+};
+
+/// Up to three of `names` within a typing slip of `name`, nearest first.
+TENON_API std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names);
+
+/// A hint: "did you mean sum or sub?" of names that are near, or `otherwise` if none is.
+inline std::string did_you_mean(const std::vector<std::string>& near, std::string otherwise = {}) {
+  if (near.empty()) return otherwise;
+  std::string names;
+  for (const std::string& name : near) names += (names.empty() ? "" : " or ") + name;
+  return "did you mean " + names + "?";
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+// The host: plugins, devices, eager calls.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <tenon/host/api.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/prepared_call.hpp>
+#include <tenon/host/tensor.hpp>
+#include <vector>
+
+namespace tenon {
+
+struct HostOptions {
+  int threads = 0;                ///< for parallel_for; 0: as many as the affinity mask and the cgroup's CPU quota leave
+  std::uint64_t seed = 0;         ///< of eager calls' random numbers
+  bool trust_writable = false;    ///< accept plugins that other users may overwrite
+  bool search_defaults = true;    ///< search TENON_PLUGIN_PATH, then the installed folder
+  std::filesystem::path cache{};  ///< empty: the user's cache folder
+  bool strict_storage = false;    ///< throw Failure instead of converting a sparse tensor to dense because a kernel is missing
+  /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
+  /// a line on stderr.
+  std::function<void(const std::string&)> warn{};
+};
+
+/// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other
+/// threads call operators, load graphs and run sessions; each of these then uses the operators from before or from after the addition.
+class TENON_API Host {
+ public:
+  explicit Host(HostOptions options = {});
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  /// Adds a folder of plugins, or one plugin, to the catalog without loading or running it. Its operators replace those of the same name,
+  /// whatever their version, for all nodes, sessions and calls made from now on; what was made before keeps the old ones. A file that has
+  /// changed since it was read is read again. Folders added here win over the default folders, of which the first wins.
+  void add_plugins(const std::filesystem::path& folder_or_file);
+  Catalog catalog();  ///< as it is now
+
+  /// Runs an operator now and returns its first output. All tensors must be on one device for which the operator has a kernel; the results
+  /// are there, too. Tensors may have any storage; empty tensors stand for omitted optional inputs. Checks of sparse indices, and
+  /// conversions of storage or strides for which a GPU has no kernel, go through the CPU. Throws Failure.
+  Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+  /// All outputs that are not hidden.
+  std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+
+  /// Prepares calls with inputs of these types (Argument::like returns a tensor's), each of which then costs little more than its kernel.
+  PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes = {},
+                       const PrepareOptions& options = {});
+
+  /// Registers an operator class of the application, without a plugin, and returns its name. Default: the class's name in snake_case
+  /// (MyOp -> my_op). Replaces an operator of that name, as add_plugins() does. Defined in <tenon/host/udf.hpp>. Throws Failure (usage) for
+  /// the name of one of the host's own operators.
+  template <class Op>
+  std::string add(std::string_view name = {});
+  /// The same with objects that `make` returns: members that describe() does not name as parameters stay as it set them, so that one class
+  /// may serve several operators. It is called for each node and call that is made, from any thread, and may throw what is wrong. It lives
+  /// as long as the host and its graphs.
+  template <class Op>
+  std::string add(std::string_view name, std::function<Op()> make);
+  /// The same from a manifest and a table of functions, which must live as long as the process. With `make`, objects come from there and
+  /// not from the table's create(); the table's functions get them, and its destroy() frees them.
+  void add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {});
+
+  int threads() const;
+
+  struct TENON_HIDDEN Impl;
+
+ private:
+  friend class Graph;
+  friend struct Inner;  // the host's own code
+  explicit Host(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tenon

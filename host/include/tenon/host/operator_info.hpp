@@ -1,0 +1,122 @@
+// An operator as its manifest describes it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tenon/dtype.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <utility>
+#include <vector>
+
+namespace tenon {
+
+/// A set of dtypes: bit i stands for DType(i).
+using DTypeMask = std::uint16_t;
+inline bool allows(DTypeMask mask, DType dtype) {
+  return (mask >> static_cast<unsigned>(dtype) & 1U) != 0;
+}
+
+enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, text, ints, floats, choice };
+TENON_API std::string_view name_of(ParamKind kind);    ///< for people: `a whole number`
+TENON_API std::string_view kind_name(ParamKind kind);  ///< as manifests have it: `int64`
+
+// Each of these lists its fields by the manifest's keys: field("optional", self.optional). Reading manifests and printing JSON follow from
+// it.
+
+struct InputInfo {
+  std::string name, doc;
+  bool optional = false;
+  bool variadic = false;           ///< stands for any number of tensors; the last input only
+  std::optional<DTypeMask> types;  ///< dtypes of its own; nothing: it shares one dtype with all such inputs
+  std::optional<double> initial;   ///< first value of each element of a variable created for it; finite
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("optional", self.optional), field("variadic", self.variadic);
+    field("types", self.types), field("initial", self.initial);
+  }
+};
+struct OutputInfo {
+  std::string name, doc;
+  bool hidden = false;  ///< only backward reads it
+  std::string count;    ///< the parameter that holds the number of outputs of this name; empty: one output
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("hidden", self.hidden), field("count", self.count);
+  }
+};
+struct StateInfo {
+  std::string name, doc;
+  double initial = 0;  ///< first value of each element; finite
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("initial", self.initial);
+  }
+};
+struct ParamInfo {
+  std::string name, doc;
+  ParamKind kind = ParamKind::int64;
+  AttributeValue default_value = std::int64_t{0};
+  bool required = false;
+  std::optional<double> min, max, above, below;
+  std::vector<std::string> choices;
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("kind", self.kind), field("default", self.default_value);
+    field("required", self.required), field("min", self.min), field("max", self.max), field("above", self.above);
+    field("below", self.below), field("choices", self.choices);
+  }
+};
+
+/// The content of a manifest, checked: names are unique and valid identifiers, and every reference has a target.
+struct TENON_API OperatorInfo {
+  std::string name, doc;
+  int version = 1;
+  std::vector<std::string> aliases;
+  DTypeMask types = 0;
+  std::vector<InputInfo> inputs;
+  std::vector<OutputInfo> outputs;
+  std::vector<StateInfo> states;
+  std::vector<ParamInfo> params;
+  std::vector<std::pair<int, int>> inplace;                       ///< (input, output)
+  std::vector<std::pair<int, int>> backward_inplace;              ///< (output, input)
+  std::vector<bool> backward_reads_input, backward_reads_output;  ///< one entry for each of inputs and outputs
+  bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
+  std::vector<std::string> functions;  ///< of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
+  struct Renamed {
+    int version;
+    std::string from, to;
+  };
+  std::vector<Renamed> renamed;
+  std::vector<std::pair<int, std::string>> added;
+  std::vector<std::byte> manifest;  ///< the bytes that this was read from
+
+  bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
+  bool has(std::string_view function) const;
+  int find_input(std::string_view name) const;  ///< index; -1 if there is none, as for the two below
+  int find_output(std::string_view name) const;
+  int find_param(std::string_view name) const;
+
+  /// All but what refers to other fields. Traits come with a phrase for people, which may be empty.
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("doc", self.doc), field("version", self.version), field("aliases", self.aliases);
+    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs), field("states", self.states);
+    field("params", self.params), field("elementwise", self.elementwise, "element by element, broadcasts");
+    field("accumulates", self.accumulates, "adds to its outputs itself"), field("strides", self.strides, "takes strided inputs");
+    field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
+    field("functions", self.functions);
+  }
+};
+
+/// Reads a manifest, none of which is trusted. Throws Failure (plugin) with what is wrong and where.
+TENON_API OperatorInfo read_manifest(std::span<const std::byte> bytes);
+
+}  // namespace tenon

@@ -1,0 +1,98 @@
+// Runs a graph many times.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <tenon/host/api.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/plan_info.hpp>
+#include <tenon/host/tensor.hpp>
+
+namespace tenon {
+
+struct SessionOptions {
+  std::uint64_t seed = 0;  ///< of random operators; the same seed gives the same numbers on any number of threads
+  bool training = false;   ///< run as in training: dropout drops, states change, variables are updated
+  /// The device of nodes that name none: `cpu`, `cuda`, `cuda:1`; empty: cpu. Nodes whose operator has no kernel for it run on the CPU;
+  /// HostOptions::warn is then called with the reason and the copies.
+  std::string device{};
+  /// Path of a trace in Chrome's format, with a process for each device and a thread for each of its streams; empty: none. Each run appends
+  /// its steps and leaves a complete file. Tracing waits for each step, which makes runs slower.
+  std::filesystem::path trace{};
+  /// On GPUs, the second run of a plan captures consecutive capturable kernels as CUDA graphs, and later runs launch these. False: every
+  /// run launches each kernel.
+  bool capture = true;
+  bool keep_on_device = false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
+};
+
+using NamedTensors = std::map<std::string, Tensor>;
+
+/// Where a run writes an output: a contiguous tensor with the output's dtype and shape. Sparse outputs cannot have one, since their size is
+/// not known before the run.
+struct Destination {
+  Tensor tensor;
+  Write write = Write::to;  ///< to, or add: add to what is there, such as the gradients of earlier batches
+};
+using Destinations = std::map<std::string, Destination>;
+
+struct RunOptions {
+  /// The outputs to compute; empty: all. Only the nodes that they need run, and only the inputs that they need must be given. In training,
+  /// such a run updates only the variables that are named here, and changes only the states of nodes that run.
+  std::vector<std::string> outputs{};
+  Destinations destinations{};  ///< for some outputs; the others are new tensors
+  std::stop_token stop{};       ///< checked before each node; a stopped run throws Failure (failed)
+};
+
+/// Binds a graph once, makes and keeps a plan for each combination of input shapes, storages and devices, and runs it. Inputs may be on any
+/// device. A session never changes its graph, and later edits of the graph do not reach the session. It has its own copies of what runs
+/// change: states, and in training the variables that the graph updates. It shares everything else with the graph. Variables, states and
+/// constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one gets a
+/// Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
+class TENON_API Session {
+ public:
+  explicit Session(const Graph& graph, SessionOptions options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// Inputs by name, outputs by name. Inputs may have any storage; an output has the storage that its operator chose. Throws Failure for
+  /// missing, unknown or mismatched inputs before anything runs, and for errors of kernels.
+  NamedTensors run(const NamedTensors& inputs) { return run(inputs, RunOptions{}); }
+  NamedTensors run(const NamedTensors& inputs, const RunOptions& options);
+  NamedTensors run(const NamedTensors& inputs, const Destinations& destinations) {
+    return run(inputs, RunOptions{.destinations = destinations});
+  }
+
+  /// The plan for inputs of these shapes (others have the shapes that the graph declares), on the CPU: what runs in which order and where,
+  /// and where each value lies. Nothing is allocated and nothing runs.
+  PlanInfo plan(const std::map<std::string, Shape>& shapes);
+  /// describe() of it: a line for each step.
+  std::string describe_plan(const std::map<std::string, Shape>& shapes);
+  /// Its bytes() of memory: what it needs besides inputs, variables and outputs.
+  std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);
+
+  /// Recomputes the last run node by node and returns the first input, variable, state or node with a NaN or an infinity:
+  /// `[log] node 'x': element 3 is nan`; empty if there is none. Updates nothing.
+  std::string first_non_finite(const NamedTensors& inputs);
+
+  std::uint64_t step() const;         ///< runs so far; random numbers depend on it
+  void set_step(std::uint64_t step);  ///< as after this many runs
+
+  /// The current elements of a variable, state or constant, on the CPU; empty if it has none yet. What runs change is copied. Throws
+  /// Failure (usage) for an input, a node's output, or a value of another graph.
+  Tensor tensor(Value value) const;
+  Tensor tensor(std::string_view name) const;
+  /// An independent copy of the session's graph with its current elements, such as trained variables.
+  Graph graph() const;
+
+  struct TENON_HIDDEN Impl;
+
+ private:
+  friend struct Inner;  // the host's own code
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenon

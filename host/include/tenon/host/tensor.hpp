@@ -1,0 +1,152 @@
+// Tensors of applications.
+#pragma once
+#include <tenon/abi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tenon/dtype.hpp>
+#include <tenon/host/api.hpp>
+#include <tenon/shape.hpp>
+#include <vector>
+
+struct DLManagedTensor;
+
+namespace tenon {
+
+class Device;
+
+/// A handle of an array of elements on one device. The elements are owned, or borrowed together with an owner that keeps them alive; copies
+/// of the handle share them, clone() copies them. `Tensor()` is empty: it has no elements and converts to false. Storage: dense, csr or
+/// row_sparse. Functions for dense tensors throw Failure (usage) for the others. GPUs: the CPU cannot read the elements. values() throws,
+/// data() is a device address, and to("cpu") returns a copy that can be read. The functions here and Host::call return when their work is
+/// complete, so any stream may use the result. If you use a stream of your own, keep the tensor alive until the stream's work is done; the
+/// host does not wait for it. Threads: reading from several threads is safe; you synchronize writes of elements. The indices of a sparse
+/// tensor are checked when it is created and must not be changed afterwards.
+class TENON_API Tensor {
+ public:
+  Tensor() = default;
+
+  /// A tensor with undefined elements, or zeros, aligned to 64 bytes. Devices: `cpu`, `cuda`, `cuda:1`. Throws Failure if `shape` is not
+  /// known, memory runs out, or the device does not exist.
+  static Tensor empty(DType dtype, const Shape& shape, std::string_view device = "cpu");
+  static Tensor zeros(DType dtype, const Shape& shape);
+
+  /// A copy of `values`, in row-major order. Throws Failure if there are not shape.size() of them.
+  template <class T>
+  static Tensor from(std::span<const T> values, const Shape& shape) {
+    return copy_of(values.data(), values.size(), dtype_of<T>, shape);
+  }
+  template <class T>
+  static Tensor from(std::initializer_list<T> values, const Shape& shape) {
+    return copy_of(values.begin(), values.size(), dtype_of<T>, shape);
+  }
+  template <class T>
+  static Tensor from(const std::vector<T>& values, const Shape& shape) {
+    return from(std::span<const T>(values), shape);
+  }
+
+  /// Uses the caller's memory on the CPU, and holds `owner` while any copy of the tensor lives. Strides are in elements; empty: contiguous.
+  /// Throws Failure if `data` is null or not aligned to the size of an element.
+  static Tensor borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
+                       std::shared_ptr<const void> owner = nullptr);
+  /// The same for a tensor of the C boundary with any storage and device; checks indices as csr() and row_sparse() do.
+  static Tensor borrow(const tenon_tensor& tensor, std::shared_ptr<const void> owner = nullptr);
+
+  /// A matrix that stores some of its elements, row by row: values [n], the column of each [n], and the position where each row starts
+  /// [rows + 1]. Row starts ascend from 0 to n; columns ascend within a row, without duplicates. Both are int32, or both int64. All arrays
+  /// must be on one device. They are shared, not copied, unless they are strided. Throws Failure that names the first rule broken; to check
+  /// them, indices on a GPU are copied to the CPU.
+  static Tensor csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape);
+  /// A tensor that stores some of its rows: values [n, shape[1], ...], and the index of each row [n], ascending, without duplicates.
+  static Tensor row_sparse(const Tensor& values, const Tensor& row_ids, const Shape& shape);
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  DType dtype() const;
+  Shape shape() const;
+  Storage storage() const;
+  std::int64_t size() const;          ///< elements, stored or not
+  std::int64_t bytes() const;         ///< of what is stored, indices included
+  const std::string& device() const;  ///< of the elements: `cpu`, `cuda:0`
+
+  /// A contiguous copy on that device, or the tensor itself if it is there already. Throws Failure if the device does not exist or memory
+  /// runs out.
+  Tensor to(std::string_view device) const;
+
+  /// The parts of sparse tensors, as dense tensors that share the elements. Throw Failure if the storage has no such part.
+  std::int64_t stored() const;   ///< csr: number of values; row_sparse: number of rows; dense: 0
+  DType index_dtype() const;     ///< int32 or int64
+  Tensor stored_values() const;  ///< csr: [stored]; row_sparse: [stored, ...]; dense: the tensor itself
+  Tensor columns() const;        ///< csr: [stored]
+  Tensor row_starts() const;     ///< csr: [rows + 1]
+  Tensor row_ids() const;        ///< row_sparse: [stored]
+
+  /// The functions below are for dense tensors, unless their comments say more.
+  std::vector<std::int64_t> strides() const;
+  bool contiguous() const;  ///< true for sparse tensors, whose parts always are contiguous
+  void* data() const;       ///< for a tensor on a GPU, a device address
+
+  /// Typed elements. Throws Failure if T is not the dtype's type.
+  template <class T>
+  T* data() const {
+    require_dtype(dtype_of<T>);
+    return static_cast<T*>(data());
+  }
+  /// The elements in row-major order. Throws Failure if the tensor is strided or on a GPU, or if T is not the dtype's type.
+  template <class T>
+  std::span<T> values() const {
+    require_contiguous();
+    require_on_cpu();
+    return {data<T>(), static_cast<std::size_t>(size())};
+  }
+
+  Tensor clone() const;            ///< a contiguous copy on the same device; any storage
+  Tensor make_contiguous() const;  ///< a contiguous copy, or the tensor itself if it is contiguous; any storage
+
+  /// The same elements, shared, in another shape. The tensor must be contiguous. One dimension of `shape` may be unknown (-1).
+  Tensor reshape(const Shape& shape) const;
+
+  /// DLPack 0.x, both ways: CPU or CUDA memory, strided tensors too. Work on a tensor must be complete before from_dlpack(): the host waits
+  /// for no stream. The receiver of to_dlpack()'s handle must call its deleter. from_dlpack() takes ownership of its handle, unless it
+  /// throws.
+  DLManagedTensor* to_dlpack() const;
+  static Tensor from_dlpack(DLManagedTensor* managed);
+
+  /// dtype, shape and the first stored elements, for any storage and device: `float32 [2, 3]  1 2 3 ...`,
+  /// `csr float32 [9, 9], 2 stored  (0, 3) 1 (7, 0) 2`, `row_sparse float32 [9, 2], 1 stored  (4) 1 2`, `float32 [2] on cuda:0  1 2`
+  std::string to_string(std::int64_t limit = 16) const;
+
+  /// The tensor as plugins see it, in any storage. The struct lives as long as the tensor.
+  const tenon_tensor& abi() const;
+
+ private:
+  struct TENON_HIDDEN Impl;
+  struct TENON_HIDDEN Parts;
+  explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const;  // throws where the handle is empty
+  static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
+  static Tensor borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
+                          std::shared_ptr<const void> owner);
+  static Tensor empty_on(Device& device, DType dtype, const Shape& shape);
+  Tensor strided_on_cpu() const;
+  std::string dense_text(const std::string& where, std::int64_t limit) const;
+  static Tensor sparse(Storage storage, Parts parts, const Shape& shape);
+  static Parts borrow_parts(const tenon_tensor& from, const std::shared_ptr<const void>& owner);
+  static Tensor borrow_checked(const tenon_tensor& from, const std::shared_ptr<const void>& owner);
+  const Parts& parts(Storage wanted, const char* part) const;
+  void require_dense() const;
+  void require_dtype(DType wanted) const;
+  void require_contiguous() const;
+  void require_on_cpu() const;
+
+  std::shared_ptr<Impl> impl_;
+  friend class SparseMemory;  // whose tensors were checked when their kernels returned
+};
+
+/// Whether storage, dtype, shape and bits are equal, on any devices; for sparse tensors the indices and their dtype, too.
+TENON_API bool same_bits(const Tensor& left, const Tensor& right);
+
+}  // namespace tenon

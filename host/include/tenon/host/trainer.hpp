@@ -1,0 +1,101 @@
+// Trains a graph: gradients, an optimizer for each variable, batches, checkpoints.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tenon/host/api.hpp>
+#include <tenon/host/operator_info.hpp>
+#include <tenon/host/schedule.hpp>
+#include <tenon/host/session.hpp>
+
+namespace tenon {
+
+struct TrainerOptions {
+  std::string loss;                ///< an output or value with one floating element, the mean over a batch
+  std::string optimizer = "adam";  ///< an operator of any plugin with the inputs weight, grad and learning_rate
+  Attributes parameters;           ///< of the optimizer
+  Schedule schedule;               ///< total 0: the steps of `epochs`
+  std::uint64_t epochs = 10;       ///< used by the schedule only
+  std::int64_t batch = 64;         ///< examples
+  std::int64_t accumulate = 1;     ///< batches per step; their gradients are averaged, weighted by their numbers of examples
+  double clip_norm = 0;            ///< largest norm of all gradients together; 0: no limit
+  /// Bytes for the values of one batch. If that is too little to keep them all, some are recomputed. 0: no limit.
+  std::int64_t memory_budget = 0;
+  bool shuffle = true;        ///< a new order of the examples in each epoch
+  std::uint64_t seed = 0;     ///< of first values, shuffling and random operators
+  std::string scores, label;  ///< for accuracy: an output [examples, classes] and an integer input [examples]; or neither
+  /// As in SessionOptions; the optimizer's nodes run there, too. Variables, gradients and the optimizer's states stay on the device during
+  /// training; each batch is copied to it once, and the loss and the scores are copied back.
+  std::string device;
+  bool capture = true;  ///< as in SessionOptions
+};
+
+struct Metrics {
+  double loss = 0;                 ///< mean over the examples
+  std::optional<double> accuracy;  ///< share of right answers, if scores and label are named
+};
+
+struct StepReport {
+  Metrics metrics;
+  std::uint64_t step = 0;  ///< the first is 1
+  std::uint64_t epoch = 0;
+  std::int64_t examples = 0;
+  double rate = 0;
+};
+
+/// Trains a copy of a graph. The same graph, data, options and seed give the same bits on any number of threads, whether or not the
+/// training was stopped and resumed in between; on another device, its kernels may round differently, but the random numbers are the same.
+/// row_sparse gradients (embedding with sparse_grad, matmul of csr) are summed, clipped and applied as such if the optimizer has a kernel
+/// for them: time and memory then depend on the rows that a batch uses. Threads: one at a time.
+class TENON_API Trainer {
+ public:
+  /// Does not change the graph. data: one tensor for each input, dense or csr, whose first dimension counts the examples. Throws Failure.
+  Trainer(const Graph& graph, NamedTensors data, TrainerOptions options);
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+
+  /// One update of the variables. Throws Failure (failed) if the loss or a gradient is NaN or infinite, with the node that produced it
+  /// first; the variables then keep the values that they had before the step.
+  StepReport step();
+
+  /// The same with a batch of your own, however many examples it has: one tensor for each input, as the constructor takes them. It is one
+  /// batch: the options batch, accumulate and memory_budget do not split it. The place in the trainer's own data stays where it is, and
+  /// random numbers follow from the number of steps, so that checkpoints resume as always if you go on with the same batches. If all your
+  /// steps bring their batch, one example is enough for the constructor. Throws Failure for a batch of other types, before anything
+  /// changes.
+  StepReport step(NamedTensors batch);
+
+  /// Loss and accuracy on other data, with the graph running as outside of training.
+  Metrics evaluate(const NamedTensors& data);
+
+  std::uint64_t steps() const;    ///< so far
+  std::uint64_t epoch() const;    ///< of the next step; the first is 0
+  std::int64_t position() const;  ///< examples of that epoch that have been used
+  std::int64_t examples() const;  ///< in one epoch
+  std::uint64_t steps_per_epoch() const;
+
+  /// The trained graph, with copies of its current variables and states.
+  Graph graph() const;
+  /// Writes a .tenon file, completely or not at all, from which resume() continues on any device. The file also runs like any other graph.
+  void save_checkpoint(const std::filesystem::path& path) const;
+  /// Continues from a checkpoint. Throws Failure: (file) if it has no training state or belongs to another graph or other data, (usage) if
+  /// its seed, optimizer or the optimizer's parameters differ.
+  void resume(const std::filesystem::path& path);
+
+ private:
+  struct TENON_HIDDEN Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// What an optimizer's manifest says, its parameters among it. Throws Failure, with similar names in the hint: (plugin) if there is no
+/// operator of that name, (usage) if it is not an optimizer.
+TENON_API std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string& name);
+
+/// The graph that a training runs for each batch: the loss, the scores and the gradients of the variables. For looking at it and at its
+/// plan; only the shapes of `batch` count. Throws Failure as a Trainer does.
+TENON_API Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options);
+
+}  // namespace tenon
