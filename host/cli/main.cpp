@@ -54,9 +54,8 @@ void suggest_command(int argc, char** argv) {
       continue;
     }
     if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    std::string hint = "tenon --help lists the commands";
-    if (const auto near = tenon::near_names(word, names); !near.empty()) hint = "did you mean " + near.front() + "?";
-    throw tenon::Failure(tenon::FailureKind::usage, "there is no command '" + word + "'", hint);
+    throw tenon::Failure(tenon::FailureKind::usage, "there is no command '" + word + "'",
+                         tenon::did_you_mean(tenon::near_names(word, names), "tenon --help lists the commands"));
   }
 }
 
@@ -75,8 +74,8 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app) {
     for (const auto* from : {&app, sub})
       for (const auto* option : from == nullptr ? std::vector<const CLI::Option*>() : from->get_options())
         if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
-    const auto near = tenon::near_names(extra.substr(0, extra.find('=')), names);
-    return usage(called + " has no option '" + extra + "'", near.empty() ? help : "did you mean " + near.front() + "?");
+    return usage(called + " has no option '" + extra + "'",
+                 tenon::did_you_mean(tenon::near_names(extra.substr(0, extra.find('=')), names), help));
   }
   if (sub == nullptr && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
     return usage("a command is missing", "tenon --help lists the commands");

@@ -122,11 +122,9 @@ int run(Context& context, const Arguments& arguments) {
                   "tenon list shows the plugins that are found");
   const auto catalog = context.host().catalog();
   const auto* op = catalog.find(what);
-  if (op == nullptr) {
-    const auto near = catalog.near(what);
+  if (op == nullptr)
     throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'", what),
-                  near.empty() ? "tenon list shows the operators" : fmt::format("did you mean {}?", fmt::join(near, " or ")));
-  }
+                  did_you_mean(catalog.near(what), "tenon list shows the operators"));
   if (context.json())
     fmt::print("{}\n", json_text(op->info));
   else

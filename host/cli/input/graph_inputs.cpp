@@ -50,9 +50,8 @@ std::vector<std::string> names_of(const std::vector<ValueInfo>& values) {
 void check_input_names(const std::vector<std::string>& names, const std::map<std::string, std::string>& given) {
   for (const auto& [name, text] : given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const auto near = near_names(name, names);
     throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-                  near.empty() ? fmt::format("its inputs are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near.front()));
+                  did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
   }
 }
 

@@ -63,11 +63,9 @@ Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string
   Attributes parameters;
   for (const auto& [name, text] : texts) {
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
-      const auto near = near_names(name, names);
+    if (found == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
-                    near.empty() ? fmt::format("its parameters are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near[0]));
-    }
+                    did_you_mean(near_names(name, names), fmt::format("its parameters are {}", fmt::join(names, ", "))));
     const auto& param = info.params[static_cast<std::size_t>(found - names.begin())];
     parameters.set(name, parse(param, fmt::format("parameter '{}'", name), text));
   }
