@@ -10,10 +10,11 @@
 #   --known       no fresh faults, but those of mutate/known.txt; --known=m02,n31 only these
 #   --build DIR   where the copy of the tree and its build are kept for the next time (build/mutate)
 #
-# Works on a copy of what is committed; the files here stay as they are. For each fault the library and the programs are built again, test
-# programs stay. Those of the fault's folder run first, then the others, the quick ones first, until one fails. A line for each fault says
-# killed, by which program, or SURVIVED; the table at the end has the score. Headers are left out. What only GPUs run survives unless the copy
-# is built for simulated ones: `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`, which takes longer.
+# Works on a copy of what is committed; the files here stay as they are. For each fault the library is compiled again and linked into all
+# programs; tests stay compiled. Those of the fault's folder run first, then the others, the quick ones first, until one fails. A line for
+# each fault says killed, by which program, or SURVIVED; the table at the end has the score. Headers are left out. What only GPUs run
+# survives unless the copy is built for simulated ones: `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`, which takes
+# longer.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."
@@ -72,7 +73,8 @@ for program in $(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]
 done
 ((${#programs[@]})) || give_up "no test program is called $tests"
 echo "mutate: building ${#programs[@]} test programs" >&2
-cmake --build build --target tenon tenon-probe "${programs[@]/#/test_}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
+targets=(tenon tenon-probe "${programs[@]/#/test_}")
+cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
 
 # run PROGRAM SECONDS: whether its tests pass. A fault may take all memory, or write where it should not.
 run() {
@@ -111,7 +113,7 @@ try() {
     return
   fi
   place=$file:$(git diff -U0 -- "$file" | sed -n 's/^@@ -\([0-9]*\).*/\1/p' | head -n 1)
-  if ! cmake --build build --target tenon tenon-probe >"$log" 2>&1; then
+  if ! cmake --build build --target "${targets[@]}" >"$log" 2>&1; then
     report "does not build" "$place" "$what"
   else
     for program in $(printf '%s\n' "${programs[@]}" | grep -x "$own") $(printf '%s\n' "${programs[@]}" | grep -vx "$own"); do
