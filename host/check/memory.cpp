@@ -8,7 +8,7 @@
 namespace tenon::checks {
 namespace {
 
-/// The first element that still holds what the memory was filled with, both times; -1 if there is none.
+/// The first element that kept the fill value in both runs; -1 if every element was written.
 std::int64_t first_hole(const Tensor& one, std::uint8_t fill, const Tensor& other, std::uint8_t other_fill) {
   const auto size = size_of(one.dtype());
   const std::string before(size, static_cast<char>(fill)), other_before(size, static_cast<char>(other_fill));

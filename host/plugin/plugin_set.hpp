@@ -23,7 +23,7 @@ struct LoadedOperator {
   int file = -1;                             ///< index into Catalog::files(); -1: the application's or the host's own
   const tenon_operator* table = nullptr;     ///< create, infer, gradient ...
   const OperatorFactory* make = nullptr;     ///< instead of the table's create(); mostly null
-  ByDevice<const tenon_operator*> kernels;   ///< forward ...: table itself, or a TENON_KERNEL's; null where there is none
+  ByDevice<const tenon_operator*> kernels;   ///< forward ...: table itself, or a TENON_KERNEL's; null if a device has none
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
   const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
   std::string kernel_trouble;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty

@@ -120,7 +120,7 @@ TEST_CASE("a seed gives the same run again, as JSON too") {
   CHECK(first.out.find(R"("check": "add", "verdict": "FAILED")") != std::string::npos);
 }
 
-TEST_CASE("check: an application that asks for what there is not is told so before any check runs") {
+TEST_CASE("check_plugin() refuses unknown operators, checks and devices before any check runs") {
   tenon::CheckOptions options;
   options.checks = {"gradient", "speed"};
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message == "there is no check 'speed'");

@@ -41,7 +41,7 @@ JsonItem json_object(const Parts&... keys_and_values) {
 }
 JsonItem json_list(const std::vector<JsonItem>& items);  ///< one a line
 void print(const JsonItem& item);
-/// A member of an object's text that is a whole number, not below 0; nothing where there is none, or where the text is broken.
+/// A member of the object in `text` that is an integer of at least 0; nothing if the member is missing or the text is damaged.
 std::optional<std::uint64_t> json_count(const std::string& object, const std::string& key);
 
 std::string json_text(const Failure& failure);

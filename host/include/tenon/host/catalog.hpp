@@ -83,7 +83,7 @@ class TENON_API Catalog {
   std::vector<std::string> notes() const&&;
   const std::vector<std::filesystem::path>& searched() const&;
   std::vector<std::filesystem::path> searched() const&&;
-  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null if there is none
+  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null if no operator has it
   std::shared_ptr<const CatalogOperator> find(std::string_view name) const&&;
   std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip
 

@@ -100,7 +100,7 @@ struct TENON_API OperatorInfo {
 
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   bool has(std::string_view function) const;
-  int find_input(std::string_view name) const;  ///< index; -1 if there is none, as for the two below
+  int find_input(std::string_view name) const;  ///< index; -1 if no input has this name, as for the two below
   int find_output(std::string_view name) const;
   int find_param(std::string_view name) const;
 

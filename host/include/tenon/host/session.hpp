@@ -75,7 +75,7 @@ class TENON_API Session {
   std::int64_t plan_bytes(const std::map<std::string, Shape>& shapes);
 
   /// Recomputes the last run node by node and returns the first input, variable, state or node with a NaN or an infinity:
-  /// `[log] node 'x': element 3 is nan`; empty if there is none. Updates nothing.
+  /// `[log] node 'x': element 3 is nan`; empty if all values are finite. Updates nothing.
   std::string first_non_finite(const NamedTensors& inputs);
 
   std::uint64_t step() const;         ///< runs so far; random numbers depend on it
