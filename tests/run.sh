@@ -43,11 +43,13 @@ tests() {
 }
 
 run_default() {
-  # A build of its own, for time: one architecture for CUDA (tests/cuda/architectures.sh compiles a sample for all), kernels that nobody runs
-  # hardly optimized, and few unit tests. `cmake --preset default` builds everything for you.
-  step configure cmake --preset ci && step build cmake --build build-ci && tests test build-ci || return
+  # A build of its own, for time: one architecture for CUDA, few sources for nvcc and few unit tests; the stages cuda and simulated have the
+  # others. `cmake --preset default` builds everything for you.
+  local gpu=()
+  [[ ! -e /dev/nvidia0 ]] || gpu=(-DTENON_TEST_NVCC=ON "-DTENON_CUDA_PLUGINS=")
+  step configure cmake --preset ci "${gpu[@]}" && step build cmake --build build-ci && tests test build-ci || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
-  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here; where there is one, tests/gpu.sh runs what needs it"
+  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build-ci/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
   if command -v dpkg-shlibdeps >/dev/null; then
     step deb bash tests/house/deb.sh build-ci
@@ -59,7 +61,7 @@ run_default() {
 run_cuda() {
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || { skipped cuda "no nvcc on the PATH"; return; }
   step cuda-configure cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES=90 && step cuda-build cmake --build build-cuda &&
-    tests cuda-test build-cuda -L 'unit|gpu'
+    tests cuda-test build-cuda -L 'unit|gpu|nvcc'
 }
 
 run_asan() {

@@ -2,6 +2,8 @@
 // function, a line in the list below and a line in checks.cpp.
 #pragma once
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <tenon/host/check.hpp>
 #include <vector>
@@ -38,7 +40,7 @@ struct Subject {
 
 struct Check {
   const char *name, *doc;
-  Outcome (*run)(const Subject& subject);  ///< in a process of its own; what it throws is a failure
+  Outcome (*run)(const Subject& subject);  ///< in a child process; what it throws is a failure
 };
 const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
@@ -62,7 +64,10 @@ Outcome check_bounds(const Subject& subject);
 Outcome check_parameters(const Subject& subject);
 Outcome check_capture(const Subject& subject);
 
-/// Runs the check in a child and waits for it, at most `timeout_ms`. Call while this process has no threads.
-Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms);
+/// Runs the checks in a child, one after another, and reports each as soon as it has ended; it may take `timeout_ms`. After a fault the
+/// rest runs in a new child. A check at which the child died runs again as the first of a new one, so that it answers for nothing but
+/// itself. Call while this process has no threads.
+void run_in_children(std::span<const Check> checks, const Subject& subject, int timeout_ms,
+                     const std::function<void(const Check&, Outcome)>& report);
 
 }  // namespace tenon::checks

@@ -146,11 +146,10 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
   for (const auto& name : checked.names) {
     const checks::Subject subject{checked.plugins.load(name), checked.paths, folder.path(),
                                   options.trust_writable,     options.seed,  checked.device};
-    for (const auto& check : wanted) {
-      auto [verdict, sentence] = run_in_child(check, subject, limit);
-      results.push_back({name, check.name, verdict, std::move(sentence)});
+    run_in_children(wanted, subject, limit, [&](const checks::Check& check, checks::Outcome outcome) {
+      results.push_back({name, check.name, outcome.verdict, std::move(outcome.sentence)});
       if (report) report(results.back());
-    }
+    });
   }
   return results;
 }

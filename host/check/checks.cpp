@@ -1,4 +1,4 @@
-// The list of checks, and how one runs in a process of its own.
+// The list of checks, and how they run in a child process.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "check/check.hpp"
 #include "check/guarded_memory.hpp"
@@ -13,6 +14,10 @@
 
 namespace tenon::checks {
 namespace {
+
+bool is_fault(Verdict verdict) {
+  return verdict == Verdict::failed || verdict == Verdict::crashed;
+}
 
 Outcome run_here(const Check& check, const Subject& subject) {
   try {
@@ -32,12 +37,16 @@ std::string line_of(const Outcome& outcome) {
   return line + '\n';
 }
 
-[[noreturn]] void be_the_child(const Check& check, const Subject& subject, int pipe) {
+[[noreturn]] void be_the_child(std::span<const Check> checks, const Subject& subject, int pipe) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the results
   report_guard_hits(pipe);
-  const auto line = line_of(run_here(check, subject));
-  const auto written = write(pipe, line.data(), line.size());
-  _exit(written == static_cast<ssize_t>(line.size()) ? 0 : 1);
+  for (const auto& check : checks) {
+    const auto outcome = run_here(check, subject);
+    const auto line = line_of(outcome);
+    if (write(pipe, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
+    if (is_fault(outcome.verdict)) break;
+  }
+  _exit(0);
 }
 
 Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
@@ -76,9 +85,26 @@ const std::vector<Check>& checks() {
   return all;
 }
 
-Outcome run_in_child(const Check& check, const Subject& subject, int timeout_ms) {
-  Child child([&](int pipe) { be_the_child(check, subject, pipe); }, {"no process for a check", ""});
-  return outcome_of(child.watch(timeout_ms), timeout_ms);
+void run_in_children(std::span<const Check> checks, const Subject& subject, int timeout_ms,
+                     const std::function<void(const Check&, Outcome)>& report) {
+  std::optional<Child> child;
+  const Child::Refusal no_child{"no process for a check", ""};
+  std::string death;  // at this check, of a child that had run others before it
+  for (std::size_t i = 0; i < checks.size();) {
+    const bool first = !child;
+    if (first) child.emplace([&](int pipe) { be_the_child(checks.subspan(i), subject, pipe); }, no_child);
+    const auto said = child->next_line(timeout_ms);
+    auto outcome = outcome_of(said, timeout_ms);
+    if (is_fault(outcome.verdict)) child.reset();
+    if (!first && !said.line && !said.timed_out) {
+      death = outcome.sentence;
+      continue;
+    }
+    if (!death.empty() && !is_fault(outcome.verdict))
+      outcome = {Verdict::crashed, death + " after earlier checks, though not without them: one of them may have damaged memory"};
+    death.clear();
+    report(checks[i++], std::move(outcome));
+  }
 }
 
 }  // namespace tenon::checks

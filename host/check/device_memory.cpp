@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "device/devices.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon::checks {
@@ -40,16 +41,20 @@ void each_stretch(const Shape& shape, Lie lie, Body&& body) {
   }
 }
 
+Place place_of(const Tensor& bytes) {
+  return {cpu_device(), static_cast<std::byte*>(bytes.data())};
+}
+
 char* at(const Tensor& bytes, std::int64_t offset) {
   return static_cast<char*>(bytes.data()) + offset;
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, const std::string& device)
+DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, Device& device)
     : used_(margin), before_(Tensor::empty(DType::u8, {2 * bytes + 3 * margin * static_cast<std::int64_t>(tensors + 1)})) {
   std::memset(before_.data(), untouched, static_cast<std::size_t>(before_.bytes()));
-  bytes_ = Tensor::empty(DType::u8, before_.shape(), device);
+  bytes_ = std::make_shared<Block>(tensor_stream(device), static_cast<std::uint64_t>(before_.bytes()), "the tensors of a check");
 }
 
 Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
@@ -58,12 +63,12 @@ Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
   used_ = (end + margin) / margin * margin + margin;
   auto strides = strides_of(elements.shape(), lie);
   tenon_tensor raw = elements.abi();
-  raw.dense.data = at(bytes_, begin);
-  raw.dense.device_type = bytes_.abi().dense.device_type;
-  raw.dense.device_id = bytes_.abi().dense.device_id;
+  raw.dense.data = bytes_->data() + begin;
+  raw.dense.device_type = bytes_->device().type();
+  raw.dense.device_id = bytes_->device().id();
   raw.dense.strides = strides.data();
   parts_[raw.dense.data] = {begin, end, lie};
-  auto there = Tensor::borrow(raw, std::make_shared<Tensor>(bytes_));
+  auto there = Tensor::borrow(raw, bytes_);
   change(there, elements);
   return there;
 }
@@ -77,12 +82,12 @@ void DeviceMemory::change(const Tensor& there, const Tensor& elements) {
 }
 
 void DeviceMemory::upload() {
-  copy_bytes(before_.abi().dense, bytes_.abi().dense, static_cast<std::uint64_t>(used_));
+  copy(bytes_->place(), place_of(before_), static_cast<std::uint64_t>(used_), bytes_->stream());
 }
 
 void DeviceMemory::download() {
   after_ = Tensor::empty(DType::u8, before_.shape());
-  copy_bytes(bytes_.abi().dense, after_.abi().dense, static_cast<std::uint64_t>(used_));
+  copy(place_of(after_), bytes_->place(), static_cast<std::uint64_t>(used_), bytes_->stream());
 }
 
 Tensor DeviceMemory::elements(const Tensor& there) const {

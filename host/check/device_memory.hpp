@@ -1,8 +1,11 @@
 // Tensors of a check on a device, between bytes that nobody may write.
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 #include <tenon/host/tensor.hpp>
+
+#include "device/block.hpp"
 
 namespace tenon::checks {
 
@@ -16,14 +19,14 @@ enum class Lie : std::uint8_t {
 class DeviceMemory {
  public:
   /// `bytes`: of all tensors that will be added, together.
-  DeviceMemory(std::int64_t bytes, std::size_t tensors, const std::string& device);
+  DeviceMemory(std::int64_t bytes, std::size_t tensors, Device& device);
 
   /// A tensor there for a contiguous one of the CPU, whose elements it has after upload().
   Tensor add(const Tensor& elements, Lie lie);
   /// Other elements for it, from the next upload() on.
   void change(const Tensor& there, const Tensor& elements);
-  void upload();
-  void download();
+  void upload();    ///< for what comes next on the tensor_stream() of the device
+  void download();  ///< as they are after all that is on it
 
   /// As they were when they were downloaded. `there` is what add() gave.
   Tensor elements(const Tensor& there) const;
@@ -38,7 +41,7 @@ class DeviceMemory {
   std::map<const void*, Part> parts_;  // by where it is on the device
   std::int64_t used_ = 0;
   Tensor before_, after_;  // all bytes, on the CPU
-  Tensor bytes_;           // on the device
+  std::shared_ptr<Block> bytes_;
 };
 
 }  // namespace tenon::checks

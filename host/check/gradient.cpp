@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <random>
 #include <tenon/host/session.hpp>
 #include <tenon/visit.hpp>
 
@@ -27,7 +26,7 @@ void set(const Tensor& tensor, std::size_t i, double value) {
 
 // Every second number on average: functions with a corner at 0 have another slope there.
 void flip_signs(const Tensor& tensor, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
+  RandomBits generator(seed);
   visit<floating>(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>())
       if (generator() % 2 == 1) value = static_cast<T>(-value);

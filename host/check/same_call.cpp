@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <random>
 #include <tenon/visit.hpp>
 
 #include "check/trial.hpp"
 #include "graph/initialize.hpp"
+#include "run/operator_run.hpp"
 
 namespace tenon::checks {
 namespace {
 
 // Whole numbers and quarters from -4 to 4.
 void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
+  RandomBits generator(seed);
   visit(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) {
       const auto quarters = static_cast<int>(generator() % 33) - 16;
@@ -116,8 +116,12 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
   auto far = memory_for(memory);
   const auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? lie : Lie::aligned); });
   far.upload();
-  run_call(there_, sample_.types, there, backward, setting);
+  const PassedMemory passed(there_, there, backward);
+  auto types = sample_.types;
+  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), setting);
+  run.put();
   far.download();
+  run.finish();
   return differences(here, there, far);
 }
 
@@ -129,7 +133,7 @@ DeviceMemory SameCall::memory_for(const CallMemory& memory) const {
     ++count;
     return tensor;
   });
-  return {bytes, count, there_.device().name()};
+  return {bytes, count, there_.device()};
 }
 
 std::string SameCall::differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <random>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
 #include <tenon/host/session.hpp>
@@ -47,7 +46,7 @@ bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
 // The places that are stored follow `content`; a zero or -0 among the numbers is stored, too.
 Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
   auto places = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
-  std::mt19937_64 generator(seed + 1);
+  RandomBits generator(seed + 1);
   visit(places.dtype(), [&]<class T>() {
     auto values = places.values<T>();
     const auto row_size = type.dims[0] > 0 ? places.size() / type.dims[0] : 1;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
@@ -14,7 +13,7 @@ namespace tenon::checks {
 namespace {
 
 template <class T>
-T number(std::mt19937_64& generator, int indices) {
+T number(RandomBits& generator, int indices) {
   const auto bits = static_cast<int>(generator() % 1024);
   if constexpr (std::is_same_v<T, bool>) return bits % 2 == 1;
   if constexpr (std::is_integral_v<T>) return static_cast<T>(indices > 0 ? bits % indices : 1 + bits % 4);
@@ -25,7 +24,7 @@ Tensor make(const tenon_type& type, Placement placement, std::uint8_t fill) {
   return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, fill);
 }
 
-float ordinary_number(std::mt19937_64& generator) {
+float ordinary_number(RandomBits& generator) {
   const auto kind = generator() % 8, size = generator() % 64 + 1;
   const float sign = generator() % 2 == 0 ? 1.0F : -1.0F;
   if (kind == 0) return sign * 0.0F;
@@ -37,7 +36,7 @@ float ordinary_number(std::mt19937_64& generator) {
 }  // namespace
 
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices) {
-  std::mt19937_64 generator(seed);
+  RandomBits generator(seed);
   visit(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) value = number<T>(generator, indices);
   });
@@ -103,7 +102,7 @@ void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uin
   const auto values = tensor.stored_values();
   if (magnitude == Magnitude::positive) return fill_with_numbers(values, seed);
   const float scale = magnitude == Magnitude::large ? 1024.0F : magnitude == Magnitude::small ? 1 / 1024.0F : 1.0F;
-  std::mt19937_64 generator(seed);
+  RandomBits generator(seed);
   visit(values.dtype(), [&]<class T>() {
     for (auto& value : values.values<T>()) {
       const float number = ordinary_number(generator);

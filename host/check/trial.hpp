@@ -12,6 +12,22 @@
 
 namespace tenon::checks {
 
+/// Random bits, from a generator that begins in no time: most tensors of trials have a few elements. SplitMix64; source: Steele, Lea and
+/// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+class RandomBits {
+ public:
+  explicit RandomBits(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t operator()() {
+    std::uint64_t bits = state_ += 0x9E3779B97F4A7C15;
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB;
+    return bits ^ (bits >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 class Trial {
  public:
   /// Inputs hold numbers made from `seed`: floating ones in (0.1, 0.9), integers from 1 to 4, indices 0 or 1. Outputs hold `fill`.

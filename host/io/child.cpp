@@ -126,27 +126,33 @@ std::optional<int> Child::reap() {
   }
 }
 
-ChildOutcome Child::watch(int timeout_ms) {
+ChildOutcome Child::next_line(int timeout_ms) {
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  std::string text;
-  bool open = true, ended = false, timed_out = false;
-  while (!ended && !timed_out && text.find('\n') == std::string::npos) {
+  ChildOutcome outcome;
+  bool ended = child_ < 0;
+  for (;;) {
+    if (const auto newline = text_.find('\n'); newline != std::string::npos) {
+      outcome.line = text_.substr(0, newline);
+      text_.erase(0, newline + 1);
+      return outcome;
+    }
+    if (ended || outcome.timed_out) break;
     // Not longer than some milliseconds at a time: the pipe does not tell of the child's end while a grandchild holds it open.
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd wait{pipe_.descriptor(), POLLIN, 0};
-    poll(&wait, open ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, open ? 20 : 1)));
+    poll(&wait, open_ ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, open_ ? 20 : 1)));
     ended = has_ended();
-    if (open) open = read_available(pipe_.descriptor(), text, line_limit);
-    timed_out = Clock::now() >= end;
+    if (open_) open_ = read_available(pipe_.descriptor(), text_, line_limit) || text_.find('\n') != std::string::npos;
+    outcome.timed_out = !ended && Clock::now() >= end;
   }
-  const std::optional<int> status = reap();
-  ChildOutcome outcome;
-  if (const auto newline = text.find('\n'); newline != std::string::npos)
-    outcome.line = text.substr(0, newline);
-  else if (ended)
-    outcome.status = status;
-  else
-    outcome.timed_out = true;
+  const auto status = child_ < 0 ? std::nullopt : reap();
+  if (ended) outcome.status = status;
+  return outcome;
+}
+
+ChildOutcome Child::watch(int timeout_ms) {
+  auto outcome = next_line(timeout_ms);
+  if (child_ > 0) reap();
   return outcome;
 }
 

@@ -37,6 +37,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
+  /// Waits for its next line. If it ends before, or says nothing in time, it is gone.
+  ChildOutcome next_line(int timeout_ms);
   /// Waits for one line or the end.
   ChildOutcome watch(int timeout_ms);
   /// All that it says until it ends, and its status as of waitpid.
@@ -49,6 +51,8 @@ class Child {
 
   pid_t child_ = -1;
   OpenFile pipe_{-1};
+  bool open_ = true;
+  std::string text_;  // what it said after the last line that was given out
 };
 
 }  // namespace tenon

@@ -1,7 +1,6 @@
 #include "run/operator_run.hpp"
 
-#include <cstring>
-
+#include "device/devices.hpp"
 #include "device/fault.hpp"
 #include "plugin/float_guard.hpp"
 #include "run/execution/kernel_call.hpp"
@@ -9,19 +8,32 @@
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
+namespace {
+
+Place in_memory(tenon_fault& fault) {
+  return {cpu_device(), reinterpret_cast<std::byte*>(&fault)};
+}
+
+}  // namespace
+
 OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting)
     : op_(op), types_(types), dispatch_(dispatch), context_{setting.threads, setting.sparse != nullptr ? *setting.sparse : none_needed_} {
   auto& device = op.device();
   device.make_current();  // how much scratch a library wants follows the device
   const auto scratch = workspace_bytes(op.info(), op.kernel(), dispatch, types);
-  if (scratch > 0) workspace_ = Tensor::empty(DType::u8, {static_cast<std::int64_t>(scratch)}, device.name());
-  if (!device.is_cpu()) fault_ = Tensor::zeros(DType::i64, {sizeof(tenon_fault) / sizeof(std::int64_t)}).to(device.name());
+  const auto& stream = tensor_stream(device);
+  if (scratch > 0) workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
+  if (!device.is_cpu()) {
+    fault_.emplace(stream, sizeof(tenon_fault), "what a kernel finds wrong");
+    tenon_fault none{};
+    copy(fault_->place(), in_memory(none), sizeof none, stream);
+  }
   const CallArguments arguments{
       tensors.inputs, tensors.outputs, tensors.states, tensors.output_grads.data(), tensors.input_grads.data(), tensors.writes.data()};
   const CallEnvironment environment{&host_table(), context_, error_.error, setting.training, setting.seed};
-  call_ = make_call(environment, dispatch, arguments, {workspace_ ? workspace_.data() : nullptr, scratch});
+  call_ = make_call(environment, dispatch, arguments, {workspace_ ? workspace_->data() : nullptr, scratch});
   call_.step = setting.step;
-  call_.fault = fault_ ? static_cast<tenon_fault*>(fault_.data()) : nullptr;
+  call_.fault = fault_ ? reinterpret_cast<tenon_fault*>(fault_->data()) : nullptr;
 }
 
 void OperatorRun::put() {
@@ -37,10 +49,9 @@ void OperatorRun::put() {
 }
 
 void OperatorRun::finish() const {
-  if (op_.device().is_cpu()) return;
-  tensor_stream(op_.device()).synchronize();
+  if (!fault_) return;
   tenon_fault found{};
-  std::memcpy(&found, fault_.to("cpu").data(), sizeof found);
+  copy(in_memory(found), fault_->place(), sizeof found, fault_->stream());  // which waits
   if (const auto text = fault_text(found); !text.empty()) fail(text);
 }
 

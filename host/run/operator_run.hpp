@@ -1,5 +1,8 @@
 // One call of an operator's kernel, ready to be made as often as one likes.
 #pragma once
+#include <optional>
+
+#include "device/block.hpp"
 #include "run/operator_call.hpp"
 
 namespace tenon {
@@ -25,7 +28,7 @@ class OperatorRun {
   const OperatorCall& op_;
   const OperatorTypes& types_;
   const int dispatch_;
-  Tensor workspace_, fault_;  // on the device; fault_ is the word in which its kernels say what they found
+  std::optional<Block> workspace_, fault_;  // fault_: on a GPU, where its kernels say what they found
   ErrorBuffer error_;
   SparseMemory none_needed_;
   CallContext context_;

@@ -39,12 +39,15 @@ void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t by
   stream.synchronize();
 }
 
+static std::shared_ptr<Block> block_for(Device& device, DType dtype, const Shape& shape, std::uint64_t bytes) {
+  return std::make_shared<Block>(tensor_stream(device), bytes, join("a tensor of ", dtype, " ", shape).c_str());
+}
+
 // Another stream may use the memory only when this one has come to it.
 Tensor Tensor::empty_on(Device& device, DType dtype, const Shape& shape) {
   const Impl wanted(dtype, shape, nullptr);
-  const Stream& stream = tensor_stream(device);
-  const auto block = std::make_shared<Block>(stream, wanted.bytes(), join("a tensor of ", dtype, " ", shape).c_str());
-  stream.synchronize();
+  const auto block = block_for(device, dtype, shape, wanted.bytes());
+  block->stream().synchronize();
   return borrow_on(device, block->data(), dtype, shape, {}, block);
 }
 
@@ -76,8 +79,15 @@ Tensor Tensor::to(std::string_view device) const {
                   shape());
   }
   const Tensor from = make_contiguous();
-  Tensor result = empty(dtype(), shape(), device);
-  copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, from.impl_->bytes());
+  const auto bytes = from.impl_->bytes();
+  if (wanted.is_cpu() || bytes == 0) {
+    Tensor result = empty(dtype(), shape(), device);
+    copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, bytes);
+    return result;
+  }
+  const auto block = block_for(wanted, dtype(), shape(), bytes);  // the copy waits for it
+  Tensor result = borrow_on(wanted, block->data(), dtype(), shape(), {}, block);
+  copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, bytes);
   return result;
 }
 

@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# headers.sh COMPILER: every public header compiles when it is included alone, and abi.h as C11 too; all but those that need CUDA.
+# headers.sh COMPILER: every public header compiles when it is included alone, and abi.h as C11 too; all but those that need CUDA. The old
+# paths of headers, which do no more than include the new ones, compile together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1
-alone() {
-  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -Ihost/include -x c++ - <<<"#include <tenon/$1>" ||
-    { echo "<tenon/$1> does not compile alone"; return 1; }
+compiles() {
+  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -Ihost/include -x c++ - < <(printf '#include <tenon/%s>\n' "$@") ||
+    { echo "does not compile alone: <tenon/$*>"; return 1; }
 }
-export -f alone
+export -f compiles
 export compiler
-{ cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp -not -path './gpu/*'; cd ../../../host/include/tenon && find . -name '*.hpp'; } |
-  sed 's#^\./##' | sort | xargs -P "$(nproc)" -I{} bash -c 'alone {}'
+sdk=$(cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp -not -path './gpu/*')
+host=$(cd host/include/tenon && find . -name '*.hpp')
+old=()
+for header in $(sort <<<"$host"); do
+  new=tenon/host/${header#./}
+  if [[ $(grep -v '^//' "host/include/tenon/$header") == $'#pragma once\n'"#include <$new>" ]]; then old+=("${header#./}"); fi
+done
+((${#old[@]})) || { echo "the old paths are not found"; exit 1; }
+compiles "${old[@]}"
+printf '%s\n' $sdk $host | sed 's#^\./##' | grep -vxF "$(printf '%s\n' "${old[@]}")" | xargs -P "$(nproc)" -I{} bash -c 'compiles {}'
 echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c -

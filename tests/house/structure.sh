@@ -77,19 +77,19 @@ while IFS=: read -r file line name; do
 done < <(includes plugins/**/*.{hpp,cpp,h,cu})
 
 ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt} CMakeLists.txt)
-for file in "${ours[@]}"; do
-  lines=$(wc -l <"$file")
+while read -r lines file; do
+  [[ $file != total ]] || continue
   ((lines <= 450)) || fault "$file: $lines lines; above 450 a file is two files"
-  name=$(basename "$file")
+  name=${file##*/}
   [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after the one thing that is in it"
   depth=${file//[^\/]/}
   deepest=4
   [[ $file != */include/* ]] || deepest=5
   ((${#depth} <= deepest)) || fault "$file: a folder is at most three deep under each top folder, four below include/"
-  if [[ $name == *.hpp ]]; then
-    grep -q '^#pragma once' "$file" || fault "$file: no #pragma once"
-  fi
-done
+done < <(wc -l "${ours[@]}")
+while read -r file; do
+  fault "$file: no #pragma once"
+done < <(printf '%s\n' "${ours[@]}" | grep '\.hpp$' | xargs grep -L '^#pragma once')
 
 # Anything that says it is not finished.
 while IFS=: read -r file line text; do

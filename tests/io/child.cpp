@@ -113,6 +113,31 @@ TEST_CASE("children say a line, end, or take too long") {
   }
 }
 
+TEST_CASE("a child's lines come one by one, and it lives until it ends or says nothing in time") {
+  const auto lines_then = [](void (*last)()) {
+    return [last](int report) {
+      std::string lines;
+      for (int i = 0; i < 1000; ++i) lines += "line " + std::to_string(i) + '\n';  // more than is read at once
+      say(report, lines.c_str());
+      last();
+    };
+  };
+  for (const bool ends : {true, false}) {
+    CAPTURE(ends);
+    Child child(lines_then(ends ? [] { raise(SIGABRT); } : [] { wait_for_ever(); }), {"no child", ""});
+    for (int i = 0; i < 1000; ++i) {
+      const auto said = child.next_line(20000);
+      REQUIRE(said.line == "line " + std::to_string(i));
+      REQUIRE(!said.timed_out);
+    }
+    const auto last = child.next_line(ends ? 20000 : 100);
+    CHECK(!last.line);
+    CHECK(last.timed_out == !ends);
+    REQUIRE(last.status.has_value() == ends);
+    if (ends) CHECK(WTERMSIG(*last.status) == SIGABRT);
+  }
+}
+
 TEST_CASE("a child that ends is seen at once") {
   const auto begin = std::chrono::steady_clock::now();
   bool all_gone = false;

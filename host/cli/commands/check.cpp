@@ -65,7 +65,7 @@ int run(Context& context, const Arguments& arguments) {
 }
 
 std::string details() {
-  std::string text = "Each check runs in a process of its own, with inputs that it finds by trying:";
+  std::string text = "The checks of an operator run in a child process, with inputs that they find by trying:";
   for (const auto& check : list_checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
   text +=
       "\nWith --device cuda its kernels there are held against the CPU's instead, those in PLUGIN for operators of other plugins, too "

@@ -65,7 +65,7 @@ struct CUstream_st {
   void be_late(bool begins);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable arrived_, done_;  // two, so that none wakes up for what it does not wait for
   std::deque<simulated::Work> work_;
   bool busy_ = false, ending_ = false;
   std::uint64_t random_;

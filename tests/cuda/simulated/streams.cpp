@@ -28,7 +28,7 @@ CUstream_st::~CUstream_st() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  changed_.notify_all();
+  arrived_.notify_one();
   thread_.join();
 }
 
@@ -40,14 +40,16 @@ void CUstream_st::add(Work work) {
       return capture->work.push_back(std::move(work));
     }
   }
-  const std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
-  changed_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+  }
+  arrived_.notify_one();
 }
 
 void CUstream_st::finish() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return work_.empty() && !busy_; });
+  done_.wait(lock, [this] { return work_.empty() && !busy_; });
 }
 
 bool CUstream_st::idle() {
@@ -71,7 +73,7 @@ void CUstream_st::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     const bool begins = work_.empty();
-    changed_.wait(lock, [this] { return !work_.empty() || ending_; });
+    arrived_.wait(lock, [this] { return !work_.empty() || ending_; });
     if (work_.empty()) return;
     const auto work = std::move(work_.front());
     work_.pop_front();
@@ -81,9 +83,10 @@ void CUstream_st::run() {
     if (!opened) opened.emplace(device);
     if (state() == cudaSuccess) work();
     lock.lock();
-    if (work_.empty()) opened.reset();
     busy_ = false;
-    changed_.notify_all();
+    if (!work_.empty()) continue;
+    opened.reset();
+    done_.notify_all();
   }
 }
 
