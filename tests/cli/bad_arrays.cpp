@@ -6,15 +6,13 @@
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Case {
+struct FailedCommand {
   Words arguments;
   int code;
   std::string err;  // how it begins, after the line about random inputs
 };
 
-void check(const Workplace& place, const Case& c) {
+void check(const Workplace& place, const FailedCommand& c) {
   const std::string talk = "input x is random, float32 [1, 4]\n";
   const auto result = place.run(c.arguments);
   CAPTURE(command_line(c.arguments));
@@ -44,7 +42,7 @@ TEST_CASE("wrong inputs") {
   place.write("junk.npz", "hello");
   const auto before = place.folder().names();
   const auto with = [](const std::string& file) { return Words{"run", "g.tenon", "--input", "x=" + file, "--output", "y=y.npy"}; };
-  const Case cases[] = {
+  const FailedCommand cases[] = {
       {with("three.npy"), 1, "error: input 'x' is float32 [2, 3] but the graph needs float32 [?, 4]\n"},
       {with("flat.npy"), 1, "error: input 'x' is float32 [4] but the graph needs float32 [?, 4]\n"},
       {with("int64.npy"), 2, "error: input 'x' is int64 in its file but the graph needs float32, and not every value would survive that\n"},
@@ -113,7 +111,7 @@ TEST_CASE("places that cannot be written") {
   std::filesystem::create_directory(place.folder() / "folder.tenon");
   const auto before = place.folder().names();
   // /proc takes no files, not even root's.
-  const Case cases[] = {
+  const FailedCommand cases[] = {
       {{"build", "g.json", "-o", "/proc/g.tenon"}, 4, "error: cannot write /proc/g.tenon: no file can be made in the folder /proc\n"},
       {{"build", "g.json", "-o", "no/g.tenon"},
        4,

@@ -5,7 +5,7 @@
 
 namespace {
 
-struct Case {
+struct GraphMistake {
   std::string nodes;
   int code;
   std::string err;
@@ -17,7 +17,7 @@ struct Case {
 TEST_CASE("mistakes in a graph.json") {
   // Nodes begin in line 2, column 12; what stands there is what is pointed at where nothing else is.
   const std::string second = ", {\"name\": \"a\", \"op\": \"relu\", \"inputs\": [\"x\"]}";
-  const Case cases[] = {
+  const GraphMistake cases[] = {
       {R"({"name": "a", "op": "relu", "inputs": ["x"]})", 1,
        "error: bad.json:2:12: [relu] node 'a': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [?, 4])\n",
        "int32"},

@@ -10,8 +10,6 @@
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 bool has_all(const std::string& text, const Words& words) {
   return std::all_of(words.begin(), words.end(), [&](const auto& word) { return text.find(word) != std::string::npos; });
 }

@@ -8,13 +8,14 @@ TEST_CASE("a node's output of another type than the file says is refused by ever
   const Workplace place;
   place.write("r.json", graph_json(R"({"name": "a", "op": "reshape", "inputs": ["x"], "attrs": {"shape": [-1, 2]}})"));
   REQUIRE(place.run({"build", "r.json", "-o", "r.tenon"}).code == 0);
-  for (const auto& [dtype, name] : {std::pair(tenon::format::DType::i8, "int8"), {tenon::format::DType::f64, "float64"}}) {
+  using Lie = std::pair<tenon::format::DType, const char*>;
+  for (const auto& lie : {Lie(tenon::format::DType::i8, "int8"), {tenon::format::DType::f64, "float64"}}) {
     FileParts parts;
     parts.metadata = read_bytes(place.folder() / "r.tenon").substr(tenon::layout::header_size);
     parts.change([&](tenon::format::ModelT& model) {
       auto& output = model.graphs[0]->nodes->output_types[0];
       model.types.push_back(std::make_unique<tenon::format::TensorTypeT>(*model.types[output]));
-      model.types.back()->dtype = dtype;
+      model.types.back()->dtype = lie.first;
       output = static_cast<std::uint32_t>(model.types.size()) - 1;
     });
     place.write("forged.tenon", parts.bytes());
@@ -27,7 +28,7 @@ TEST_CASE("a node's output of another type than the file says is refused by ever
       const auto result = place.run(command);
       CHECK(result.code == 4);
       CHECK(result.out == "");
-      CHECK(result.err.ends_with("error: [reshape] node 'a': the file declares output 'a' as " + std::string(name) +
+      CHECK(result.err.ends_with("error: [reshape] node 'a': the file declares output 'a' as " + std::string(lie.second) +
                                  " [?, 2], but the operator returns float32 [?, 2]\n"
                                  "hint: the file is damaged or forged, or was written with another version of the operator; rebuild it\n"));
     }

@@ -10,10 +10,6 @@
 
 namespace {
 
-bool has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
-
 /// What lies between `begin` and `end`, each time.
 std::vector<std::string> all_between(const std::string& text, const std::string& begin, const std::string& end) {
   std::vector<std::string> found;
@@ -50,8 +46,8 @@ std::string step_line(int step, int epoch, const std::string& metrics, int examp
 }
 
 /// y = x * w, with a loss; 8 examples of x and y.
-struct Site : Workplace {
-  Site() {
+struct PlotWorkplace : Workplace {
+  PlotWorkplace() {
     write("line.json", R"({"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
  "nodes": [
@@ -160,7 +156,7 @@ TEST_CASE("plot: lines that are no metrics are refused with their number") {
 }
 
 TEST_CASE("train --plot: drawn after each epoch, and by a resumed training as by one that never stopped") {
-  const Site site;
+  const PlotWorkplace site;
   REQUIRE(site.train({"--epochs", "5", "--metrics", "a.jsonl", "--plot", "a.svg", "-o", "a.tenon"}).code == 0);
   const auto whole = read_bytes(site.folder() / "a.svg");
   CHECK(has(whole, "<title>Loss over 5 epochs</title>"));
@@ -185,7 +181,7 @@ TEST_CASE("train --plot: drawn after each epoch, and by a resumed training as by
 }
 
 TEST_CASE("train --plot: a file that cannot be written is told before any work") {
-  const Site site;
+  const PlotWorkplace site;
   site.write("blocked.svg", "");
   std::filesystem::remove(site.folder() / "blocked.svg");
   std::filesystem::create_directory(site.folder() / "blocked.svg");

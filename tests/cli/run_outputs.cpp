@@ -9,8 +9,8 @@ using namespace tenon;
 namespace {
 
 /// A classifier as it is trained, on 11 examples of 4 numbers.
-struct Site : Workplace {
-  Site() {
+struct ClassifierWorkplace : Workplace {
+  ClassifierWorkplace() {
     write("net.json", R"({"tenon": 1,
  "inputs": {"image": {"dtype": "float32", "shape": [-1, 4]}, "label": {"dtype": "int64", "shape": [-1]}},
  "nodes": [
@@ -28,14 +28,10 @@ struct Site : Workplace {
   }
 };
 
-bool has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("run: named outputs alone are computed, and ask for no other inputs") {
-  const Site site;
+  const ClassifierWorkplace site;
   for (const std::string graph : {"net.json", "net.tenon"}) {
     CAPTURE(graph);
     const auto printed = site.run({"run", graph, "--output", "scores", "--input", "image=image.npy"});
@@ -58,7 +54,7 @@ TEST_CASE("run: named outputs alone are computed, and ask for no other inputs") 
 }
 
 TEST_CASE("run --batch: the same file as in one piece") {
-  const Site site;
+  const ClassifierWorkplace site;
   REQUIRE(site.run({"run", "net.tenon", "--output", "act=one.npy", "--input", "image=image.npy"}).code == 0);
   for (const std::string batch : {"1", "3", "4", "11", "12"}) {
     CAPTURE(batch);
@@ -71,7 +67,7 @@ TEST_CASE("run --batch: the same file as in one piece") {
 }
 
 TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
-  const Site site;
+  const ClassifierWorkplace site;
   const struct {
     std::vector<std::string> arguments;
     const char* err;

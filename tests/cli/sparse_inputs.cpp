@@ -11,8 +11,8 @@ using namespace tenon;
 namespace {
 
 /// y is x in float32; 0.5 0 2 / 0 0 0 / 0 1 0 in every file.
-struct Site : Workplace {
-  Site() {
+struct SparseWorkplace : Workplace {
+  SparseWorkplace() {
     for (const std::string dtype : {"float32", "float64"})
       write("same_" + dtype + ".json", R"({"tenon": 1, "inputs": {"x": {"dtype": ")" + dtype + R"("}},
  "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
@@ -37,7 +37,7 @@ struct Site : Workplace {
 }  // namespace
 
 TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsewhere") {
-  const Site site;
+  const SparseWorkplace site;
   const char* const whole = "y  csr float32 [3, 3], 3 stored  (0, 0) 0.5 (0, 2) 2 (2, 1) 1\n";
   const struct {
     const char *graph, *file;
@@ -83,7 +83,7 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
 }
 
 TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads them") {
-  const Site site;
+  const SparseWorkplace site;
   const std::vector<std::string> run = {"run", "wide.json", "--input", "x=x.svm"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), run.begin(), run.end());
@@ -99,7 +99,7 @@ TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads 
 }
 
 TEST_CASE("show tells how the outputs of nodes are stored where an input is sparse") {
-  const Site site;
+  const SparseWorkplace site;
   site.write("chain.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4], "storage": "csr"}},
  "nodes": [{"name": "kept", "op": "square", "inputs": ["x"]}, {"name": "dense", "op": "exp", "inputs": ["kept"]}],
  "outputs": {"kept": "kept", "dense": "dense"}})");
@@ -113,7 +113,7 @@ TEST_CASE("show tells how the outputs of nodes are stored where an input is spar
 }
 
 TEST_CASE("sparse inputs of operators with and without a kernel for them") {
-  const Site site;
+  const SparseWorkplace site;
   for (const std::string op : {"exp", "square"})
     site.write(op + ".json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "storage": "csr"}},
  "nodes": [{"name": "y", "op": ")" +
@@ -134,7 +134,7 @@ TEST_CASE("sparse inputs of operators with and without a kernel for them") {
 }
 
 TEST_CASE("training on examples from a svmlight text") {
-  const Site site;
+  const SparseWorkplace site;
   site.write("linear.json", R"({"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}, "label": {"dtype": "int32", "shape": [-1]}},
  "nodes": [{"name": "fc", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2}},

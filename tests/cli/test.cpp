@@ -14,8 +14,8 @@ namespace {
 constexpr int rows = 11, classes = 3;
 
 /// Scores that are given as they are, with their labels: everything can be computed by hand.
-struct Site : Workplace {
-  Site() {
+struct ScoresWorkplace : Workplace {
+  ScoresWorkplace() {
     write("net.json", R"({"tenon": 1,
  "inputs": {"given": {"dtype": "float32", "shape": [-1, 3]}, "label": {"dtype": "int64", "shape": [-1]},
             "other": {"dtype": "float32", "shape": [-1]}},
@@ -66,7 +66,7 @@ std::vector<std::string> with_data(std::vector<std::string> more) {
 }  // namespace
 
 TEST_CASE("test: mean loss and accuracy, the smaller last batch by its rows") {
-  const Site site;
+  const ScoresWorkplace site;
   REQUIRE(site.right > 0);
   REQUIRE(site.right < rows);
   const double evenly = (site.mean(0, 4) + site.mean(4, 8) + site.mean(8, 11)) / 3;  // as if all batches were of one size
@@ -93,7 +93,7 @@ TEST_CASE("test: mean loss and accuracy, the smaller last batch by its rows") {
 }
 
 TEST_CASE("test: a graph without a loss is measured by its answers alone") {
-  const Site site;
+  const ScoresWorkplace site;
   auto json = read_bytes(site.folder() / "net.json");
   const auto at = json.find("   {\"name\": \"loss\"");
   json.erase(at, json.find('\n', at) + 1 - at);
@@ -111,7 +111,7 @@ TEST_CASE("test: a graph without a loss is measured by its answers alone") {
 }
 
 TEST_CASE("test: what cannot be measured is refused with a sentence") {
-  const Site site;
+  const ScoresWorkplace site;
   site.write("broken.npy", "no array");
   const struct {
     std::vector<std::string> arguments;

@@ -8,8 +8,8 @@
 namespace {
 
 /// y = x * w, with a loss; 8 examples of x and y.
-struct Site : Workplace {
-  Site() {
+struct LineWorkplace : Workplace {
+  LineWorkplace() {
     write("line.json", R"({"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
  "nodes": [
@@ -30,14 +30,10 @@ struct Site : Workplace {
   }
 };
 
-bool has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as JSON lines, a graph that runs") {
-  const Site site;
+  const LineWorkplace site;
   const auto result = site.train({"--optimizer", "momentum", "--set", "momentum=0.5", "--learning-rate", "0.1", "--epochs", "60",
                                   "--validate", "x=xs.npy[2:5]", "--validate", "y=ys.npy[2:5]", "--metrics", "m.jsonl", "-o", "m.tenon"});
   INFO(result.err);
@@ -63,7 +59,7 @@ TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as
 }
 
 TEST_CASE("train: a training of many epochs is one of few that goes on") {
-  const Site site;
+  const LineWorkplace site;
   const std::vector<std::string> how{"--seed", "3", "--schedule", "step", "--decay-every", "4", "--warm-up", "3"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), how.begin(), how.end());
@@ -82,7 +78,7 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
 }
 
 TEST_CASE("train: what cannot be done is told before any work") {
-  const Site site;
+  const LineWorkplace site;
   site.write("ints.npy", npy_bytes("<i8", "(8, 1)", 64));
   const struct {
     std::vector<std::string> arguments;

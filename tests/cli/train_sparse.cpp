@@ -16,8 +16,8 @@ constexpr std::int64_t examples = 240, words = 90;
 
 /// texts.npy has six words each, counts.npz and counts.svm the same as counts of words; a text of class c has words whose number modulo 3
 /// is c, but for one.
-struct Site : Workplace {
-  Site() {
+struct TextsWorkplace : Workplace {
+  TextsWorkplace() {
     write("table.json", R"({"tenon": 1,
  "inputs": {"text": {"dtype": "int64", "shape": [-1, 6]}, "label": {"dtype": "int64", "shape": [-1]}},
  "variables": {"table_weight": {"dtype": "float32"}},
@@ -76,7 +76,7 @@ double accuracy_in(const std::string& out) {
 }  // namespace
 
 TEST_CASE("train: csr files and row_sparse gradients, with nothing made dense") {
-  const Site site;
+  const TextsWorkplace site;
   const struct {
     const char *graph, *texts;
     std::vector<std::string> more;
@@ -100,7 +100,7 @@ TEST_CASE("train: csr files and row_sparse gradients, with nothing made dense") 
 }
 
 TEST_CASE("train: sparse trainings go on from a checkpoint with the bytes of one that did not stop") {
-  const Site site;
+  const TextsWorkplace site;
   for (const auto& [graph, texts] : {std::pair{"table.json", "texts.npy"}, {"linear.json", "counts.npz"}}) {
     const auto train = [&, &graph = graph, &texts = texts](const std::string& name, const char* epochs) {
       return site.train(graph, texts, {"--epochs", epochs, "--checkpoint", name + ".tenon", "--resume", "-o", name + "_out.tenon"}).code;

@@ -16,7 +16,7 @@ using tenon::Tensor;
 
 namespace {
 
-const fs::path data = fs::path(TENON_TEST_DATA) / "v0.1.0";
+const fs::path old_files = fs::path(TENON_TEST_DATA) / "v0.1.0";
 
 double furthest(const Tensor& left, const Tensor& right) {
   REQUIRE(left.shape() == right.shape());
@@ -35,15 +35,15 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph computes what it did")
   options.trust_writable = true;
   options.cache = cache.path();
   tenon::Host host(options);
-  host.add_plugins(data);
+  host.add_plugins(old_files);
   for (const char* name : {"quadratic", "fully_connected", "dropout", "csr_times_dense", "cosine", "test_add"})
     CHECK(host.catalog().find(name) != nullptr);
   for (const char* file : {"graph.tenon", "graph.json"}) {
     CAPTURE(file);
-    tenon::Session session(tenon::Graph::load(host, data / file));
-    const auto made = session.run({{"x", tenon::read_npy(data / "x.npy")}});
-    CHECK(furthest(made.at("y"), tenon::read_npy(data / "y.npy")) < 1e-5);
-    CHECK(furthest(made.at("product"), tenon::read_npy(data / "product.npy")) == 0);
+    tenon::Session session(tenon::Graph::load(host, old_files / file));
+    const auto made = session.run({{"x", tenon::read_npy(old_files / "x.npy")}});
+    CHECK(furthest(made.at("y"), tenon::read_npy(old_files / "y.npy")) < 1e-5);
+    CHECK(furthest(made.at("product"), tenon::read_npy(old_files / "product.npy")) == 0);
   }
   // d(a x^2 + b x + c)/dx of an old plugin, by hand
   tenon::Graph graph(host);
@@ -57,8 +57,8 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph computes what it did")
 TEST_CASE("version 0.1.0: a training goes on from its checkpoint") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "plugins");
-  for (const char* file : {"train.json", "data.npy", "target.npy", "checkpoint.tenon"}) fs::copy_file(data / file, folder / file);
-  fs::copy_file(data / "quadratic.so", folder / "plugins/quadratic.so");
+  for (const char* file : {"train.json", "data.npy", "target.npy", "checkpoint.tenon"}) fs::copy_file(old_files / file, folder / file);
+  fs::copy_file(old_files / "quadratic.so", folder / "plugins/quadratic.so");
   const auto tenon = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--plugins", "plugins", "--trust-writable"});
     const auto result = run_tenon(arguments, {folder.path(), {}, {}});
@@ -73,10 +73,10 @@ TEST_CASE("version 0.1.0: a training goes on from its checkpoint") {
     tenon(arguments);
     return tenon::read_npy(folder / output);
   };
-  CHECK(furthest(run("checkpoint.tenon", "before.npy"), tenon::read_npy(data / "checkpoint.npy")) < 1e-4);
+  CHECK(furthest(run("checkpoint.tenon", "before.npy"), tenon::read_npy(old_files / "checkpoint.npy")) < 1e-4);
   tenon({"train",           "train.json", "--data",   "x=data.npy", "--data",       "target=target.npy",
          "--batch",         "5",          "--epochs", "4",          "--optimizer",  "adam",
          "--learning-rate", "0.01",       "--seed",   "3",          "--checkpoint", "checkpoint.tenon",
          "--resume",        "-o",         "end.tenon"});
-  CHECK(furthest(run("end.tenon", "after.npy"), tenon::read_npy(data / "end.npy")) < 1e-3);
+  CHECK(furthest(run("end.tenon", "after.npy"), tenon::read_npy(old_files / "end.npy")) < 1e-3);
 }

@@ -7,6 +7,12 @@
 #include "cli/run_program.hpp"
 #include "temporary_folder.hpp"
 
+using Words = std::vector<std::string>;
+
+inline bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
 /// Reads x, float32 [?, 4], and gives y; its last node must be called a.
 inline std::string graph_json(std::string_view nodes, std::string_view dtype = "float32") {
   return std::string(R"({"tenon": 1, "inputs": {"x": {"dtype": ")") + std::string(dtype) + R"(", "shape": [-1, 4]}},)" + "\n \"nodes\": [" +

@@ -9,8 +9,12 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+using Ints = std::vector<std::int64_t>;
+
+inline constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
+
 /// What oracles compute with.
-struct Doubles {
+struct DoubleArray {
   tenon::Shape shape;
   std::vector<double> values;
 
@@ -20,7 +24,7 @@ struct Doubles {
   std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }
 };
 
-inline Doubles zeros(const tenon::Shape& shape) {
+inline DoubleArray zeros(const tenon::Shape& shape) {
   return {shape, std::vector<double>(static_cast<std::size_t>(shape.size()))};
 }
 
@@ -33,7 +37,7 @@ class Array {
     std::memset(bytes_.data(), watch, margin);
     std::memset(bytes_.data() + bytes_.size() - margin, watch, margin);
   }
-  Array(tenon::DType dtype, const Doubles& from) : Array(dtype, from.shape) {
+  Array(tenon::DType dtype, const DoubleArray& from) : Array(dtype, from.shape) {
     tenon::visit(dtype, [&]<class T>() {
       for (std::int64_t i = 0; i < from.size(); ++i) data<T>()[i] = to_element<T>(from[i]);
     });
@@ -49,7 +53,7 @@ class Array {
     return static_cast<T*>(memory());
   }
 
-  Doubles doubles() const {
+  DoubleArray doubles() const {
     auto result = zeros(type_.shape);
     tenon::visit(type_.dtype, [&]<class T>() {
       for (std::int64_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(static_cast<const T*>(memory())[i]);
@@ -85,14 +89,14 @@ class Array {
 };
 
 /// Numbers in [-1, 1) with few enough bits that float and double hold the same.
-inline Doubles random_doubles(const tenon::Shape& shape, unsigned seed) {
+inline DoubleArray random_doubles(const tenon::Shape& shape, unsigned seed) {
   std::mt19937 generator(seed);
   auto result = zeros(shape);
   for (auto& value : result.values) value = static_cast<double>(generator() % 65536) / 32768 - 1;
   return result;
 }
 
-inline Doubles random_indices(const tenon::Shape& shape, unsigned limit, unsigned seed) {
+inline DoubleArray random_indices(const tenon::Shape& shape, unsigned limit, unsigned seed) {
   std::mt19937 generator(seed);
   auto result = zeros(shape);
   for (auto& value : result.values) value = generator() % limit;

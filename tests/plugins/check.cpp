@@ -12,7 +12,7 @@ struct Expected {
   std::vector<double> values;
 };
 
-Expected all_of(const Doubles& doubles) {
+Expected all_of(const DoubleArray& doubles) {
   Expected expected{{}, doubles.values};
   for (std::int64_t i = 0; i < doubles.size(); ++i) expected.places.push_back(i);
   return expected;
@@ -32,9 +32,9 @@ void compare(const Array& found, const Expected& expected, double tolerance, con
   CHECK(wrong == "");
 }
 
-std::vector<Doubles> doubles_of(const std::vector<Array>& arrays) {
-  std::vector<Doubles> result;
-  for (const auto& array : arrays) result.push_back(array ? array.doubles() : Doubles{});
+std::vector<DoubleArray> doubles_of(const std::vector<Array>& arrays) {
+  std::vector<DoubleArray> result;
+  for (const auto& array : arrays) result.push_back(array ? array.doubles() : DoubleArray{});
   return result;
 }
 
@@ -46,7 +46,7 @@ std::vector<Array> random_like(const std::vector<Array>& like, unsigned seed) {
 }
 
 /// Gradient of sum(weights * first output) by input `which`: central differences of the oracle, at up to 60 places spread over the input.
-Expected differences(const Oracle& oracle, std::vector<Doubles> inputs, std::size_t which, const Doubles& weights) {
+Expected differences(const Oracle& oracle, std::vector<DoubleArray> inputs, std::size_t which, const DoubleArray& weights) {
   constexpr double step = 1e-5;
   Expected expected;
   auto& input = inputs[which];

@@ -8,7 +8,7 @@
 #include "plugin_operator.hpp"
 
 /// Computes the outputs (at least the first) from the inputs, in the plainest way there is. Left-out inputs have no values.
-using Oracle = std::function<std::vector<Doubles>(const std::vector<Doubles>&)>;
+using Oracle = std::function<std::vector<DoubleArray>(const std::vector<DoubleArray>&)>;
 
 struct Case {
   std::string name;

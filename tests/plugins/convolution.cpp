@@ -9,27 +9,21 @@
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-struct Row {
+struct ConvolutionRow {
   tenon::Shape data;
   std::int64_t filters;
-  Numbers kernel, stride = {}, pad = {}, dilate = {};
+  Ints kernel, stride = {}, pad = {}, dilate = {};
   std::int64_t groups = 1;
   bool bias = true;
 };
 
-Numbers for_each_axis(const Numbers& given, std::size_t axes, std::int64_t otherwise) {
-  if (given.size() == axes) return given;
-  return Numbers(axes, given.empty() ? otherwise : given[0]);
-}
-
-Sliding sliding(const Row& row) {
+Sliding sliding(const ConvolutionRow& row) {
   const auto axes = row.kernel.size();
-  return {row.kernel, for_each_axis(row.stride, axes, 1), for_each_axis(row.pad, axes, 0), for_each_axis(row.dilate, axes, 1)};
+  return {row.kernel, for_each_axis(row.stride, Ints(axes, 1)), for_each_axis(row.pad, Ints(axes, 0)),
+          for_each_axis(row.dilate, Ints(axes, 1))};
 }
 
-Doubles convolve(const Doubles& data, const Doubles& weight, const Doubles& bias, const Row& row) {
+DoubleArray convolve(const DoubleArray& data, const DoubleArray& weight, const DoubleArray& bias, const ConvolutionRow& row) {
   const auto window = sliding(row);
   auto output = zeros(window.output(data.shape, row.filters));
   const auto channels = data.dim(1) / row.groups, filters = row.filters / row.groups;
@@ -50,7 +44,7 @@ Doubles convolve(const Doubles& data, const Doubles& weight, const Doubles& bias
   return output;
 }
 
-tenon::Shape weight_shape(const Row& row) {
+tenon::Shape weight_shape(const ConvolutionRow& row) {
   auto shape = tenon::Shape::of_rank(static_cast<int>(row.kernel.size()) + 2);
   shape.set(0, row.filters);
   shape.set(1, row.data.rank() > 1 ? row.data[1] / row.groups : 1);
@@ -58,26 +52,26 @@ tenon::Shape weight_shape(const Row& row) {
   return shape;
 }
 
-tenon::Attributes attributes(const Row& row) {
+tenon::Attributes attributes(const ConvolutionRow& row) {
   return {{"num_filter", row.filters}, {"kernel", row.kernel}, {"stride", row.stride}, {"pad", row.pad},
           {"dilate", row.dilate},      {"groups", row.groups}, {"no_bias", !row.bias}};
 }
 
-Case convolution(const Row& row) {
+Case convolution(const ConvolutionRow& row) {
   Case test{tenon::to_string(row.data), "nn", "convolution", attributes(row), {}, {}, {0, 1}, 2e-5};
   test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)), Array(tenon::f32, random_doubles(weight_shape(row), 2)), Array()};
   if (row.bias) {
     test.inputs[2] = Array(tenon::f32, random_doubles({row.filters}, 3));
     test.differentiable.push_back(2);
   }
-  test.oracle = [row](const std::vector<Doubles>& in) { return std::vector{convolve(in[0], in[1], in[2], row)}; };
+  test.oracle = [row](const std::vector<DoubleArray>& in) { return std::vector{convolve(in[0], in[1], in[2], row)}; };
   return test;
 }
 
 }  // namespace
 
 TEST_CASE("convolution is its definition, and its gradient the oracle's") {
-  const Row rows[] = {
+  const ConvolutionRow rows[] = {
       {{2, 3, 5, 7}, 4, {3, 2}},
       {{1, 1, 1, 1}, 1, {1, 1}},
       {{1, 1, 8, 8}, 3, {3, 3}, {1}, {1}},
@@ -102,9 +96,9 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
 }
 
 TEST_CASE("one convolution object serves changing shapes") {
-  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Numbers{3, 3}}});
+  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Ints{3, 3}}});
   for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 5}, {1, 3, 4, 6}, {2, 3, 5, 5}, {0, 3, 5, 5}}) {
-    const Row row{data, 2, {3, 3}};
+    const ConvolutionRow row{data, 2, {3, 3}};
     const auto test = convolution(row);
     std::vector<Array> states;
     const auto found = op.forward(test.inputs, states, {})[0];
@@ -130,7 +124,7 @@ TEST_CASE("convolution stays on the threads that it is given") {
 
 TEST_CASE("convolution refuses what does not fit, and says what") {
   const struct {
-    Row row;
+    ConvolutionRow row;
     const char* reason;
   } rows[] = {
       {{{2, 3, 5, 5}, 2, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
@@ -146,14 +140,14 @@ TEST_CASE("convolution refuses what does not fit, and says what") {
   };
   for (const auto& row : rows)
     CHECK(refusal("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
-  const tenon::Attributes given{{"num_filter", 2}, {"kernel", Numbers{3, 3}}};
+  const tenon::Attributes given{{"num_filter", 2}, {"kernel", Ints{3, 3}}};
   CHECK(refusal("nn", "convolution", given, {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
         "weight is [2, 4, 3, 3] but data [2, 3, 5, 5] needs [2, 3, 3, 3]");
 }
 
 TEST_CASE("convolution infers from what is known") {
   constexpr auto u = tenon::unknown;
-  const tenon::Attributes given{{"num_filter", 6}, {"kernel", Numbers{3, 3}}, {"groups", 2}, {"pad", Numbers{1}}};
+  const tenon::Attributes given{{"num_filter", 6}, {"kernel", Ints{3, 3}}, {"groups", 2}, {"pad", Ints{1}}};
   const struct {
     tenon::Shape data, weight, data_after, weight_after, output;
   } rows[] = {

@@ -5,9 +5,8 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/udf.hpp>
 
-#include "built.hpp"
-#include "device/devices.hpp"
 #include "failure_of.hpp"
+#include "on_gpu.hpp"
 
 namespace {
 
@@ -26,29 +25,10 @@ struct HalfOf : tenon::Operator {
   }
 };
 
-/// Null where there is no GPU. CUDA begins before any plugin is loaded.
-tenon::Host* host_with_gpu() {
-  if (tenon::devices().size() < 2) {
-    MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
-    return nullptr;
-  }
-  static tenon::Host& host = *[] {
-    tenon::HostOptions options;
-    options.trust_writable = true;
-    options.search_defaults = false;
-    options.warn = [](const std::string&) {};
-    auto* made = new tenon::Host(options);
-    made->add_plugins(built("plugins"));
-    made->add<HalfOf>();
-    return made;
-  }();
-  return &host;
-}
-
 }  // namespace
 
 TEST_CASE("eager on a GPU: results lie where the inputs do") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   for (const char* device : {"cpu", "cuda:0"}) {
     CAPTURE(device);
@@ -64,7 +44,7 @@ TEST_CASE("eager on a GPU: results lie where the inputs do") {
 }
 
 TEST_CASE("eager on a GPU: states are changed where they are") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto on_gpu = [](float value) { return Tensor::from({value}, {1}).to("cuda"); };
   const auto rate = Tensor::from({0.5f}, Shape::scalar()).to("cuda");
@@ -76,7 +56,7 @@ TEST_CASE("eager on a GPU: states are changed where they are") {
 }
 
 TEST_CASE("eager on a GPU: csr stays csr where the operator can, and comes dense where it cannot") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto dense = Tensor::from({0.f, 2.f, 0.f, -3.f}, {2, 2});
   const auto csr = tenon::cast_storage(dense, tenon::Storage::csr).to("cuda");
@@ -91,7 +71,7 @@ TEST_CASE("eager on a GPU: csr stays csr where the operator can, and comes dense
 }
 
 TEST_CASE("eager on a GPU: what is wrong is said, with where it lies and how to bring it elsewhere") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto here = Tensor::from({1.f, 2.f}, {2}), there = here.to("cuda");
   const auto table = Tensor::from({1.f, 2.f, 3.f}, {3, 1}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, 7}, {2}).to("cuda");

@@ -7,8 +7,6 @@
 using namespace plugin_tests;
 
 namespace {
-constexpr double inf = std::numeric_limits<double>::infinity(), nan_value = std::numeric_limits<double>::quiet_NaN();
-
 struct Unary {
   std::string op;
   std::function<double(double)> oracle;

@@ -11,7 +11,7 @@ Case embedding(const tenon::Shape& indices, std::int64_t rows, std::int64_t colu
           "embedding",
           {{"input_dim", rows}, {"output_dim", columns}},
           {Array(index_dtype, random_indices(indices, static_cast<unsigned>(rows), 1)), Array(dtype, random_doubles({rows, columns}, 2))},
-          [=](const std::vector<Doubles>& in) {
+          [=](const std::vector<DoubleArray>& in) {
             auto shape = tenon::Shape::of_rank(indices.rank() + 1);
             for (int axis = 0; axis < indices.rank(); ++axis) shape.set(axis, indices[axis]);
             shape.set(-1, columns);
@@ -37,9 +37,9 @@ TEST_CASE("embedding is its definition, and its gradient sums where an index rep
 
 TEST_CASE("embedding refuses an index that points nowhere, and says where it stands") {
   auto wrong = embedding({2, 2}, 10, 3, tenon::f32, tenon::i32);
-  wrong.inputs[0] = Array(tenon::i32, Doubles{{2, 2}, {0, 9, 10, 3}});
+  wrong.inputs[0] = Array(tenon::i32, DoubleArray{{2, 2}, {0, 9, 10, 3}});
   CHECK(refusal(wrong) == "indices[1, 0] is 10, but there are 10 rows in weight: needs 0 to 9");
-  wrong.inputs[0] = Array(tenon::i32, Doubles{{2, 2}, {0, -1, 1, 3}});
+  wrong.inputs[0] = Array(tenon::i32, DoubleArray{{2, 2}, {0, -1, 1, 3}});
   CHECK(refusal(wrong) == "indices[0, 1] is -1, but there are 10 rows in weight: needs 0 to 9");
 }
 

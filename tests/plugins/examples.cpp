@@ -7,7 +7,7 @@
 
 TEST_CASE("dropout keeps a share of 1 - p in training and scales it, and is the identity else") {
   constexpr std::int64_t n = 100'000;
-  const std::vector<Array> inputs{Array(tenon::f32, Doubles{{n}, std::vector<double>(n, 3)})};
+  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{n}, std::vector<double>(n, 3)})};
   std::vector<Array> states;
   PluginOperator op("nn", "dropout", {{"p", 0.25}});
   CHECK(op.forward(inputs, states, {})[0].same_bits(inputs[0]));
@@ -21,12 +21,12 @@ TEST_CASE("dropout keeps a share of 1 - p in training and scales it, and is the 
   CHECK(dropped == doctest::Approx(0.25 * n).epsilon(0.03));  // 5 standard deviations are 2.8 %
 
   const auto gradient =
-      op.backward(inputs, outputs, {Array(tenon::f32, Doubles{{n}, std::vector<double>(n, 6)})}, {true}, {true, 1})[0].doubles();
+      op.backward(inputs, outputs, {Array(tenon::f32, DoubleArray{{n}, std::vector<double>(n, 6)})}, {true}, {true, 1})[0].doubles();
   for (std::int64_t i = 0; i < n; i += 97) CHECK(gradient[i] == 2 * output[i]);
 }
 
 TEST_CASE("csr_times_dense multiplies dense matrices, too") {
-  const auto product = [](const std::vector<Doubles>& in) {
+  const auto product = [](const std::vector<DoubleArray>& in) {
     const auto rows = in[0].dim(0), inner = in[0].dim(1), columns = in[1].dim(1);
     auto output = zeros({rows, columns});
     for (std::int64_t i = 0; i < output.size(); ++i)

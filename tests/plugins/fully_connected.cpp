@@ -5,13 +5,13 @@
 
 namespace {
 
-struct Row {
+struct LayerRow {
   tenon::Shape data;
   std::int64_t hidden;
   bool bias = true, flatten = true;
 };
 
-Doubles layer(const Doubles& data, const Doubles& weight, const Doubles& bias, const Row& row) {
+DoubleArray layer(const DoubleArray& data, const DoubleArray& weight, const DoubleArray& bias, const LayerRow& row) {
   auto shape = data.shape;
   if (row.flatten) shape = {data.dim(0), row.hidden};
   shape.set(-1, row.hidden);
@@ -24,7 +24,7 @@ Doubles layer(const Doubles& data, const Doubles& weight, const Doubles& bias, c
   return output;
 }
 
-Case fully_connected(const Row& row, tenon::DType dtype) {
+Case fully_connected(const LayerRow& row, tenon::DType dtype) {
   std::int64_t features = 1;
   for (int axis = row.flatten ? 1 : row.data.rank() - 1; axis < row.data.rank(); ++axis) features *= row.data[axis];
   Case test{tenon::join(dtype, " ", row.data), "nn", "fully_connected", {}, {}, {}, {0, 1}, dtype == tenon::f64 ? 1e-8 : 1e-4};
@@ -34,14 +34,14 @@ Case fully_connected(const Row& row, tenon::DType dtype) {
     test.inputs[2] = Array(dtype, random_doubles({row.hidden}, 3));
     test.differentiable.push_back(2);
   }
-  test.oracle = [row](const std::vector<Doubles>& in) { return std::vector{layer(in[0], in[1], in[2], row)}; };
+  test.oracle = [row](const std::vector<DoubleArray>& in) { return std::vector{layer(in[0], in[1], in[2], row)}; };
   return test;
 }
 
 }  // namespace
 
 TEST_CASE("fully_connected is its definition, and its gradient the oracle's") {
-  const Row rows[] = {
+  const LayerRow rows[] = {
       {{8, 64}, 10},         {{1, 1}, 1},      {{5, 7}, 3, false}, {{5, 2, 3, 4}, 6}, {{5, 2, 3}, 4, true, false},
       {{7}, 4, true, false}, {{200, 30}, 300},  // more than one tile each way
       {{0, 4}, 3},           {{4, 0}, 3},       // the bias alone

@@ -5,8 +5,6 @@
 #include "numbers.hpp"
 
 namespace {
-constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
-
 double scale_of(double max_norm, const std::vector<Array>& grads, int threads = 1) {
   std::vector<Array> states;
   return PluginOperator("optim", "global_norm_scale", {{"max_norm", max_norm}}).forward(grads, states, {true, threads})[0].doubles()[0];
@@ -14,13 +12,13 @@ double scale_of(double max_norm, const std::vector<Array>& grads, int threads = 
 }  // namespace
 
 TEST_CASE("the scale brings the norm of all gradients down to max_norm, and leaves a smaller one alone") {
-  const std::vector<Array> grads{Array(tenon::f32, ::Doubles{{2}, {3, 0}}), Array(tenon::f16, ::Doubles{{1, 1}, {4}}),
-                                 Array(tenon::f64, ::Doubles{{0}, {}})};  // norm 5
+  const std::vector<Array> grads{Array(tenon::f32, DoubleArray{{2}, {3, 0}}), Array(tenon::f16, DoubleArray{{1, 1}, {4}}),
+                                 Array(tenon::f64, DoubleArray{{0}, {}})};  // norm 5
   CHECK(scale_of(1, grads) == static_cast<double>(static_cast<float>(1 / (5 + 1e-6))));
   CHECK(scale_of(2.5, grads) == static_cast<double>(static_cast<float>(2.5 / (5 + 1e-6))));
   CHECK(scale_of(6, grads) == 1);
-  CHECK(scale_of(1, {Array(tenon::f32, ::Doubles{{2}, {0, 0}})}) == 1);
-  CHECK(std::isnan(scale_of(1, {Array(tenon::f32, ::Doubles{{2}, {0, NAN}})})));
+  CHECK(scale_of(1, {Array(tenon::f32, DoubleArray{{2}, {0, 0}})}) == 1);
+  CHECK(std::isnan(scale_of(1, {Array(tenon::f32, DoubleArray{{2}, {0, NAN}})})));
 }
 
 TEST_CASE("the norm has the same bits on any number of threads, and those of a plain sum nearly") {
@@ -42,8 +40,8 @@ TEST_CASE("scale_by is a product with one number, and its gradient the oracle's"
              "optim",
              "scale_by",
              {},
-             {Array(dtype, random_doubles(shape, 1)), Array(tenon::f32, ::Doubles{tenon::Shape::scalar(), {0.3125}})},
-             [](const std::vector<::Doubles>& in) {
+             {Array(dtype, random_doubles(shape, 1)), Array(tenon::f32, DoubleArray{tenon::Shape::scalar(), {0.3125}})},
+             [](const std::vector<DoubleArray>& in) {
                auto output = in[0];
                for (auto& value : output.values) value *= in[1][0];
                return std::vector{output};

@@ -19,7 +19,7 @@ using tenon::Graph;
 using tenon::Tensor;
 using tenon::format::ModelT;
 
-Tensor numbers(const tenon::Shape& shape) {
+Tensor eighths(const tenon::Shape& shape) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < shape.size(); ++i) values.push_back(static_cast<float>(i % 7) / 8);
   return Tensor::from(values, shape);
@@ -28,7 +28,7 @@ Tensor numbers(const tenon::Shape& shape) {
 /// Operators that move bytes, on a constant and on an input.
 Graph shapes(tenon::Host& host) {
   Graph graph(host);
-  const auto table = graph.constant("table", numbers({8, 6})), x = graph.input("x", tenon::f32, {-1, 6});
+  const auto table = graph.constant("table", eighths({8, 6})), x = graph.input("x", tenon::f32, {-1, 6});
   const auto both = graph.add("concat", {table, x}, {{"axis", 0}}, "both");
   const auto flat = graph.add("reshape", {both}, {{"shape", Ints{-1, 2, 3}}}, "flat");
   const auto turned = graph.add("transpose", {flat}, {{"axes", Ints{2, 0, 1}}}, "turned");
@@ -69,7 +69,7 @@ Graph sparse(tenon::Host& host) {
   const auto csr =
       Tensor::csr(Tensor::from({1.0F, 2.0F, 3.0F}, {3}), Tensor::from(Ints{0, 2, 1}, {3}), Tensor::from(Ints{0, 2, 2, 3}, {4}), {3, 4});
   const auto words = graph.constant("words", csr), x = graph.input("x", tenon::f32, {4, -1});
-  const auto rows = graph.variable("rows", Tensor::row_sparse(numbers({2, 4}), Tensor::from(Ints{1, 3}, {2}), {5, 4}));
+  const auto rows = graph.variable("rows", Tensor::row_sparse(eighths({2, 4}), Tensor::from(Ints{1, 3}, {2}), {5, 4}));
   graph.output("product", graph.add("csr_times_dense", {words, x}, {}, "product"));
   graph.output("root", graph.add("sqrt", {words}, {}, "root"));
   graph.output("dense", graph.add("cast_storage", {rows}, {{"storage", "dense"}}, "dense"));

@@ -4,12 +4,11 @@
 #include "check.hpp"
 
 namespace {
-using Ints = std::vector<std::int64_t>;
 using Shapes = std::vector<tenon::Shape>;
 const tenon::Shape none;  // nothing is known, not even the rank
 constexpr auto any = tenon::unknown;
 
-struct Row {
+struct InferenceRow {
   std::string plugin, op;
   tenon::Attributes attributes;
   Shapes inputs, outputs;  ///< known before
@@ -29,7 +28,7 @@ std::string text(const std::vector<tenon::TensorType>& types) {
 }
 
 /// To a fixed point, as graphs do it.
-std::string inferred(const Row& row) {
+std::string inferred(const InferenceRow& row) {
   const PluginOperator kernel(row.plugin, row.op, row.attributes);
   auto known = kernel.infer(types(row.inputs, tenon::f32), types(row.outputs, tenon::unknown_dtype));
   for (int round = 0; round < 3; ++round) known = kernel.infer(known.inputs, known.outputs);
@@ -38,7 +37,7 @@ std::string inferred(const Row& row) {
 }  // namespace
 
 TEST_CASE("shapes follow from each other, with unknown sizes and ranks") {
-  const Row rows[] = {
+  const InferenceRow rows[] = {
       {"elementwise", "exp", {}, {{any, 3}}, {none}, "[?, 3] -> [?, 3]"},
       {"elementwise", "add", {}, {{2, 1}, {any}}, {none}, "[2, 1] [?] -> [2, ?]"},
       {"elementwise", "cast", {{"dtype", "float32"}}, {none}, {{4, any}}, "[4, ?] -> [4, ?]"},
@@ -79,7 +78,7 @@ TEST_CASE("shapes follow from each other, with unknown sizes and ranks") {
 
 TEST_CASE("shapes that contradict each other are refused") {
   struct Contradiction {
-    Row row;
+    InferenceRow row;
     std::vector<std::string> words;
   };
   const Contradiction rows[] = {

@@ -16,14 +16,14 @@ using tenon::Storage;
 
 namespace {
 
-struct Row {
+struct LazyOptimizer {
   std::string op;
   Attributes attributes;
   int moments;         // states of the weight's shape
   bool steps = false;  // and a count of steps behind them
 };
 
-const Row rows[] = {
+const LazyOptimizer lazy_optimizers[] = {
     {"sgd", {}, 0},
     {"sgd", {{"weight_decay", 0.25}}, 0},
     {"momentum", {{"weight_decay", 0.125}}, 1},
@@ -40,7 +40,7 @@ struct Step {
   std::vector<Tensor> states;
 
   /// The updated weight; the states are changed where they are.
-  Tensor take(tenon::Host& host, const Row& row, bool lazy = true) const {
+  Tensor take(tenon::Host& host, const LazyOptimizer& row, bool lazy = true) const {
     auto attributes = row.attributes;
     attributes.set("lazy_update", lazy);
     std::vector<Tensor> inputs{weight, grad, Tensor::from({0.25F}, Shape::scalar())};
@@ -58,7 +58,7 @@ Shape with_rows(Shape shape, std::int64_t count) {
   return shape;
 }
 
-Step make_step(const Row& row, DType dtype, const Shape& shape, const Ints& ids) {
+Step make_step(const LazyOptimizer& row, DType dtype, const Shape& shape, const Ints& ids) {
   Step step;
   step.weight = arbitrary(dtype, shape, -1, 1, 1);
   const auto values = arbitrary(dtype, with_rows(shape, static_cast<std::int64_t>(ids.size())), -1, 1, 2);
@@ -83,7 +83,7 @@ void copy_row(const Tensor& from, std::int64_t there, const Tensor& to, std::int
 }
 
 /// Those rows of a tensor, or of states that have rows.
-Tensor rows_of(const Tensor& tensor, const Ints& ids) {
+Tensor taken_rows(const Tensor& tensor, const Ints& ids) {
   if (tensor.shape().rank() == 0) return tensor.clone();
   auto part = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), static_cast<std::int64_t>(ids.size())));
   for (std::size_t i = 0; i < ids.size(); ++i) copy_row(tensor, ids[i], part, static_cast<std::int64_t>(i));
@@ -96,9 +96,9 @@ void put_rows(const Tensor& part, const Ints& ids, Tensor& whole) {
 }
 
 /// The stored rows by themselves, as a dense step; put back into what was there before.
-Step expected_lazy(tenon::Host& host, const Row& row, const Step& before, const Ints& ids) {
-  Step part{rows_of(before.weight, ids), before.grad.stored_values(), {}};
-  for (const auto& state : before.states) part.states.push_back(rows_of(state, ids));
+Step expected_lazy(tenon::Host& host, const LazyOptimizer& row, const Step& before, const Ints& ids) {
+  Step part{taken_rows(before.weight, ids), before.grad.stored_values(), {}};
+  for (const auto& state : before.states) part.states.push_back(taken_rows(state, ids));
   part.weight = part.take(host, row);
   auto after = copy_of(before);
   put_rows(part.weight, ids, after.weight);
@@ -113,7 +113,7 @@ void check_same(const Step& found, const Step& expected) {
 }
 
 /// In a graph that updates the weight where it is.
-Tensor updated_in_place(tenon::Host& host, const Row& row, const Step& step) {
+Tensor updated_in_place(tenon::Host& host, const LazyOptimizer& row, const Step& step) {
   tenon::Graph graph(host);
   const auto weight = graph.variable("weight", step.weight);
   const auto grad = graph.input("grad", step.weight.dtype(), step.weight.shape()), rate = graph.input("rate", tenon::f32, Shape::scalar());
@@ -133,7 +133,7 @@ const struct {
 
 TEST_CASE("lazy update: rows of the gradient take the dense step, all others stay as they are") {
   StrictHost one(1), four(4);
-  for (const auto& row : rows)
+  for (const auto& row : lazy_optimizers)
     for (const auto dtype : floating_dtypes)
       for (const auto& place : places) {
         const auto& shape = place.shape;
@@ -153,7 +153,7 @@ TEST_CASE("lazy update: rows of the gradient take the dense step, all others sta
 
 TEST_CASE("lazy_update=false: the bits of the dense gradient's step") {
   StrictHost four(4);
-  for (const auto& row : rows)
+  for (const auto& row : lazy_optimizers)
     for (const auto dtype : floating_dtypes)
       for (const auto& place : places) {
         const auto& shape = place.shape;
@@ -171,7 +171,7 @@ TEST_CASE("lazy_update=false: the bits of the dense gradient's step") {
 
 TEST_CASE("sgd without decay: lazy and dense are the same, bit by bit; with decay or moments they are not") {
   StrictHost four(4);
-  for (const auto& row : rows) {
+  for (const auto& row : lazy_optimizers) {
     CAPTURE(row.op);
     auto lazy = make_step(row, tenon::f32, {3000, 40}, {5, 6, 2000}), dense = copy_of(lazy);
     dense.grad = cast_storage(lazy.grad, Storage::dense);
@@ -179,13 +179,13 @@ TEST_CASE("sgd without decay: lazy and dense are the same, bit by bit; with deca
     dense.weight = dense.take(four, row);
     bool same = same_bits(lazy.weight, dense.weight);
     for (std::size_t i = 0; i < lazy.states.size(); ++i) same = same && same_bits(lazy.states[i], dense.states[i]);
-    CHECK(same == (&row == &rows[0]));
+    CHECK(same == (&row == &lazy_optimizers[0]));
   }
 }
 
 TEST_CASE("lazy update in a graph changes the variable where it is, to the same bits") {
   StrictHost four(4);
-  for (const auto& row : rows)
+  for (const auto& row : lazy_optimizers)
     for (const auto& place : places) {
       const auto& shape = place.shape;
       const auto& ids = place.ids;
@@ -200,7 +200,8 @@ TEST_CASE("lazy update in a graph changes the variable where it is, to the same 
 
 TEST_CASE("a weight that is row_sparse itself has no lazy update, and is told of") {
   StrictHost strict(1);
-  auto step = make_step(rows[0], tenon::f32, {9, 3}, {2});
+  auto step = make_step(lazy_optimizers[0], tenon::f32, {9, 3}, {2});
   step.weight = cast_storage(step.weight, Storage::row_sparse);
-  CHECK(failure_of([&] { step.take(strict, rows[0]); }).message.find("sgd has no kernel for these storages") != std::string::npos);
+  CHECK(failure_of([&] { step.take(strict, lazy_optimizers[0]); }).message.find("sgd has no kernel for these storages") !=
+        std::string::npos);
 }

@@ -9,7 +9,7 @@
 namespace {
 
 /// mean and sum give a number of no dimensions, none the terms themselves.
-Doubles reduce(Doubles terms, const std::string& reduction) {
+DoubleArray reduce(DoubleArray terms, const std::string& reduction) {
   if (reduction == "none") return terms;
   double total = 0;
   for (const auto value : terms.values) total += value;
@@ -17,7 +17,7 @@ Doubles reduce(Doubles terms, const std::string& reduction) {
   return {tenon::Shape::scalar(), {total}};
 }
 
-double tolerance(tenon::DType dtype) {
+double loss_tolerance(tenon::DType dtype) {
   return dtype == tenon::f64 ? 1e-8 : dtype == tenon::f32 ? 2e-5 : dtype == tenon::f16 ? 1e-2 : 6e-2;
 }
 
@@ -27,7 +27,7 @@ Case cross_entropy(const tenon::Shape& logits, tenon::DType dtype, tenon::DType 
           "softmax_cross_entropy",
           {{"reduction", reduction}},
           {Array(dtype, random_doubles(logits, 1)), Array(labels, random_indices({logits[0]}, static_cast<unsigned>(logits[1]), 2))},
-          [=](const std::vector<Doubles>& in) {
+          [=](const std::vector<DoubleArray>& in) {
             auto terms = zeros({logits[0]}), probabilities = in[0];
             for (std::int64_t i = 0; i < logits[0]; ++i) {
               double total = 0;
@@ -38,7 +38,7 @@ Case cross_entropy(const tenon::Shape& logits, tenon::DType dtype, tenon::DType 
             return std::vector{reduce(terms, reduction), probabilities};
           },
           {0},
-          tolerance(dtype)};
+          loss_tolerance(dtype)};
 }
 
 Case squared_error(const tenon::Shape& shape, tenon::DType dtype, const std::string& reduction) {
@@ -47,16 +47,14 @@ Case squared_error(const tenon::Shape& shape, tenon::DType dtype, const std::str
           "mean_squared_error",
           {{"reduction", reduction}},
           {Array(dtype, random_doubles(shape, 1)), Array(dtype, random_doubles(shape, 2))},
-          [=](const std::vector<Doubles>& in) {
+          [=](const std::vector<DoubleArray>& in) {
             auto terms = in[0];
             for (std::int64_t i = 0; i < terms.size(); ++i) terms[i] = (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]);
             return std::vector{reduce(terms, reduction)};
           },
           {0, 1},
-          std::max(tolerance(dtype), 1e-6)};  // long sums: the differences lose digits
+          std::max(loss_tolerance(dtype), 1e-6)};  // long sums: the differences lose digits
 }
-
-constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
 
 }  // namespace
 
@@ -85,7 +83,7 @@ TEST_CASE("softmax_cross_entropy stays finite where exp does not") {
   PluginOperator op("nn", "softmax_cross_entropy", {});
   std::vector<Array> states;
   const auto loss =
-      op.forward({Array(tenon::f32, Doubles{{1, 2}, {1000, 0}}), Array(tenon::i32, Doubles{{1}, {1}})}, states, {})[0].doubles();
+      op.forward({Array(tenon::f32, DoubleArray{{1, 2}, {1000, 0}}), Array(tenon::i32, DoubleArray{{1}, {1}})}, states, {})[0].doubles();
   CHECK(loss[0] == 1000);
 }
 
@@ -93,7 +91,7 @@ TEST_CASE("losses refuse what does not fit, and say what") {
   auto wrong = cross_entropy({3, 10}, tenon::f32, tenon::i32, "mean");
   for (const auto& [label, reason] : {std::pair{10., "labels[1] is 10, but there are 10 classes: needs 0 to 9"},
                                       {-1., "labels[1] is -1, but there are 10 classes: needs 0 to 9"}}) {
-    wrong.inputs[1] = Array(tenon::i32, Doubles{{3}, {0, label, 9}});
+    wrong.inputs[1] = Array(tenon::i32, DoubleArray{{3}, {0, label, 9}});
     CHECK(refusal(wrong) == reason);
   }
   const struct {

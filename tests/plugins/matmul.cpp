@@ -12,7 +12,7 @@ struct Sides {
 };
 
 /// Element (batch..., row, column) of an operand whose batch axes broadcast to `batch`.
-double element(const Doubles& operand, const std::vector<std::int64_t>& batch, std::int64_t row, std::int64_t column) {
+double element(const DoubleArray& operand, const std::vector<std::int64_t>& batch, std::int64_t row, std::int64_t column) {
   const int axes = operand.shape.rank() - 2;
   std::int64_t at = 0;
   for (int axis = 0; axis < axes; ++axis) {
@@ -26,7 +26,7 @@ tenon::Shape shape_of(const std::vector<std::int64_t>& dims) {
   return {dims.data(), static_cast<int>(dims.size())};
 }
 
-Doubles multiply(Doubles a, Doubles b, Sides sides) {
+DoubleArray multiply(DoubleArray a, DoubleArray b, Sides sides) {
   const bool vector_a = a.shape.rank() == 1, vector_b = b.shape.rank() == 1;
   if (vector_a) a.shape = {1, a.dim(0)};
   if (vector_b) b.shape = {b.dim(0), 1};
@@ -60,7 +60,7 @@ Case product(tenon::DType dtype, const tenon::Shape& a, const tenon::Shape& b, S
           "matmul",
           {{"transpose_a", sides.transpose_a}, {"transpose_b", sides.transpose_b}},
           {Array(dtype, random_doubles(a, 1)), Array(dtype, random_doubles(b, 2))},
-          [sides](const std::vector<Doubles>& in) { return std::vector{multiply(in[0], in[1], sides)}; },
+          [sides](const std::vector<DoubleArray>& in) { return std::vector{multiply(in[0], in[1], sides)}; },
           {0, 1},
           dtype == tenon::f64 ? 1e-8 : 1e-4};
 }

@@ -16,9 +16,8 @@ namespace {
 
 using tenon::Tensor;
 using tenon::Value;
-using Numbers = std::vector<double>;
-using Weights = std::map<std::string, Numbers>;
-using Ints = std::vector<std::int64_t>;
+using Doubles = std::vector<double>;
+using Weights = std::map<std::string, Doubles>;
 
 struct NetworkHost {
   TemporaryFolder cache;
@@ -35,14 +34,14 @@ struct NetworkHost {
   }
 };
 
-Tensor tensor_of(const Numbers& values, tenon::DType dtype, const tenon::Shape& shape) {
+Tensor tensor_of(const Doubles& values, tenon::DType dtype, const tenon::Shape& shape) {
   if (dtype == tenon::f64) return Tensor::from(values, shape);
   return Tensor::from(std::vector<float>(values.begin(), values.end()), shape);
 }
 
-Numbers numbers_of(const Tensor& tensor) {
-  if (tensor.dtype() == tenon::f64) return Numbers(tensor.values<double>().begin(), tensor.values<double>().end());
-  return Numbers(tensor.values<float>().begin(), tensor.values<float>().end());
+Doubles numbers_of(const Tensor& tensor) {
+  if (tensor.dtype() == tenon::f64) return Doubles(tensor.values<double>().begin(), tensor.values<double>().end());
+  return Doubles(tensor.values<float>().begin(), tensor.values<float>().end());
 }
 
 /// A network with its weights as they are here, its gradients given out as `d_NAME`.
@@ -93,9 +92,9 @@ struct Network {
 };
 
 /// x [rows, in] times w [out, in] transposed, plus b.
-Numbers dense(const Numbers& x, const Numbers& w, const Numbers& b) {
+Doubles dense(const Doubles& x, const Doubles& w, const Doubles& b) {
   const auto out = b.size(), in = w.size() / out, rows = x.size() / in;
-  Numbers y(rows * out);
+  Doubles y(rows * out);
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t o = 0; o < out; ++o) {
       y[row * out + o] = b[o];
@@ -104,7 +103,7 @@ Numbers dense(const Numbers& x, const Numbers& w, const Numbers& b) {
   return y;
 }
 
-double cross_entropy(const Numbers& logits, const Ints& labels) {
+double cross_entropy(const Doubles& logits, const Ints& labels) {
   const auto classes = logits.size() / labels.size();
   double loss = 0;
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -115,12 +114,12 @@ double cross_entropy(const Numbers& logits, const Ints& labels) {
   return loss / static_cast<double>(labels.size());
 }
 
-Numbers map(Numbers values, double (*f)(double)) {
+Doubles map(Doubles values, double (*f)(double)) {
   for (auto& value : values) value = f(value);
   return values;
 }
 
-tenon::SessionOptions training() {
+tenon::SessionOptions for_training() {
   tenon::SessionOptions options;
   options.training = true;
   options.seed = 7;
@@ -169,10 +168,10 @@ TEST_CASE("gradients of a recurrent chain of 50 steps with shared weights") {
   net.check(
       session.run({{"x", Tensor::from(data, {steps, 2})}}),
       [&](const Weights& weights) {
-        Numbers h(size);
+        Doubles h(size);
         for (std::size_t t = 0; t < steps; ++t) {
           auto next = dense({data[2 * t], data[2 * t + 1]}, weights.at("w"), weights.at("b"));
-          const auto more = dense(h, weights.at("u"), Numbers(size));
+          const auto more = dense(h, weights.at("u"), Doubles(size));
           for (std::size_t i = 0; i < size; ++i) h[i] = std::tanh(next[i] + more[i]);
         }
         double sum = 0;
@@ -200,13 +199,13 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
   auto data = random_doubles({batch, 1, side, side}, 11).values;
   for (auto& value : data) value = static_cast<float>(value);
   const Ints wanted{0, 1, 1, 0};
-  const auto outputs = tenon::Session(graph, training())
+  const auto outputs = tenon::Session(graph, for_training())
                            .run({{"x", tensor_of(data, tenon::f32, {batch, 1, side, side})}, {"labels", Tensor::from(wanted, {batch})}});
   const auto mask = numbers_of(outputs.at("mask"));
   CHECK(std::count(mask.begin(), mask.end(), 0.0) > 0);
 
   const auto convolve = [&](const Weights& w) {
-    Numbers y(batch * filters * side * side);
+    Doubles y(batch * filters * side * side);
     const auto at = [&](std::size_t n, long row, long column) {
       const bool inside = row >= 0 && column >= 0 && row < long{side} && column < long{side};
       return inside ? data[(n * side + static_cast<std::size_t>(row)) * side + static_cast<std::size_t>(column)] : 0.0;
@@ -220,7 +219,7 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
     }
     return y;
   };
-  const auto normalise = [&](Numbers y, const Weights& w) {
+  const auto normalise = [&](Doubles y, const Weights& w) {
     for (std::size_t f = 0; f < filters; ++f) {
       double mean = 0, variance = 0;
       const auto each = [&](auto&& visit) {
@@ -238,7 +237,7 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
       outputs,
       [&](const Weights& w) {
         const auto y = map(normalise(convolve(w), w), std::tanh);
-        Numbers kept(mask.size());
+        Doubles kept(mask.size());
         for (std::size_t i = 0; i < kept.size(); ++i) {
           const auto column = i % pooled, row = i / pooled % pooled, plane = i / (pooled * pooled);
           const auto first = (plane * side + 2 * row) * side + 2 * column;

@@ -5,22 +5,17 @@
 #include <tenon/host/graph.hpp>
 #include <tenon/host/session.hpp>
 
-#include "device/devices.hpp"
 #include "failure_of.hpp"
 #include "numbers.hpp"
+#include "on_gpu.hpp"
 #include "strict_host.hpp"
+#include "table_gradient.hpp"
 
 using namespace plugin_tests;
 using tenon::Storage;
 using tenon::Value;
 
 namespace {
-
-bool has_gpu() {
-  if (tenon::devices().size() > 1) return true;
-  MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
-  return false;
-}
 
 /// A graph whose variables hold arbitrary numbers.
 struct Net {
@@ -91,17 +86,6 @@ tenon::Graph convnet(tenon::Host& host, double p) {
   return graph;
 }
 
-/// The gradient of sum(embedding(indices) * factors) by the table.
-tenon::Graph table_gradient(tenon::Host& host, const Tensor& indices, const Shape& table, bool sparse) {
-  tenon::Graph graph(host);
-  const auto weight = graph.variable("weight", Tensor::zeros(tenon::f32, table));
-  const auto rows = graph.add("embedding", {graph.constant("indices", indices), weight},
-                              {{"input_dim", table[0]}, {"output_dim", table[1]}, {"sparse_grad", sparse}});
-  const auto factors = graph.constant("factors", arbitrary(tenon::f32, {indices.shape()[0], table[1]}, -1, 1, 9));
-  graph.output("gradient", graph.gradient(graph.add("sum", {graph.add("mul", {rows, factors})}), {weight}).at(0));
-  return graph;
-}
-
 }  // namespace
 
 TEST_CASE("on a GPU: a convnet's loss and gradients are the CPU's, and so is every bit of dropout's mask") {
@@ -134,7 +118,8 @@ TEST_CASE("on a GPU: an embedding's gradient has the CPU's rows and bits, dense 
         CAPTURE(table);
         CAPTURE(sparse);
         const auto indices = arbitrary(tenon::i32, uses, 0, static_cast<double>(table[0] - 1), 5);
-        const auto graph = table_gradient(host, indices, table, sparse);
+        const auto factors = arbitrary(tenon::f32, {uses[0], table[1]}, -1, 1, 9);
+        const auto graph = table_gradient(host, indices, factors, Tensor::zeros(tenon::f32, table), sparse);
         const auto expected = run(graph, "cpu").at("gradient"), found = run(graph, "cuda").at("gradient");
         REQUIRE(found.storage() == (sparse ? Storage::row_sparse : Storage::dense));
         CHECK(same_bits(found, expected));

@@ -8,13 +8,13 @@
 
 namespace {
 
-constexpr double epsilon = 1e-3;
+constexpr double added_variance = 1e-3;
 
 struct Moments {
   double mean = 0, variance = 0;
 };
 
-Moments moments(const Doubles& data, const std::vector<std::int64_t>& places) {
+Moments moments(const DoubleArray& data, const std::vector<std::int64_t>& places) {
   Moments result;
   const auto n = static_cast<double>(places.size());
   for (const auto at : places) result.mean += data[at] / n;
@@ -31,74 +31,73 @@ std::vector<std::vector<std::int64_t>> channels(const tenon::Shape& shape, int a
 }
 
 /// Output, mean and inverse_std in training.
-std::vector<Doubles> batch_norm(const Doubles& data, const Doubles& gamma, const Doubles& beta, int axis, bool training) {
+std::vector<DoubleArray> batch_norm(const DoubleArray& data, const DoubleArray& gamma, const DoubleArray& beta, int axis, bool training) {
   auto output = data, mean = gamma, inverse = gamma;
   const auto places = channels(data.shape, axis);
   for (std::int64_t c = 0; c < gamma.size(); ++c) {
     const auto& mine = places[static_cast<std::size_t>(c)];
     const auto of = training && !mine.empty() ? moments(data, mine) : Moments{};  // the moving states of these checks are 0
     mean[c] = of.mean;
-    inverse[c] = 1 / std::sqrt(of.variance + epsilon);
+    inverse[c] = 1 / std::sqrt(of.variance + added_variance);
     for (const auto at : mine) output[at] = gamma[c] * (data[at] - mean[c]) * inverse[c] + beta[c];
   }
   return {output, mean, inverse};
 }
 
-std::vector<Doubles> layer_norm(const Doubles& data, const Doubles& gamma, const Doubles& beta, int axis) {
+std::vector<DoubleArray> layer_norm(const DoubleArray& data, const DoubleArray& gamma, const DoubleArray& beta, int axis) {
   if (axis < 0) axis += data.shape.rank();
   auto output = data, mean = zeros(tenon::Shape(data.shape.begin(), axis)), inverse = mean;
   std::int64_t row = 0;
   for (const auto& places : along_axis(data.shape, axis, true)) {
     const auto of = moments(data, places);
     mean[row] = of.mean;
-    inverse[row++] = 1 / std::sqrt(of.variance + epsilon);
+    inverse[row++] = 1 / std::sqrt(of.variance + added_variance);
     for (std::size_t i = 0; i < places.size(); ++i)
-      output[places[i]] = gamma.values[i] * (data[places[i]] - of.mean) / std::sqrt(of.variance + epsilon) + beta.values[i];
+      output[places[i]] = gamma.values[i] * (data[places[i]] - of.mean) / std::sqrt(of.variance + added_variance) + beta.values[i];
   }
   return {output, mean, inverse};
 }
 
-double tolerance(tenon::DType dtype) {
+double normalization_tolerance(tenon::DType dtype) {
   return dtype == tenon::f64 ? 1e-6 : dtype == tenon::f32 ? 2e-4 : dtype == tenon::f16 ? 2e-2 : 0.15;
 }
 
-struct Row {
+struct NormalizationRow {
   tenon::Shape data;
   int axis;
 };
 
-Case batch_norm_case(const Row& row, tenon::DType dtype, bool training) {
+Case batch_norm_case(const NormalizationRow& row, tenon::DType dtype, bool training) {
   const tenon::Shape channels{row.data[row.axis]};
   return {tenon::join(dtype, " ", row.data, " axis ", row.axis, training ? " training" : ""),
           "nn",
           "batch_norm",
-          {{"axis", row.axis}, {"epsilon", epsilon}},
+          {{"axis", row.axis}, {"epsilon", added_variance}},
           {Array(dtype, random_doubles(row.data, 1)), Array(dtype, random_doubles(channels, 2)), Array(dtype, random_doubles(channels, 3))},
-          [=](const std::vector<Doubles>& in) { return batch_norm(in[0], in[1], in[2], row.axis, training); },
+          [=](const std::vector<DoubleArray>& in) { return batch_norm(in[0], in[1], in[2], row.axis, training); },
           {0, 1, 2},
-          tolerance(dtype) * (training ? 1 : 30),  // 1 / sqrt(epsilon): moving_var is 0 here
+          normalization_tolerance(dtype) * (training ? 1 : 30),  // 1 / sqrt(added_variance): moving_var is 0 here
           training};
 }
 
-Case layer_norm_case(const Row& row, tenon::DType dtype) {
+Case layer_norm_case(const NormalizationRow& row, tenon::DType dtype) {
   const int first = row.axis < 0 ? row.axis + row.data.rank() : row.axis;
   const tenon::Shape tail(row.data.begin() + first, row.data.rank() - first);
   return {tenon::join(dtype, " ", row.data, " axis ", row.axis),
           "nn",
           "layer_norm",
-          {{"axis", row.axis}, {"epsilon", epsilon}},
+          {{"axis", row.axis}, {"epsilon", added_variance}},
           {Array(dtype, random_doubles(row.data, 1)), Array(dtype, random_doubles(tail, 2)), Array(dtype, random_doubles(tail, 3))},
-          [=](const std::vector<Doubles>& in) { return layer_norm(in[0], in[1], in[2], row.axis); },
+          [=](const std::vector<DoubleArray>& in) { return layer_norm(in[0], in[1], in[2], row.axis); },
           {0, 1, 2},
-          tolerance(dtype)};
+          normalization_tolerance(dtype)};
 }
-
-constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
 
 }  // namespace
 
 TEST_CASE("batch_norm is its definition, and its gradient the oracle's") {
-  const Row rows[] = {{{4, 3}, 1}, {{2, 3, 5, 7}, 1}, {{5, 7, 3}, -1}, {{3, 4}, 0}, {{9, 1, 2, 2, 3}, 1}, {{0, 3, 2}, 1}, {{70, 40, 3}, 1}};
+  const NormalizationRow rows[] = {{{4, 3}, 1},          {{2, 3, 5, 7}, 1}, {{5, 7, 3}, -1}, {{3, 4}, 0},
+                                   {{9, 1, 2, 2, 3}, 1}, {{0, 3, 2}, 1},    {{70, 40, 3}, 1}};
   for (const auto& row : rows)
     for (const auto dtype : all_floating)
       for (const bool training : {true, false}) check(batch_norm_case(row, dtype, training));
@@ -106,9 +105,9 @@ TEST_CASE("batch_norm is its definition, and its gradient the oracle's") {
 }
 
 TEST_CASE("batch_norm moves its states in training only, and works with them else") {
-  const Doubles data{{2, 2}, {1, 10, 3, 30}}, ones{{2}, {1, 1}}, none{{2}, {0, 0}};
+  const DoubleArray data{{2, 2}, {1, 10, 3, 30}}, ones{{2}, {1, 1}}, none{{2}, {0, 0}};
   const std::vector<Array> inputs{Array(tenon::f64, data), Array(tenon::f64, ones), Array(tenon::f64, none)};
-  std::vector<Array> states{Array(tenon::f64, Doubles{{2}, {4, 8}}), Array(tenon::f64, Doubles{{2}, {2, 16}})};
+  std::vector<Array> states{Array(tenon::f64, DoubleArray{{2}, {4, 8}}), Array(tenon::f64, DoubleArray{{2}, {2, 16}})};
   PluginOperator op("nn", "batch_norm", {{"momentum", 0.75}, {"epsilon", 1e-300}});
   const auto eval = op.forward(inputs, states, {})[0].doubles();
   CHECK(states[0].doubles().values == std::vector<double>{4, 8});
@@ -122,10 +121,10 @@ TEST_CASE("batch_norm's variance survives a large mean") {
   const auto spread = random_doubles({64, 1}, 4);
   auto shifted = spread;
   for (auto& value : shifted.values) value += 4096;
-  const std::vector<Array> rest{Array(tenon::f32, Doubles{{1}, {1}}), Array(tenon::f32, Doubles{{1}, {0}})};
+  const std::vector<Array> rest{Array(tenon::f32, DoubleArray{{1}, {1}}), Array(tenon::f32, DoubleArray{{1}, {0}})};
   PluginOperator op("nn", "batch_norm", {});
   std::vector<Array> states{Array(tenon::f32, zeros({1})), Array(tenon::f32, zeros({1}))};
-  const auto run = [&](const Doubles& data) {
+  const auto run = [&](const DoubleArray& data) {
     return op.forward({Array(tenon::f32, data), rest[0], rest[1]}, states, {true, 1})[0].doubles();
   };
   const auto expected = run(spread), found = run(shifted);
@@ -133,7 +132,7 @@ TEST_CASE("batch_norm's variance survives a large mean") {
 }
 
 TEST_CASE("layer_norm is its definition, and its gradient the oracle's") {
-  const Row rows[] = {{{7}, 0}, {{3, 5}, -1}, {{4, 3, 5}, 1}, {{4, 3, 5}, -2}, {{70, 130}, 1}, {{0, 5}, 1}, {{2, 3, 1, 5}, 3}};
+  const NormalizationRow rows[] = {{{7}, 0}, {{3, 5}, -1}, {{4, 3, 5}, 1}, {{4, 3, 5}, -2}, {{70, 130}, 1}, {{0, 5}, 1}, {{2, 3, 1, 5}, 3}};
   for (const auto& row : rows)
     for (const auto dtype : all_floating) check(layer_norm_case(row, dtype));
 }

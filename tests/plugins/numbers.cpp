@@ -63,6 +63,16 @@ void check_says(const std::string& message, const std::vector<std::string>& word
   }
 }
 
+double sum_of(const Doubles& values) {
+  long double sum = 0;
+  for (const double value : values) sum += value;
+  return static_cast<double>(sum);
+}
+
+double mean_of(const Doubles& values) {
+  return sum_of(values) / static_cast<double>(values.size());
+}
+
 std::vector<Ints> positions(const Shape& shape) {
   std::vector<Ints> result;
   Ints position(static_cast<std::size_t>(shape.rank()));

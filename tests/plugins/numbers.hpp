@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tenon/host/host.hpp>
 #include <tenon/visit.hpp>
@@ -18,6 +19,7 @@ using tenon::Tensor;
 using Ints = std::vector<std::int64_t>;
 using Doubles = std::vector<double>;
 
+inline constexpr double inf = std::numeric_limits<double>::infinity(), nan_value = std::numeric_limits<double>::quiet_NaN();
 inline const DType floating_dtypes[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 inline const DType integer_dtypes[] = {tenon::u8, tenon::i8, tenon::i32, tenon::i64};
 
@@ -79,6 +81,10 @@ std::string failure(const std::string& op, const std::vector<Tensor>& inputs, co
 
 /// The message holds all of these words.
 void check_says(const std::string& message, const std::vector<std::string>& words);
+
+/// Added in long double.
+double sum_of(const Doubles& values);
+double mean_of(const Doubles& values);
 
 /// All positions of a shape, in row-major order.
 std::vector<Ints> positions(const Shape& shape);

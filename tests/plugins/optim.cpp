@@ -34,7 +34,7 @@ double squared(double x) {
   return x * x;
 }
 
-struct Row {
+struct OptimizerFormula {
   std::string op;
   tenon::Attributes attributes;
   std::function<double(const History&)> updated;
@@ -47,7 +47,7 @@ double adam_step(const std::vector<double>& slopes, double beta1, double beta2, 
   return mean / (std::sqrt(square) + epsilon);
 }
 
-const Row rows[] = {
+const OptimizerFormula formulas[] = {
     {"sgd", {}, [](const History& h) { return h.weight() - h.rate() * h.grads.back(); }},
     {"sgd", {{"weight_decay", 0.25}}, [](const History& h) { return h.weight() - h.rate() * h.slopes(0.25).back(); }},
     {"momentum", {}, [](const History& h) { return h.weight() - h.rate() * faded(h.grads, 0.9, itself); }},
@@ -83,17 +83,15 @@ const Row rows[] = {
 };
 
 /// Of one rounding to the dtype, and of a few in the float that 16 bits are computed in.
-double tolerance(tenon::DType dtype) {
+double step_tolerance(tenon::DType dtype) {
   return dtype == tenon::f64 ? 1e-13 : dtype == tenon::f32 ? 4e-6 : dtype == tenon::f16 ? 0x1p-10 : 0x1p-7;
 }
 
 Array scalar(double value) {
-  return {tenon::f32, Doubles{tenon::Shape::scalar(), {value}}};
+  return {tenon::f32, DoubleArray{tenon::Shape::scalar(), {value}}};
 }
 
-constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
-
-void check_row(const Row& row, tenon::DType dtype, const tenon::Shape& shape) {
+void check_row(const OptimizerFormula& row, tenon::DType dtype, const tenon::Shape& shape) {
   PluginOperator op("optim", row.op, row.attributes);
   const auto start = random_doubles(shape, 1);
   Array weight(dtype, start);
@@ -118,7 +116,7 @@ void check_row(const Row& row, tenon::DType dtype, const tenon::Shape& shape) {
       of.rates.push_back(static_cast<double>(static_cast<float>(rate)));
       worst = std::max(worst, std::abs(after[i] - row.updated(of)) / (1 + std::abs(after[i])));
     }
-    CHECK(worst <= tolerance(dtype));
+    CHECK(worst <= step_tolerance(dtype));
     weight = updated;
   }
 }
@@ -126,19 +124,19 @@ void check_row(const Row& row, tenon::DType dtype, const tenon::Shape& shape) {
 }  // namespace
 
 TEST_CASE("optimizers take the steps of their formulas, in place or not, on any number of threads") {
-  for (const auto& row : rows)
+  for (const auto& row : formulas)
     for (const auto dtype : all_floating)
       for (const tenon::Shape& shape : {tenon::Shape::scalar(), {0}, {3, 5}, {67, 3}}) {
         CAPTURE(row.op);
         CAPTURE(dtype);
         check_row(row, dtype, shape);
       }
-  for (const auto& row : rows) check_row(row, tenon::f32, {16384 + 70});
+  for (const auto& row : formulas) check_row(row, tenon::f32, {16384 + 70});
 }
 
 TEST_CASE("a weight that is 16 bits wide is trained by moments of 32") {
   PluginOperator op("optim", "momentum", {{"momentum", 1.0}});
-  const std::vector<Array> inputs{Array(tenon::bf16, Doubles{{1}, {1}}), Array(tenon::bf16, Doubles{{1}, {0x1p-12}}), scalar(1)};
+  const std::vector<Array> inputs{Array(tenon::bf16, DoubleArray{{1}, {1}}), Array(tenon::bf16, DoubleArray{{1}, {0x1p-12}}), scalar(1)};
   auto states = op.make_states(inputs);
   for (int step = 0; step < 257; ++step) op.forward(inputs, states, {true, 1});
   CHECK(states[0].doubles()[0] == 257 * 0x1p-12);  // in bfloat16 the sum would stop at 256

@@ -5,35 +5,16 @@
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/host.hpp>
 
-#include "built.hpp"
-#include "device/devices.hpp"
 #include "failure_of.hpp"
+#include "on_gpu.hpp"
 
 namespace {
 
 using tenon::Attributes, tenon::Shape, tenon::Storage, tenon::Tensor;
 using Axes = std::vector<std::int64_t>;
 
-/// Null where there is no GPU.
-tenon::Host* host_with_gpu() {
-  if (tenon::devices().size() < 2) {
-    MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
-    return nullptr;
-  }
-  static tenon::Host& host = *[] {
-    tenon::HostOptions options;
-    options.trust_writable = true;
-    options.search_defaults = false;
-    options.strict_storage = true;
-    auto* made = new tenon::Host(options);
-    made->add_plugins(built("plugins"));
-    return made;
-  }();
-  return &host;
-}
-
 /// `zeros` of every 16 elements are 0.
-Tensor numbers(const Shape& shape, unsigned zeros = 0, unsigned seed = 1) {
+Tensor sixteenths(const Shape& shape, unsigned zeros = 0, unsigned seed = 1) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   for (auto& value : values) {
     seed = seed * 1664525 + 1013904223;
@@ -48,20 +29,20 @@ Tensor indices(std::int64_t count, std::int64_t limit) {
   return Tensor::from(values, {count});
 }
 
-Tensor sparse(const Shape& shape, Storage storage, unsigned seed = 1) {
-  const auto dense = numbers(shape, 14, seed);
+Tensor sparse_sixteenths(const Shape& shape, Storage storage, unsigned seed = 1) {
+  const auto dense = sixteenths(shape, 14, seed);
   for (std::int64_t row = 0; row < shape[0]; row += 3)  // rows of zeros
     std::fill_n(dense.data<float>() + row * shape[1], shape[1], 0.f);
   return tenon::cast_storage(dense, storage);
 }
 
-struct Case {
+struct DeviceCall {
   const char* op;
   std::vector<Tensor> inputs;
   Attributes attributes;
 };
 
-void hold_against_cpu(tenon::Host& host, const Case& test) {
+void hold_against_cpu(tenon::Host& host, const DeviceCall& test) {
   CAPTURE(test.op);
   CAPTURE(test.inputs[0].to_string(4));
   std::vector<Tensor> there;
@@ -75,47 +56,47 @@ void hold_against_cpu(tenon::Host& host, const Case& test) {
 }  // namespace
 
 TEST_CASE("large on a GPU: parts of sums, extremes and their places") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
-  const auto row = numbers({70'001}), wide = numbers({3, 40'000}), tall = numbers({50'000, 3});
+  const auto row = sixteenths({70'001}), wide = sixteenths({3, 40'000}), tall = sixteenths({50'000, 3});
   const auto first = Axes{0}, second = Axes{1};
-  const Case cases[] = {
+  const DeviceCall cases[] = {
       {"sum", {row}, {}},
       {"sum", {wide}, {{"axis", second}}},
       {"sum", {tall}, {{"axis", first}}},
-      {"mean", {numbers({2, 32'768})}, {{"axis", second}}},
+      {"mean", {sixteenths({2, 32'768})}, {{"axis", second}}},
       {"max", {wide}, {{"axis", second}}},
       {"min", {tall}, {{"axis", first}}},
       {"argmax", {wide}, {{"axis", second}}},
       {"argmax", {tall}, {{"axis", first}}},
       {"argmax", {row}, {}},
       {"global_norm_scale", {row, wide, tall}, {{"max_norm", 1.0}}},
-      {"sum", {sparse({400, 90}, Storage::csr)}, {{"axis", first}}},
-      {"sum", {sparse({20, 2'000}, Storage::csr)}, {{"axis", second}}},
-      {"sum", {sparse({300, 300}, Storage::csr)}, {}},
+      {"sum", {sparse_sixteenths({400, 90}, Storage::csr)}, {{"axis", first}}},
+      {"sum", {sparse_sixteenths({20, 2'000}, Storage::csr)}, {{"axis", second}}},
+      {"sum", {sparse_sixteenths({300, 300}, Storage::csr)}, {}},
   };
   for (const auto& test : cases) hold_against_cpu(*host, test);
 }
 
 TEST_CASE("large on a GPU: sparse products, sorted by column") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
-  const auto matrix = sparse({90, 130}, Storage::csr);
+  const auto matrix = sparse_sixteenths({90, 130}, Storage::csr);
   const auto transposed = Attributes{{"transpose_a", true}};
-  const Case cases[] = {
-      {"matmul", {matrix, numbers({130, 5})}, {}},
-      {"matmul", {matrix, numbers({130, 5})}, {{"row_sparse_product", true}}},
-      {"matmul", {matrix, numbers({90, 5})}, transposed},
-      {"matmul", {matrix, numbers({90, 5})}, {{"transpose_a", true}, {"row_sparse_product", true}}},
-      {"matmul", {numbers({4, 90}), matrix}, {}},
-      {"matmul", {numbers({4, 130}), matrix}, {{"transpose_b", true}}},
-      {"matmul", {numbers({3, 1, 20, 30}), numbers({2, 30, 10})}, {}},
+  const DeviceCall cases[] = {
+      {"matmul", {matrix, sixteenths({130, 5})}, {}},
+      {"matmul", {matrix, sixteenths({130, 5})}, {{"row_sparse_product", true}}},
+      {"matmul", {matrix, sixteenths({90, 5})}, transposed},
+      {"matmul", {matrix, sixteenths({90, 5})}, {{"transpose_a", true}, {"row_sparse_product", true}}},
+      {"matmul", {sixteenths({4, 90}), matrix}, {}},
+      {"matmul", {sixteenths({4, 130}), matrix}, {{"transpose_b", true}}},
+      {"matmul", {sixteenths({3, 1, 20, 30}), sixteenths({2, 30, 10})}, {}},
   };
   for (const auto& test : cases) hold_against_cpu(*host, test);
 }
 
 TEST_CASE("large on a GPU: transpositions by tiles, beside moves of elements and of runs") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   const struct {
     Shape x;
@@ -137,17 +118,17 @@ TEST_CASE("large on a GPU: transpositions by tiles, beside moves of elements and
   for (const auto& row : rows)
     for (const char* dtype : {"int8", "float16", "float32", "float64"}) {
       CAPTURE(dtype);
-      const auto x = host->call("cast", {numbers(row.x)}, {{"dtype", dtype}});
+      const auto x = host->call("cast", {sixteenths(row.x)}, {{"dtype", dtype}});
       hold_against_cpu(*host, {"transpose", {x}, {{"axes", row.axes}}});
     }
 }
 
 TEST_CASE("large on a GPU: rows of sparse tensors") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   for (const auto storage : {Storage::csr, Storage::row_sparse}) {
-    const auto data = sparse({700, 6}, storage);
-    const Case cases[] = {
+    const auto data = sparse_sixteenths({700, 6}, storage);
+    const DeviceCall cases[] = {
         {"take_rows", {data, storage == Storage::csr ? indices(900, 700) : Tensor::from<std::int64_t>({1, 2, 2, 500}, {4})}, {}},
         {"retain", {data, indices(40, 700)}, {}},
         {"slice", {data}, {{"begin", Axes{600}}, {"end", Axes{3}}, {"step", Axes{-7}}}},
@@ -163,22 +144,23 @@ TEST_CASE("large on a GPU: rows of sparse tensors") {
     };
     for (const auto& test : cases) hold_against_cpu(*host, test);
   }
-  const auto left = sparse({700, 6}, Storage::row_sparse), right = sparse({700, 6}, Storage::row_sparse, 2);
+  const auto left = sparse_sixteenths({700, 6}, Storage::row_sparse), right = sparse_sixteenths({700, 6}, Storage::row_sparse, 2);
   hold_against_cpu(*host, {"sum_gradients", {left, right}, {}});
-  hold_against_cpu(*host, {"sum_gradients", {numbers({700, 6}), numbers({700, 6}, 0, 2)}, {}});
+  hold_against_cpu(*host, {"sum_gradients", {sixteenths({700, 6}), sixteenths({700, 6}, 0, 2)}, {}});
   for (const bool lazy : {true, false})
     hold_against_cpu(
-        *host, {"sgd", {numbers({700, 6}), left, Tensor::from({0.5f}, Shape::scalar())}, {{"lazy_update", lazy}, {"weight_decay", 0.25}}});
+        *host,
+        {"sgd", {sixteenths({700, 6}), left, Tensor::from({0.5f}, Shape::scalar())}, {{"lazy_update", lazy}, {"weight_decay", 0.25}}});
 }
 
 TEST_CASE("large on a GPU: a number that points nowhere is told, and the device goes on") {
-  auto* host = host_with_gpu();
+  auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
-  const auto data = numbers({3, 2}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, -4}, {2}).to("cuda");
+  const auto data = sixteenths({3, 2}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, -4}, {2}).to("cuda");
   for (const char* op : {"take_rows", "retain"}) {
     CAPTURE(op);
     const auto failure = failure_of([&] { host->call(op, {data, wrong}); });
     CHECK(failure.message.find("index -4 is out of range: it must be from 0 to 2") != std::string::npos);
   }
-  hold_against_cpu(*host, {"take_rows", {numbers({3, 2}), indices(50, 3)}, {}});
+  hold_against_cpu(*host, {"take_rows", {sixteenths({3, 2}), indices(50, 3)}, {}});
 }

@@ -35,7 +35,7 @@ void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, te
   for (auto& thread : others) thread.join();
 }
 
-const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr};
+const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr};
 
 /// The attributes as they cross the boundary; points into `attributes`.
 std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes) {
@@ -130,7 +130,7 @@ namespace {
 
 const tenon_operator* table_in(void* library, const std::string& symbol) {
   const auto get = library ? reinterpret_cast<tenon_get_function>(dlsym(library, symbol.c_str())) : nullptr;
-  return get ? get(&host) : nullptr;
+  return get ? get(&plain_host) : nullptr;
 }
 
 std::filesystem::path path_of(const std::string& plugin) {
@@ -237,7 +237,7 @@ void PluginOperator::run(Step& step, int dispatch, Mode mode) {
   Reason reason;
   tenon_call call{};
   call.size = sizeof call;
-  call.host = &host;
+  call.host = &plain_host;
   call.error = &reason.raw;
   call.input_count = static_cast<std::uint32_t>(step.inputs.size());
   call.output_count = static_cast<std::uint32_t>(step.outputs.size());

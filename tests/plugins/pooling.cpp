@@ -10,8 +10,6 @@
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
 enum class Kind { max, average, average_of_data };
 
 /// What one window amounts to. `inside`: its elements that are not padding; size: all of them.
@@ -22,7 +20,7 @@ double gather(Kind kind, const std::vector<double>& inside, double size) {
   return sum / (kind == Kind::average ? size : static_cast<double>(inside.size()));
 }
 
-Doubles pool(const Doubles& data, const Sliding& window, Kind kind) {
+DoubleArray pool(const DoubleArray& data, const Sliding& window, Kind kind) {
   auto output = zeros(window.output(data.shape, data.dim(1)));
   const auto in = channel_size(data.shape), out = channel_size(output.shape);
   for (std::int64_t channel = 0; channel < data.dim(0) * data.dim(1); ++channel) {
@@ -38,37 +36,32 @@ Doubles pool(const Doubles& data, const Sliding& window, Kind kind) {
 }
 
 /// Different numbers in mixed order, so that every window has one largest element.
-Doubles shuffled(const tenon::Shape& shape) {
+DoubleArray shuffled(const tenon::Shape& shape) {
   auto data = zeros(shape);
   for (std::int64_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) / 64 - 3;
   std::shuffle(data.values.begin(), data.values.end(), std::mt19937(5));
   return data;
 }
 
-struct Row {
+struct PoolingRow {
   tenon::Shape data;
-  Numbers kernel, stride = {}, pad = {};
+  Ints kernel, stride = {}, pad = {};
 };
 
-Numbers for_each_axis(const Numbers& given, const Numbers& otherwise) {
-  if (given.empty()) return otherwise;
-  return given.size() == otherwise.size() ? given : Numbers(otherwise.size(), given[0]);
-}
-
-Case pooling(const Row& row, Kind kind) {
+Case pooling(const PoolingRow& row, Kind kind) {
   const auto axes = row.kernel.size();
-  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel), for_each_axis(row.pad, Numbers(axes, 0)), Numbers(axes, 1)};
+  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel), for_each_axis(row.pad, Ints(axes, 0)), Ints(axes, 1)};
   Case test{tenon::to_string(row.data), "nn", kind == Kind::max ? "max_pool" : "avg_pool", {}, {}, {}, {0}, 1e-5};
   test.attributes = {{"kernel", row.kernel}, {"stride", row.stride}, {"pad", row.pad}};
   if (kind == Kind::average_of_data) test.attributes.set("count_include_pad", false);
   test.inputs = {Array(tenon::f32, shuffled(row.data))};
-  test.oracle = [=](const std::vector<Doubles>& in) { return std::vector{pool(in[0], window, kind)}; };
+  test.oracle = [=](const std::vector<DoubleArray>& in) { return std::vector{pool(in[0], window, kind)}; };
   return test;
 }
 
 Case global_pooling(const tenon::Shape& data, Kind kind) {
-  Numbers sizes(data.begin() + 2, data.end());
-  auto test = pooling({data, sizes, Numbers(sizes.size(), 1)}, kind);
+  Ints sizes(data.begin() + 2, data.end());
+  auto test = pooling({data, sizes, Ints(sizes.size(), 1)}, kind);
   test.op = kind == Kind::max ? "global_max_pool" : "global_avg_pool";
   test.attributes = {};
   return test;
@@ -77,7 +70,7 @@ Case global_pooling(const tenon::Shape& data, Kind kind) {
 }  // namespace
 
 TEST_CASE("max_pool and avg_pool are their definitions, and their gradients the oracle's") {
-  const Row rows[] = {
+  const PoolingRow rows[] = {
       {{2, 3, 6, 8}, {2, 2}},
       {{1, 1, 1, 1}, {1, 1}},
       {{2, 3, 7, 5}, {3, 2}, {2, 1}},
@@ -101,14 +94,14 @@ TEST_CASE("global poolings are their definitions, and their gradients the oracle
 
 TEST_CASE("the padding never is the largest element") {
   std::vector<Array> states;
-  PluginOperator op("nn", "max_pool", {{"kernel", Numbers{3}}, {"stride", Numbers{2}}, {"pad", Numbers{1}}});
-  const std::vector<Array> inputs{Array(tenon::f32, Doubles{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
-  CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, Doubles{{3}, {-7, -5, -1e30}}).doubles().values);
+  PluginOperator op("nn", "max_pool", {{"kernel", Ints{3}}, {"stride", Ints{2}}, {"pad", Ints{1}}});
+  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
+  CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{3}, {-7, -5, -1e30}}).doubles().values);
 }
 
 TEST_CASE("poolings refuse what does not fit, and say what") {
   const struct {
-    Row row;
+    PoolingRow row;
     const char* reason;
   } rows[] = {
       {{{2, 3, 5, 5}, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},

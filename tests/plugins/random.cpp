@@ -9,12 +9,6 @@ using namespace plugin_tests;
 namespace {
 constexpr std::int64_t count = 200001;
 
-double mean_of(const Doubles& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 /// The largest distance between the share of values up to x and the distribution function (Kolmogorov and Smirnov).
 template <class Cdf>
 double distance(Doubles values, Cdf cdf) {

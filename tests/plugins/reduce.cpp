@@ -10,8 +10,6 @@
 using namespace plugin_tests;
 
 namespace {
-constexpr double inf = std::numeric_limits<double>::infinity(), nan_value = std::numeric_limits<double>::quiet_NaN();
-
 bool is_reduced(const Ints& axis, int a, int rank) {
   return axis.empty() || std::count(axis.begin(), axis.end(), a) || std::count(axis.begin(), axis.end(), a - rank);
 }
@@ -36,14 +34,6 @@ std::vector<Doubles> groups(const Tensor& x, const Ints& axis) {
   return result;
 }
 
-double sum_of(const Doubles& group) {
-  long double sum = 0;
-  for (const double value : group) sum += value;
-  return static_cast<double>(sum);
-}
-double mean_of(const Doubles& group) {
-  return sum_of(group) / static_cast<double>(group.size());
-}
 std::size_t index_of(const Doubles& group, bool larger) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < group.size(); ++i)
@@ -73,12 +63,12 @@ DType dtype_of_result(const std::string& op, DType dtype) {
   return op == "sum" ? tenon::i64 : tenon::f64;
 }
 
-struct Case {
+struct ReducedAxes {
   Shape shape;
   Ints axis;
 };
 // inner, outer, middle and mixed axes; lengths around the sizes in which the kernels cut them
-const Case cases[] = {
+const ReducedAxes reduced_axes[] = {
     {Shape::scalar(), {}},
     {{1}, {0}},
     {{5}, {}},
@@ -112,7 +102,7 @@ Attributes attributes(const Ints& axis, bool keepdims) {
 TEST_CASE("every reduction agrees with a visit of each element, for every axis, dtype and keepdims") {
   const auto dtypes = {tenon::boolean, tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
   for (const auto& reduction : reductions)
-    for (const auto& row : cases)
+    for (const auto& row : reduced_axes)
       for (const DType dtype : dtypes)
         for (const bool keepdims : {false, true}) {
           if (reduction.one_axis && row.axis.size() > 1) continue;
@@ -183,8 +173,8 @@ TEST_CASE("the same bits on one thread and on four, where outputs are few and in
   options.search_defaults = false;
   tenon::Host single(options);
   single.add_plugins(built("plugins"));
-  for (const Case& row :
-       {Case{{1000003}, {0}}, Case{{300007, 3}, {0}}, Case{{3, 300007}, {1}}, Case{{101, 77, 103}, {0, 2}}, Case{{7001, 300}, {0}}})
+  for (const ReducedAxes& row : {ReducedAxes{{1000003}, {0}}, ReducedAxes{{300007, 3}, {0}}, ReducedAxes{{3, 300007}, {1}},
+                                 ReducedAxes{{101, 77, 103}, {0, 2}}, ReducedAxes{{7001, 300}, {0}}})
     for (const char* op : {"sum", "mean", "max"}) {
       INFO(op, " of ", tenon::to_string(row.shape));
       const auto x = arbitrary(tenon::f32, row.shape, -1, 1);

@@ -6,6 +6,12 @@
 
 #include "array.hpp"
 
+/// A parameter that has a value for each axis, one for all, or none.
+inline Ints for_each_axis(const Ints& given, const Ints& otherwise) {
+  if (given.empty()) return otherwise;
+  return given.size() == otherwise.size() ? given : Ints(otherwise.size(), given[0]);
+}
+
 struct Sliding {
   std::vector<std::int64_t> kernel, stride, pad, dilate;
 

@@ -10,7 +10,7 @@
 namespace {
 
 /// The definition itself: no largest element is taken off.
-Doubles shares(const Doubles& data, int axis, bool logarithm) {
+DoubleArray shares(const DoubleArray& data, int axis, bool logarithm) {
   auto output = data;
   for (const auto& run : along_axis(data.shape, axis)) {
     double total = 0;
@@ -28,7 +28,7 @@ Case softmax(const char* op, tenon::DType dtype, const tenon::Shape& data, int a
           op,
           {{"axis", axis}},
           {Array(dtype, random_doubles(data, 1))},
-          [=](const std::vector<Doubles>& in) { return std::vector{shares(in[0], axis, logarithm)}; },
+          [=](const std::vector<DoubleArray>& in) { return std::vector{shares(in[0], axis, logarithm)}; },
           {0},
           tolerance};
 }
@@ -37,7 +37,7 @@ std::vector<double> run(const char* op, std::vector<double> values) {
   PluginOperator softmax("nn", op, {});
   std::vector<Array> states;
   const auto size = static_cast<std::int64_t>(values.size());
-  return softmax.forward({Array(tenon::f32, Doubles{{size}, std::move(values)})}, states, {})[0].doubles().values;
+  return softmax.forward({Array(tenon::f32, DoubleArray{{size}, std::move(values)})}, states, {})[0].doubles().values;
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ namespace plugin_tests {
 
 using tenon::Storage;
 
+inline const Storage sparse_storages[] = {Storage::csr, Storage::row_sparse};
+
 /// Knows the bundled plugins. A sparse tensor without a sparse kernel is a failure.
 tenon::Host& strict_host(int threads = 4);
 

@@ -10,14 +10,14 @@
 #include "plugins/strict_host.hpp"
 #include "run/session_impl.hpp"
 
-using namespace tenon;
-
 namespace {
+
+using tenon::Graph, tenon::Host, tenon::Session, tenon::Shape, tenon::Storage, tenon::Tensor, tenon::Value;
 
 constexpr std::int64_t rows = 40'000, columns = 5'000;  // 800 MB of float32 where it is dense
 constexpr std::int64_t fewest = 400, middle = 4'000, most = 40'000;
 
-Tensor matrix(std::int64_t stored, Storage storage) {
+Tensor large_matrix(std::int64_t stored, Storage storage) {
   std::vector<float> values;
   std::vector<std::int64_t> at_row, at_column;
   for (std::int64_t i = 0; i < stored; ++i) {
@@ -25,30 +25,30 @@ Tensor matrix(std::int64_t stored, Storage storage) {
     at_row.push_back(i * (rows / stored));
     at_column.push_back(i * 7919 % columns);
   }
-  const auto csr = csr_from_coordinates(Tensor::from(values, {stored}), Tensor::from(at_row, {stored}), Tensor::from(at_column, {stored}),
-                                        {rows, columns});
+  const auto csr = tenon::csr_from_coordinates(Tensor::from(values, {stored}), Tensor::from(at_row, {stored}),
+                                               Tensor::from(at_column, {stored}), {rows, columns});
   if (storage == Storage::csr) return csr;
   // rows of 8 values each, or the stored rows would be as long as a table is wide
-  return Tensor::row_sparse(Tensor::zeros(f32, {stored, 8}), Tensor::from(at_row, {stored}), {rows, 8});
+  return Tensor::row_sparse(Tensor::zeros(tenon::f32, {stored, 8}), Tensor::from(at_row, {stored}), {rows, 8});
 }
 
-struct Case {
+struct SparseGraph {
   const char* name;
   Storage storage;
   std::function<Value(Graph&, Value)> build;
   std::int64_t whatever;  ///< bytes that it needs however little is stored: dense results, one number a row or column
 };
 
-std::int64_t bytes_of(Host& host, const Case& test, std::int64_t stored) {
+std::int64_t bytes_of(Host& host, const SparseGraph& test, std::int64_t stored) {
   Graph graph(host);
-  graph.output("y", test.build(graph, graph.constant("x", matrix(stored, test.storage))));
+  graph.output("y", test.build(graph, graph.constant("x", large_matrix(stored, test.storage))));
   Session session(graph);
   const auto result = session.run({}).at("y");
   return result.bytes() + session.plan_bytes({}) + impl_of(session).plans.begin()->second.execution->sparse_bytes();
 }
 
 Value weight(Graph& graph, const Shape& shape) {
-  return graph.variable("w", Tensor::zeros(f32, shape));
+  return graph.variable("w", Tensor::zeros(tenon::f32, shape));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ TEST_CASE("sparse operators allocate in proportion to what is stored") {
   StrictHost host(2);
   const auto numbers = [](Graph& graph) { return graph.constant("numbers", Tensor::from({std::int64_t{0}, std::int64_t{100}}, {2})); };
   const std::int64_t starts = 8 * (rows + 1);
-  const Case cases[] = {
+  const SparseGraph cases[] = {
       {"square of csr", Storage::csr, [](Graph& g, Value x) { return g.add("square", {x}); }, starts},
       {"square of row_sparse", Storage::row_sparse, [](Graph& g, Value x) { return g.add("square", {x}); }, 0},
       {"square, then tanh", Storage::csr, [](Graph& g, Value x) { return g.add("tanh", {g.add("square", {x})}); }, 2 * starts},

@@ -9,8 +9,6 @@ using namespace plugin_tests;
 
 namespace {
 
-const Storage sparse_storages[] = {Storage::csr, Storage::row_sparse};
-
 /// By the tests' own reading and writing of elements; these are multiples of 1/16, which all but the integers have.
 Doubles converted(const Doubles& values, DType to) {
   Doubles result;

@@ -9,6 +9,7 @@
 
 #include "numbers.hpp"
 #include "strict_host.hpp"
+#include "table_gradient.hpp"
 #include "tensor/expanded.hpp"
 
 using namespace plugin_tests;
@@ -16,15 +17,9 @@ using tenon::Storage;
 
 namespace {
 
-/// The gradient of sum(embedding(indices) * factors) by a weight of ones.
-Tensor table_gradient(tenon::Host& host, const Tensor& indices, const Tensor& factors, const Shape& table, bool sparse) {
-  tenon::Graph graph(host);
-  const auto weight = graph.variable("weight", tensor(factors.dtype(), table, Doubles(static_cast<std::size_t>(table.size()), 1)));
-  const auto rows = graph.add("embedding", {graph.constant("indices", indices), weight},
-                              {{"input_dim", table[0]}, {"output_dim", table[1]}, {"sparse_grad", sparse}});
-  const auto product = graph.add("mul", {rows, graph.constant("factors", factors)});
-  graph.output("gradient", graph.gradient(graph.add("sum", {product}), {weight}).at(0));
-  return tenon::Session(graph).run({}).at("gradient");
+Tensor run_table_gradient(tenon::Host& host, const Tensor& indices, const Tensor& factors, const Shape& table, bool sparse) {
+  const auto ones = tensor(factors.dtype(), table, Doubles(static_cast<std::size_t>(table.size()), 1));
+  return tenon::Session(table_gradient(host, indices, factors, ones, sparse)).run({}).at("gradient");
 }
 
 Shape with_columns(const Shape& shape, std::int64_t columns) {
@@ -60,11 +55,11 @@ TEST_CASE("embedding with sparse_grad: the gradient has the rows that were used,
           expected[row * 5 + i % 5] += whole[i];
           used.insert(numbers_of[i / 5]);
         }
-        const auto gradient = table_gradient(one, indices, factors, {table, columns}, true);
+        const auto gradient = run_table_gradient(one, indices, factors, {table, columns}, true);
         REQUIRE(gradient.storage() == Storage::row_sparse);
         CHECK(doubles(gradient.row_ids()) == Doubles(used.begin(), used.end()));
         CHECK(expanded(gradient) == expected);
-        CHECK(same_bits(gradient, table_gradient(four, indices, factors, {table, columns}, true)));
+        CHECK(same_bits(gradient, run_table_gradient(four, indices, factors, {table, columns}, true)));
       }
 }
 
@@ -78,10 +73,10 @@ TEST_CASE("embedding with sparse_grad: the bits are those of the dense gradient,
       const auto indices = arbitrary(tenon::i64, {4000}, 0, static_cast<double>(table.rows - 1), 1);
       const auto factors = arbitrary(dtype, {4000, table.columns}, -1, 1, 2);
       const Shape shape{table.rows, table.columns};
-      const auto dense = table_gradient(four, indices, factors, shape, false);
+      const auto dense = run_table_gradient(four, indices, factors, shape, false);
       CHECK(dense.storage() == Storage::dense);
       for (auto* host : {&one, &four}) {
-        const auto sparse = table_gradient(*host, indices, factors, shape, true);
+        const auto sparse = run_table_gradient(*host, indices, factors, shape, true);
         CHECK(sparse.stored() < 4000);
         CHECK(same_bits(cast_storage(sparse, Storage::dense), dense));
       }

@@ -57,15 +57,15 @@ Tensor other_side(std::int64_t inner, std::int64_t free, bool as_columns, DType 
   return dense_of({"dense", as_columns ? Shape{free, inner} : Shape{inner, free}, 1}, dtype, 7);
 }
 
-struct Case {
+struct Product {
   Pattern pattern;
   DType dtype;
   bool csr_left, transpose_a, transpose_b;
   std::int64_t free;
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<Product> products() {
+  std::vector<Product> all;
   for (const auto& pattern : patterns())
     for (const auto dtype : {tenon::f32, tenon::f64})
       for (const bool csr_left : {true, false})
@@ -78,7 +78,7 @@ std::vector<Case> cases() {
 }  // namespace
 
 TEST_CASE("matmul of csr and dense is the sum over every index, and so are its gradients, on any number of threads") {
-  for (const auto& test : cases()) {
+  for (const auto& test : products()) {
     // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
     const auto& pattern = test.pattern;
     const auto dtype = test.dtype;

@@ -40,18 +40,18 @@ bool same(const Doubles& found, const Doubles& wanted, double tolerance) {
   return true;
 }
 
-double tolerance(DType dtype) {
+double pair_tolerance(DType dtype) {
   return tenon::floating.has(dtype) ? 2 * epsilon(dtype) : 0;
 }
 
-const DType dtypes[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, tenon::i32, tenon::i8};
+const DType pair_dtypes[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, tenon::i32, tenon::i8};
 
 }  // namespace
 
 TEST_CASE("two sparse tensors are added, subtracted and multiplied in their storage") {
   for (const auto& pattern : patterns())
     for (const auto storage : {Storage::csr, Storage::row_sparse})
-      for (const auto dtype : dtypes)
+      for (const auto dtype : pair_dtypes)
         for (const std::string op : {"add", "sub", "mul", "minimum"}) {
           CAPTURE(pattern.name);
           CAPTURE(op);
@@ -59,7 +59,7 @@ TEST_CASE("two sparse tensors are added, subtracted and multiplied in their stor
           const auto left = sparse_of(pattern, dtype, storage, 1), right = sparse_of(pattern, dtype, storage, 2);
           const auto y = strict_host(4).call(op, {left, right});
           CHECK(y.storage() == storage);
-          CHECK(same(expanded(y), expected(op, left, right, pattern.shape), tolerance(dtype)));
+          CHECK(same(expanded(y), expected(op, left, right, pattern.shape), pair_tolerance(dtype)));
           CHECK(same_bits(strict_host(1).call(op, {left, right}), y));
           CHECK(y.stored() <= (op == "mul" ? std::min(left.stored(), right.stored()) : left.stored() + right.stored()));
         }
@@ -68,7 +68,7 @@ TEST_CASE("two sparse tensors are added, subtracted and multiplied in their stor
 TEST_CASE("a sparse tensor times or over a dense one that is broadcast to it keeps its places") {
   for (const auto& pattern : patterns())
     for (const auto storage : {Storage::csr, Storage::row_sparse})
-      for (const auto dtype : dtypes) {
+      for (const auto dtype : pair_dtypes) {
         const auto rows = pattern.shape[0], columns = pattern.shape[1];
         for (const Shape& shape :
              {pattern.shape, Shape{1, columns}, Shape{columns}, Shape{rows, 1}, Shape{1}, Shape::scalar(), Shape{1, 1}}) {
@@ -81,7 +81,7 @@ TEST_CASE("a sparse tensor times or over a dense one that is broadcast to it kee
           const auto product = strict_host().call("mul", {sparse, dense});
           CHECK(product.storage() == storage);
           CHECK(product.stored() == sparse.stored());
-          CHECK(same(expanded(product), expected("mul", sparse, dense, pattern.shape), tolerance(dtype)));
+          CHECK(same(expanded(product), expected("mul", sparse, dense, pattern.shape), pair_tolerance(dtype)));
           CHECK(same_bits(strict_host().call("mul", {dense, sparse}), product));
           if (has_zero) continue;
           const auto ratio = strict_host().call("div", {sparse, dense});
@@ -93,7 +93,6 @@ TEST_CASE("a sparse tensor times or over a dense one that is broadcast to it kee
 }
 
 TEST_CASE("zeros over zeros, and infinities times zeros, are nan as they are of dense tensors") {
-  const double inf = std::numeric_limits<double>::infinity();
   for (const auto storage : {Storage::csr, Storage::row_sparse}) {
     const auto left = cast_storage(tensor(tenon::f32, {2, 3}, {0, 2, 0, 0, 0, 0}), storage);
     const auto right = tensor(tenon::f32, {2, 3}, {0, 4, 1, 1, inf, 1});

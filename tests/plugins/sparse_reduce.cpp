@@ -19,12 +19,12 @@ Doubles sums(const Tensor& x, bool rows, bool columns) {
   return result;
 }
 
-struct Axes {
+struct SummedAxes {
   Ints axis;
   bool rows, columns;
 };
-const Axes all_axes[] = {{{}, true, true},    {{0, 1}, true, true}, {{0}, true, false},
-                         {{-2}, true, false}, {{1}, false, true},   {{-1}, false, true}};
+const SummedAxes all_axes[] = {{{}, true, true},    {{0, 1}, true, true}, {{0}, true, false},
+                               {{-2}, true, false}, {{1}, false, true},   {{-1}, false, true}};
 
 }  // namespace
 

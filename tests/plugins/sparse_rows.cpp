@@ -9,10 +9,8 @@ using namespace plugin_tests;
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
 /// Rows of a matrix, zeros where the number is -1.
-Doubles rows_of(const Tensor& matrix, const Numbers& numbers) {
+Doubles rows_of(const Tensor& matrix, const Ints& numbers) {
   const auto all = expanded(matrix);
   const auto columns = static_cast<std::ptrdiff_t>(matrix.shape()[1]);
   Doubles result;
@@ -25,23 +23,23 @@ Doubles rows_of(const Tensor& matrix, const Numbers& numbers) {
   return result;
 }
 
-Tensor list(const Numbers& numbers, DType dtype = tenon::i64) {
+Tensor list(const Ints& numbers, DType dtype = tenon::i64) {
   return tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, Doubles(numbers.begin(), numbers.end()));
 }
 
-Numbers numbers_of(const Tensor& ids) {
+Ints row_numbers(const Tensor& ids) {
   const auto values = ids.values<std::int64_t>();
   return {values.begin(), values.end()};
 }
 
-const DType dtypes[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, tenon::i32, tenon::i64, tenon::u8};
+const DType row_dtypes[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, tenon::i32, tenon::i64, tenon::u8};
 
 /// Every sparse tensor of the patterns.
 template <class Body>
 void each_sparse(Body body) {
   for (const auto& pattern : patterns())
     for (const auto storage : {Storage::csr, Storage::row_sparse})
-      for (const auto dtype : dtypes) {
+      for (const auto dtype : row_dtypes) {
         CAPTURE(pattern.name);
         CAPTURE(static_cast<int>(storage));
         CAPTURE(name(dtype));
@@ -50,10 +48,10 @@ void each_sparse(Body body) {
 }
 
 /// Row numbers that a list may have: none, all backwards, some of them twice.
-std::vector<Numbers> lists(std::int64_t rows) {
-  std::vector<Numbers> all{{}};
+std::vector<Ints> lists(std::int64_t rows) {
+  std::vector<Ints> all{{}};
   if (rows == 0) return all;
-  Numbers backwards, twice;
+  Ints backwards, twice;
   for (auto row = rows; row-- > 0;) backwards.push_back(row);
   for (std::int64_t row = 0; row < rows; row += 2) twice.insert(twice.end(), {row, rows - 1 - row});
   all.insert(all.end(), {backwards, twice, {rows / 2}});
@@ -75,9 +73,9 @@ TEST_CASE("slice takes rows of csr and row_sparse as Python does, and gives them
       const auto bounded = [&](std::int64_t i) {
         return std::clamp<std::int64_t>(i < 0 ? i + size : i, step > 0 ? 0 : -1, step > 0 ? size : size - 1);
       };
-      Numbers rows;
+      Ints rows;
       for (auto row = bounded(begin); step > 0 ? row < bounded(end) : row > bounded(end); row += step) rows.push_back(row);
-      const Attributes attributes{{"begin", Numbers{begin}}, {"end", Numbers{end}}, {"step", Numbers{step}}};
+      const Attributes attributes{{"begin", Ints{begin}}, {"end", Ints{end}}, {"step", Ints{step}}};
       const auto y = strict_host().call("slice", {x}, attributes);
       CHECK(y.storage() == x.storage());
       CHECK(y.shape()[0] == static_cast<std::int64_t>(rows.size()));
@@ -90,8 +88,8 @@ TEST_CASE("the gradient of a slice of rows is row_sparse where the slice's is, d
   for (const std::int64_t step : {1, 2, -3})
     for (const bool sparse : {false, true}) {
       CAPTURE(step);
-      const Attributes attributes{{"begin", Numbers{step > 0 ? 2 : -2}}, {"end", Numbers{step > 0 ? 9 : 0}}, {"step", Numbers{step}}};
-      const Numbers taken{1, 0, 1};  // of the slice
+      const Attributes attributes{{"begin", Ints{step > 0 ? 2 : -2}}, {"end", Ints{step > 0 ? 9 : 0}}, {"step", Ints{step}}};
+      const Ints taken{1, 0, 1};  // of the slice
       tenon::Graph graph(strict_host());
       const auto x = graph.input("x", tenon::f32, {11, 4});
       const auto rows =
@@ -142,7 +140,7 @@ TEST_CASE("the gradient of take_rows adds where a row was taken twice, dense or 
             auto unique = numbers;
             std::sort(unique.begin(), unique.end());
             unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
-            if (sparse_grad) CHECK(numbers_of(ones.row_ids()) == unique);
+            if (sparse_grad) CHECK(row_numbers(ones.row_ids()) == unique);
           }
           if (storage != Storage::dense) continue;
           const auto dx = gradient(strict_host(), "take_rows", {x, list(numbers)}, {{"sparse_grad", sparse_grad}}, 0, dy);
@@ -153,7 +151,7 @@ TEST_CASE("the gradient of take_rows adds where a row was taken twice, dense or 
 TEST_CASE("retain keeps the rows listed, and its gradient those of the gradient") {
   each_sparse([](const Tensor& x) {
     for (const auto& numbers : lists(x.shape()[0])) {
-      Numbers kept(static_cast<std::size_t>(x.shape()[0]), -1);
+      Ints kept(static_cast<std::size_t>(x.shape()[0]), -1);
       for (const auto row : numbers) kept[static_cast<std::size_t>(row)] = row;
       for (const auto& data : {x, cast_storage(x, Storage::dense)}) {
         const auto y = strict_host().call("retain", {data, list(numbers)});

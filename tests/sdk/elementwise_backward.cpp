@@ -17,7 +17,7 @@ namespace {
 
 using Function = std::function<double(const Values&)>;
 
-struct Case {
+struct GradientCase {
   const char* name;
   const tenon_operator* table;
   const tenon::detail::Description* description;
@@ -26,30 +26,23 @@ struct Case {
 };
 
 template <class Class>
-Case make(const char* name, Function f, Instance::Parameters parameters = {}) {
+GradientCase make(const char* name, Function f, Instance::Parameters parameters = {}) {
   return {name, tenon::table_of<Class>(), &tenon::detail::description_of<tenon::Completed<Class>>, std::move(parameters), std::move(f)};
 }
 
-const Case unary[] = {
+const GradientCase unary[] = {
     make<Quadratic>("quadratic", [](const Values& x) { return 0.5 * x[0] * x[0] - 2 * x[0] + 1; }, {{"a", 0.5}, {"b", -2}, {"c", 1}}),
     make<Tanh>("tanh", [](const Values& x) { return std::tanh(x[0]); }),
     make<Cube>("cube", [](const Values& x) { return std::pow(x[0], 3); })};
-const Case binary[] = {make<Product>("product", [](const Values& x) { return x[0] * x[1]; }),
-                       make<Combine>("combine", [](const Values& x) { return 2 * x[0] + x[1]; }),
-                       make<Difference>("difference", [](const Values& x) { return x[0] - x[1]; }),
-                       make<Ratio>("ratio", [](const Values& x) { return x[0] / x[1]; })};
+const GradientCase binary[] = {make<Product>("product", [](const Values& x) { return x[0] * x[1]; }),
+                               make<Combine>("combine", [](const Values& x) { return 2 * x[0] + x[1]; }),
+                               make<Difference>("difference", [](const Values& x) { return x[0] - x[1]; }),
+                               make<Ratio>("ratio", [](const Values& x) { return x[0] / x[1]; })};
 
-bool reads(const Case& c, std::string_view name) {
+bool reads(const GradientCase& c, std::string_view name) {
   for (const char* each : c.description->backward_reads.value)
     if (name == each) return true;
   return false;
-}
-
-// In [0.5, 2]: away from where a quotient has no derivative, and exact as f16 and bf16.
-Values some_values(std::int64_t n, int seed) {
-  Values values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
-  return values;
 }
 
 double slope(const Function& f, Values x, std::size_t input) {
@@ -72,7 +65,7 @@ struct Setting {
   Layout layout = Layout::contiguous;
 };
 
-void check(const Case& c, const Setting& s) {
+void check(const GradientCase& c, const Setting& s) {
   CAPTURE(c.name);
   CAPTURE(tenon::name_of(s.dtype));
   CAPTURE(count(s.out));
@@ -116,16 +109,14 @@ void check(const Case& c, const Setting& s) {
   }
 }
 
-constexpr DType floating[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
-
 }  // namespace
 
 TEST_CASE("backward: every dtype, size and write mode") {
-  for (const DType dtype : floating)
+  for (const DType dtype : floating_dtypes)
     for (const Dims& dims : {Dims{}, Dims{0}, Dims{1}, Dims{65}, Dims{300}, Dims{3, 5, 7}})
       for (const Write write : {Write::to, Write::add, Write::none, Write::in_place}) {
-        for (const Case& c : unary) check(c, {dtype, {dims}, dims, {write}});
-        for (const Case& c : binary) {
+        for (const GradientCase& c : unary) check(c, {dtype, {dims}, dims, {write}});
+        for (const GradientCase& c : binary) {
           check(c, {dtype, {dims, dims}, dims, {write, Write::to}});
           check(c, {dtype, {dims, dims}, dims, {Write::add, write}});
         }
@@ -134,9 +125,9 @@ TEST_CASE("backward: every dtype, size and write mode") {
 
 TEST_CASE("backward: strided views") {
   for (const Layout layout : {Layout::transposed, Layout::gaps, Layout::backwards})
-    for (const DType dtype : floating) {
-      for (const Case& c : unary) check(c, {dtype, {{6, 50}}, {6, 50}, {Write::add}, layout});
-      for (const Case& c : binary) check(c, {dtype, {{6, 50}, {6, 1}}, {6, 50}, {Write::to, Write::add}, layout});
+    for (const DType dtype : floating_dtypes) {
+      for (const GradientCase& c : unary) check(c, {dtype, {{6, 50}}, {6, 50}, {Write::add}, layout});
+      for (const GradientCase& c : binary) check(c, {dtype, {{6, 50}, {6, 1}}, {6, 50}, {Write::to, Write::add}, layout});
     }
 }
 
@@ -160,9 +151,9 @@ TEST_CASE("backward: the gradient of a broadcast input is summed into its shape"
                 {{4, 6, 5, 5}, {6, 1, 1}, {4, 6, 5, 5}},
                 {{2, 3, 4, 5}, {2, 1, 4, 1}, {2, 3, 4, 5}},
                 {{2, 300, 3}, {1, 300, 1}, {2, 300, 3}}};
-  for (const DType dtype : floating)
+  for (const DType dtype : floating_dtypes)
     for (const auto& shape : shapes)
-      for (const Case& c : binary) {
+      for (const GradientCase& c : binary) {
         check(c, {dtype, {shape.left, shape.right}, shape.out, {Write::to, Write::to}});
         check(c, {dtype, {shape.left, shape.right}, shape.out, {Write::add, Write::none}});
         if (shape.left == shape.out) check(c, {dtype, {shape.left, shape.right}, shape.out, {Write::in_place, Write::to}});
@@ -205,7 +196,7 @@ TEST_CASE("backward: large sums are accurate (float: to the last place), and the
 }
 
 TEST_CASE("backward: a zero gradient of the output makes zeros, and adds nothing") {
-  for (const DType dtype : floating) {
+  for (const DType dtype : floating_dtypes) {
     Tensor left(dtype, {2, 3}, Values(6, 5), Layout::transposed), right(dtype, {3}, Values(3, 5));
     REQUIRE(Instance(tenon::table_of<Product>()).backward({nullptr, nullptr}, nullptr, nullptr, {&left, &right}, {Write::to, Write::add}) ==
             "");

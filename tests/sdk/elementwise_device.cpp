@@ -16,12 +16,6 @@ namespace device = tenon::elementwise;
 
 namespace {
 
-Values some_values(std::int64_t n, int seed) {
-  Values values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
-  return values;
-}
-
 // The elements stand at any address, as the tensors of a test do; packs need one that 16 divides.
 struct Aligned {
   Tensor source;

@@ -14,7 +14,7 @@ using tenon::Write;
 namespace {
 
 // Small whole numbers and halves of them: products and sums of a few are exact in every floating dtype.
-Values some_values(std::int64_t n, int seed, DType dtype) {
+Values small_numbers(std::int64_t n, int seed, DType dtype) {
   Values values;
   for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>((i * 7 + seed * 5) % 11 - (dtype == tenon::u8 ? 0 : 5)));
   if (dtype == tenon::boolean)
@@ -24,7 +24,7 @@ Values some_values(std::int64_t n, int seed, DType dtype) {
 
 using Oracle = std::function<double(const Values&)>;
 
-struct Case {
+struct ForwardCase {
   const tenon_operator* table;
   Instance::Parameters parameters;
   std::vector<DType> inputs;
@@ -32,16 +32,16 @@ struct Case {
   Oracle oracle;
 };
 
-void check(const Case& c, const std::vector<Dims>& shapes, const Dims& out, Write write = Write::to, Layout in_layout = Layout::contiguous,
-           Layout out_layout = Layout::contiguous) {
+void check(const ForwardCase& c, const std::vector<Dims>& shapes, const Dims& out, Write write = Write::to,
+           Layout in_layout = Layout::contiguous, Layout out_layout = Layout::contiguous) {
   Instance instance(c.table, c.parameters);
   std::vector<Tensor> inputs;
   std::vector<Tensor*> pointers;
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    inputs.emplace_back(c.inputs[i], shapes[i], some_values(count(shapes[i]), static_cast<int>(i) + 1, c.inputs[i]), in_layout);
+    inputs.emplace_back(c.inputs[i], shapes[i], small_numbers(count(shapes[i]), static_cast<int>(i) + 1, c.inputs[i]), in_layout);
   std::vector<Values> before;
   for (Tensor& input : inputs) pointers.push_back(&input), before.push_back(input.values());
-  Tensor output(c.output, out, some_values(count(out), 9, c.output), out_layout);
+  Tensor output(c.output, out, small_numbers(count(out), 9, c.output), out_layout);
   Values expected;
   for (std::int64_t i = 0; i < count(out); ++i) {
     Values arguments;
@@ -55,33 +55,32 @@ void check(const Case& c, const std::vector<Dims>& shapes, const Dims& out, Writ
   for (std::size_t i = 0; i < inputs.size(); ++i) CHECK(inputs[i].values() == before[i]);
 }
 
-const Case quadratic_of(DType dtype) {
+const ForwardCase quadratic_of(DType dtype) {
   return {tenon::table_of<Quadratic>(), {{"a", 0.5}, {"b", -2}, {"c", 1}}, {dtype}, dtype, [](const Values& x) {
             return 0.5 * x[0] * x[0] - 2 * x[0] + 1;
           }};
 }
-const Case combine_of(DType dtype) {
+const ForwardCase combine_of(DType dtype) {
   const double wrap = dtype == tenon::u8 ? 256 : 0;
   return {tenon::table_of<Combine>(), {}, {dtype, dtype}, dtype, [=](const Values& x) {
             const double sum = 2 * x[0] + x[1];
             return wrap ? std::fmod(sum + wrap, wrap) : sum;
           }};
 }
-const Case greater_of(DType dtype) {
+const ForwardCase greater_of(DType dtype) {
   return {tenon::table_of<Greater>(), {}, {dtype, dtype}, tenon::boolean, [](const Values& x) { return x[0] > x[1] ? 1. : 0.; }};
 }
-const Case choose_of(DType condition, DType dtype) {
+const ForwardCase choose_of(DType condition, DType dtype) {
   return {tenon::table_of<Choose>(), {}, {condition, dtype, dtype}, dtype, [](const Values& x) { return x[0] != 0 ? x[1] : x[2]; }};
 }
 
 const Dims sizes[] = {{}, {0}, {1}, {2}, {63}, {64}, {65}, {255}, {256}, {257}, {1000}, {40000}, {3, 5, 7}, {2, 0, 3}, {1, 1, 1}};
-constexpr DType floating[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 constexpr DType numeric[] = {tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 
 }  // namespace
 
 TEST_CASE("forward: every floating dtype, size and write mode") {
-  for (const DType dtype : floating)
+  for (const DType dtype : floating_dtypes)
     for (const Dims& dims : sizes)
       for (const Write write : {Write::to, Write::in_place, Write::add}) {
         CAPTURE(tenon::name_of(dtype));
@@ -116,7 +115,7 @@ TEST_CASE("forward: bool inputs") {
 TEST_CASE("forward: an input of its own dtype is converted") {
   for (const DType condition :
        {tenon::boolean, tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64})
-    for (const DType dtype : floating)
+    for (const DType dtype : floating_dtypes)
       for (const Dims& dims : {Dims{}, Dims{300}, Dims{3, 1, 5}}) {
         CAPTURE(tenon::name_of(condition));
         CAPTURE(tenon::name_of(dtype));
@@ -172,10 +171,10 @@ TEST_CASE("forward: strided views") {
 }
 
 TEST_CASE("forward: in place gives what out of place gives") {
-  for (const DType dtype : floating)
+  for (const DType dtype : floating_dtypes)
     for (const Dims& dims : sizes) {
       Instance instance(tenon::table_of<Quadratic>(), {{"a", 0.5}, {"b", -2}, {"c", 1}});
-      Tensor apart(dtype, dims), in(dtype, dims, some_values(count(dims), 1, dtype));
+      Tensor apart(dtype, dims), in(dtype, dims, small_numbers(count(dims), 1, dtype));
       REQUIRE(instance.forward({&in}, apart) == "");
       REQUIRE(instance.forward({&in}, in, Write::in_place) == "");
       CHECK(in.values() == apart.values());
@@ -185,7 +184,7 @@ TEST_CASE("forward: in place gives what out of place gives") {
 TEST_CASE("forward: any order of the parts gives the same bits") {
   for (const DType dtype : {tenon::f16, tenon::f32}) {
     const Dims dims{70, 1001}, row{1001};
-    Tensor x(dtype, dims, some_values(count(dims), 1, dtype)), y(dtype, row, some_values(1001, 2, dtype));
+    Tensor x(dtype, dims, small_numbers(count(dims), 1, dtype)), y(dtype, row, small_numbers(1001, 2, dtype));
     std::vector<std::vector<unsigned char>> results;
     for (const Order each : {Order::forwards, Order::backwards, Order::threads}) {
       order = each;

@@ -8,7 +8,7 @@ namespace {
 using tenon::DType;
 constexpr DType none = tenon::unknown_dtype;
 
-struct Choose : tenon::Operator {
+struct ChooseOperator : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("yes where the condition holds, no elsewhere");
     op.input("condition", "any shape").types({tenon::boolean});
@@ -73,7 +73,7 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
 }  // namespace
 
 TEST_CASE("an output without a dtype has the shared one") {
-  const auto* choose = tenon::table_of<Choose>();
+  const auto* choose = tenon::table_of<ChooseOperator>();
   CHECK(output_dtype(choose, {tenon::boolean, tenon::f64, tenon::f64}) == tenon::f64);
   CHECK(output_dtype(choose, {tenon::boolean, none, none}) == none);  // the condition's says nothing of it
   CHECK(output_dtype(tenon::table_of<Place>(), {tenon::i32}) == tenon::i32);
@@ -81,12 +81,12 @@ TEST_CASE("an output without a dtype has the shared one") {
 
 TEST_CASE("an output that is known to have another dtype is refused, said or not said") {
   std::string refusal;
-  output_dtype(tenon::table_of<Choose>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &refusal);
+  output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &refusal);
   CHECK(refusal == "output 'chosen' is int8 but needs float32");
   output_dtype(tenon::table_of<Place>(), {tenon::i32}, tenon::i64, &refusal);
   CHECK(refusal == "output 'same' is int64 but needs int32");
-  CHECK(output_dtype(tenon::table_of<Choose>(), {tenon::boolean, none, none}, tenon::f64) == tenon::f64);
-  CHECK(output_dtype(tenon::table_of<Choose>(), {tenon::boolean, tenon::f64, tenon::f64}, tenon::f64) == tenon::f64);
+  CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, none, none}, tenon::f64) == tenon::f64);
+  CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f64, tenon::f64}, tenon::f64) == tenon::f64);
 }
 
 TEST_CASE("an output that was given a dtype once needs no second time") {

@@ -11,6 +11,15 @@ namespace by_hand {
 using Dims = std::vector<std::int64_t>;
 using Values = std::vector<double>;
 
+inline constexpr tenon::DType floating_dtypes[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
+
+/// In [0.5, 2]: away from where a quotient has no derivative, and exact as f16 and bf16.
+inline Values some_values(std::int64_t n, int seed) {
+  Values values;
+  for (std::int64_t i = 0; i < n; ++i) values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
+  return values;
+}
+
 inline std::int64_t count(const Dims& dims) {
   std::int64_t n = 1;
   for (const auto dim : dims) n *= dim;
