@@ -107,7 +107,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "not every value would survive"},
       {{"-o", "m.tenon", "--validate", "x=no.npy", "--validate", "y=ys.npy"}, 4, "no.npy"},
       {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"}, 1, "a smaller learning rate"},
-      {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "no/m.tenon"},
+      {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "no/m.tenon cannot be written: there is no folder no"},
       {{"-o", "m.tenon", "--metrics", "no/m.jsonl"}, 4, "no/m.jsonl"},
       {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it has no training state"},
   };
