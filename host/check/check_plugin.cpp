@@ -72,9 +72,7 @@ struct CheckedPlugin {
       names = {wanted};
     else
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
-    if (names.empty())
-      throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins",
-                    device.empty() ? "--device cuda holds CUDA kernels against the CPU's" : "");
+    if (names.empty()) throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins");
   }
 
   PluginSet plugins;
