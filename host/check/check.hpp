@@ -32,7 +32,6 @@ inline Outcome failed(std::string sentence) {
 struct Subject {
   const LoadedOperator& op;
   std::vector<std::filesystem::path> plugins;  ///< the plugin, then what its operators may need besides
-  std::filesystem::path folder;                ///< where a check may write; emptied by nobody but its owner
   bool trust_writable = false;
   std::uint64_t seed = 0;  ///< of every number that a check makes up
   std::string device{};    ///< whose kernels are held against the CPU's

@@ -1,10 +1,10 @@
 // A plugin, with what its operators need besides, and one check after another.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <climits>
+#include <mutex>
 #include <tenon/host/check.hpp>
 
 #include "check/check.hpp"
@@ -18,25 +18,6 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "tenon-check-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Failure(FailureKind::failed, "no temporary folder can be made at " + name);
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // The name alone where it is one of CUDA's: CUDA does not live through the forks that are to come.
 std::string device_to_check(const std::string& device) {
@@ -91,9 +72,7 @@ struct CheckedPlugin {
       names = {wanted};
     else
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
-    if (names.empty())
-      throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins",
-                    device.empty() ? "--device cuda holds CUDA kernels against the CPU's" : "");
+    if (names.empty()) throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins");
   }
 
   PluginSet plugins;
@@ -140,12 +119,12 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
                                       const std::function<void(const CheckResult&)>& report) {
   const auto wanted = wanted_checks(options);
   const int limit = limit_in_ms(options.time_limit);
+  static std::recursive_mutex one_at_a_time;  // recursive: `report` may check something, too
+  const std::lock_guard lock(one_at_a_time);
   CheckedPlugin checked(plugin, options);
-  const ScratchFolder folder;
   std::vector<CheckResult> results;
   for (const auto& name : checked.names) {
-    const checks::Subject subject{checked.plugins.load(name), checked.paths, folder.path(),
-                                  options.trust_writable,     options.seed,  checked.device};
+    const checks::Subject subject{checked.plugins.load(name), checked.paths, options.trust_writable, options.seed, checked.device};
     run_in_children(wanted, subject, limit, [&](const checks::Check& check, checks::Outcome outcome) {
       results.push_back({name, check.name, outcome.verdict, std::move(outcome.sentence)});
       if (report) report(results.back());

@@ -23,14 +23,12 @@ Outcome check_save_load(const Subject& subject) {
   Host host(host_options(subject));
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   Threads threads(1);
-  const auto path = subject.folder / "checked.tenon";
   return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
     if (call.outputs() == 0) return std::string();
     SingleNode node(host, subject.op, sample);
     auto& graph = node.graph;
     graph.output("checked", node.output);
-    graph.save(path);
-    auto loaded = Graph::load(host, path);
+    auto loaded = Graph::from_bytes(host, graph.to_bytes());
     loaded.bind();
     const auto attributes = attributes_of(loaded);
     if (auto fault = compare(attributes_of(graph), attributes); !fault.empty()) return fault;

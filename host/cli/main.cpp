@@ -15,15 +15,26 @@ namespace {
 
 using namespace tenon::cli;
 
+std::string called(const CLI::App& app) {
+  const auto subs = app.get_subcommands();
+  return subs.empty() ? "tenon" : "tenon " + subs.front()->get_name();
+}
+
+// `sentence` about what the command was called with.
+tenon::Failure misuse(const CLI::App& app, const std::string& sentence) {
+  return {tenon::FailureKind::usage, called(app) + sentence, called(app) + " --help says how it is called"};
+}
+
 // CLI11 gives each option's values to the callback in the order they were written.
-void add_option(CLI::App& app, const Option& option, Arguments& into) {
+void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Arguments& into) {
   const auto dashed = (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
   if (option.value.empty()) {
     app.add_flag_callback(
         dashed, [&into, &option] { into.add(option, "true"); }, option.help());
     return;
   }
-  const auto keep = [&into, &option](const std::vector<std::string>& values) {
+  const auto keep = [&into, &whole, &option](const std::vector<std::string>& values) {
+    if (values.size() > 1 && !option.repeatable()) throw misuse(whole, ": --" + option.name + " is given more than once");
     for (const auto& value : values) into.add(option, value);
     return true;
   };
@@ -31,7 +42,7 @@ void add_option(CLI::App& app, const Option& option, Arguments& into) {
   if (option.repeatable())
     added->expected(1, CLI::detail::expected_max_vector_size);
   else
-    added->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void add_positional(CLI::App& app, const Positional& positional, Arguments& into) {
@@ -59,32 +70,41 @@ void suggest_command(int argc, char** argv) {
   }
 }
 
-// What the parser found wrong, as a sentence of ours.
-tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app) {
-  const auto* sub = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
-  const auto called = sub == nullptr ? std::string("tenon") : "tenon " + sub->get_name();
-  const std::string help = called + " --help says how it is called";
-  const auto usage = [](const std::string& sentence, const std::string& hint) {
-    return tenon::Failure(tenon::FailureKind::usage, sentence, hint);
-  };
+// Of the program and of the command, those for which `wanted`.
+template <class Wanted>
+std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& wanted) {
+  auto found = app.get_options(wanted);
+  for (const auto* sub : app.get_subcommands())
+    for (const auto* option : sub->get_options(wanted)) found.push_back(option);
+  return found;
+}
+
+// What the parser found wrong, as a sentence of ours: CLI11's exceptions tell the kind of error, and its options what they were given.
+tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const std::string& last_word) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const auto extra = app.remaining(true).front();
-    if (!extra.starts_with("-")) return usage(called + ": unexpected argument '" + extra + "'", help);
+    if (!extra.starts_with("-")) return misuse(app, ": unexpected argument '" + extra + "'");
     std::vector<std::string> names;
-    for (const auto* from : {&app, sub})
-      for (const auto* option : from == nullptr ? std::vector<const CLI::Option*>() : from->get_options())
-        if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
-    return usage(called + " has no option '" + extra + "'",
-                 tenon::did_you_mean(tenon::near_names(extra.substr(0, extra.find('=')), names), help));
+    for (const auto* option : options_of(app, [](const CLI::Option* o) { return !o->get_lnames().empty(); }))
+      names.push_back("--" + option->get_lnames().front());
+    const auto general = misuse(app, " has no option '" + extra + "'");
+    return {general.kind(), general.what(),
+            tenon::did_you_mean(tenon::near_names(extra.substr(0, extra.find('=')), names), general.hint())};
   }
-  if (sub == nullptr && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-    return usage("a command is missing", "tenon --help lists the commands");
-  const std::string text = error.what(), name = text.substr(0, text.find(':'));
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && name.starts_with("-")) {
-    const bool none = text.find("missing") != std::string::npos;
-    return usage(called + ": " + name + (none ? " needs a value" : " is given more than once"), help);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const auto missing = options_of(app, [](const CLI::Option* o) { return o->get_required() && o->empty(); });
+    if (missing.empty()) return {tenon::FailureKind::usage, "a command is missing", "tenon --help lists the commands"};
+    return misuse(app, ": " + missing.front()->get_name() + " is required");
   }
-  return usage(called + ": " + text, help);
+  // An option takes any word after it as its value, so only the last word can lack one. Of flags, one was given a value.
+  const bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  const auto name = last_word.substr(0, last_word.find('='));
+  const auto at_fault = options_of(app, [&](const CLI::Option* option) {
+    return lacks_value ? option->check_name(name)
+                       : option->get_items_expected_max() == 0 && !option->empty() && option->results() != std::vector<std::string>{"true"};
+  });
+  if (at_fault.empty()) return misuse(app, std::string(": ") + error.what());
+  return misuse(app, ": " + at_fault.front()->get_name() + (lacks_value ? " needs a value" : " takes no value"));
 }
 
 int run(int argc, char** argv) {
@@ -93,13 +113,13 @@ int run(int argc, char** argv) {
   app.fallthrough();
   app.require_subcommand(1);
   Arguments global, own;
-  for (const auto& option : global_options()) add_option(app, option, global);
+  for (const auto& option : global_options()) add_option(app, app, option, global);
   const Command* chosen = nullptr;
   for (const auto& command : commands()) {
     auto* sub = app.add_subcommand(command.name, command.doc);
     sub->footer(command.details);
     for (const auto& positional : command.positionals) add_positional(*sub, positional, own);
-    for (const auto& option : command.options) add_option(*sub, option, own);
+    for (const auto& option : command.options) add_option(*sub, app, option, own);
     sub->callback([&chosen, &command] { chosen = &command; });
   }
   try {
@@ -107,7 +127,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    throw explain(error, app);
+    throw explain(error, app, argv[argc - 1]);
   }
   global.set_options(global_options());
   own.set_options(chosen->options);

@@ -86,42 +86,7 @@ StringId GraphBuilder::node_name(const NodeSpec& spec) {
     check_name(spec.name);
     return model_.strings.intern(spec.name);
   }
-  return model_.strings.intern(free_name(spec.op));
-}
-
-// Numbers are mostly taken from 1 on without a gap, so the first free one is found by doubling and halving.
-std::string GraphBuilder::free_name(std::string_view wanted) const {
-  const auto numbered = [&](std::uint64_t i) { return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i); };
-  if (!is_named(model_, numbered(0))) return numbered(0);
-  std::uint64_t taken = 0, free = 1;
-  while (is_named(model_, numbered(free))) taken = std::exchange(free, 2 * free);
-  while (free - taken > 1) {
-    const auto middle = taken + (free - taken) / 2;
-    (is_named(model_, numbered(middle)) ? taken : free) = middle;
-  }
-  return numbered(free);
-}
-
-// One entry for each input of the operator, more for a variadic one; none where nothing is connected.
-std::vector<ValueId> GraphBuilder::place_inputs(const OperatorInfo& info, const NodeSpec& spec) const {
-  auto placed = spec.inputs;
-  placed.resize(input_count(info, placed.size()), none);
-  for (const auto& [name, value] : spec.named_inputs) {
-    const auto index = info.find_input(name);
-    if (index < 0) {
-      std::vector<std::string> names;
-      for (const auto& input : info.inputs) names.push_back(input.name);
-      throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name),
-                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
-    }
-    if (info.inputs[static_cast<std::size_t>(index)].variadic)
-      placed.push_back(value);
-    else if (auto& slot = placed[static_cast<std::size_t>(index)]; slot == none)
-      slot = value;
-    else
-      throw Failure(FailureKind::usage, fmt::format("input '{}' is given twice", name));
-  }
-  return placed;
+  return model_.strings.intern(free_name(model_, spec.op));
 }
 
 // `node_part`: what somebody has put there under this name already, or a new value.
@@ -167,7 +132,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     node.device = model_.strings.intern(spec.device);
     try {
       add_parameters(model_, node, info, spec.attributes);
-      connect(node, info, place_inputs(info, spec));
+      connect(node, info, place_inputs(info, spec.inputs, spec.named_inputs));
     } catch (const Failure& failure) {
       rethrow_at(fmt::format("[{}] node '{}'", info.name, model_.strings[node.name]), failure);
     }
@@ -233,7 +198,7 @@ NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view n
   const auto of = model_.strings[node.name];
   if (!name.empty()) check_name(name);
   const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
-  node.name = model_.strings.intern(name.empty() ? free_name(wanted) : std::string(name));
+  node.name = model_.strings.intern(name.empty() ? free_name(model_, wanted) : std::string(name));
   node.pass = pass;
   node.origin = forward;
   return node;

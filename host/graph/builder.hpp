@@ -55,9 +55,6 @@ class GraphBuilder {
   Mark mark() const;
   void roll_back(const Mark& mark);
 
-  /// `wanted`, or `wanted_1` ... where that is taken.
-  std::string free_name(std::string_view wanted) const;
-
   const GraphModel& model() const { return model_; }
   const Binding& binding() const { return binding_; }
 
@@ -66,7 +63,6 @@ class GraphBuilder {
   void check_name(std::string_view name) const;
   ValueId own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type);
   StringId node_name(const NodeSpec& spec);
-  std::vector<ValueId> place_inputs(const OperatorInfo& info, const NodeSpec& spec) const;
   void connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs);
   void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node);
   NodeRecord made_from(NodeId forward, Pass pass, std::string_view name);

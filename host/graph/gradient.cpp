@@ -140,7 +140,7 @@ class GradientBuilder {
   ValueId helper(std::string_view op, ValueId of, const std::vector<ValueId>& inputs, const Attributes& attributes) {
     auto wanted = fmt::format("{}_gradient", value_label(model_, of));
     std::replace(wanted.begin(), wanted.end(), ':', '_');
-    const auto name = builder_.free_name(wanted);
+    const auto name = free_name(model_, wanted);
     const auto node = builder_.node({.op = op, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
     return model_.nodes[node].first_output;
   }

@@ -75,7 +75,7 @@ struct Construction {
       NodeSpec spec{.op = op, .name = {}, .inputs = {}, .named_inputs = {}, .attributes = given};
       for (std::uint32_t i = 0; i < input_count; ++i) spec.inputs.push_back(construction.known(inputs[i]));
       const auto& model = construction.builder->model();
-      const auto name = construction.builder->free_name(fmt::format("{}_gradient", model.strings[model.nodes[construction.node].name]));
+      const auto name = free_name(model, fmt::format("{}_gradient", model.strings[model.nodes[construction.node].name]));
       spec.name = name;
       const auto added = construction.builder->node(spec);
       if (model.nodes[added].output_count == 0)

@@ -74,6 +74,19 @@ bool is_named(const GraphModel& model, std::string_view name) {
   return look_up(model.strings, model.node_names, name) != none || look_up(model.strings, model.value_names, name) != none;
 }
 
+// Numbers are mostly taken from 1 on without a gap, so the first free one is found by doubling and halving.
+std::string free_name(const GraphModel& model, std::string_view wanted) {
+  const auto numbered = [&](std::uint64_t i) { return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i); };
+  if (!is_named(model, numbered(0))) return numbered(0);
+  std::uint64_t taken = 0, free = 1;
+  while (is_named(model, numbered(free))) taken = std::exchange(free, 2 * free);
+  while (free - taken > 1) {
+    const auto middle = taken + (free - taken) / 2;
+    (is_named(model, numbered(middle)) ? taken : free) = middle;
+  }
+  return numbered(free);
+}
+
 ValueId find_value(const GraphModel& model, std::string_view text) {
   if (const auto value = look_up(model.strings, model.value_names, text); value != none) return value;
   const auto colon = text.find(':');

@@ -139,6 +139,8 @@ std::string value_label(const GraphModel& model, ValueId value);
 
 /// Whether a node, input, variable, state or constant has this name: they share one space of names.
 bool is_named(const GraphModel& model, std::string_view name);
+/// `wanted`, or `wanted_1` ... where that is taken.
+std::string free_name(const GraphModel& model, std::string_view wanted);
 
 /// `node`, `node:1`, `node:mask`, or the name of an input, variable, state or constant. Throws Failure (usage) with near names.
 ValueId find_value(const GraphModel& model, std::string_view text);

@@ -1,9 +1,10 @@
 #include "graph/operator_use.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tenon/host/failure.hpp>
+#include <tenon/host/catalog.hpp>
 
 namespace tenon {
 namespace {
@@ -66,6 +67,26 @@ std::size_t input_count(const OperatorInfo& info, std::size_t given) {
   if (info.variadic()) return std::max(given, declared - 1);
   if (given > declared) throw Failure(FailureKind::usage, fmt::format("{} inputs are given but the operator takes {}", given, declared));
   return declared;
+}
+
+std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> placed, const NamedValues& named) {
+  placed.resize(input_count(info, placed.size()), none);
+  for (const auto& [name, value] : named) {
+    const auto index = info.find_input(name);
+    if (index < 0) {
+      std::vector<std::string> names;
+      for (const auto& input : info.inputs) names.push_back(input.name);
+      throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name),
+                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+    }
+    if (info.inputs[static_cast<std::size_t>(index)].variadic)
+      placed.push_back(value);
+    else if (auto& slot = placed[static_cast<std::size_t>(index)]; slot == none)
+      slot = value;
+    else
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is given twice", name));
+  }
+  return placed;
 }
 
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {

@@ -27,6 +27,10 @@ std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, cons
 /// (usage) if too many are given.
 std::size_t input_count(const OperatorInfo& info, std::size_t given);
 
+using NamedValues = std::vector<std::pair<std::string, ValueId>>;
+/// One entry for each input of the operator, more for a variadic one; none where nothing is connected. Throws Failure (usage).
+std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position, const NamedValues& named);
+
 /// Throws Failure (file) if the numbers of inputs, states and outputs are not the operator's; (usage) as output_count.
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 /// Throws Failure (file) if a backward node does not fit the node whose backward it is.

@@ -123,13 +123,6 @@ static void sync_folder(const std::filesystem::path& folder, const std::filesyst
   }
 }
 
-void AtomicFile::write_by_name(const std::function<void(const std::filesystem::path&)>& write) {
-  if (temporary_.empty()) name_temporary();
-  write(temporary_);
-  file_ = OpenFile(::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file_.descriptor() < 0) fail(errno);
-}
-
 void AtomicFile::commit(bool synced) {
   if (mode_ != 0 && ::fchmod(file_.descriptor(), mode_) != 0) fail(errno);
   if (synced && ::fsync(file_.descriptor()) != 0) fail(errno);

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string_view>
 
@@ -32,8 +31,6 @@ class AtomicFile {
 
   std::uint64_t size() const { return size_; }
 
-  /// For libraries that write files by name, and may put another file there: a kill then leaves one behind. Nothing was written before.
-  void write_by_name(const std::function<void(const std::filesystem::path&)>& write);
   /// Syncs the file, puts it in the place of the old one and syncs the folder. The last call. A cache's files need not be synced.
   void commit(bool synced = true);
 

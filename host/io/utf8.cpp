@@ -91,6 +91,16 @@ bool is_name(std::string_view text) {
   return !text.empty() && std::none_of(text.begin(), text.end(), is_control) && is_utf8(text);
 }
 
+std::string well_formed(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto length = std::max(skip_ascii(text, 0), sequence_length(text));
+    out += length == 0 ? "\ufffd" : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -21,4 +21,7 @@ bool is_plain_text(std::string_view text);
 /// The text with whatever would disturb a message replaced by \xNN.
 std::string printable(std::string_view text);
 
+/// The text with U+FFFD for each byte that makes it no UTF-8.
+std::string well_formed(std::string_view text);
+
 }  // namespace tenon

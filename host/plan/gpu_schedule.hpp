@@ -40,7 +40,6 @@ struct GpuSchedule {
   std::vector<std::uint32_t> delivered;  ///< staged copies to the CPU, which are copied on when the run is over
   std::vector<ValueId> rebound;          ///< what captured kernels may read or write at an address that differs between runs
 
-  const StreamWork& end_of(std::size_t device) const { return work[work.size() - devices.size() + device]; }
   /// Whether the thread that submits the copy waits for it.
   bool waits_for(const Lowered& graph, std::uint32_t copy) const {
     return graph.places[graph.copies[copy].copy]->is_cpu() && staging[copy] < 0;

@@ -15,18 +15,23 @@ const std::string* output_doc(const GraphModel& model, const NodeRecord& node, s
   return outputs.empty() ? nullptr : &outputs[std::min<std::size_t>(index, outputs.size() - 1)].doc;
 }
 
+/// What it says of an input or state; null where it says nothing.
+const std::string* edge_doc(const GraphModel& model, const NodeRecord& node, std::uint32_t i) {
+  const auto& info = *model.operators[node.op].info;
+  if (i >= node.input_count) return i - node.input_count < info.states.size() ? &info.states[i - node.input_count].doc : nullptr;
+  return info.inputs.empty() ? nullptr : &info.inputs[declared_input(info, i)].doc;
+}
+
 // Which words an operator has for a value: those of the first that reads it, or of the one that makes it.
 class Docs {
  public:
   explicit Docs(const GraphModel& model) : docs_(model.values.size(), nullptr) {
     for (const auto& node : model.nodes) {
       if (node.pass != Pass::forward) continue;
-      const auto& info = *model.operators[node.op].info;
-      const auto* edges = model.edges.data() + node.first_edge;
-      if (!info.inputs.empty())
-        for (std::uint32_t i = 0; i < node.input_count; ++i) say(edges[i], info.inputs[declared_input(info, i)].doc);
-      for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, info.states.size()); ++i)
-        say(edges[node.input_count + i], info.states[i].doc);
+      for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) {
+        const auto value = model.edges[node.first_edge + i];
+        if (value != none && docs_[value] == nullptr) docs_[value] = edge_doc(model, node, i);
+      }
     }
     for (const auto& node : model.nodes) {
       if (node.pass == Pass::backward) continue;
@@ -37,11 +42,20 @@ class Docs {
   std::string of(ValueId value) const { return docs_[value] == nullptr ? std::string() : *docs_[value]; }
 
  private:
-  void say(ValueId value, const std::string& doc) {
-    if (value != none && docs_[value] == nullptr) docs_[value] = &doc;
-  }
   std::vector<const std::string*> docs_;
 };
+
+// Of one value. What no forward node returns is looked for among what nodes read, up to the first that has words for it.
+std::string doc_of(const GraphModel& model, ValueId id) {
+  const auto producer = model.values[id].producer;
+  if (producer != none && model.nodes[producer].pass != Pass::backward)
+    if (const auto* doc = output_doc(model, model.nodes[producer], model.values[id].index)) return *doc;
+  for (const auto& node : model.nodes)
+    for (std::uint32_t i = 0; node.pass == Pass::forward && i < node.input_count + node.state_count; ++i)
+      if (model.edges[node.first_edge + i] == id)
+        if (const auto* doc = edge_doc(model, node, i)) return *doc;
+  return {};
+}
 
 ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::string name) {
   const auto& value = model.values[id];
@@ -131,12 +145,7 @@ ValueInfo Graph::info(Value value) const {
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no type");
   const auto& model = impl_->model();
-  const auto producer = model.values[id].producer;
-  // For values that no forward node returns, all nodes that may read them are asked.
-  const std::string* doc = nullptr;
-  if (producer != none && model.nodes[producer].pass != Pass::backward)
-    doc = output_doc(model, model.nodes[producer], model.values[id].index);
-  return info_of(model, doc != nullptr ? *doc : Docs(model).of(id), id, value_label(model, id));
+  return info_of(model, doc_of(model, id), id, value_label(model, id));
 }
 
 std::vector<NodeInfo> Graph::nodes() const {

@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "io/atomic_file.hpp"
+#include "io/json_text.hpp"
 #include "io/system_reason.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon {
 namespace {
@@ -16,7 +17,9 @@ namespace {
 constexpr std::string_view head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", tail = "\n]}\n";
 
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string json;
+  append_json_text(json, well_formed(text));
+  return json;
 }
 
 double microseconds(Trace::Clock::duration time) {

@@ -17,12 +17,6 @@
 namespace tenon {
 namespace {
 
-std::string free_name(const GraphModel& model, const std::string& wanted) {
-  auto name = wanted;
-  for (int i = 1; is_named(model, name); ++i) name = fmt::format("{} {}", wanted, i);
-  return name;
-}
-
 std::vector<std::string> floating_variables(const Graph& graph) {
   const auto& model = model_of(graph);
   std::vector<std::string> names;

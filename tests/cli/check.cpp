@@ -102,6 +102,7 @@ TEST_CASE("what cannot be checked is said") {
       {{"check", reduce, "--reproduce", "x"}, 2, "reproduce"},
       {{"check", "no_such.so"}, 4, "no_such.so"},
       {{"check", TENON_TEST_SOURCE "/README.md"}, 3, "README.md"},
+      {{"check", fault("split_cuda_kernel")}, 3, "--device cuda compares its kernels with the CPU's"},
       {{"check", fault("crash_at_load")}, 3, "crash"},
   };
   const TemporaryFolder cache;  // of its own: what crashes is remembered there

@@ -28,6 +28,7 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{"train", "--decay", "much"}, 2, "", "error: --decay is 'much' but must be a number\n"},
       {{"list", "--verbose"}, 2, "", "error: tenon list has no option '--verbose'\n"},
       {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
+      {{"--json=maybe", "list"}, 2, "", "error: tenon list: --json takes no value\n"},
       {{"--json", "lst"}, 2, "", "{\n  \"error\": \"there is no command 'lst'\",\n  \"exit_code\": 2,\n  \"hint\": "},
   };
   for (const auto& c : cases) {

@@ -43,5 +43,15 @@ TEST_CASE("curves drawn from an application's own numbers") {
   const EpochMetrics epochs[] = {{0, {1.0, 0.5}, Metrics{1.2, 0.4}}, {1, {0.5, 0.75}, std::nullopt}};
   const auto svg = draw_curves(epochs);
   CHECK(svg.find("<title>Loss and accuracy over 2 epochs</title>") != std::string::npos);
+  for (const auto* last : {">training 0.5<", ">validation 1.2<", ">training 0.75<", ">validation 0.4<"})
+    CHECK_MESSAGE(svg.find(last) != std::string::npos, last);
+  // From the first epoch at the left end of the frame to the last at its right end; numbers of pixels grow downwards.
+  static const std::regex line("d=\"M56.0 ([0-9.]+)L364.0 ([0-9.]+)\"");
+  std::vector<double> falls;
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), line); match != std::sregex_iterator(); ++match)
+    falls.push_back(std::stod((*match)[2]) - std::stod((*match)[1]));
+  REQUIRE(falls.size() == 2);
+  CHECK(falls[0] > 0);  // the loss
+  CHECK(falls[1] < 0);  // the accuracy
   CHECK(draw_curves({}).find("<title>Loss over 0 epochs</title>") != std::string::npos);
 }

@@ -6,6 +6,7 @@
 #include <tenon/host/tensor_functions.hpp>
 
 #include "failure_of.hpp"
+#include "file_size_limit.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
@@ -61,8 +62,49 @@ TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused"
         "input 'x' is float64 in its file but the graph needs float32, and not every value would survive that");
 }
 
+TEST_CASE("arrays: an input takes another dtype only if no value of it can change") {
+  const TemporaryFolder folder;
+  const auto path = (folder / "x.npy").string();
+  const DType all[] = {boolean, u8, i8, i32, i64, f16, f32, f64};
+  const std::map<DType, std::vector<DType>> taken_as{{boolean, {i32, i64, f32, f64}},
+                                                     {u8, {i32, i64, f32, f64}},
+                                                     {i8, {i32, i64, f32, f64}},
+                                                     {i32, {i64, f64}},
+                                                     {i64, {}},
+                                                     {f16, {f32, f64}},
+                                                     {f32, {f64}},
+                                                     {f64, {}}};
+  for (const auto from : all) {
+    save_array(path, Tensor::zeros(from, {2}));
+    for (const auto to : all) {
+      CAPTURE(from);
+      CAPTURE(to);
+      auto read = from;
+      const ValueInfo input{.name = "x", .role = Role::input, .dtype = to, .shape = {2}};
+      const auto failure = failure_of([&] { read = load_input(path, input).dtype(); });
+      const auto& others = taken_as.at(from);
+      const bool taken = from == to || std::count(others.begin(), others.end(), to) == 1;
+      CHECK(failure.kind == (taken ? 0 : 2));
+      CHECK(read == (taken ? to : from));
+    }
+  }
+}
+
 TEST_CASE("arrays: a .npy file of any name") {
   const TemporaryFolder folder;
   save_npy(folder / "numbers", arange(f32, 3));
   CHECK(same_bits(load_array((folder / "numbers").string()), arange(f32, 3)));
+}
+
+TEST_CASE("arrays: a .npy file that does not fit on the disk leaves the old one") {
+  const TemporaryFolder folder;
+  save_npy(folder / "x.npy", arange(f32, 3));
+  const auto failure = failure_of([&] {
+    const FileSizeLimit full_disk(10000);
+    save_npy(folder / "x.npy", Tensor::zeros(f32, {5000}));
+  });
+  CHECK(failure.kind == 4);
+  CHECK(failure.message == "cannot write " + (folder / "x.npy").string() + ": it would be larger than files may be here");
+  CHECK(same_bits(load_array((folder / "x.npy").string()), arange(f32, 3)));
+  CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }

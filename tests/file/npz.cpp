@@ -1,6 +1,9 @@
 #include "file/array/npz.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <random>
 
@@ -87,6 +90,28 @@ TEST_CASE("an archive that does not fit on the disk leaves the old one") {
   CHECK(failure.message == "cannot write " + (folder / "x.npz").string() + ": it would be larger than files may be here");
   CHECK(same(read_npz(folder / "x.npz"), some_arrays()));
   CHECK(folder.names() == std::vector<std::string>{"x.npz"});
+}
+
+TEST_CASE("a process that is killed while it writes an archive leaves the old one and no other file") {
+  TemporaryFolder folder;
+  write_npz(folder / "x.npz", some_arrays());
+  const pid_t child = fork();
+  if (child == 0) {
+    const FileSizeLimit limit(10000);
+    signal(SIGXFSZ, SIG_DFL);  // now the limit kills
+    write_npz(folder / "x.npz", {{"a", Tensor::zeros(u8, {500000})}});
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(same(read_npz(folder / "x.npz"), some_arrays()));
+  if (const int nameless = open(folder.path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600); nameless >= 0) {
+    close(nameless);
+    CHECK(folder.names() == std::vector<std::string>{"x.npz"});
+  } else {
+    MESSAGE("this file system knows no nameless files, so the temporary one stays after a kill");
+  }
 }
 
 TEST_CASE("archives that are refused") {

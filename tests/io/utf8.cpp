@@ -69,4 +69,7 @@ TEST_CASE("names and how texts are shown") {
   CHECK_FALSE(is_name("\x7f"));
   CHECK_FALSE(is_name("\xff"));
   CHECK(printable("a\x1b[m ü \xff") == "a\\x1b[m ü \\xff");
+  CHECK(well_formed("a\x1b[m ü \xff\xe2\x82"
+                    "b\xc3") == "a\x1b[m ü \ufffd\ufffd\ufffdb\ufffd");
+  CHECK(well_formed("") == "");
 }

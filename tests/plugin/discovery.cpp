@@ -10,6 +10,9 @@
 
 using namespace tenon;
 
+// Only the host makes catalogs that are not empty.
+static_assert(!std::is_constructible_v<Catalog, std::shared_ptr<const CatalogIndex>, std::shared_ptr<const std::vector<PluginFile>>>);
+
 namespace {
 
 std::string plain() {

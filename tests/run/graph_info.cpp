@@ -55,6 +55,12 @@ TEST_CASE("graph info: values by role, with names, types and docs") {
   CHECK(graph.outputs()[1].doc == host.catalog().find("fully_connected")->info.outputs[0].doc);
   CHECK(graph.states()[0].doc == "[1]");
   CHECK(graph.info(graph.find("act")).name == "act");
+  for (const auto& listed : {graph.inputs(), graph.variables(), graph.states(), graph.constants()})
+    for (const auto& value : listed) CHECK(graph.info(graph.find(value.name)).doc == value.doc);
+  CHECK(graph.info(graph.find("x")).doc == x.doc);
+  CHECK(graph.info(graph.find("fc_weight")).doc == host.catalog().find("fully_connected")->info.inputs[1].doc);
+  CHECK(graph.info(graph.find("fc")).doc == graph.outputs()[1].doc);
+  CHECK(graph.info(graph.find("c")).doc.empty());  // nobody reads it
 }
 
 TEST_CASE("graph info: nodes with inputs, outputs, states and all their parameters") {

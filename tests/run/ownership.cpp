@@ -1,35 +1,18 @@
 #include "ownership.hpp"
 
-#include <atomic>
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session_impl.hpp"
+#include "waits.hpp"
 
 using tenon::Graph;
 using tenon::Session;
 using tenon::Tensor;
 
 namespace {
-
-std::atomic<bool> waiting = false, released = false;
-
-/// Its call ends when it is released.
-struct Waits : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("the input, when somebody says so");
-    op.types({tenon::f32});
-    op.input("data", "any shape");
-    op.output("same", "same shape as data");
-  }
-  void forward(const tenon::Call& call) const {
-    waiting = true;
-    while (!released) std::this_thread::yield();
-    call.output<float>(0)[0] = call.input<float>(0)[0];
-  }
-};
 
 Tensor one() {
   return Tensor::from({1.f}, {1});
@@ -83,8 +66,6 @@ TEST_CASE("ownership: a second thread in a session is refused") {
   Graph graph(host);
   graph.output("y", graph.add("waits", {graph.input("x", tenon::f32, {1})}));
   Session session(graph);
-  std::thread first([&] { session.run({{"x", one()}}); });
-  while (!waiting) std::this_thread::yield();
   const std::function<void()> uses[] = {[&] {
                                           session.run({{"x", one()}});
                                         },
@@ -92,13 +73,14 @@ TEST_CASE("ownership: a second thread in a session is refused") {
                                           session.first_non_finite({{"x", one()}});
                                         },
                                         [&] { session.plan_bytes({}); }, [&] { (void)session.graph(); }};
-  for (const auto& use : uses) {
-    const auto failure = failure_of(use);
-    CHECK(failure.kind == 2);
-    CHECK(failure.message.find("the session is in use by another thread") != std::string::npos);
-  }
-  released = true;
-  first.join();
+  const auto use_all = [&] {
+    for (const auto& use : uses) {
+      const auto failure = failure_of(use);
+      CHECK(failure.kind == 2);
+      CHECK(failure.message.find("the session is in use by another thread") != std::string::npos);
+    }
+  };
+  Waits::hold([&] { session.run({{"x", one()}}); }, use_all);
   CHECK(session.run({{"x", one()}}).size() == 1);
 }
 

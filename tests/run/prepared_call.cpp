@@ -9,6 +9,7 @@
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "vectors.hpp"
+#include "waits.hpp"
 
 using tenon::Argument;
 using tenon::f32;
@@ -43,22 +44,6 @@ struct Absolute : tenon::Operator {
     const auto dy = call.output_grad<float>(0), sign = call.output_value<float>(1);
     auto dx = call.input_grad<float>(0);
     for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = dy[i] * sign[i];
-  }
-};
-
-std::atomic<bool> inside = false, go_on = false;
-
-struct Lingers : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("the input, when somebody says so");
-    op.types({tenon::f32});
-    op.input("data", "any shape");
-    op.output("same", "same shape as data");
-  }
-  void forward(const tenon::Call& call) const {
-    inside = true;
-    while (!go_on) std::this_thread::yield();
-    call.output<float>(0)[0] = call.input<float>(0)[0];
   }
 };
 
@@ -205,19 +190,18 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
 
 TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
   auto host = std::make_unique<ApplicationHost>();
-  host->add<Lingers>();
+  host->add<Waits>();
   auto add = add_of(*host, {1});
-  auto lingers = host->prepare("lingers", {{.dtype = f32, .shape = {1}}});
+  auto waits = host->prepare("waits", {{.dtype = f32, .shape = {1}}});
   host.reset();
   CHECK(first_of(add(std::vector{vector_of({1}), vector_of({2})})) == 3);
-  std::thread other([&] { lingers(std::vector{vector_of({1})}); });
-  while (!inside) std::this_thread::yield();
-  const auto failure = failure_of([&] { lingers(std::vector{vector_of({1})}); });
-  CHECK(failure.kind == 2);
-  CHECK(failure.message == "[lingers] the prepared call is in use by another thread");
-  go_on = true;
-  other.join();
-  CHECK(first_of(lingers(std::vector{vector_of({7})})) == 7);
+  const auto call_again = [&] {
+    const auto failure = failure_of([&] { waits(std::vector{vector_of({1})}); });
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == "[waits] the prepared call is in use by another thread");
+  };
+  Waits::hold([&] { waits(std::vector{vector_of({1})}); }, call_again);
+  CHECK(first_of(waits(std::vector{vector_of({7})})) == 7);
 }
 
 TEST_CASE("eager calls: kept calls are told apart by parameters and types, and by what was added since") {

@@ -51,6 +51,16 @@ class Results {
   std::vector<JsonItem> items_;
 };
 
+// A plugin of kernels alone has nothing to check on the CPU.
+std::string hint_for(const std::filesystem::path& plugin, Context& context) {
+  context.host().add_plugins(plugin);
+  for (const auto& file : context.host().catalog().files())
+    if (file.path == std::filesystem::absolute(plugin).lexically_normal() && file.operators.empty())
+      for (const auto& kernel : file.kernels)
+        if (kernel.device != "cpu") return fmt::format("--device {} compares its kernels with the CPU's", kernel.device);
+  return {};
+}
+
 int run(Context& context, const Arguments& arguments) {
   CheckOptions options;
   options.plugins.assign(context.global().all("plugins").begin(), context.global().all("plugins").end());
@@ -59,7 +69,12 @@ int run(Context& context, const Arguments& arguments) {
   options.seed = arguments.has("reproduce") ? arguments.count("reproduce") : std::random_device{}() % 1'000'000;
   options.trust_writable = context.trust_writable();
   Results results(context.json(), arguments.has("only-failed"));
-  check_plugin(arguments.get("PLUGIN"), options, [&](const CheckResult& result) { results.add(result); });
+  try {
+    check_plugin(arguments.get("PLUGIN"), options, [&](const CheckResult& result) { results.add(result); });
+  } catch (const Failure& failure) {
+    if (failure.kind() != FailureKind::plugin || !failure.hint().empty() || options.device != "cpu") throw;
+    throw Failure(failure.kind(), failure.what(), hint_for(arguments.get("PLUGIN"), context));
+  }
   results.finish(options.seed);
   return results.all_fine() ? 0 : static_cast<int>(FailureKind::failed);
 }

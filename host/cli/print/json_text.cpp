@@ -1,28 +1,34 @@
 #include "cli/print/json_text.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <tenon/visit.hpp>
+
+#include "io/json_text.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string print(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
-Json to_json(const AttributeValue& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value.variant());
-}
-
-Json to_json(ParamKind kind) {
-  return kind_name(kind);
-}
-
-Json to_json(DTypeMask types) {
-  return names_of(types);
+// Two spaces for each level, one member or element a line.
+std::string indented(const JsonItem& item) {
+  std::string out;
+  std::size_t level = 0;
+  bool quoted = false, escaped = false;
+  const auto break_line = [&] { out.append(1, '\n').append(2 * level, ' '); };
+  for (const char c : item.text) {
+    if (!quoted && (c == ' ' || c == '\n')) continue;
+    const bool opens = !quoted && (c == '{' || c == '['), closes = !quoted && (c == '}' || c == ']');
+    const bool after_opening = !quoted && (out.ends_with('{') || out.ends_with('['));
+    if (closes) --level;
+    if (closes != after_opening) break_line();
+    out += c;
+    if (opens) ++level;
+    if (!quoted && c == ',') break_line();
+    if (!quoted && c == ':') out += ' ';
+    if (c == '"' && !escaped) quoted = !quoted;
+    escaped = c == '\\' && !escaped;
+  }
+  return out;
 }
 
 template <class T>
@@ -30,76 +36,101 @@ constexpr bool has_fields = std::is_same_v<T, OperatorInfo> || std::is_same_v<T,
                             std::is_same_v<T, StateInfo> || std::is_same_v<T, ParamInfo>;
 
 template <class T>
-Json to_json(const T& value) {
-  if constexpr (has_fields<T>) {
-    auto json = Json::object();
-    T::each_field(value, [&](const char* key, const auto& member, auto&&...) { json[key] = to_json(member); });
-    return json;
-  } else if constexpr (requires { value.front(); } && !std::is_same_v<T, std::string>) {
-    auto json = Json::array();
-    for (const auto& item : value) json.push_back(to_json(item));
-    return json;
-  } else if constexpr (requires { value.has_value(); }) {
-    return value ? to_json(*value) : Json();
-  } else {
-    return value;
-  }
-}
+JsonItem to_json(const T& value);
 
-Json describe(const OperatorInfo& info) {
-  auto json = to_json(info);
-  json["inplace"] = Json::array();
-  for (const auto& [input, output] : info.inplace)
-    json["inplace"].push_back({info.inputs[static_cast<std::size_t>(input)].name, info.outputs[static_cast<std::size_t>(output)].name});
-  return json;
-}
-
-Json to_json(const PluginFile& file) {
-  Json json{{"path", file.path.string()},  {"status", name_of(file.status)},  {"reason", file.reason},
-            {"name", file.name},           {"version", file.version},         {"compiler", file.compiler},
-            {"abi_minor", file.abi_minor}, {"sdk_version", file.sdk_version}, {"cuda_version", file.cuda_version},
-            {"operators", file.operators}};
-  json["kernels"] = Json::array();
-  for (const auto& kernel : file.kernels) json["kernels"].push_back({{"op", kernel.op}, {"device", kernel.device}});
-  return json;
+JsonItem list_of(const auto& values) {
+  std::vector<JsonItem> items;
+  for (const auto& value : values) items.push_back(to_json(value));
+  return json_list(items);
 }
 
 template <class T>
-Json values_of(const Tensor& tensor) {
-  auto values = Json::array();
-  for (const auto& value : tensor.values<T>()) {
-    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
-      values.push_back(static_cast<float>(value));
-    else
-      values.push_back(value);
-  }
-  return values;
+std::vector<JsonItem> members_of(const T& value) {
+  std::vector<JsonItem> members;
+  T::each_field(value, [&](const char* key, const auto& member, auto&&...) { members.insert(members.end(), {key, to_json(member)}); });
+  return members;
 }
 
-Json to_json(const PlannedStep& step) {
+template <class T>
+JsonItem to_json(const T& value) {
+  if constexpr (std::is_same_v<T, AttributeValue>)
+    return std::visit([](const auto& held) { return to_json(held); }, value.variant());
+  else if constexpr (std::is_same_v<T, ParamKind>)
+    return kind_name(value);
+  else if constexpr (std::is_same_v<T, DTypeMask>)
+    return list_of(names_of(value));
+  else if constexpr (has_fields<T>)
+    return json_members(members_of(value));
+  else if constexpr (requires { value.has_value(); })
+    return value ? to_json(*value) : JsonItem::null();
+  else if constexpr (std::is_convertible_v<T, JsonItem>)
+    return value;
+  else
+    return list_of(value);
+}
+
+JsonItem describe(const OperatorInfo& info, const JsonItem& file = {}) {
+  auto members = members_of(info);
+  std::vector<JsonItem> pairs;
+  for (const auto& [input, output] : info.inplace)
+    pairs.push_back(json_list({info.inputs[static_cast<std::size_t>(input)].name, info.outputs[static_cast<std::size_t>(output)].name}));
+  members.insert(members.end(), {"inplace", json_list(pairs), "file", file});
+  return json_members(members);
+}
+
+JsonItem describe(const PluginFile& file) {
+  std::vector<JsonItem> kernels;
+  for (const auto& kernel : file.kernels) kernels.push_back(json_object("op", kernel.op, "device", kernel.device));
+  return json_object("path", file.path.string(), "status", name_of(file.status), "reason", file.reason, "name", file.name, "version",
+                     file.version, "compiler", file.compiler, "abi_minor", file.abi_minor, "sdk_version", file.sdk_version, "cuda_version",
+                     file.cuda_version, "operators", list_of(file.operators), "kernels", json_list(kernels));
+}
+
+// Nothing where a value is negative.
+JsonItem known(std::int64_t value) {
+  return value < 0 ? JsonItem::null() : value;
+}
+
+JsonItem describe(const PlannedStep& step) {
   static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum Write
-  Json json{{"node", step.node}, {"op", step.op}, {"device", step.device}, {"captured", step.captured}, {"sparse_kernel", step.sparse}};
-  if (!step.copied_from.empty()) {
-    json["from"] = step.copied_from;
-    json["bytes"] = step.copied < 0 ? Json() : Json(step.copied);
-  }
-  json["outputs"] = Json::array();
+  std::vector<JsonItem> outputs;
   for (const auto& output : step.outputs)
-    json["outputs"].push_back({{"value", output.value},
-                               {"dtype", name_of(output.dtype)},
-                               {"shape", std::vector<std::int64_t>(output.shape.begin(), output.shape.end())},
-                               {"storage", name_of(output.storage)},
-                               {"offset", output.offset < 0 ? Json() : Json(output.offset)},
-                               {"write", writes[static_cast<int>(output.write)]}});
-  json["workspace"] = step.workspace;
-  return json;
+    outputs.push_back(json_object("value", output.value, "dtype", name_of(output.dtype), "shape", list_of(output.shape), "storage",
+                                  name_of(output.storage), "offset", known(output.offset), "write",
+                                  writes[static_cast<int>(output.write)]));
+  const bool copies = !step.copied_from.empty();
+  return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
+                     "from", copies ? step.copied_from : JsonItem(), "bytes", copies ? known(step.copied) : JsonItem(), "outputs",
+                     json_list(outputs), "workspace", step.workspace);
 }
 
-Json to_json(const MemoryUse& use, const PlanInfo& plan) {
-  return {{"name", use.name},           {"device", plan.arenas[use.arena].device},
-          {"workspace", use.workspace}, {"bytes", use.bytes},
-          {"offset", use.offset},       {"first", use.first},
-          {"last", use.last},           {"in_place_of", use.in_place_of.empty() ? Json() : Json(use.in_place_of)}};
+JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {
+  return json_object("name", use.name, "device", plan.arenas[use.arena].device, "workspace", use.workspace, "bytes", use.bytes, "offset",
+                     use.offset, "first", use.first, "last", use.last, "in_place_of",
+                     use.in_place_of.empty() ? JsonItem::null() : use.in_place_of);
+}
+
+// Elements up to a number that people may want to read.
+JsonItem values_of(const Tensor& tensor) {
+  if (tensor.size() > 4096) return {};
+  return visit(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
+      std::vector<double> values;
+      for (const auto value : contiguous.values<T>()) values.push_back(static_cast<float>(value));
+      return list_of(values);
+    } else {
+      return list_of(contiguous.values<T>());
+    }
+  });
+}
+
+JsonItem describe(const Tensor& tensor) {
+  const auto storage = tensor.storage();
+  const bool csr = storage == Storage::csr;
+  return json_object("dtype", name_of(tensor.dtype()), "shape", list_of(tensor.shape()), "storage",
+                     storage == Storage::dense ? JsonItem() : name_of(storage), "values", values_of(tensor.stored_values()), "columns",
+                     csr ? values_of(tensor.columns()) : JsonItem(), "row_starts", csr ? values_of(tensor.row_starts()) : JsonItem(),
+                     "row_ids", storage == Storage::row_sparse ? values_of(tensor.row_ids()) : JsonItem());
 }
 
 }  // namespace
@@ -111,16 +142,20 @@ std::vector<std::string_view> names_of(DTypeMask mask) {
   return names;
 }
 
-JsonItem::JsonItem(std::string_view value) : text(Json(value).dump(-1, ' ', false, Json::error_handler_t::replace)) {}
+JsonItem::JsonItem(std::string_view value) {
+  append_json_text(text, well_formed(value));
+}
 
-JsonItem::JsonItem(double value) : text(std::isfinite(value) ? fmt::to_string(value) : "null") {}
+JsonItem::JsonItem(double value) : text(std::isfinite(value) ? fmt::to_string(value) : "null") {
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+}
 
-JsonItem json_members(std::initializer_list<JsonItem> keys_and_values) {
+JsonItem json_members(const std::vector<JsonItem>& keys_and_values) {
   JsonItem object;
   object.text.push_back('{');
-  for (const auto* key = keys_and_values.begin(); key != keys_and_values.end(); key += 2)
-    if (const auto& value = key[1]; !value.text.empty())
-      object.text += (object.text.size() == 1 ? "" : ", ") + key->text + ": " + value.text;
+  for (std::size_t i = 0; i + 1 < keys_and_values.size(); i += 2)
+    if (const auto& value = keys_and_values[i + 1]; !value.text.empty())
+      object.text += (object.text.size() == 1 ? "" : ", ") + keys_and_values[i].text + ": " + value.text;
   object.text += '}';
   return object;
 }
@@ -132,73 +167,47 @@ JsonItem json_list(const std::vector<JsonItem>& items) {
   return list;
 }
 
-std::optional<std::uint64_t> json_count(const std::string& object, const std::string& key) {
-  const auto json = Json::parse(object, nullptr, false);
-  if (!json.is_object()) return {};
-  const auto found = json.find(key);
-  return found == json.end() || !found->is_number_unsigned() ? std::nullopt : std::optional(found->get<std::uint64_t>());
-}
-
 void print(const JsonItem& item) {
   fmt::print("{}\n", item.text);
 }
 
 std::string json_text(const Failure& failure) {
-  Json json{{"error", failure.what()}, {"exit_code", static_cast<int>(failure.kind())}};
-  if (!failure.hint().empty()) json["hint"] = failure.hint();
-  return print(json);
+  return indented(json_object("error", failure.what(), "exit_code", static_cast<int>(failure.kind()), "hint",
+                              failure.hint().empty() ? JsonItem() : failure.hint()));
 }
 
 std::string json_text(const OperatorInfo& info) {
-  return print(describe(info));
+  return indented(describe(info));
 }
 std::string json_text(const PluginFile& file) {
-  return print(to_json(file));
+  return indented(describe(file));
 }
 
 std::string json_text(const Catalog& catalog) {
-  Json json{{"operators", Json::array()}, {"files", Json::array()}, {"notes", catalog.notes()}, {"searched", Json::array()}};
-  for (const auto& op : catalog.operators()) {
-    auto entry = describe(op.info);
-    if (op.file >= 0) entry["file"] = catalog.files()[static_cast<std::size_t>(op.file)].path.string();
-    json["operators"].push_back(std::move(entry));
-  }
-  for (const auto& file : catalog.files()) json["files"].push_back(to_json(file));
-  for (const auto& folder : catalog.searched()) json["searched"].push_back(folder.string());
-  return print(json);
+  std::vector<JsonItem> operators, files, searched;
+  for (const auto& op : catalog.operators())
+    operators.push_back(describe(op.info, op.file < 0 ? JsonItem() : catalog.files()[static_cast<std::size_t>(op.file)].path.string()));
+  for (const auto& file : catalog.files()) files.push_back(describe(file));
+  for (const auto& folder : catalog.searched()) searched.emplace_back(folder.string());
+  return indented(json_object("operators", json_list(operators), "files", json_list(files), "notes", list_of(catalog.notes()), "searched",
+                              json_list(searched)));
 }
 
 std::string json_text(const PlanInfo& plan) {
-  Json json{{"steps", Json::array()}, {"memory", Json::array()}, {"devices", Json::array()}};
-  for (const auto& step : plan.steps) json["steps"].push_back(to_json(step));
-  for (const auto& use : plan.memory) json["memory"].push_back(to_json(use, plan));
+  std::vector<JsonItem> steps, memory, devices;
+  for (const auto& step : plan.steps) steps.push_back(describe(step));
+  for (const auto& use : plan.memory) memory.push_back(describe(use, plan));
   for (const auto& arena : plan.arenas)
-    json["devices"].push_back({{"device", arena.device},
-                               {"bytes", arena.bytes},
-                               {"lower_bound", arena.lower_bound},
-                               {"ratio", arena.ratio()},
-                               {"strategy", arena.strategy}});
-  json["bytes"] = plan.bytes();
-  return print(json);
+    devices.push_back(json_object("device", arena.device, "bytes", arena.bytes, "lower_bound", arena.lower_bound, "ratio", arena.ratio(),
+                                  "strategy", arena.strategy));
+  return indented(
+      json_object("steps", json_list(steps), "memory", json_list(memory), "devices", json_list(devices), "bytes", plan.bytes()));
 }
 
 std::string json_text(const NamedTensors& tensors) {
-  constexpr std::int64_t most_values = 4096;
-  auto json = Json::object();
-  for (const auto& [name, tensor] : tensors) {
-    const auto shape = tensor.shape();
-    Json entry{{"dtype", name_of(tensor.dtype())}, {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())}};
-    const auto add = [&entry](const char* key, const Tensor& part) {
-      if (part.size() <= most_values)
-        entry[key] = visit(part.dtype(), [contiguous = part.make_contiguous()]<class T>() { return values_of<T>(contiguous); });
-    };
-    if (tensor.storage() != Storage::dense) entry["storage"] = name_of(tensor.storage());
-    add("values", tensor.stored_values());
-    if (tensor.storage() == Storage::csr) add("columns", tensor.columns()), add("row_starts", tensor.row_starts());
-    if (tensor.storage() == Storage::row_sparse) add("row_ids", tensor.row_ids());
-    json[name] = std::move(entry);
-  }
-  return print(json);
+  std::vector<JsonItem> members;
+  for (const auto& [name, tensor] : tensors) members.insert(members.end(), {name, describe(tensor)});
+  return indented(json_members(members));
 }
 
 }  // namespace tenon::cli

@@ -1,11 +1,10 @@
-// What --json prints. One place for it, because nlohmann's header is slow to compile.
+// What --json prints.
 #pragma once
 #include <fmt/format.h>
 
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <tenon/host/catalog.hpp>
@@ -24,7 +23,7 @@ struct JsonItem {
 
   JsonItem() = default;
   static JsonItem null() { return std::nan(""); }
-  JsonItem(std::string_view value);  ///< quoted and escaped
+  JsonItem(std::string_view value);  ///< quoted and escaped; U+FFFD for what is not UTF-8
   JsonItem(const std::string& value) : JsonItem(std::string_view(value)) {}
   JsonItem(const char* value) : JsonItem(std::string_view(value)) {}
   JsonItem(double value);  ///< null where it is not finite: JSON has no nan
@@ -33,7 +32,7 @@ struct JsonItem {
   template <class T>
   JsonItem(const std::optional<T>& value) : JsonItem(value ? JsonItem(*value) : JsonItem()) {}
 };
-JsonItem json_members(std::initializer_list<JsonItem> keys_and_values);
+JsonItem json_members(const std::vector<JsonItem>& keys_and_values);  ///< in turns; members without a value are left out
 /// `{"a": 1, "b": "x"}` of "a", 1, "b", "x".
 template <class... Parts>
 JsonItem json_object(const Parts&... keys_and_values) {
@@ -41,8 +40,6 @@ JsonItem json_object(const Parts&... keys_and_values) {
 }
 JsonItem json_list(const std::vector<JsonItem>& items);  ///< one a line
 void print(const JsonItem& item);
-/// A member of the object in `text` that is an integer of at least 0; nothing if the member is missing or the text is damaged.
-std::optional<std::uint64_t> json_count(const std::string& object, const std::string& key);
 
 std::string json_text(const Failure& failure);
 std::string json_text(const OperatorInfo& info);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <tenon/host/failure.hpp>
 
+#include "cli/print/parameter_text.hpp"
 #include "cli/print/report.hpp"
 #include "io/atomic_file.hpp"
 
@@ -15,8 +16,12 @@ namespace {
 std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
   std::ifstream old(path);
   std::string kept;
-  for (std::string line; std::getline(old, line);)  // without a line that a kill cut short
-    if (const auto found = json_count(line, "step"); found && *found <= step) kept += line + '\n';
+  constexpr std::string_view begin = "{\"step\": ";
+  for (std::string line; std::getline(old, line);) {
+    if (!line.starts_with(begin) || !line.ends_with('}')) continue;  // a kill cut it short
+    const auto found = parse_number<std::uint64_t>(line.substr(begin.size(), line.find(',') - begin.size()));
+    if (found && *found <= step) kept += line + '\n';
+  }
   return kept;
 }
 

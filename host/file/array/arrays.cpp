@@ -19,7 +19,7 @@ void require_suffix(const std::filesystem::path& path, const char* suffix, const
     throw Failure(FailureKind::usage, fmt::format("{} go into {} files, and '{}' is not one", what, suffix, path.string()));
 }
 
-// numpy's own rule.
+// Whether every value survives. Conversions between small types are left to whoever wrote the file.
 bool is_lossless(DType from, DType to) {
   const bool small = from == DType::boolean || from == DType::u8 || from == DType::i8;
   if (to == DType::f64) return small || from == DType::i32 || from == DType::f16 || from == DType::bf16 || from == DType::f32;

@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -29,6 +31,61 @@ struct DiscardArchive {
 };
 /// Its changes are forgotten unless zip_close() was called on what release() gives.
 using UnsavedArchive = std::unique_ptr<zip_t, DiscardArchive>;
+
+/// libzip's way to write into a file under construction: it would make files of other names beside it, which a kill leaves there.
+class ZipDraft {
+ public:
+  explicit ZipDraft(AtomicFile& file) : file_(file) { zip_error_init(&error_); }
+  static zip_int64_t call(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    return static_cast<ZipDraft*>(self)->answer(data, size, command);
+  }
+  /// What the file threw.
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_WRITABLE;
+      case ZIP_SOURCE_STAT:
+        zip_stat_init(static_cast<zip_stat_t*>(data));
+        return sizeof(zip_stat_t);
+      case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&error_, data, size);
+      case ZIP_SOURCE_TELL_WRITE:
+        return at_;
+      case ZIP_SOURCE_SEEK_WRITE:
+        return seek(data, size);
+      case ZIP_SOURCE_WRITE:
+        return write({static_cast<const std::byte*>(data), static_cast<std::size_t>(size)});
+      default:
+        return 0;  // begin, commit, roll back and free: AtomicFile's business
+    }
+  }
+  zip_int64_t seek(void* data, zip_uint64_t size) {
+    const auto at = zip_source_seek_compute_offset(static_cast<zip_uint64_t>(at_), file_.size(), data, size, &error_);
+    if (at >= 0) at_ = at;
+    return at < 0 ? -1 : 0;
+  }
+  zip_int64_t write(std::span<const std::byte> bytes) {
+    try {
+      file_.write_at(static_cast<std::uint64_t>(at_), bytes);
+    } catch (...) {  // no exception may cross libzip
+      failure_ = std::current_exception();
+      zip_error_set(&error_, ZIP_ER_WRITE, EIO);
+      return -1;
+    }
+    at_ += static_cast<zip_int64_t>(bytes.size());
+    return static_cast<zip_int64_t>(bytes.size());
+  }
+
+  AtomicFile& file_;
+  zip_error_t error_;
+  zip_int64_t at_ = 0;
+  std::exception_ptr failure_;
+};
 
 struct Close {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
@@ -157,10 +214,10 @@ class NpzWriter {
   void add_text(const std::string& name, const std::string& text) { members_.push_back({name, npy_of_text(text), Tensor::empty(u8, {0})}); }
 
   void commit() {
-    if (members_.empty())  // for which libzip would remove the file
+    if (members_.empty())  // for which libzip writes nothing
       file_.write(std::string("PK\5\6").append(18, '\0'));
     else
-      file_.write_by_name([this](const std::filesystem::path& draft) { write(draft); });
+      write();
     file_.commit();
   }
 
@@ -170,12 +227,17 @@ class NpzWriter {
     Tensor tensor;
   };
 
-  void write(const std::filesystem::path& draft) {
-    int code = 0;
-    archive_.reset(zip_open(draft.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-    if (archive_ == nullptr) throw file_failure("write", path_, system_reason(errno));
+  void write() {
+    auto* const source = zip_source_function_create(&ZipDraft::call, &draft_, nullptr);
+    if (source != nullptr) archive_.reset(zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, nullptr));
+    if (archive_ == nullptr) {
+      zip_source_free(source);
+      throw std::bad_alloc();
+    }
     for (const auto& member : members_) write(member);
-    if (zip_close(archive_.get()) != 0) fail();
+    const bool closed = zip_close(archive_.get()) == 0;
+    draft_.rethrow();
+    if (!closed) fail();
     static_cast<void>(archive_.release());  // closing freed it
   }
 
@@ -205,6 +267,7 @@ class NpzWriter {
 
   const std::filesystem::path& path_;
   AtomicFile file_;
+  ZipDraft draft_{file_};
   std::vector<Member> members_;  // the archive points into them until it is closed
   UnsavedArchive archive_;
 };

@@ -66,14 +66,14 @@ struct CatalogOperator {
 };
 
 struct CatalogIndex;
+class PluginSet;
 
 /// The plugin files and operators of a host at the time of the question: a cheap handle of an immutable snapshot. References into it stay
 /// valid as long as it or a copy of it lives, whatever is added or loaded meanwhile. A temporary returns copies, and a pointer that keeps
 /// the operator alive. Threads: any.
 class TENON_API Catalog {
  public:
-  Catalog();                                                                                                 ///< an empty one
-  Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);  ///< for the host's own code
+  Catalog();  ///< an empty one
 
   const std::vector<PluginFile>& files() const& { return *files_; }
   std::vector<PluginFile> files() const&& { return *files_; }
@@ -92,6 +92,8 @@ class TENON_API Catalog {
   std::string next_step(std::string_view name) const;  ///< what to do about it; empty if nothing is known
 
  private:
+  friend class PluginSet;
+  Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);
   const PluginFile* refused_file(std::string_view op) const;
   std::shared_ptr<const CatalogIndex> index_;  // never null
   std::shared_ptr<const std::vector<PluginFile>> files_;

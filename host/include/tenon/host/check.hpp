@@ -48,9 +48,9 @@ struct CheckResult {
 
 /// Runs the checks on the operators of a plugin file with inputs that it finds by trying, those of an operator one after another in a child
 /// process, and in a new one after a fault. `report` is called with each result as soon as there is one. Forks: call it before the process
-/// starts CUDA or threads, as a Host does for its first operator. Throws Failure: (file) if there is no such file, (plugin) if it cannot be
-/// used or has no operators, (usage) for an operator that it does not have and for unknown checks and devices. What an operator does wrong
-/// is a result.
+/// starts CUDA or threads, as a Host does for its first operator; of two calls at once, the second waits. Throws Failure: (file) if there
+/// is no such file, (plugin) if it cannot be used or has no operators, (usage) for an operator that it does not have and for unknown checks
+/// and devices. What an operator does wrong is a result.
 TENON_API std::vector<CheckResult> check_plugin(const std::filesystem::path& plugin, const CheckOptions& options = {},
                                                 const std::function<void(const CheckResult&)>& report = {});
 

@@ -1,0 +1,91 @@
+// check_plugin() as an application calls it; what each check finds is told by the tests of `tenon check`.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <tenon/host/check.hpp>
+#include <thread>
+
+#include "failure_of.hpp"
+
+namespace {
+
+const std::filesystem::path examples(TENON_TEST_EXAMPLES);
+
+/// TMPDIR names a folder that is not there.
+class NoTemporaryFolder {
+ public:
+  NoTemporaryFolder() {
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
+    setenv("TMPDIR", "/no/such/folder", 1);
+  }
+  ~NoTemporaryFolder() { before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR"); }
+  NoTemporaryFolder(const NoTemporaryFolder&) = delete;
+  NoTemporaryFolder& operator=(const NoTemporaryFolder&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+tenon::CheckOptions with_checks(const std::vector<std::string>& checks) {
+  tenon::CheckOptions options;
+  options.checks = checks;
+  options.trust_writable = true;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("list_checks: each check by a name of its own, those of a device whatever its number") {
+  const auto names = [](std::string_view device) {
+    std::vector<std::string> names;
+    for (const auto& check : tenon::list_checks(device)) {
+      CHECK_FALSE(check.doc.empty());
+      CHECK(std::count(names.begin(), names.end(), check.name) == 0);
+      names.push_back(check.name);
+    }
+    return names;
+  };
+  CHECK(names("") == names("cpu"));
+  CHECK(names("cuda") == names("cuda:1"));
+  CHECK(names("cuda") != names("cpu"));
+}
+
+TEST_CASE("check_plugin: no check writes files, so it needs no temporary folder") {
+  const NoTemporaryFolder missing;
+  const auto results = tenon::check_plugin(examples / "quadratic.so", with_checks({"save_load", "inputs"}));
+  REQUIRE(results.size() == 2);
+  for (const auto& result : results) {
+    CAPTURE(result.sentence);
+    CHECK(result.verdict == tenon::CheckVerdict::passed);
+  }
+}
+
+TEST_CASE("check_plugin: a plugin of kernels alone is an error without a hint at options of a program") {
+  const auto failure = failure_of([] { tenon::check_plugin(TENON_TEST_FAULTS "/split_kernel.so", with_checks({})); });
+  CHECK(failure.kind == 3);
+  CHECK(failure.message == TENON_TEST_FAULTS "/split_kernel.so has no operator, only kernels for operators of other plugins");
+  CHECK(failure.hint.empty());
+}
+
+#if !defined(__SANITIZE_THREAD__)  // which gives up where a process with threads forks
+TEST_CASE("check_plugin: of two calls at once the second waits, and each finds what it finds alone") {
+  const auto options = with_checks({"manifest", "inference", "inputs", "guard", "save_load"});
+  std::vector<int> order;  // whose results came; written by one call at a time
+  std::atomic<int> ready = 0;
+  std::vector<tenon::CheckResult> results[2];
+  const auto check = [&](int who) {
+    for (++ready; ready < 2;) std::this_thread::yield();
+    results[who] = tenon::check_plugin(examples / "quadratic.so", options, [&](const tenon::CheckResult&) { order.push_back(who); });
+  };
+  std::thread other(check, 1);
+  check(0);
+  other.join();
+  REQUIRE(order.size() == 2 * options.checks.size());
+  CHECK(std::is_partitioned(order.begin(), order.end(), [&](int who) { return who == order.front(); }));
+  for (const auto& found : results) {
+    REQUIRE(found.size() == options.checks.size());
+    for (const auto& result : found) CHECK(result.verdict == tenon::CheckVerdict::passed);
+  }
+}
+#endif

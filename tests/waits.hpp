@@ -1,0 +1,33 @@
+// An operator that a test holds in its call.
+#pragma once
+#include <atomic>
+#include <tenon/operator.hpp>
+#include <thread>
+
+/// Its call ends when it is released. One test at a time.
+struct Waits : tenon::Operator {
+  static inline std::atomic<bool> begun = false, released = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the input, when somebody says so");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.output("same", "same shape as data");
+  }
+  void forward(const tenon::Call& call) const {
+    begun = true;
+    while (!released) std::this_thread::yield();
+    call.output<float>(0)[0] = call.input<float>(0)[0];
+  }
+
+  /// `held` in a thread of its own; `meanwhile` while its call lasts.
+  template <class Held, class Meanwhile>
+  static void hold(const Held& held, const Meanwhile& meanwhile) {
+    begun = released = false;
+    std::thread other(held);
+    while (!begun) std::this_thread::yield();
+    meanwhile();
+    released = true;
+    other.join();
+  }
+};
