@@ -41,9 +41,8 @@ for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file
   [[ -s $file ]] || { echo "there is no share/$file"; exit 1; }
 done
 cmp doc/tenon/copyright "$source/LICENSE"
-for example in doc/tenon/examples/*.cpp; do
-  g++ -std=c++20 -fsyntax-only -I"$work/usr/include" "$example" || { echo "$example does not compile with the installed headers"; exit 1; }
-done
+for example in doc/tenon/examples/*.cpp; do echo "#include \"$PWD/$example\""; done |
+  g++ -std=c++20 -fsyntax-only -I"$work/usr/include" -x c++ - || { echo "the examples do not compile with the installed headers"; exit 1; }
 if [[ -z $sanitized ]]; then
   grep -q '^\.TH TENON 1' man/man1/tenon.1
   # Each text names each command.

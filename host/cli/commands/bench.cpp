@@ -39,7 +39,7 @@ Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
   return times;
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_bench(Context& context, const Arguments& arguments) {
   const auto runs = arguments.integer("runs");
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   const auto inputs = read_inputs(graph, arguments);
@@ -57,7 +57,7 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-std::vector<Option> options() {
+std::vector<Option> bench_options() {
   auto all = input_options();
   all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
   all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
@@ -65,12 +65,13 @@ std::vector<Option> options() {
   return all;
 }
 
-const bool added = add_command({.name = "bench",
-                                .doc = "measure how long a graph takes",
-                                .details = "The first run makes the plan and is reported separately; the others give median and spread.",
-                                .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-                                .options = options(),
-                                .run = run});
+const bool added_bench =
+    add_command({.name = "bench",
+                 .doc = "measure how long a graph takes",
+                 .details = "The first run makes the plan and is reported separately; the others give median and spread.",
+                 .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+                 .options = bench_options(),
+                 .run = run_bench});
 
 }  // namespace
 }  // namespace tenon::cli

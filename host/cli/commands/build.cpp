@@ -7,7 +7,7 @@
 namespace tenon::cli {
 namespace {
 
-int run(Context& context, const Arguments& arguments) {
+int run_build(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon build graph.json -o graph.tenon");
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
@@ -17,14 +17,14 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command({.name = "build",
-                                .doc = "build a .tenon file from a graph.json",
-                                .details = "Variables get their first values here, drawn from the seed.",
-                                .positionals = {{"GRAPH", "a graph.json file (or a .tenon file, to write it again)"}},
-                                .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
-                                            {"seed", "N", "seed of the variables' first values", Integer{}, "0"},
-                                            no_verify_option()},
-                                .run = run});
+const bool added_build = add_command({.name = "build",
+                                      .doc = "build a .tenon file from a graph.json",
+                                      .details = "Variables get their first values here, drawn from the seed.",
+                                      .positionals = {{"GRAPH", "a graph.json file (or a .tenon file, to write it again)"}},
+                                      .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
+                                                  {"seed", "N", "seed of the variables' first values", Integer{}, "0"},
+                                                  no_verify_option()},
+                                      .run = run_build});
 
 }  // namespace
 }  // namespace tenon::cli

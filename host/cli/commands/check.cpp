@@ -61,7 +61,7 @@ std::string hint_for(const std::filesystem::path& plugin, Context& context) {
   return {};
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_check(Context& context, const Arguments& arguments) {
   CheckOptions options;
   options.plugins.assign(context.global().all("plugins").begin(), context.global().all("plugins").end());
   options.op = arguments.get("op");
@@ -90,14 +90,15 @@ std::string details() {
   return text + "\nThe exit code is 1 if a check failed or crashed.";
 }
 
-const bool added = add_command({.name = "check",
-                                .doc = "check that a plugin does what it declares",
-                                .details = details(),
-                                .positionals = {{"PLUGIN", "the shared object"}},
-                                .options = {{"op", "NAME", "only this operator"},
-                                            {"only-failed", "", "print only the checks that failed or crashed"},
-                                            {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
-                                .run = run});
+const bool added_check =
+    add_command({.name = "check",
+                 .doc = "check that a plugin does what it declares",
+                 .details = details(),
+                 .positionals = {{"PLUGIN", "the shared object"}},
+                 .options = {{"op", "NAME", "only this operator"},
+                             {"only-failed", "", "print only the checks that failed or crashed"},
+                             {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
+                 .run = run_check});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -73,7 +73,7 @@ std::vector<Finding> examine(Host& host) {
   return findings;
 }
 
-int run(Context& context, const Arguments&) {
+int run_doctor(Context& context, const Arguments&) {
   bool trouble = false;
   std::vector<JsonItem> items;
   for (const auto& finding : examine(context.host())) {
@@ -85,12 +85,12 @@ int run(Context& context, const Arguments&) {
   return trouble ? static_cast<int>(FailureKind::failed) : 0;
 }
 
-const bool added = add_command({.name = "doctor",
-                                .doc = "report this machine's devices and tools, and any problems",
-                                .details = "The exit code is 1 if something needs attention.",
-                                .positionals = {},
-                                .options = {},
-                                .run = run});
+const bool added_doctor = add_command({.name = "doctor",
+                                       .doc = "report this machine's devices and tools, and any problems",
+                                       .details = "The exit code is 1 if something needs attention.",
+                                       .positionals = {},
+                                       .options = {},
+                                       .run = run_doctor});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -113,7 +113,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
   return file.usable() ? 0 : static_cast<int>(FailureKind::plugin);
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_inspect(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
   if (is_graph_name(what)) return show_graph(context, what, {.verify = context.json()});
   if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
@@ -132,13 +132,13 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added =
+const bool added_inspect =
     add_command({.name = "inspect",
                  .doc = "show everything about an operator, a plugin file or a graph",
                  .details = "An operator is named as tenon list shows it; a plugin by its path; a graph by a .tenon or .json file.",
                  .positionals = {{"WHAT", "operator, plugin file or graph"}},
                  .options = {},
-                 .run = run});
+                 .run = run_inspect});
 
 }  // namespace
 }  // namespace tenon::cli

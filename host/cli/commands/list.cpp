@@ -33,7 +33,7 @@ void print_trouble(const Catalog& catalog) {
   for (const auto& folder : catalog.searched()) fmt::print(stderr, "  {}\n", folder.string());
 }
 
-int run(Context& context, const Arguments&) {
+int run_list(Context& context, const Arguments&) {
   const auto catalog = context.host().catalog();
   if (context.json()) {
     fmt::print("{}\n", json_text(catalog));
@@ -44,12 +44,12 @@ int run(Context& context, const Arguments&) {
   return 0;
 }
 
-const bool added = add_command({.name = "list",
-                                .doc = "list the operators that were found, and the files that could not be used",
-                                .details = "Files are read, not loaded: nothing of a plugin runs.",
-                                .positionals = {},
-                                .options = {},
-                                .run = run});
+const bool added_list = add_command({.name = "list",
+                                     .doc = "list the operators that were found, and the files that could not be used",
+                                     .details = "Files are read, not loaded: nothing of a plugin runs.",
+                                     .positionals = {},
+                                     .options = {},
+                                     .run = run_list});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -63,7 +63,7 @@ void write_sources(const fs::path& folder, const std::string& name, bool keep_fo
   }
 }
 
-int run(Context&, const Arguments& arguments) {
+int run_new(Context&, const Arguments& arguments) {
   const auto name = arguments.get("NAME");
   check_name(name);
   const fs::path folder = arguments.has("folder") ? arguments.get("folder") : name;
@@ -85,12 +85,12 @@ int run(Context&, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command({.name = "new",
-                                .doc = "start an operator: source, test and build in a new folder",
-                                .details = "The folder builds and passes its tests as it is; change the source into your own operator.",
-                                .positionals = {{"NAME", "the operator's name, like my_op"}},
-                                .options = {{"folder", "DIR", "the folder to make (default: the operator's name)"}},
-                                .run = run});
+const bool added_new = add_command({.name = "new",
+                                    .doc = "start an operator: source, test and build in a new folder",
+                                    .details = "The folder builds and passes its tests as it is; change the source into your own operator.",
+                                    .positionals = {{"NAME", "the operator's name, like my_op"}},
+                                    .options = {{"folder", "DIR", "the folder to make (default: the operator's name)"}},
+                                    .run = run_new});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -7,7 +7,7 @@
 namespace tenon::cli {
 namespace {
 
-int run(Context&, const Arguments& arguments) {
+int run_plot(Context&, const Arguments& arguments) {
   const auto to = arguments.get("output");
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon plot metrics.jsonl -o plot.svg");
   check_plot_path("--output", to);
@@ -20,12 +20,12 @@ int run(Context&, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command({.name = "plot",
-                                .doc = "draw loss and accuracy of a training",
-                                .details = "tenon train --plot draws the same while it trains.",
-                                .positionals = {{"METRICS", "the JSON lines that tenon train --metrics wrote"}},
-                                .options = {{"output", "FILE", "the .svg file to write", Text{}, "", 'o'}},
-                                .run = run});
+const bool added_plot = add_command({.name = "plot",
+                                     .doc = "draw loss and accuracy of a training",
+                                     .details = "tenon train --plot draws the same while it trains.",
+                                     .positionals = {{"METRICS", "the JSON lines that tenon train --metrics wrote"}},
+                                     .options = {{"output", "FILE", "the .svg file to write", Text{}, "", 'o'}},
+                                     .run = run_plot});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -42,7 +42,7 @@ void print_outputs(const NamedTensors& outputs, const std::map<std::string, std:
       fmt::print("{}  {}\n", name, tensor.to_string());
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_graph(Context& context, const Arguments& arguments) {
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.bind();
   const auto wanted = wanted_outputs(arguments);
@@ -65,7 +65,7 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-std::vector<Option> options() {
+std::vector<Option> run_options() {
   auto all = input_options();
   all.push_back({"output", "NAME[=FILE]",
                  "compute this output, and write it to a .npy or .npz file, or print it if =FILE is missing (default: all outputs)",
@@ -77,7 +77,7 @@ std::vector<Option> options() {
   return all;
 }
 
-const bool added = add_command(
+const bool added_run = add_command(
     {.name = "run",
      .doc = "run a graph once",
      .details = "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
@@ -88,8 +88,8 @@ const bool added = add_command(
                 "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
                 "that look at several rows at once see those of one batch.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-     .options = options(),
-     .run = run});
+     .options = run_options(),
+     .run = run_graph});
 
 }  // namespace
 }  // namespace tenon::cli

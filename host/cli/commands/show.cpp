@@ -75,7 +75,7 @@ void check_one_form(const Context& context, const Arguments& arguments) {
       throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_show(Context& context, const Arguments& arguments) {
   check_one_form(context, arguments);
   const auto path = arguments.get("GRAPH");
   const LoadOptions unread{.verify = false};  // only JSON has the weights in it
@@ -91,7 +91,7 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command(
+const bool added_show = add_command(
     {.name = "show",
      .doc = "show a graph: as text, as graph.json with --json, drawn, as its plan, or its plan's memory",
      .details = "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
@@ -107,7 +107,7 @@ const bool added = add_command(
                  {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
                  {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
                  no_verify_option()},
-     .run = run});
+     .run = run_show});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -43,7 +43,7 @@ void print_text(const Evaluation& found) {
   fmt::print("\n");
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_test(Context& context, const Arguments& arguments) {
   const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
   Evaluator evaluator(graph, parse_options(context, arguments, graph));
   const auto found = evaluator.evaluate(read_dataset(graph, arguments, "data", evaluator.inputs()));
@@ -54,7 +54,7 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command(
+const bool added_test = add_command(
     {.name = "test",
      .doc = "measure a graph's loss and accuracy on examples",
      .details = "The loss is the mean over all examples, and each batch counts by its examples. Only the inputs that loss and scores need "
@@ -67,7 +67,7 @@ const bool added = add_command(
                  {"loss", "NAME", "the output or value to measure (default: loss, if the graph has one)"},
                  {"batch", "N", "examples that are run at once", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
                  {"seed", "N", "seed of random operators", Integer{}, "0"}},
-     .run = run});
+     .run = run_test});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -168,7 +168,7 @@ class Training {
   std::optional<Metrics> trained_, validated_;  // of the last whole epoch
 };
 
-int run(Context& context, const Arguments& arguments) {
+int run_train(Context& context, const Arguments& arguments) {
   Training training(context, arguments);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, note_signal);
   if (!training.run()) {
@@ -179,7 +179,7 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-std::vector<Option> options() {
+std::vector<Option> train_options() {
   const TrainerOptions defaults;
   const auto& schedule = defaults.schedule;
   const auto text = [](auto number) { return fmt::to_string(number); };
@@ -212,7 +212,7 @@ std::vector<Option> options() {
           {"resume", "", "continue from the checkpoint if there is one"}};
 }
 
-const bool added = add_command(
+const bool added_train = add_command(
     {.name = "train",
      .doc = "train a graph's variables on examples",
      .details =
@@ -222,8 +222,8 @@ const bool added = add_command(
          "the same bits on any number of threads, and --resume goes on bit for bit. Ctrl-C ends the step and keeps everything in the "
          "checkpoint.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file with a loss among its values"}},
-     .options = options(),
-     .run = run});
+     .options = train_options(),
+     .run = run_train});
 
 }  // namespace
 }  // namespace tenon::cli

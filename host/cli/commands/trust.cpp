@@ -58,7 +58,7 @@ int list(Context& context) {
   return 0;
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_trust(Context& context, const Arguments& arguments) {
   if (!arguments.has("FILE")) return list(context);
   std::vector<Distrusted> released;
   const auto path = whole_path(arguments.get("FILE"));
@@ -74,14 +74,14 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command(
+const bool added_trust = add_command(
     {.name = "trust",
      .doc = "list the plugins that are not trusted, or let one be tried again",
      .details = "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
                 "named here. A plugin that other users may write to is refused unless --trust-writable is given with each command.",
      .positionals = {{"FILE", "a quarantined plugin, or a folder of them (default: list all)", false}},
      .options = {},
-     .run = run});
+     .run = run_trust});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -23,7 +23,7 @@ Counts count(const Graph& graph) {
   return counts;
 }
 
-int run(Context& context, const Arguments& arguments) {
+int run_validate(Context& context, const Arguments& arguments) {
   const auto path = arguments.get("GRAPH");
   auto graph = Graph::load(context.host(), path);
   if (!arguments.has("file-only")) graph.bind();
@@ -39,12 +39,13 @@ int run(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added = add_command({.name = "validate",
-                                .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
-                                .details = "The exit code tells what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
-                                .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-                                .options = {{"file-only", "", "only the file itself; needs no plugin"}},
-                                .run = run});
+const bool added_validate =
+    add_command({.name = "validate",
+                 .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
+                 .details = "The exit code tells what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
+                 .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+                 .options = {{"file-only", "", "only the file itself; needs no plugin"}},
+                 .run = run_validate});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -40,7 +40,7 @@ Shape fill_unknown(const ValueInfo& input, const std::map<std::string, std::stri
   return shape;
 }
 
-std::vector<std::string> names_of(const std::vector<ValueInfo>& values) {
+std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
   std::vector<std::string> names;
   for (const auto& value : values) names.push_back(value.name);
   return names;
@@ -71,7 +71,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
 
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs) {
   const auto files = arguments.named("input"), shapes = arguments.named("shape");
-  const auto names = names_of(graph.inputs());
+  const auto names = value_names(graph.inputs());
   check_input_names(names, files);
   check_input_names(names, shapes);
   const auto seed = arguments.count("seed");
@@ -92,13 +92,13 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
 }
 
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option) {
-  return read_dataset(graph, arguments, option, names_of(graph.inputs()));
+  return read_dataset(graph, arguments, option, value_names(graph.inputs()));
 }
 
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
   const auto given = arguments.named(option);
-  check_input_names(names_of(graph.inputs()), given);
+  check_input_names(value_names(graph.inputs()), given);
   NamedTensors examples;
   for (const auto& name : inputs) {
     const auto found = given.find(name);
