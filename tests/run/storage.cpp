@@ -280,3 +280,16 @@ TEST_CASE("storage: a variable takes a sparse value densely, in training alone")
   graph.output("v", graph.add("quadratic", {variable}, {{"b", 1.0}}));
   CHECK(expanded(Session(graph).run({{"x", dense({5, 5, 5, 5}, {2, 2})}}).at("v")) == Numbers{1, 0, 0, 2});
 }
+
+TEST_CASE("cast_storage refuses what the storage cannot hold when the node is added") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto cube = graph.input("cube", DType::f32, {2, 3, 4}), number = graph.input("number", DType::f32, tenon::Shape::scalar());
+  CHECK(failure_of([&] {
+          graph.add("cast_storage", {cube}, {{"storage", "csr"}});
+        }).message.find("csr needs two dimensions") != std::string::npos);
+  CHECK(failure_of([&] {
+          graph.add("cast_storage", {number}, {{"storage", "row_sparse"}});
+        }).message.find("row_sparse needs at least one dimension") != std::string::npos);
+  CHECK_NOTHROW(graph.add("cast_storage", {cube}, {{"storage", "row_sparse"}}));
+}
