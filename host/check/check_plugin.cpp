@@ -90,6 +90,7 @@ std::vector<checks::Check> wanted_checks(const CheckOptions& options) {
   const auto& all = checks_on(options.device);
   if (options.checks.empty()) return all;
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const auto& check : all) names.emplace_back(check.name);
   for (const auto& name : options.checks)
     if (std::find(names.begin(), names.end(), name) == names.end())

@@ -81,6 +81,7 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
   }
   posix_spawn_file_actions_addclosefrom_np(&actions, count);
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   if (error == 0) error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(), environ);

@@ -40,6 +40,7 @@ JsonItem to_json(const T& value);
 
 JsonItem list_of(const auto& values) {
   std::vector<JsonItem> items;
+  items.reserve(values.size());
   for (const auto& value : values) items.push_back(to_json(value));
   return json_list(items);
 }
