@@ -127,7 +127,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    throw explain(error, app, argv[argc - 1]);
+    throw explain(error, app, argc > 0 ? argv[argc - 1] : "");
   }
   global.set_options(global_options());
   own.set_options(chosen->options);

@@ -1,4 +1,4 @@
-// check_plugin() as an application calls it; what each check finds is told by the tests of `tenon check`.
+// check_plugin() as an application calls it. The tests of `tenon check` look at what each check finds.
 #include <doctest/doctest.h>
 
 #include <algorithm>
