@@ -10,8 +10,8 @@
 #   --known       no fresh faults, but those of mutate/known.txt; --known=m02,n31 only these
 #   --build DIR   where the copy of the tree and its build are kept for the next time (build/mutate)
 #
-# Works on a copy of what is committed; the files here stay as they are. For each fault the library is compiled again and linked into all
-# programs; tests stay compiled. Those of the fault's folder run first, then the others, the quick ones first, until one fails. A line for
+# Works on a copy of what is committed; the files here stay as they are. For each fault the library is compiled again; tests stay
+# compiled. The program of the fault's folder is linked and run first, then the others, the quick ones first, until one fails. A line for
 # each fault says killed, by which program, or SURVIVED; the table at the end has the score. Headers are left out. What only GPUs run
 # survives unless the copy is built for simulated ones: `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`, which takes
 # longer.
@@ -55,8 +55,8 @@ trap 'git checkout -q -- .' EXIT
 trap 'exit 130' INT TERM
 mkdir -p build/home
 log=$PWD/build/mutate.log
-memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) * 3 / 4))
-[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited  # they set aside more addresses than there is memory
+memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) / 2))
+[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited  # they map more than there is
 
 give_up() {
   tail -n 40 "$log"
@@ -76,13 +76,14 @@ echo "mutate: building ${#programs[@]} test programs" >&2
 targets=(tenon tenon-probe "${programs[@]/#/test_}")
 cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
 
-# run PROGRAM SECONDS: whether its tests pass. A fault may take all memory, or write where it should not.
+# run PROGRAM SECONDS: whether its tests pass, in so much time of a processor. A fault may take all memory, write where it should not, or wait
+# for ever.
 run() {
   (
     cd build
-    ulimit -v "$memory"
+    ulimit -d "$memory" -t "$2"
     export HOME=$PWD/home XDG_CACHE_HOME=$PWD/home
-    timeout -k 5 "$2" "tests/test_$1" -aa=1 -nv >"$log" 2>&1 </dev/null
+    timeout -k 5 $((60 + 3 * $2)) "tests/test_$1" -aa=1 -nv >"$log" 2>&1 </dev/null
   ) 2>/dev/null  # where the shell would tell of crashes
 }
 
@@ -105,15 +106,16 @@ report() {  # RESULT PLACE WHAT BY
 
 # try FILE WHAT SED
 try() {
-  local file=$1 what=$2 own=${1#host/} place program
+  local file=$1 what=$2 own=${1#host/} place program first=("${targets[@]}")
   own=${own%%/*}
+  [[ " ${targets[*]} " != *" test_$own "* ]] || first=(tenon tenon-probe "test_$own")  # what is killed by these needs no others
   sed -i "$3" "$file"
   if git diff --quiet -- "$file"; then
     report "fits nothing" "$file" "$what"
     return
   fi
   place=$file:$(git diff -U0 -- "$file" | sed -n 's/^@@ -\([0-9]*\).*/\1/p' | head -n 1)
-  if ! cmake --build build --target "${targets[@]}" >"$log" 2>&1; then
+  if ! cmake --build build --target "${first[@]}" >"$log" 2>&1; then
     report "does not build" "$place" "$what"
   else
     for program in $(printf '%s\n' "${programs[@]}" | grep -x "$own") $(printf '%s\n' "${programs[@]}" | grep -vx "$own"); do
@@ -121,6 +123,7 @@ try() {
         report killed "$place" "$what" "$program"
         break
       fi
+      [[ $program != "$own" ]] || cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "$place: $what: only some programs build"
       program=""
     done
     [[ -n $program ]] || report SURVIVED "$place" "$what"
