@@ -3,30 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <random>
+#include <tenon/shape.hpp>
 
 namespace {
 
-/// What an oracle says of some elements of a tensor.
-struct Expected {
-  std::vector<std::int64_t> places;
-  std::vector<double> values;
-};
-
-Expected all_of(const DoubleArray& doubles) {
-  Expected expected{{}, doubles.values};
-  for (std::int64_t i = 0; i < doubles.size(); ++i) expected.places.push_back(i);
-  return expected;
-}
-
 /// Each element is what the oracle says, on top of `before` where there is one.
-void compare(const Array& found, const Expected& expected, double tolerance, const std::string& what, const Array& before = {}) {
+void compare(const Array& found, const DoubleArray& expected, double tolerance, const std::string& what, const Array& before = {}) {
   const auto values = found.doubles(), base = before ? before.doubles() : zeros(found.type().shape);
   std::string wrong;
-  for (std::size_t i = 0; i < expected.places.size() && wrong.empty(); ++i) {
-    const auto place = expected.places[i];
-    const auto needed = base[place] + expected.values[i];
-    if (!(std::abs(values[place] - needed) <= tolerance * (1 + std::abs(needed))))
-      wrong = "element " + std::to_string(place) + " is " + std::to_string(values[place]) + " instead of " + std::to_string(needed);
+  for (std::int64_t i = 0; i < expected.size() && wrong.empty(); ++i) {
+    const auto needed = base[i] + expected[i];
+    if (!(std::abs(values[i] - needed) <= tolerance * (1 + std::abs(needed))))
+      wrong = "element " + std::to_string(i) + " is " + std::to_string(values[i]) + " instead of " + std::to_string(needed);
   }
   INFO(what);
   CHECK(wrong == "");
@@ -45,24 +34,64 @@ std::vector<Array> random_like(const std::vector<Array>& like, unsigned seed) {
   return result;
 }
 
-/// Gradient of sum(weights * first output) by input `which`: central differences of the oracle, at up to 60 places spread over the input.
-Expected differences(const Oracle& oracle, std::vector<DoubleArray> inputs, std::size_t which, const DoubleArray& weights) {
+/// A step from the inputs along some elements of one of them, and what sum(weights * first output) changes by for a step of 1.
+struct Slope {
+  std::vector<std::int64_t> places;
+  std::vector<double> direction;
+  double value = 0;
+};
+
+/// Central differences of the oracle by input `which`: along single elements spread over it, and along all others in a few groups.
+std::vector<Slope> slopes(const Oracle& oracle, std::vector<DoubleArray> inputs, std::size_t which, const DoubleArray& weights) {
   constexpr double step = 1e-5;
-  Expected expected;
-  auto& input = inputs[which];
-  for (std::int64_t i = 0; i < input.size(); i += 1 + input.size() / 60) {
-    const auto before = input[i];
-    input[i] = before + step;
-    const auto up = oracle(inputs)[0];
-    input[i] = before - step;
-    const auto down = oracle(inputs)[0];
-    input[i] = before;
-    double slope = 0;  // differences first: they are small where the sums are large
-    for (std::int64_t j = 0; j < up.size(); ++j) slope += (up[j] - down[j]) * weights[j];
-    expected.places.push_back(i);
-    expected.values.push_back(slope / (2 * step));
+  constexpr std::int64_t singles = 10, groups = 6;
+  const auto input = inputs[which];
+  std::vector<Slope> result;
+  std::vector<Slope> together(groups);
+  std::mt19937 generator(31);
+  const auto distance = input.size() <= singles + groups ? 1 : 1 + input.size() / singles;
+  for (std::int64_t i = 0; i < input.size(); ++i) {
+    if (i % distance == 0) {
+      result.push_back({{i}, {1}});
+    } else {
+      auto& group = together[generator() % groups];
+      group.places.push_back(i);
+      group.direction.push_back((generator() % 2 == 0 ? 0.5 : -0.5) + static_cast<double>(generator() % 1024) / 4096);
+    }
   }
-  return expected;
+  for (auto& group : together)
+    if (!group.places.empty()) result.push_back(std::move(group));
+  const auto after = [&](const Slope& slope, double length) {
+    for (std::size_t i = 0; i < slope.places.size(); ++i) inputs[which][slope.places[i]] += length * slope.direction[i];
+    auto output = std::move(oracle(inputs)[0]);
+    inputs[which] = input;
+    return output;
+  };
+  for (auto& slope : result) {
+    const auto up = after(slope, step), down = after(slope, -step);
+    for (std::int64_t j = 0; j < up.size(); ++j) slope.value += (up[j] - down[j]) * weights[j];  // differences first: the sums may be large
+    slope.value /= 2 * step;
+  }
+  return result;
+}
+
+/// The gradient has the oracle's slopes, on top of `before` where there is one. Along several elements their errors may add up.
+void compare(const Array& gradient, const std::vector<Slope>& expected, double tolerance, const std::string& what,
+             const Array& before = {}) {
+  const auto values = gradient.doubles(), base = before ? before.doubles() : zeros(gradient.type().shape);
+  std::string wrong;
+  for (const auto& slope : expected) {
+    double found = 0, scale = 0;
+    for (std::size_t i = 0; i < slope.places.size(); ++i) {
+      const auto place = slope.places[i];
+      found += (values[place] - base[place]) * slope.direction[i];
+      scale += std::pow((1 + std::abs(values[place])) * slope.direction[i], 2);
+    }
+    if (!(std::abs(found - slope.value) <= tolerance * std::sqrt(scale)))
+      wrong = tenon::join("along ", slope.places.size(), " elements from ", slope.places[0], " it is ", found, " instead of ", slope.value);
+  }
+  INFO(what);
+  CHECK(wrong == "");
 }
 
 void require_same_bits(const std::vector<Array>& left, const std::vector<Array>& right, const std::string& what) {
@@ -86,14 +115,14 @@ class Check {
     outputs_ = forward(one());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       REQUIRE(tenon::to_string(outputs_[i].type().shape) == tenon::to_string(expected[i].shape));
-      compare(outputs_[i], all_of(expected[i]), case_.tolerance, "output " + std::to_string(i));
+      compare(outputs_[i], expected[i], case_.tolerance, "output " + std::to_string(i));
     }
     require_same_bits(outputs_, forward(four()), "forward on four threads");
     if (operator_.accumulates()) {
       const auto before = random_like(outputs_, 77);
       const auto after = forward(four(), before);
       for (std::size_t i = 0; i < expected.size(); ++i)
-        compare(after[i], all_of(expected[i]), case_.tolerance, "adding to output " + std::to_string(i), before[i]);
+        compare(after[i], expected[i], case_.tolerance, "adding to output " + std::to_string(i), before[i]);
     }
     if (const auto shared = operator_.forward_in_place_input(); shared >= 0 && may_share(static_cast<std::size_t>(shared))) {
       auto states = operator_.make_states(case_.inputs);
@@ -112,7 +141,7 @@ class Check {
     const auto after =
         operator_.accumulates() ? operator_.backward(case_.inputs, outputs_, {output_grad}, wanted, four(), before) : std::vector<Array>{};
     for (const auto which : case_.differentiable) {
-      const auto expected = differences(case_.oracle, doubles_of(case_.inputs), which, output_grad.doubles());
+      const auto expected = slopes(case_.oracle, doubles_of(case_.inputs), which, output_grad.doubles());
       const auto name = "gradient of input " + std::to_string(which);
       compare(gradients[which], expected, case_.tolerance, name);
       if (!after.empty()) compare(after[which], expected, case_.tolerance, "adding to the " + name, before[which]);
