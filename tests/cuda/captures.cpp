@@ -7,7 +7,6 @@
 #endif
 
 using namespace tenon;
-using Floats = std::vector<float>;
 
 namespace {
 
@@ -31,7 +30,7 @@ SessionOptions on_gpu(bool capture = true) {
 }
 
 Tensor filled(float value) {
-  return vector_of(Floats(100, value));
+  return vector_of(std::vector<float>(100, value));
 }
 
 std::size_t captured(const PlanInfo& plan) {
@@ -90,15 +89,15 @@ TEST_CASE("captures: memory of inputs and outputs may change from run to run, an
     const auto x = filled(value).to("cuda:0");
     const auto y = session.run({{"x", x}}, {{"y", {sum, add ? Write::add : Write::to}}}).at("y");
     CHECK(y.data() == sum.data());
-    CHECK(floats_of(sum) == Floats(100, 8 * value + (add ? before : 0)));
-    CHECK(floats_of(session.run({{"x", x}}).at("y")) == Floats(100, 8 * value));
+    CHECK(floats_of(sum) == std::vector<float>(100, 8 * value + (add ? before : 0)));
+    CHECK(floats_of(session.run({{"x", x}}).at("y")) == std::vector<float>(100, 8 * value));
   }
 }
 
 TEST_CASE("captures: a kernel that promised too much is told of, and all goes on without") {
   GpuHost gpu;
   Session session(chain(gpu.host, 4, "liar"), on_gpu());
-  for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == Floats(100, 16));
+  for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].starts_with("kernels are not captured, and run one by one: "));
 }
@@ -113,7 +112,7 @@ TEST_CASE("captures: a fault of a captured kernel is its node's error, in every 
     std::string message;
     try {
       const auto y = session.run({{"data", vector_of({5, 6, 7})}, {"index", Tensor::from<std::int64_t>({index, index}, {2})}}).at("y");
-      CHECK(floats_of(y) == Floats(2, 5 + static_cast<float>(index)));
+      CHECK(floats_of(y) == std::vector<float>(2, 5 + static_cast<float>(index)));
     } catch (const Failure& failure) {
       message = failure.what();
     }

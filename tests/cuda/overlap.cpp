@@ -13,7 +13,6 @@
 #include "run/inner.hpp"
 
 using namespace tenon;
-using Floats = std::vector<float>;
 
 namespace {
 
@@ -32,7 +31,7 @@ SessionOptions on(const char* device, bool capture = true) {
 }
 
 Tensor counting(std::int64_t count, float from) {
-  Floats values(static_cast<std::size_t>(count));
+  std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = from + static_cast<float>(i % 100);
   return vector_of(values);
 }

@@ -7,7 +7,6 @@
 #include "run/session_impl.hpp"
 
 using namespace tenon;
-using Floats = std::vector<float>;
 
 namespace {
 
@@ -34,10 +33,10 @@ TEST_SUITE_BEGIN("gpu");
 TEST_CASE("sessions: what has no kernel for the GPU runs on the CPU, and the copies are told of once") {
   GpuHost gpu;
   Session session(mixed(gpu.host), on("cuda"));
-  for (int i = 0; i < 3; ++i) CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == Floats{18, 12, 6});
+  for (int i = 0; i < 3; ++i) CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
   CHECK(gpu.warnings == std::vector<std::string>{"[backwards] node 'b': runs on the CPU, not on cuda:0: there is no kernel for cuda in any "
                                                  "plugin; copied for it: 'a' (12 bytes) from cuda:0, 'b' (12 bytes) to cuda:0"});
-  CHECK(floats_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == Floats{12, 6});
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == std::vector<float>{12, 6});
   CHECK(gpu.warnings.size() == 1);
 }
 
@@ -89,7 +88,7 @@ TEST_CASE("sessions: a node's own device counts before the session's; without a 
   put(graph, "a", "cuda:0");
   put(graph, "c", "cpu");
   Session session(graph);
-  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == Floats{18, 12, 6});
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
   const auto steps = session.plan({{"x", {3}}}).steps;
   CHECK(std::count_if(steps.begin(), steps.end(), [](const PlannedStep& step) { return !step.copied_from.empty(); }) == 2);
   CHECK(gpu.warnings.empty());
@@ -122,8 +121,8 @@ TEST_CASE("sessions: values go from one GPU to another") {
   put(graph, "b", "cuda:1");
   Session session(graph, on("cuda:0"));
   for (float i = 1; i < 20; ++i) {
-    const auto y = floats_of(session.run({{"x", vector_of(Floats(1000, i))}}).at("y"));
-    REQUIRE(y == Floats(1000, 8 * i));
+    const auto y = floats_of(session.run({{"x", vector_of(std::vector<float>(1000, i))}}).at("y"));
+    REQUIRE(y == std::vector<float>(1000, 8 * i));
   }
 }
 
@@ -148,11 +147,11 @@ TEST_CASE("sessions: inputs come from any device; outputs stay where they are ma
         const auto out = session.run({{"x", vector_of({1, 2, 3}).to(from)}}, {{"b", {there, Write::add}}, {"again", {here, Write::to}}});
         CHECK(out.at("a").device() == (keep ? "cuda:0" : "cpu"));
         CHECK(out.at("x").device() == (keep ? from : "cpu"));
-        CHECK(floats_of(out.at("a")) == Floats{2, 4, 6});
-        CHECK(floats_of(out.at("x")) == Floats{1, 2, 3});
-        CHECK(floats_of(here) == Floats{2, 4, 6});
+        CHECK(floats_of(out.at("a")) == std::vector<float>{2, 4, 6});
+        CHECK(floats_of(out.at("x")) == std::vector<float>{1, 2, 3});
+        CHECK(floats_of(here) == std::vector<float>{2, 4, 6});
       }
-      CHECK(floats_of(there) == Floats{8, 16, 25});
+      CHECK(floats_of(there) == std::vector<float>{8, 16, 25});
     }
   }
 }
@@ -172,7 +171,7 @@ TEST_CASE("sessions: sparse values cross devices") {
         const auto y = session.run({{"x", given.to(from)}}).at("y");
         CHECK(y.device() == "cpu");
         CHECK(y.storage() == given.storage());
-        CHECK(floats_of(y) == (given.size() == 12 && given.stored() == 3 ? Floats{2, 4, 6} : Floats{2, 4, 6, 8}));
+        CHECK(floats_of(y) == (given.size() == 12 && given.stored() == 3 ? std::vector<float>{2, 4, 6} : std::vector<float>{2, 4, 6, 8}));
       }
     }
   }
@@ -187,7 +186,8 @@ TEST_CASE("sessions: a sparse value is made dense for a GPU's kernel that wants 
     graph.output("y", graph.add("tally", {graph.add("scale", {x}, {{"factor", 2.0}}, "a")}, {}, "b"));
     Session session(graph, on("cuda:0"));
     for (float i = 1; i < 3; ++i)
-      CHECK(floats_of(session.run({{"x", rows.to(from)}}).at("y")) == Floats{i, i, 2 + i, 4 + i, i, i, i, i, 6 + i, 8 + i, i, i});
+      CHECK(floats_of(session.run({{"x", rows.to(from)}}).at("y")) ==
+            std::vector<float>{i, i, 2 + i, 4 + i, i, i, i, i, 6 + i, 8 + i, i, i});
   }
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("sessions: an index that a GPU's kernel cannot use is its node's error
   for (int i = 0; i < 3; ++i) {
     CHECK(failure_of([&] { run(12); }).message ==
           "[take] node 'e': index 12 is out of range: it must be from 0 to 2 (data float32 [3], index int64 [2])");
-    CHECK(floats_of(run(2)) == Floats{5, 7});
+    CHECK(floats_of(run(2)) == std::vector<float>{5, 7});
   }
 }
 
@@ -225,8 +225,8 @@ TEST_CASE("sessions: states, random numbers and variables that are updated, on t
   const auto make = [&] {
     Graph graph(gpu.host);
     const auto x = graph.input("x", f32, {100});
-    const auto w = graph.variable("w", vector_of(Floats(100, 1)));
-    const auto v = graph.variable("v", vector_of(Floats(100, 1)));
+    const auto w = graph.variable("w", vector_of(std::vector<float>(100, 1)));
+    const auto v = graph.variable("v", vector_of(std::vector<float>(100, 1)));
     const auto noise = graph.add("noise", {x}, {}, "noise");
     const auto tally = graph.add("tally", {noise}, {}, "tally");
     const auto back = graph.add("backwards", {w}, {}, "back");
@@ -242,7 +242,7 @@ TEST_CASE("sessions: states, random numbers and variables that are updated, on t
   Session here(make(), options);
   for (int i = 0; i < 4; ++i) {
     CAPTURE(i);
-    const NamedTensors inputs{{"x", vector_of(Floats(100, static_cast<float>(i)))}};
+    const NamedTensors inputs{{"x", vector_of(std::vector<float>(100, static_cast<float>(i)))}};
     const auto expected = here.run(inputs), found = there.run(inputs);
     CHECK(same_bits(found.at("y"), expected.at("y")));
     for (const char* name : {"w", "v"}) {
@@ -259,7 +259,7 @@ TEST_CASE("sessions: a graph keeps its variables where they are when a session r
   const auto w = graph.variable("w", vector_of({1, 2}));
   graph.output("y", graph.add("scale", {w}, {{"factor", 2.0}}));
   Session session(graph, on("cuda"));
-  CHECK(floats_of(session.run({}).at("y")) == Floats{2, 4});
+  CHECK(floats_of(session.run({}).at("y")) == std::vector<float>{2, 4});
   CHECK(graph.tensor(w).device() == "cpu");
   CHECK(impl_of(session).tensor("w").device() == "cuda:0");
   CHECK(session.tensor("w").device() == "cpu");

@@ -1,7 +1,8 @@
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <memory>
 #include <optional>
-#include <set>
 
 #include "stream.hpp"
 
@@ -9,8 +10,8 @@ using namespace simulated;
 
 namespace {
 
-std::set<cudaStream_t>& streams() {
-  static auto& all = *new std::set<cudaStream_t>;
+std::map<cudaStream_t, std::shared_ptr<CUstream_st>>& streams() {
+  static auto& all = *new std::map<cudaStream_t, std::shared_ptr<CUstream_st>>;
   return all;
 }
 
@@ -92,19 +93,23 @@ void CUstream_st::run() {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   if (state() != cudaSuccess) return result_of();
-  *stream = new CUstream_st;
+  auto made = std::make_shared<CUstream_st>();
+  *stream = made.get();
   const std::lock_guard lock(captures_mutex());
-  streams().insert(*stream);
+  streams().emplace(*stream, std::move(made));
   return result_of();
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (state() == cudaErrorInitializationError) return result_of();  // its thread is the parent's
+  std::shared_ptr<CUstream_st> last;  // but for another thread that waits for the device: its work is done before it goes
   {
     const std::lock_guard lock(captures_mutex());
-    if (streams().erase(stream) == 0) return result_of(cudaErrorInvalidResourceHandle);
+    const auto found = streams().find(stream);
+    if (found == streams().end()) return result_of(cudaErrorInvalidResourceHandle);
+    last = std::move(found->second);
+    streams().erase(found);
   }
-  delete stream;
   return result_of();
 }
 
@@ -112,12 +117,12 @@ cudaError_t cudaDeviceSynchronize() {
   if (state() != cudaSuccess) return result_of();
   if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
   ++counters().synchronizations;
-  std::set<cudaStream_t> all;
+  std::map<cudaStream_t, std::shared_ptr<CUstream_st>> all;
   {
     const std::lock_guard lock(captures_mutex());
     all = streams();
   }
-  for (const auto stream : all)
+  for (const auto& [handle, stream] : all)
     if (stream->device == current_device()) stream->finish();
   return result_of();
 }

@@ -1,7 +1,10 @@
 // Slips that a real GPU would punish late, seldom or not at all must not pass on simulated ones.
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "gpu.hpp"
 
@@ -180,6 +183,32 @@ TEST_CASE("a launch needs a stream of the current device") {
           gpu::for_each(gpu.call(), 1, Fill{data, 1});  // the other one is current
           return std::string();
         }) == "threw CUDA: cudaErrorInvalidResourceHandle, invalid resource handle");
+}
+
+TEST_CASE("a stream may end while another thread waits for the device") {
+  CHECK(in_child([] {
+          cudaSetDevice(0);
+          std::atomic<bool> over = false;
+          std::thread other([&] {
+            cudaSetDevice(0);
+            while (!over) cudaDeviceSynchronize();
+          });
+          std::atomic<int> done = 0;
+          const auto work = [](void* count) {
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            ++*static_cast<std::atomic<int>*>(count);
+          };
+          for (int i = 0; i < 100; ++i) {
+            cudaStream_t streams[4];
+            for (auto& stream : streams) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+            for (const auto stream : streams) cudaLaunchHostFunc(stream, work, &done);
+            for (const auto stream : streams) cudaStreamDestroy(stream);
+          }
+          cudaDeviceSynchronize();
+          over = true;
+          other.join();
+          return std::to_string(done);
+        }) == "400");
 }
 
 TEST_CASE("children of a process that has used CUDA have none") {
