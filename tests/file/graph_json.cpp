@@ -41,6 +41,18 @@ TEST_CASE("a text in the canonical form comes back character by character") {
   CHECK(canonical(host, text) == text);
 }
 
+TEST_CASE("numbers that are no decimals are words, and words of a text parameter stay words") {
+  JsonHost host;
+  const auto attributes = [&](const std::string& attrs) {
+    const auto graph = Graph::from_json(host, with_nodes(R"({"name": "a", "op": "odd", "inputs": ["x"], "attrs": )" + attrs + "}"));
+    const auto text = graph.to_json();
+    const auto begin = text.find("\"single\"");
+    return text.substr(begin, text.find(", \"wholes\"") - begin);
+  };
+  CHECK(attributes(R"({"single": "inf", "real": "nan", "words": "inf"})") == R"("single": "inf", "real": "nan", "words": "inf")");
+  CHECK(attributes(R"({"single": "-inf", "real": "-inf", "words": "nan"})") == R"("single": "-inf", "real": "-inf", "words": "nan")");
+}
+
 TEST_CASE("text, graph, .tenon, graph, text: nothing is lost") {
   JsonHost host;
   const TemporaryFolder folder;
@@ -136,6 +148,12 @@ TEST_CASE("what is wrong in a text, and where") {
        "graph.json:1:65: the element 70000 does not fit float16", ""},
       {R"({"tenon": 1, "constants": {"c": {"shape": [9999999, 9999999], "values": [1]}}})", 4,
        "graph.json:1:73: the shape [9999999, 9999999] needs more values than are there", ""},
+      {R"({"tenon": 1, "constants": {"c": {"shape": [0], "values": 1}}})", 4,
+       "graph.json:1:58: dimension 0 of the values is an integer but must be a list", ""},
+      {R"({"tenon": 1, "constants": {"c": {"shape": [2], "values": []}}})", 4,
+       "graph.json:1:58: there are 0 values here, and the shape [2] needs 2", ""},
+      {R"({"tenon": 1, "constants": {"c": {"shape": [0], "values": [1]}}})", 4,
+       "graph.json:1:58: there are 1 values here, and the shape [0] needs 0", ""},
       {R"({"tenon": 1, "constants": {"c": {"values": [1], "npy": "c.npy"}}})", 4,
        "graph.json:1:56: constant 'c' has both values and an npy file", ""},
       {R"({"tenon": 1, "states": {"s_calls": {}}})", 4, "graph.json:1:25: no node has a state 's_calls'", ""},

@@ -7,6 +7,7 @@
 
 #include "../temporary_folder.hpp"
 #include "file/tenon/layout.hpp"
+#include "forged_file.hpp"
 #include "same_graph.hpp"
 #include "sample_graph.hpp"
 
@@ -20,6 +21,26 @@ TEST_CASE("a graph comes back from its file as it was") {
     const auto loaded = read_tenon(folder / "graph.tenon", FileCheck::everything);
     CHECK(outline_of(loaded) == outline_of(graph));
   }
+}
+
+TEST_CASE("a file names what a reader must know: gradients or updates, sparse tensors, the state of a training") {
+  const auto features = [](const GraphModel& graph) {
+    auto parts = FileParts::of(graph);
+    std::string found;
+    parts.change([&](format::ModelT& model) {
+      for (const auto name : model.required_features) found += (found.empty() ? "" : " ") + model.strings[name];
+    });
+    return found;
+  };
+  auto only_gradient = gradient_graph(), only_update = sample_graph();
+  only_update.updates = {{only_gradient.updates[0].first, only_update.nodes[0].first_output}};
+  only_gradient.updates.clear();
+  CHECK(features(sample_graph()) == "");
+  CHECK(features(gradient_graph()) == "gradient");
+  CHECK(features(only_gradient) == "gradient");
+  CHECK(features(only_update) == "gradient");
+  CHECK(features(training_graph()) == "gradient training");
+  CHECK(features(sparse_graph()) == "training sparse");
 }
 
 TEST_CASE("loading and saving gives the same bytes, without any plugin") {

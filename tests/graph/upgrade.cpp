@@ -39,6 +39,18 @@ TEST_CASE("upgrade: a rule is for files that are older than its version, in the 
     }
     CHECK(found == std::map<std::string, double>{{"b", c.b}, {"c", c.c}});
   }
+  info.renamed = {{2, "a", "b"}, {2, "b", "c"}};  // rules of one version: in the order of the declaration
+  GraphMaker made;
+  made.model.operators = make.model.operators;
+  const auto x = made.value("x", Role::input, type_of(f32, {1}));
+  made.attribute("a", 5.0);
+  const auto old = made.node("n", op, {x}, 1, 1);
+  upgrade(made.model, made.model.nodes[old], 1, info);
+  CHECK(made.model.nodes[old].attribute_count == 2);
+  const auto& renamed = made.model.attributes[made.model.nodes[old].first_attribute + 1];
+  CHECK(made.model.strings[renamed.name] == "c");
+  CHECK(renamed.f == 5);
+
   make.value("x", Role::input, type_of(f32, {1}));
   const auto node = make.node("n", op, {0}, 1, 0);
   CHECK(failure_of([&] { upgrade(make.model, make.model.nodes[node], 4, info); }).message ==

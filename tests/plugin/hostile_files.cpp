@@ -1,8 +1,10 @@
 // Files that are cut off anywhere or changed anywhere: always a status, never more. Under AddressSanitizer this is the proof that nothing
 // is read that is not there.
 #include <doctest/doctest.h>
+#include <elf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
 #include "plugin/discovery/candidate.hpp"
@@ -30,6 +32,39 @@ void overwrite(const std::filesystem::path& path, const std::string& bytes) {
 }
 
 const char* const plugins[] = {"plain", "split_kernel"};
+
+/// An ELF file whose tables are changed where they stand.
+class ForgedElf {
+ public:
+  explicit ForgedElf(std::string bytes) : bytes_(std::move(bytes)) {}
+  const std::string& bytes() const { return bytes_; }
+
+  Elf64_Ehdr& header() { return at<Elf64_Ehdr>(0); }
+  Elf64_Phdr& segment(std::uint32_t type) {
+    for (std::uint64_t i = 0;; ++i)
+      if (auto& found = at<Elf64_Phdr>(header().e_phoff + i * sizeof(Elf64_Phdr)); found.p_type == type) return found;
+  }
+  Elf64_Shdr& section(std::uint32_t type) {
+    for (std::uint64_t i = 0;; ++i)
+      if (auto& found = numbered_section(i); found.sh_type == type) return found;
+  }
+  Elf64_Shdr& names() { return numbered_section(section(SHT_DYNSYM).sh_link); }
+  Elf64_Sym& symbol(std::string_view prefix) {
+    for (std::uint64_t i = 0;; ++i)
+      if (auto& found = at<Elf64_Sym>(section(SHT_DYNSYM).sh_offset + i * sizeof(Elf64_Sym));
+          std::string_view(&at<char>(names().sh_offset + found.st_name)).starts_with(prefix))
+        return found;
+  }
+
+ private:
+  Elf64_Shdr& numbered_section(std::uint64_t i) { return at<Elf64_Shdr>(header().e_shoff + i * sizeof(Elf64_Shdr)); }
+  template <class T>
+  T& at(std::uint64_t offset) {
+    REQUIRE(offset + sizeof(T) <= bytes_.size());
+    return *reinterpret_cast<T*>(bytes_.data() + offset);
+  }
+  std::string bytes_;
+};
 
 }  // namespace
 
@@ -72,6 +107,49 @@ TEST_CASE("a plugin with bytes changed anywhere") {
     }
     CHECK(refused > 100);  // how many depends on how much of the file is debug information
     CHECK(refused < 3000);
+  }
+}
+
+TEST_CASE("each thing that can be wrong with a shared object is named") {
+  PluginFolder folder;
+  const auto path = folder.put("plain");
+  const std::string sound = read_bytes(path);
+  const auto size = std::to_string(sound.size());
+  const std::string object = "is a broken shared object: ", symbol = "has a broken symbol: tenon_op_";
+  const std::string no_function = "has no function tenon_get_v1__plain beside the operator's manifest";
+  const struct {
+    void (*forge)(ForgedElf&);
+    std::string reason;
+  } cases[] = {
+      {[](auto& elf) { elf.header().e_phnum = 0; }, object + "it has no segments to load"},
+      {[](auto& elf) { elf.segment(PT_LOAD).p_filesz = elf.bytes().size() + 1; },
+       object + "a segment extends past the end of the file, at byte " + size},
+      {[](auto& elf) { elf.segment(PT_LOAD).p_offset = elf.bytes().size() + 1; },
+       object + "a segment extends past the end of the file, at byte " + size},
+      {[](auto& elf) { elf.segment(PT_LOAD).p_vaddr = ~std::uint64_t{0}; }, object + "a segment extends past the end of the address space"},
+      {[](auto& elf) { elf.section(SHT_DYNSYM).sh_link = 0; }, object + "its symbols have no names"},
+      {[](auto& elf) { elf.section(SHT_DYNSYM).sh_size = (64 << 20) + 1; }, object + "its symbol table has 67108865 bytes"},
+      {[](auto& elf) { elf.section(SHT_DYNSYM).sh_size = 64 << 20; }, object + "its symbol table extends past the end of the file"},
+      {[](auto& elf) { elf.section(SHT_DYNSYM).sh_offset = elf.bytes().size(); },
+       object + "its symbol table extends past the end of the file"},
+      {[](auto& elf) { elf.section(SHT_DYNSYM).sh_flags |= SHF_COMPRESSED; }, object + "its symbol table is compressed"},
+      {[](auto& elf) { elf.names().sh_offset = elf.bytes().size(); }, object + "its symbol table extends past the end of the file"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 0; }, symbol + "v1__plain has 0 bytes; needed are 1 to 65536"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 1 << 30; }, symbol + "v1__plain has 1073741824 bytes; needed are 1 to 65536"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_value = elf.bytes().size() << 8; },
+       symbol + "v1__plain lies outside of what is in the file"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_value = elf.segment(PT_LOAD).p_filesz - 1; },
+       symbol + "v1__plain lies outside of what is in the file"},
+      {[](auto& elf) { elf.symbol("tenon_get_").st_value = elf.symbol("tenon_op_v1__").st_value; }, no_function},
+      {[](auto& elf) { elf.symbol("tenon_get_").st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT); }, no_function},
+  };
+  for (const auto& test : cases) {
+    ForgedElf elf(sound);
+    test.forge(elf);
+    overwrite(path, elf.bytes());
+    const Candidate candidate = read(path);
+    CHECK(candidate.file.reason == test.reason);
+    CHECK(is_settled(candidate));
   }
 }
 

@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
+#include "plugin/refusal.hpp"
 #include "temporary_folder.hpp"
 
 TEST_CASE("nobody changes a private copy any more, not even this process") {
@@ -31,4 +34,28 @@ TEST_CASE("nobody changes a private copy any more, not even this process") {
   }
   ::close(descriptor);
   CHECK(read_bytes(copy.path()) == "what was checked");
+}
+
+TEST_CASE("a limit of files' sizes that a private copy exceeds is named") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "x.so", std::string(5000, 'x'));
+  const tenon::InputFile file(folder / "x.so");
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
+  const auto reason_with = [&](rlim_t most) {
+    const rlimit limit{most, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::string reason;
+    try {
+      const tenon::PrivateCopy copy(file, folder / "x.so");
+    } catch (const tenon::Refusal& refusal) {
+      reason = refusal.what();
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+    return reason;
+  };
+  CHECK(reason_with(4999) == "cannot be copied for loading: the limit of files' sizes (ulimit -f) holds for it too: File too large");
+  CHECK(reason_with(5000) == "");
+  std::signal(SIGXFSZ, signal_before);
 }

@@ -1,6 +1,10 @@
 // Whom a plugin's file and folder may belong to, and who may write to them.
+#include "plugin/loading/trust.hpp"
+
 #include <doctest/doctest.h>
+#include <pwd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "plugin/folder_of_faults.hpp"
@@ -81,6 +85,47 @@ TEST_CASE("owners and groups other than root and the user") {
     REQUIRE(chmod(file.c_str(), c.mode) == 0);
     if (const auto at = c.reason.find("PATH"); at != std::string::npos) c.reason.replace(at, 4, file.string());
     CHECK(read(folder, false, folder.plugins()).reason == c.reason);
+  }
+}
+
+TEST_CASE("files of another user, and of the group that only this user is in") {
+  if (geteuid() != 0) return;  // only root can become somebody else
+  const auto ids_of = [](const char* name) {
+    const passwd* found = getpwnam(name);
+    return found == nullptr ? std::pair<uid_t, gid_t>() : std::pair(found->pw_uid, found->pw_gid);
+  };
+  const auto [daemon, own] = ids_of("daemon");
+  const auto [nobody, shared] = ids_of("nobody");
+  if (daemon == 0 || nobody == 0) return;
+  const struct {
+    uid_t owner;
+    gid_t group;
+    mode_t mode;
+    bool daemons, nobodys;  // whether they trust it
+  } cases[] = {
+      {daemon, own, 0755, true, false},    {daemon, own, 0775, true, false},     {daemon, shared, 0775, false, false},
+      {nobody, shared, 0755, false, true}, {nobody, shared, 0775, false, false}, {0, 0, 0775, true, true},
+      {0, own, 0775, true, false},         {0, 0, 0777, false, false},
+  };
+  const PluginFolder folder;
+  const auto path = folder.put("plain");
+  REQUIRE(chmod(folder.plugins().parent_path().c_str(), 0755) == 0);
+  for (const auto& test : cases) {
+    REQUIRE(chown(path.c_str(), test.owner, test.group) == 0);
+    REQUIRE(chmod(path.c_str(), test.mode) == 0);
+    const InputFile file(path);
+    const auto trusts = [&](uid_t user) {
+      const pid_t child = fork();
+      if (child == 0) _exit(setuid(user) == 0 ? static_cast<int>(Trust().objection(path, file).empty()) : 2);
+      int end = 0;
+      waitpid(child, &end, 0);
+      return WIFEXITED(end) ? WEXITSTATUS(end) : 3;
+    };
+    CAPTURE(test.owner);
+    CAPTURE(test.group);
+    CAPTURE(test.mode);
+    CHECK(trusts(daemon) == static_cast<int>(test.daemons));
+    CHECK(trusts(nobody) == static_cast<int>(test.nobodys));
   }
 }
 

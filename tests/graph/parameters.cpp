@@ -1,0 +1,85 @@
+// What a node's parameters may be: bounds of each kind, and records in any order.
+#include "graph/parameters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "failure_of.hpp"
+#include "file/sample_graph.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// A parameter for each bound that there is, and none of them has a second one.
+struct Bounded : Operator {
+  std::int64_t least = 2, most = 2;
+  double above = 2, below = 2;
+  Ints wholes = {2};
+  Floats reals = {2};
+
+  static constexpr void describe(auto& op) {
+    op.doc("x, whatever the parameters are");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("least", &Bounded::least, "from 1").at_least(1);
+    op.param("most", &Bounded::most, "to 3").at_most(3);
+    op.param("above", &Bounded::above, "above 1").greater_than(1);
+    op.param("below", &Bounded::below, "below 3").less_than(3);
+    op.param("wholes", &Bounded::wholes, "each to 3").at_most(3);
+    op.param("reals", &Bounded::reals, "each above 1").greater_than(1);
+  }
+  void forward(const Call&) const {}
+};
+
+}  // namespace
+
+TEST_CASE("parameters: each bound alone is kept, up to its last number") {
+  HostOptions options;
+  options.search_defaults = false;
+  Host host(options);
+  host.add<Bounded>("bounded");
+  const auto x = Tensor::from<float>({1, 2}, {2});
+  const struct {
+    const char* name;
+    AttributeValue good, bad;
+    const char* message;
+  } cases[] = {
+      {"least", 1, 0, "parameter 'least' is 0 but must be at least 1"},
+      {"most", 3, 4, "parameter 'most' is 4 but must be at most 3"},
+      {"above", 1.5, 1.0, "parameter 'above' is 1 but must be above 1"},
+      {"below", 2.5, 3.0, "parameter 'below' is 3 but must be below 3"},
+      {"wholes", {3, 3}, {3, 4}, "parameter 'wholes' is 4 but must be at most 3"},
+      {"reals", {1.5, 2.0}, {1.5, 1.0}, "parameter 'reals' is 1 but must be above 1"},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.name);
+    Attributes good, bad;
+    good.set(test.name, test.good);
+    bad.set(test.name, test.bad);
+    CHECK_NOTHROW(host.call("bounded", {x}, good));
+    const auto failure = failure_of([&] { host.call("bounded", {x}, bad); });
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == "[bounded] " + std::string(test.message));
+  }
+}
+
+TEST_CASE("parameters: records are compared with the declaration of their name, whatever their order") {
+  const auto refusal = [](const std::vector<std::pair<const char*, AttributeValue>>& records) {
+    GraphMaker make;
+    const auto op = make.op({"thing", {"x"}, {"y"}, {}, {{"a", "text"}, {"b", "int64"}}});
+    const auto x = make.value("x", Role::input, type_of(f32, {1}));
+    for (const auto& [name, value] : records) make.attribute(name, value);
+    const auto node = make.node("n", op, {x}, 1, static_cast<std::uint32_t>(records.size()));
+    return failure_of([&] { check_parameters(make.model, make.model.nodes[node], *make.model.operators[op].info); }).message;
+  };
+  CHECK(refusal({{"a", "word"}, {"b", 1}}) == "");
+  CHECK(refusal({{"b", 1}, {"a", "word"}}) == "");
+  CHECK(refusal({{"b", 1}}) == "");
+  CHECK(refusal({{"b", "word"}, {"a", "word"}}) == "parameter 'b' is \"word\" but must be a whole number");
+  CHECK(refusal({{"c", 1}}).find("'c'") != std::string::npos);
+}
