@@ -80,6 +80,13 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
   }
 }
 
+TEST_CASE("bounds of 0 are left by whole steps where numbers are whole") {
+  const auto result = run_tenon({"check", fault("keeps_bounds")});
+  CAPTURE(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("PASSED   bounds       5 numbers outside") != std::string::npos);
+}
+
 TEST_CASE("the bundled plugins keep what they promise") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {

@@ -28,6 +28,10 @@ TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
   } cases[] = {
       {"ignores_strides", "forward", "with strided inputs"},
       {"ignores_add", "forward", "with write mode add"},
+      {"ignores_add_in_backward", "backward", "with write mode add"},
+      {"wrong_for_negative_there", "forward", "with numbers of both signs"},
+      {"wrong_in_place_there", "forward", "in place"},
+      {"wrong_gradient_in_place", "backward", "in place"},
       {"needs_alignment", "forward", "with inputs that are not aligned"},
       {"stops_early", "forward", "of output 0 is"},
       {"writes_behind", "forward", "behind a tensor is written"},

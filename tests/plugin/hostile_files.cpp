@@ -116,6 +116,7 @@ TEST_CASE("each thing that can be wrong with a shared object is named") {
   const std::string sound = read_bytes(path);
   const auto size = std::to_string(sound.size());
   const std::string object = "is a broken shared object: ", symbol = "has a broken symbol: tenon_op_";
+  const std::string no_operator = "has no manifest for operator 'plain'";
   const std::string no_function = "has no function tenon_get_v1__plain beside the operator's manifest";
   const struct {
     void (*forge)(ForgedElf&);
@@ -134,6 +135,12 @@ TEST_CASE("each thing that can be wrong with a shared object is named") {
        object + "its symbol table extends past the end of the file"},
       {[](auto& elf) { elf.section(SHT_DYNSYM).sh_flags |= SHF_COMPRESSED; }, object + "its symbol table is compressed"},
       {[](auto& elf) { elf.names().sh_offset = elf.bytes().size(); }, object + "its symbol table extends past the end of the file"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_shndx = SHN_UNDEF; }, no_operator},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_other = STV_HIDDEN; }, no_operator},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_other = STV_PROTECTED; }, ""},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT); }, no_operator},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_info = ELF64_ST_INFO(STB_WEAK, STT_OBJECT); }, ""},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, STT_OBJECT); }, ""},
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 0; }, symbol + "v1__plain has 0 bytes; needed are 1 to 65536"},
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 1 << 30; }, symbol + "v1__plain has 1073741824 bytes; needed are 1 to 65536"},
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_value = elf.bytes().size() << 8; },

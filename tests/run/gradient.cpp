@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
@@ -311,6 +312,17 @@ TEST_CASE("update: a variable takes its value after the run, in training only") 
     CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is already updated by 'twice'");
     CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is not a variable");
   }
+}
+
+TEST_CASE("update: a sparse variable is refused") {
+  GradientHost host;
+  Graph graph(host);
+  const auto rows = graph.variable("rows", tenon::cast_storage(Tensor::from<double>({0, 0, 1, 2}, {2, 2}), tenon::Storage::row_sparse));
+  graph.update(rows, graph.add("quadratic", {rows}, {{"b", 2}}, "twice"));
+  tenon::SessionOptions training;
+  training.training = true;
+  CHECK(failure_of([&] { Session(graph, training).run({}); }).message ==
+        "variable 'rows' is row_sparse and is updated, but only dense ones can be");
 }
 
 TEST_CASE("update: nodes of the same run read the old value, whether they were added before the new one or after") {

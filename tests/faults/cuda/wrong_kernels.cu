@@ -9,6 +9,7 @@ struct Twice : tenon::Operator {
     op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.inplace("x", "y");
+    op.backward_inplace("y", "x");
     op.accumulates();
     op.takes_strides();
   }
@@ -27,21 +28,35 @@ struct Twice : tenon::Operator {
   }
 };
 
-enum class Fault { none, ignores_strides, ignores_add, needs_alignment, stops_early, writes_behind, wrong_in_double, wrong_gradient };
+enum class Fault {
+  none,
+  ignores_strides,
+  ignores_add,
+  ignores_add_in_backward,
+  needs_alignment,
+  stops_early,
+  writes_behind,
+  wrong_in_double,
+  wrong_for_negative,
+  wrong_in_place,
+  wrong_gradient,
+  wrong_gradient_in_place
+};
 
 template <class T>
 struct TwiceBody {
   const T* from;
   T* to;
   bool add;
-  T factor;
+  T factor, factor_of_negative;
   int rank;
   std::int64_t dims[tenon::max_rank], strides[tenon::max_rank];
 
   TENON_FN void operator()(std::int64_t i) const {
     std::int64_t place = 0, rest = i;
     for (int axis = rank; axis-- > 0; rest /= dims[axis]) place += rest % dims[axis] * strides[axis];
-    to[i] = factor * from[rank == 0 ? i : place] + (add ? to[i] : T(0));
+    const T x = from[rank == 0 ? i : place];
+    to[i] = (x < 0 ? factor_of_negative : factor) * x + (add ? to[i] : T(0));
   }
 };
 
@@ -49,19 +64,25 @@ template <Fault fault>
 struct TwiceCuda : Twice {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      launch<T>(call, call.input<T>(0), call.output<T>(0), fault == Fault::wrong_in_double && sizeof(T) == 8 ? T(2.001) : T(2));
+      const bool wrong = (fault == Fault::wrong_in_double && sizeof(T) == 8) ||
+                         (fault == Fault::wrong_in_place && call.input<T>(0).data() == call.output<T>(0).data());
+      launch<T>(call, call.input<T>(0), call.output<T>(0), fault == Fault::ignores_add, wrong ? T(2.001) : T(2),
+                fault == Fault::wrong_for_negative ? T(1) : T(2));
     });
   }
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      launch<T>(call, call.output_grad<T>(0), call.input_grad<T>(0), fault == Fault::wrong_gradient ? T(1) : T(2));
+      const bool in_place = call.output_grad<T>(0).data() == call.input_grad<T>(0).data();
+      const T factor = fault == Fault::wrong_gradient || (fault == Fault::wrong_gradient_in_place && in_place) ? 1 : 2;
+      launch<T>(call, call.output_grad<T>(0), call.input_grad<T>(0), fault == Fault::ignores_add_in_backward, factor, factor);
     });
   }
 
  private:
   template <class T>
-  static void launch(const tenon::Call& call, tenon::View<const T> from, tenon::View<T> to, T factor) {
-    TwiceBody<T> body{from.data(), to.data(), call.write(0) == tenon::Write::add && fault != Fault::ignores_add, factor, 0, {}, {}};
+  static void launch(const tenon::Call& call, tenon::View<const T> from, tenon::View<T> to, bool ignores_add, T factor,
+                     T factor_of_negative) {
+    TwiceBody<T> body{from.data(), to.data(), call.write(0) == tenon::Write::add && !ignores_add, factor, factor_of_negative, 0, {}, {}};
     if (fault == Fault::needs_alignment) body.from -= reinterpret_cast<std::uintptr_t>(body.from) % 64 / sizeof(T);
     if (!from.contiguous() && fault != Fault::ignores_strides) {
       body.rank = from.rank();
@@ -122,6 +143,10 @@ TENON_OPERATOR(stops_early, Twice)
 TENON_OPERATOR(writes_behind, Twice)
 TENON_OPERATOR(wrong_in_double, Twice)
 TENON_OPERATOR(wrong_gradient_there, Twice)
+TENON_OPERATOR(ignores_add_in_backward, Twice)
+TENON_OPERATOR(wrong_for_negative_there, Twice)
+TENON_OPERATOR(wrong_in_place_there, Twice)
+TENON_OPERATOR(wrong_gradient_in_place, Twice)
 TENON_OPERATOR(wrong_csr, TwiceOfCsr)
 TENON_KERNEL(wrong_csr, cuda, TwiceOfCsrCuda)
 TENON_KERNEL(twice, cuda, TwiceCuda<Fault::none>)
@@ -132,3 +157,7 @@ TENON_KERNEL(stops_early, cuda, TwiceCuda<Fault::stops_early>)
 TENON_KERNEL(writes_behind, cuda, TwiceCuda<Fault::writes_behind>)
 TENON_KERNEL(wrong_in_double, cuda, TwiceCuda<Fault::wrong_in_double>)
 TENON_KERNEL(wrong_gradient_there, cuda, TwiceCuda<Fault::wrong_gradient>)
+TENON_KERNEL(ignores_add_in_backward, cuda, TwiceCuda<Fault::ignores_add_in_backward>)
+TENON_KERNEL(wrong_for_negative_there, cuda, TwiceCuda<Fault::wrong_for_negative>)
+TENON_KERNEL(wrong_in_place_there, cuda, TwiceCuda<Fault::wrong_in_place>)
+TENON_KERNEL(wrong_gradient_in_place, cuda, TwiceCuda<Fault::wrong_gradient_in_place>)
