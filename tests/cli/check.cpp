@@ -50,6 +50,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"leaves_holes", {"FAILED coverage"}, "is never written"},
       {"changes_input", {"FAILED inputs"}, "input 0 is changed"},
       {"wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
+      {"wrong_when_told_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
       {"wrong_add", {"FAILED add"}, "is to be added"},
       {"depends_on_threads", {"FAILED determinism"}, "on 4 threads than on 1"},
       {"shares_state", {"FAILED instances"}, "while another instance runs"},

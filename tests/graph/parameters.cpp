@@ -68,6 +68,26 @@ TEST_CASE("parameters: each bound alone is kept, up to its last number") {
   }
 }
 
+TEST_CASE("parameters: words for numbers that are no decimals are read, and no others") {
+  HostOptions options;
+  options.search_defaults = false;
+  Host host(options);
+  host.add<Bounded>("bounded");
+  const auto x = Tensor::from<float>({1, 2}, {2});
+  CHECK_NOTHROW(host.call("bounded", {x}, {{"above", "inf"}}));
+  CHECK_NOTHROW(host.call("bounded", {x}, {{"below", "-inf"}}));
+  CHECK(failure_of([&] {
+          host.call("bounded", {x}, {{"above", "-inf"}});
+        }).message == "[bounded] parameter 'above' is -inf but must be above 1");
+  CHECK(failure_of([&] {
+          host.call("bounded", {x}, {{"above", "nan"}});
+        }).message == "[bounded] parameter 'above' is nan but must be above 1");
+  for (const char* word : {"fast", "", "Inf", "infinity"})
+    CHECK(failure_of([&] {
+            host.call("bounded", {x}, {{"above", word}});
+          }).message == "[bounded] parameter 'above' is \"" + std::string(word) + "\" but must be a number");
+}
+
 TEST_CASE("parameters: records are compared with the declaration of their name, whatever their order") {
   const auto refusal = [](const std::vector<std::pair<const char*, AttributeValue>>& records) {
     GraphMaker make;

@@ -1,0 +1,14 @@
+#include "doubling.hpp"
+
+/// Right in the memory of x, but for what it does when it is told of it.
+struct WrongWhenToldInPlace : Doubling {
+  static constexpr void describe(auto& op) {
+    Doubling::describe(op);
+    op.inplace("x", "y");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto count = call.input<float>(0).size();
+    write(call, call.write(0) == tenon::Write::in_place ? count - 1 : count);
+  }
+};
+TENON_OPERATOR(wrong_when_told_in_place, WrongWhenToldInPlace)
