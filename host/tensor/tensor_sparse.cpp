@@ -79,7 +79,6 @@ Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
 Tensor Tensor::csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape) {
   Parts parts{values.make_contiguous(), columns.make_contiguous(), row_starts.make_contiguous()};
   const Impl whole(values.dtype(), shape, nullptr);  // refuses shapes that cannot be counted
-  if (shape.rank() != 2) refuse(Storage::csr, values.dtype(), shape, "csr needs two dimensions");
   check_kinds(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
   check_indices(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
   return sparse(Storage::csr, std::move(parts), shape);

@@ -309,6 +309,8 @@ TEST_CASE("update: a variable takes its value after the run, in training only") 
     CHECK(values_of(session.run({}).begin()->second) == (in_place ? std::vector<double>{2, 4} : std::vector<double>{4, 8}));
     CHECK(values_of(session.graph().tensor(weight)) == std::vector<double>{4, 8});
     CHECK(values_of(first) == std::vector<double>{1, 2});
+    CHECK(failure_of([&] { graph.update(Value(), twice); }).message == "update() needs a variable and a value");
+    CHECK(failure_of([&] { graph.update(weight, Value()); }).message == "update() needs a variable and a value");
     CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is already updated by 'twice'");
     CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is not a variable");
   }
