@@ -1,6 +1,6 @@
 #include "doubling.hpp"
 
-/// Right in the memory of x, but for what it does when it is told of it.
+/// It leaves out the last element when the host says that y shares the memory of x.
 struct WrongWhenToldInPlace : Doubling {
   static constexpr void describe(auto& op) {
     Doubling::describe(op);

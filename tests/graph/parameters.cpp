@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <tenon/host/attribute_map.hpp>
-#include <tenon/host/host.hpp>
 #include <tenon/host/udf.hpp>
 
+#include "application_host.hpp"
 #include "failure_of.hpp"
 #include "file/sample_graph.hpp"
 
@@ -36,13 +36,14 @@ struct Bounded : Operator {
   void forward(const Call&) const {}
 };
 
+struct BoundedHost : ApplicationHost {
+  BoundedHost() { add<Bounded>("bounded"); }
+};
+
 }  // namespace
 
 TEST_CASE("parameters: each bound alone is kept, up to its last number") {
-  HostOptions options;
-  options.search_defaults = false;
-  Host host(options);
-  host.add<Bounded>("bounded");
+  BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});
   const struct {
     const char* name;
@@ -69,10 +70,7 @@ TEST_CASE("parameters: each bound alone is kept, up to its last number") {
 }
 
 TEST_CASE("parameters: words for numbers that are no decimals are read, and no others") {
-  HostOptions options;
-  options.search_defaults = false;
-  Host host(options);
-  host.add<Bounded>("bounded");
+  BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});
   CHECK_NOTHROW(host.call("bounded", {x}, {{"above", "inf"}}));
   CHECK_NOTHROW(host.call("bounded", {x}, {{"below", "-inf"}}));

@@ -87,7 +87,7 @@ void compare(const Array& gradient, const std::vector<Slope>& expected, double t
       found += (values[place] - base[place]) * slope.direction[i];
       scale += std::pow((1 + std::abs(values[place])) * slope.direction[i], 2);
     }
-    if (!(std::abs(found - slope.value) <= tolerance * std::sqrt(scale)))
+    if (!std::isfinite(found) || !(std::abs(found - slope.value) <= tolerance * std::sqrt(scale)))
       wrong = tenon::join("along ", slope.places.size(), " elements from ", slope.places[0], " it is ", found, " instead of ", slope.value);
   }
   INFO(what);
