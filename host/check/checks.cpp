@@ -50,9 +50,10 @@ std::string line_of(const Outcome& outcome) {
 }
 
 Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
-  if (child.line && !child.line->empty()) {
-    const int verdict = child.line->front() - '0';
+  if (child.line) {
+    const int verdict = child.line->empty() ? -1 : child.line->front() - '0';
     if (verdict >= 0 && verdict <= static_cast<int>(Verdict::crashed)) return {static_cast<Verdict>(verdict), child.line->substr(1)};
+    return {Verdict::crashed, "wrote to the pipe through which the checks report, a descriptor that it did not open"};
   }
   if (child.timed_out) return {Verdict::crashed, fmt::format("did not end within {} seconds", timeout_ms / 1000)};
   if (child.status && WIFSIGNALED(*child.status))

@@ -72,14 +72,4 @@ Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOpe
   return {&cpu_device(), {}, why};
 }
 
-Device& Kernels::device_of(const GraphModel& model, NodeId id) const {
-  const auto own = owner(model, id);
-  return own < nodes_.size() ? *nodes_[own].device : cpu_device();
-}
-
-std::string Kernels::why_on_cpu(const GraphModel& model, NodeId id) const {
-  const auto own = owner(model, id);
-  return own < nodes_.size() ? nodes_[own].why_on_cpu : "";
-}
-
 }  // namespace tenon

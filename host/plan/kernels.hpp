@@ -23,10 +23,10 @@ class Kernels {
   }
   /// Whether tensors can be made dense there.
   bool converts_on(const Device& device) const { return to_dense_[device.type()].table() != nullptr; }
-  /// The CPU for those that a plan put in.
-  Device& device_of(const GraphModel& model, NodeId id) const;
-  /// Why a node runs on the CPU where another device was asked for; empty where it does as was asked.
-  std::string why_on_cpu(const GraphModel& model, NodeId id) const;
+  /// Of a node of the graph, not one that a plan put in.
+  Device& device_of(const GraphModel& model, NodeId id) const { return *nodes_[owner(model, id)].device; }
+  /// Why such a node runs on the CPU where another device was asked for; empty where it does as was asked.
+  const std::string& why_on_cpu(const GraphModel& model, NodeId id) const { return nodes_[owner(model, id)].why_on_cpu; }
 
   const LoadedOperator& cast() const { return cast_; }
   Device& device() const { return device_; }  ///< of the nodes that name none

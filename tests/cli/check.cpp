@@ -59,6 +59,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
       {"guesses_shape", {"FAILED inference"}, "where less is known"},
       {"dies_when_empty", {"CRASHED shapes"}, "died of signal 8"},
+      {"scribbles", {"CRASHED shapes"}, "wrote to the pipe through which the checks report"},
       {"remembers_dtype", {"CRASHED in_place"}, "died of signal 6 (Aborted) after earlier checks, though not without them"},
       {"flushes_to_zero", {"FAILED float_modes"}, "flush-to-zero is on, denormals-are-zero is on"},
       {"rounds_upward", {"FAILED float_modes"}, "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},

@@ -56,6 +56,8 @@ TEST_CASE("headers that are refused") {
       {"\x93NUMPY\4\0\2\0{}"s, "it is of format version 4.0, and 1.0 to 3.0 are known"},
       {"\x93NUMPY\1\1\2\0{}"s, "it is of format version 1.1, and 1.0 to 3.0 are known"},
       {"\x93NUMPY\0\0\2\0{}"s, "it is of format version 0.0, and 1.0 to 3.0 are known"},
+      {"\x93NUMPY\1"s, "it is cut short within its first 8 bytes"},
+      {"\x93NUMPY\1\0"s, "it is cut short before its header"},
       {"\x93NUMPY\1\0\2"s, "it is cut short before its header"},
       {"\x93NUMPY\2\0\2\0{}"s, "it is cut short: its header ends at byte 2105212942, and the file at 12"},
       {"\x93NUMPY\1\0\3\0{}"s, "it is cut short: its header ends at byte 13, and the file at 12"},

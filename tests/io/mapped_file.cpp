@@ -47,6 +47,21 @@ TEST_CASE("a mapping outlives a file that is replaced or removed") {
   CHECK(text_of(*file) == "old");
 }
 
+TEST_CASE("a process without standard input opens files all the same") {
+  TemporaryFolder folder;
+  write_bytes(folder / "x", "text");
+  const int kept = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);
+  std::string text;
+  const auto failure = failure_of([&] { text = text_of(*MappedFile::open(folder / "x")); });
+  if (kept >= 0) {
+    ::dup2(kept, STDIN_FILENO);
+    ::close(kept);
+  }
+  CHECK(failure.message == "");
+  CHECK(text == "text");
+}
+
 TEST_CASE("what cannot be mapped is told apart") {
   TemporaryFolder folder;
   const std::string at = folder.path().string();

@@ -74,6 +74,35 @@ TEST_CASE("lifetimes: in place, sums where they lie, workspaces") {
         "5 steps, 896 bytes of memory, lower bound 896 bytes, ratio 1.000, execution order\n");
 }
 
+namespace {
+
+// Leaves its second output's size open.
+struct Undecided : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("nothing that anybody could plan");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.output("rest", "any shape");
+  }
+  void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const tenon::Call&) const {}
+};
+
+}  // namespace
+
+TEST_CASE("lifetimes: an output whose size stays open is refused, whether anybody reads it or not") {
+  RandomGraphHost host;
+  host.add<Undecided>();
+  for (const bool read : {false, true}) {
+    CAPTURE(read);
+    tenon::Graph graph(host);
+    const auto node = graph.add("undecided", {graph.input("x", tenon::DType::f32, {2})}, {}, "node");
+    graph.output("result", node.output(read ? 1 : 0));
+    CHECK(failure_of([&] { plan_of(graph); }).message ==
+          "[undecided] node 'node': output node:1 is float32 [...], which is not enough to run it");
+  }
+}
+
 TEST_CASE("lifetimes: more than memory can hold is refused") {
   RandomGraphHost host;
   tenon::Graph graph(host);

@@ -138,6 +138,12 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"params[1].default is too large for a float32", [](Json& m) { m["params"][1]["default"] = 1e300; }},
       {"params[1].above is not a number (NaN)", [=](Json& m) { m["params"][1]["above"] = nan; }},
       {"params[1] has bounds that no value can meet", [](Json& m) { m["params"][1]["below"] = 0; }},
+      {"params[1] has bounds that no value can meet", [](Json& m) { m["params"][1]["min"] = 2; }},
+      {"params[1] has bounds that no value can meet",
+       [](Json& m) {
+         m["params"][1]["below"] = nullptr;
+         m["params"][1]["max"] = 0;
+       }},
       {"params[2].default is 'middle', which is not among its choices", [](Json& m) { m["params"][2]["default"] = "middle"; }},
       {"params[2].choices is empty; an enum needs at least one", [](Json& m) { m["params"][2]["choices"] = Json::array(); }},
       {"params[2].choices[1] is 'near' once more", [](Json& m) { m["params"][2]["choices"][1] = "near"; }},
@@ -171,6 +177,22 @@ TEST_CASE("one thing wrong is named, with the way to it") {
     CHECK(failure.kind == 3);
     CHECK_MESSAGE(failure.message.find(c.expected) == 0, failure.message);
   }
+}
+
+TEST_CASE("bounds that one number meets are bounds") {
+  Json json = sound_manifest();
+  json["params"][0]["min"] = json["params"][0]["max"] = 2;
+  CHECK(read_manifest(as_cbor(json)).params[0].min == 2);
+}
+
+TEST_CASE("a manifest has at most 65,536 bytes") {
+  Json json = sound_manifest();
+  json["doc"] = std::string(65536 - as_cbor(json).size(), 'x') + json["doc"].get<std::string>();
+  json["doc"] = json["doc"].get<std::string>().substr(as_cbor(json).size() - 65536);
+  REQUIRE(as_cbor(json).size() == 65536);
+  CHECK(read_manifest(as_cbor(json)).name == "scale_up");
+  json["doc"] = json["doc"].get<std::string>() + 'x';
+  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message == "it has 65537 bytes; at most 65536 are read");
 }
 
 TEST_CASE("a required parameter's default need not meet its bounds, and a NaN is a default where there are none") {

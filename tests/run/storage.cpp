@@ -1,6 +1,7 @@
 // Storage inference: sparse kernels where there are, dense ones with a warning where not, in graphs, gradients and eager calls.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/session.hpp>
@@ -119,6 +120,40 @@ TEST_CASE("storage: where no kernel takes them, tensors are made dense with one 
   // dense inputs, the same session: another plan, and back again
   CHECK(expanded(session.run({{"left", dense({1, 0, 0, 2}, {2, 2})}, {"right", y}}).at("y")) == Numbers{11, 20, 30, 44});
   CHECK(expanded(session.run({{"left", x}, {"right", y}}).at("y")) == Numbers{11, 20, 30, 44});
+}
+
+namespace {
+
+// No elementwise class, whose gradients may stay sparse.
+struct Fixed : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+  }
+  void forward(const tenon::Call& call) const { copy(call.input<float>(0), call.output<float>(0)); }
+  void backward(const tenon::Call& call) const { copy(call.output_grad<float>(0), call.input_grad<float>(0)); }
+
+ private:
+  static void copy(tenon::View<const float> from, tenon::View<float> to) { std::copy_n(from.data(), from.size(), to.data()); }
+};
+
+}  // namespace
+
+TEST_CASE("storage: a gradient that is made dense is told of with the operator whose backward wants it so") {
+  SparseHost host;
+  host.add<Fixed>();
+  Graph graph(host);
+  const auto table = graph.variable("table", dense({1, 2, 3, 4}, {2, 2}));
+  const auto numbers = graph.input("numbers", DType::i64, {1});
+  const auto rows = graph.add("take_rows", {graph.add("fixed", {table}, {}, "fixed"), numbers}, {}, "rows");
+  graph.output("gradient", graph.gradient(rows, {table})[0]);
+  Session(graph).run({{"numbers", Tensor::from({std::int64_t{1}}, {1})}});
+  REQUIRE(host.warnings.size() == 1);
+  CHECK(host.warnings[0] ==
+        "[fixed backward] node 'fixed_backward': 'rows_backward' is row_sparse and is made dense, 16 bytes, because fixed backward has no "
+        "kernel for these storages");
 }
 
 TEST_CASE("storage: an operator's sparse kernel is taken for the storages it names, with indices of either width") {

@@ -35,6 +35,7 @@ enum class Fault {
   ignores_add_in_backward,
   needs_alignment,
   stops_early,
+  writes_before,
   writes_behind,
   wrong_in_double,
   wrong_for_negative,
@@ -93,6 +94,7 @@ struct TwiceCuda : Twice {
     }
     auto count = to.size();
     if (fault == Fault::stops_early) count = count / 256 * 256 + (count < 256 ? count : 0);  // one block too few
+    if (fault == Fault::writes_before && count > 0) --body.to;
     if (fault == Fault::writes_behind && count > 0) ++count;
     tenon::gpu::for_each(call, count, body);
   }
@@ -140,6 +142,7 @@ TENON_OPERATOR(ignores_strides, Twice)
 TENON_OPERATOR(ignores_add, Twice)
 TENON_OPERATOR(needs_alignment, Twice)
 TENON_OPERATOR(stops_early, Twice)
+TENON_OPERATOR(writes_before, Twice)
 TENON_OPERATOR(writes_behind, Twice)
 TENON_OPERATOR(wrong_in_double, Twice)
 TENON_OPERATOR(wrong_gradient_there, Twice)
@@ -154,6 +157,7 @@ TENON_KERNEL(ignores_strides, cuda, TwiceCuda<Fault::ignores_strides>)
 TENON_KERNEL(ignores_add, cuda, TwiceCuda<Fault::ignores_add>)
 TENON_KERNEL(needs_alignment, cuda, TwiceCuda<Fault::needs_alignment>)
 TENON_KERNEL(stops_early, cuda, TwiceCuda<Fault::stops_early>)
+TENON_KERNEL(writes_before, cuda, TwiceCuda<Fault::writes_before>)
 TENON_KERNEL(writes_behind, cuda, TwiceCuda<Fault::writes_behind>)
 TENON_KERNEL(wrong_in_double, cuda, TwiceCuda<Fault::wrong_in_double>)
 TENON_KERNEL(wrong_gradient_there, cuda, TwiceCuda<Fault::wrong_gradient>)
