@@ -32,11 +32,11 @@ step() {
 }
 skipped() { summary+=("skipped  $1: $2"); }
 
-# tests NAME FOLDER CTEST-OPTIONS...: runs ctest, and prints its closing lines. One test more than there are cores: some wait.
+# tests NAME FOLDER CTEST-OPTIONS...: runs ctest, and prints its closing lines. Two tests more than there are cores: some wait.
 tests() {
   local name=$1 folder=$2
   shift 2
-  step "$name" ctest --test-dir "$folder" --output-on-failure --no-tests=error -j $(($(nproc) + 1)) "$@"
+  step "$name" ctest --test-dir "$folder" --output-on-failure --no-tests=error -j $(($(nproc) + 2)) "$@"
   local result=$?
   sed -n '/% tests passed/,$p' "build-ci/log/$name.txt"
   return $result

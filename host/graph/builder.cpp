@@ -8,6 +8,7 @@
 #include "graph/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon {
 
@@ -36,7 +37,7 @@ void GraphBuilder::check_name(std::string_view name) const {
   const auto bad = [](char c) { return c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (name.empty()) throw Failure(FailureKind::usage, "the name of a value is empty");
   if (std::any_of(name.begin(), name.end(), bad))
-    throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", name),
+    throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", printable(name)),
                   "a colon separates a node's name from the number of its output, as in 'split:1'");
   if (is_named(model_, name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is taken", name));
 }

@@ -57,10 +57,17 @@ TEST_CASE("memory drawn: names as XML writes them, workspaces, what takes over")
   graph.output("y", graph.add("mix", {b}, {{"size", 1}}, "y"));
   const auto svg = tenon::draw_memory(tenon::Session(graph).plan({}));
   std::vector<std::string> titles;
-  for (const auto& box : boxes_of(svg)) titles.push_back(box.title);
+  std::vector<double> begins, widths;  // three steps, each a third of 960
+  for (const auto& box : boxes_of(svg)) {
+    titles.push_back(box.title);
+    begins.push_back(box.x);
+    widths.push_back(box.width);
+  }
   CHECK(titles == std::vector<std::string>{"a&lt;b &amp; \"c\"&gt;: 64 bytes at 0, steps 0 to 1",
                                            "a&lt;b &amp; \"c\"&gt; (workspace): 64 bytes at 64, steps 0 to 0",
                                            "next: 64 bytes at 0, steps 1 to 2, in place of a&lt;b &amp; \"c\"&gt;"});
+  CHECK(begins == std::vector<double>{90, 90, 410});
+  CHECK(widths == std::vector<double>{320, 320, 640});
   CHECK(svg.find("<title>lower bound: 128 bytes</title>") != std::string::npos);
   CHECK(svg.find("a<b") == std::string::npos);
 }

@@ -89,6 +89,8 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
       {"a name twice", [&] { graph.add("quadratic", {x}, {}, "q"); }, 2, "the name 'q' is taken"},
       {"an input's name twice", [&] { graph.input("x", DType::f32, {1}); }, 2, "the name 'x' is taken"},
       {"a colon", [&] { graph.input("a:b", DType::f32, {1}); }, 2, "the name 'a:b' contains a colon or a control character"},
+      {"a newline", [&] { graph.input("a\nb", DType::f32, {1}); }, 2, "the name 'a\\x0ab' contains a colon or a control character"},
+      {"a delete", [&] { graph.input("a\x7f", DType::f32, {1}); }, 2, "the name 'a\\x7f' contains a colon or a control character"},
       {"an unknown parameter",
        [&] {
          graph.add("cosine", {x}, {{"scael", 1}}, "c");

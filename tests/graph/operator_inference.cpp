@@ -75,6 +75,20 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
   for (const auto& c : cases) CHECK(Scripted().refusal(c.how) == c.message);
 }
 
+TEST_CASE("an input whose dtype nobody said takes the others' dtype, unless it has dtypes of its own") {
+  for (const bool own : {false, true}) {
+    CAPTURE(own);
+    Scripted op;
+    auto info = read_manifest(manifest_of({"op", {"x", "rows"}, {"y"}, {"s"}, {}}));
+    if (own) info.inputs[1].types = static_cast<DTypeMask>(1U << TENON_I32 | 1U << TENON_I64);
+    op.info = std::make_shared<OperatorInfo>(std::move(info));
+    op.types.inputs.push_back(unknown_type());
+    op.types.inputs[1].present = 1;
+    CHECK(op.refusal([](tenon_infer&) {}) == "");
+    CHECK(op.types.inputs[1].dtype == (own ? TENON_DTYPE_UNKNOWN : TENON_F32));
+  }
+}
+
 TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
   Scripted op;
   LoadedOperator loaded;

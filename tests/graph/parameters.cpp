@@ -69,6 +69,15 @@ TEST_CASE("parameters: each bound alone is kept, up to its last number") {
   }
 }
 
+TEST_CASE("parameters: whole numbers of a list may be written as decimals") {
+  BoundedHost host;
+  const auto x = Tensor::from<float>({1, 2}, {2});
+  CHECK_NOTHROW(host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, -2.0}}}));
+  CHECK(failure_of([&] {
+          host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, 2.5}}});
+        }).message == "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers");
+}
+
 TEST_CASE("parameters: words for numbers that are no decimals are read, and no others") {
   BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});

@@ -58,7 +58,6 @@ TEST_CASE("a training goes on bit for bit, wherever it was stopped") {
     options.epochs = 3;
     options.clip_norm = 1;
     options.schedule.kind = row.schedule;
-    options.schedule.total = 0;
     options.schedule.every = 4;
     options.schedule.warm_up = 3;
     const auto straight = train(row.json, options, 22, {});

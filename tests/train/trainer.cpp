@@ -120,6 +120,18 @@ TEST_CASE("one step of gradient descent is the one that its definition gives") {
   CHECK(graph.tensor(w).values<float>()[0] == 0.5F);  // the caller's own
 }
 
+TEST_CASE("a schedule without a length is as long as the training") {
+  auto options = digits_options();
+  options.schedule.kind = Schedule::Kind::cosine;
+  options.batch = 100;
+  options.epochs = 2;  // 3 steps each
+  const auto as_long = trained(mlp_json, options, 4);
+  options.schedule.total = 6;
+  CHECK(same_values(as_long, trained(mlp_json, options, 4)));
+  options.schedule.total = 5;
+  CHECK_FALSE(same_values(as_long, trained(mlp_json, options, 4)));
+}
+
 TEST_CASE("clipping bounds the gradients of all variables together") {
   DigitsHost digits_host;
   auto options = digits_options();

@@ -31,7 +31,6 @@ Schedule parse_schedule(const Arguments& arguments) {
   schedule.every = arguments.count("decay-every");
   schedule.factor = arguments.real("decay");
   schedule.end = arguments.real("end-rate");
-  schedule.total = 0;
   return schedule;
 }
 

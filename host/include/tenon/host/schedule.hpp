@@ -13,7 +13,7 @@ struct TENON_API Schedule {
   std::uint64_t warm_up = 0;   ///< steps over which the rate grows linearly, from rate / warm_up to rate
   std::uint64_t every = 1000;  ///< step: after the warm-up, the rate is multiplied by `factor` every `every` steps
   double factor = 0.1;
-  std::uint64_t total = 1;  ///< cosine: steps of the whole training; then the rate stays at `end`
+  std::uint64_t total = 0;  ///< cosine: steps of the whole training, 0 for all that the Trainer makes; then the rate stays at `end`
   double end = 0;           ///< cosine: the last rate
 
   /// The rate of a step; the first step is 0. Cosine after Loshchilov and Hutter, "SGDR", 2017, without restarts; linear warm-up after
