@@ -168,3 +168,14 @@ TEST_CASE("drawn where graphviz is") {
         "hint: install graphviz, or write the drawing's text with --dot and draw it elsewhere\n");
   CHECK(!std::filesystem::exists(place.folder() / "h.svg"));
 }
+
+TEST_CASE("a graphviz that fails is told of, whatever it printed") {
+  const Workplace place;
+  const auto folder = place.folder().path();
+  write_bytes(folder / "dot", "#!/bin/sh\ncat >/dev/null\necho '<svg/>'\nexit 1\n");
+  std::filesystem::permissions(folder / "dot", std::filesystem::perms::owner_all);
+  const auto result = run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {folder, {}, {{"PATH", folder.string() + ":/usr/bin:/bin"}}});
+  CHECK(result.code == 1);
+  CHECK(result.err.starts_with("error: the graph cannot be drawn: graphviz's program dot failed\n"));
+  CHECK(!std::filesystem::exists(folder / "h.svg"));
+}
