@@ -6,6 +6,7 @@
 
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/graph.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "../application_host.hpp"
 #include "../failure_of.hpp"
@@ -33,12 +34,31 @@ std::string with_nodes(const std::string& nodes, const std::string& output = "a"
          output + R"("}})";
 }
 
+struct Seven : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("7");
+    op.types({f32});
+    op.output("seven", "[1]");
+  }
+  void infer(Infer& io) const { io.set_output(0, {1}); }
+  void forward(const Call& call) const { call.output<float>(0)[0] = 7; }
+};
+
 }  // namespace
 
 TEST_CASE("a text in the canonical form comes back character by character") {
   JsonHost host;
   const std::string text = sample_json;
   CHECK(canonical(host, text) == text);
+}
+
+TEST_CASE("a node without inputs, after one that leaves out its last") {
+  JsonHost host;
+  host.add<Seven>();
+  const auto text =
+      canonical(host, with_nodes(R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2, "no_bias": true}},
+                                                  {"name": "seven", "op": "seven", "inputs": []})"));
+  CHECK(text.find(R"("name": "seven", "op": "seven", "inputs": [])") != std::string::npos);
 }
 
 TEST_CASE("numbers that are no decimals are words, and words of a text parameter stay words") {

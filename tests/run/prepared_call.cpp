@@ -47,7 +47,28 @@ struct Absolute : tenon::Operator {
   }
 };
 
+/// As many outputs as it is told, or none.
+struct Some : tenon::Operator {
+  std::int64_t count = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("nothing");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x").count(&Some::count);
+    op.param("count", &Some::count, "how many");
+  }
+  void forward(const tenon::Call&) const {}
+};
+
 }  // namespace
+
+TEST_CASE("prepared call: without an output it has no result to return") {
+  ApplicationHost host;
+  host.add<Some>();
+  auto call = host.prepare("some", {{.dtype = f32, .shape = {1}}});
+  const std::vector<Tensor> inputs = {Tensor::from({1.f}, {1})};
+  CHECK(failure_of([&] { call(inputs); }).message == "[some] gives no output with these parameters");
+}
 
 TEST_CASE("prepared call: says what it takes and gives, and computes as an eager call does") {
   ApplicationHost host;
