@@ -32,6 +32,17 @@ struct Wavering : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
+struct Together : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the first of them");
+    op.types({tenon::f32});
+    op.input("parts", "any shape").variadic();
+    op.output("first", "same shape as the first");
+  }
+  void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const tenon::Call&) const {}
+};
+
 }  // namespace
 
 TEST_CASE("building: inference works backwards through a chain of unknown shapes") {
@@ -75,6 +86,7 @@ TEST_CASE("building: outputs by number and by name, names made up") {
 
 TEST_CASE("building: every mistake is refused where it is made, and the graph stays as it was") {
   ApplicationHost host;
+  host.add<Together>();
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {2, 3}), y = graph.input("y", DType::f32, {3, 2}), i = graph.input("i", DType::i32, {2});
   graph.add("quadratic", {x}, {}, "q");
@@ -101,6 +113,11 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
          graph.add("cosine", {x, y}, {}, "c");
        },
        2, "[cosine] node 'c': 2 inputs are given but the operator takes 1"},
+      {"an empty value among many",
+       [&] {
+         graph.add("together", {x, x, tenon::Value(), x}, {}, "t");
+       },
+       2, "[together] node 't': variadic input 'parts' contains an empty value"},
       {"an unknown input",
        [&] {
          graph.add("cosine", {{"z", x}}, {}, "c");
