@@ -1,6 +1,8 @@
 // convolution against its definition, written as loops.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <thread>
 
@@ -26,19 +28,20 @@ Sliding sliding(const ConvolutionRow& row) {
 DoubleArray convolve(const DoubleArray& data, const DoubleArray& weight, const DoubleArray& bias, const ConvolutionRow& row) {
   const auto window = sliding(row);
   auto output = zeros(window.output(data.shape, row.filters));
+  std::vector<std::array<std::int64_t, 3>> products;  // of one channel: places in output, weight and data
+  window.for_each(data.shape, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
+    if (at >= 0) products.push_back({place, element, at});
+  });
   const auto channels = data.dim(1) / row.groups, filters = row.filters / row.groups;
   const auto in = channel_size(data.shape), out = channel_size(output.shape), elements = channel_size(weight.shape);
   for (std::int64_t sample = 0; sample < data.dim(0); ++sample)
     for (std::int64_t filter = 0; filter < row.filters; ++filter) {
-      const auto to = (sample * row.filters + filter) * out;
-      if (row.bias)
-        for (std::int64_t i = 0; i < out; ++i) output[to + i] = bias[filter];
+      auto* y = output.values.data() + (sample * row.filters + filter) * out;
+      if (row.bias) std::fill_n(y, out, bias[filter]);
       for (std::int64_t channel = 0; channel < channels; ++channel) {
-        const auto from = (sample * data.dim(1) + filter / filters * channels + channel) * in;
-        const auto weights = (filter * channels + channel) * elements;
-        window.for_each(data.shape, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
-          if (at >= 0) output[to + place] += data[from + at] * weight[weights + element];
-        });
+        const auto* x = data.values.data() + (sample * data.dim(1) + filter / filters * channels + channel) * in;
+        const auto* w = weight.values.data() + (filter * channels + channel) * elements;
+        for (const auto& [place, element, at] : products) y[place] += w[element] * x[at];
       }
     }
   return output;

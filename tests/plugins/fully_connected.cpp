@@ -18,8 +18,9 @@ DoubleArray layer(const DoubleArray& data, const DoubleArray& weight, const Doub
   auto output = zeros(shape);
   const auto features = weight.dim(1);
   for (std::int64_t i = 0; i < output.size(); ++i) {
+    const auto *x = data.values.data() + i / row.hidden * features, *w = weight.values.data() + i % row.hidden * features;
     output[i] = row.bias ? bias[i % row.hidden] : 0;
-    for (std::int64_t k = 0; k < features; ++k) output[i] += data[i / row.hidden * features + k] * weight[i % row.hidden * features + k];
+    for (std::int64_t k = 0; k < features; ++k) output[i] += x[k] * w[k];
   }
   return output;
 }

@@ -11,15 +11,15 @@ struct Sides {
   bool transpose_a = false, transpose_b = false;
 };
 
-/// Element (batch..., row, column) of an operand whose batch axes broadcast to `batch`.
-double element(const DoubleArray& operand, const std::vector<std::int64_t>& batch, std::int64_t row, std::int64_t column) {
+/// The matrix at `batch` of an operand whose batch axes broadcast.
+const double* matrix_of(const DoubleArray& operand, const std::vector<std::int64_t>& batch) {
   const int axes = operand.shape.rank() - 2;
   std::int64_t at = 0;
   for (int axis = 0; axis < axes; ++axis) {
     const auto index = batch[batch.size() - static_cast<std::size_t>(axes - axis)];
     at = at * operand.dim(axis) + (operand.dim(axis) == 1 ? 0 : index);
   }
-  return operand[(at * operand.dim(-2) + row) * operand.dim(-1) + column];
+  return operand.values.data() + at * operand.dim(-2) * operand.dim(-1);
 }
 
 tenon::Shape shape_of(const std::vector<std::int64_t>& dims) {
@@ -47,9 +47,10 @@ DoubleArray multiply(DoubleArray a, DoubleArray b, Sides sides) {
     auto rest = i / columns / rows;
     auto index = batch;
     for (auto axis = batch.size(); axis-- > 0; rest /= batch[axis]) index[axis] = rest % batch[axis];
+    const auto *left = matrix_of(a, index), *right = matrix_of(b, index);
     for (std::int64_t k = 0; k < inner; ++k)
-      result[i] += (sides.transpose_a ? element(a, index, k, row) : element(a, index, row, k)) *
-                   (sides.transpose_b ? element(b, index, column, k) : element(b, index, k, column));
+      result[i] +=
+          left[sides.transpose_a ? k * rows + row : row * inner + k] * right[sides.transpose_b ? column * inner + k : k * columns + column];
   }
   return result;
 }

@@ -1,19 +1,36 @@
 // The optimizers against their papers' formulas as sums over the whole history, in double.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 
 #include "check.hpp"
 
 namespace {
 
+constexpr unsigned steps = 6;
+
+/// One for each step so far. A vector's memory would take most of these tests' time: there are a million of these.
+class Numbers {
+ public:
+  void push_back(double number) { numbers_.at(count_++) = number; }
+  double& operator[](std::size_t i) { return numbers_.at(i); }
+  double operator[](std::size_t i) const { return numbers_.at(i); }
+  double back() const { return numbers_.at(count_ - 1); }
+  std::size_t size() const { return count_; }
+
+ private:
+  std::array<double, steps> numbers_{};
+  std::size_t count_ = 0;
+};
+
 /// Of one element: weights before each step, gradients and learning rates of each step.
 struct History {
-  std::vector<double> weights, grads, rates;
+  Numbers weights, grads, rates;
   double rate() const { return rates.back(); }
   double weight() const { return weights.back(); }
   /// The gradients with a share of the weights added.
-  std::vector<double> slopes(double decay) const {
+  Numbers slopes(double decay) const {
     auto slopes = grads;
     for (std::size_t k = 0; k < grads.size(); ++k) slopes[k] += decay * weights[k];
     return slopes;
@@ -22,7 +39,7 @@ struct History {
 
 /// Sum of share^(age) * term over the steps.
 template <class Term>
-double faded(const std::vector<double>& slopes, double share, Term term) {
+double faded(const Numbers& slopes, double share, Term term) {
   double sum = 0;
   for (std::size_t k = 0; k < slopes.size(); ++k) sum += std::pow(share, static_cast<double>(slopes.size() - 1 - k)) * term(slopes[k]);
   return sum;
@@ -40,7 +57,7 @@ struct OptimizerFormula {
   std::function<double(const History&)> updated;
 };
 
-double adam_step(const std::vector<double>& slopes, double beta1, double beta2, double epsilon) {
+double adam_step(const Numbers& slopes, double beta1, double beta2, double epsilon) {
   const auto t = static_cast<double>(slopes.size());
   const double mean = (1 - beta1) * faded(slopes, beta1, itself) / (1 - std::pow(beta1, t));
   const double square = (1 - beta2) * faded(slopes, beta2, squared) / (1 - std::pow(beta2, t));
@@ -99,7 +116,7 @@ void check_row(const OptimizerFormula& row, tenon::DType dtype, const tenon::Sha
   auto states = op.make_states({weight, weight, scalar(0)});
   for (std::size_t i = 0; i < states.size(); ++i)  // the third one counts steps
     CHECK(states[i].type().dtype == (i == 2 ? tenon::i64 : dtype == tenon::f64 ? dtype : tenon::f32));
-  for (unsigned step = 0; step < 6; ++step) {
+  for (unsigned step = 0; step < steps; ++step) {
     const double rate = 0.25 / (step + 1.0);
     const std::vector<Array> inputs{weight, Array(dtype, random_doubles(shape, 100 + step)), scalar(rate)};
     auto spread_states = states, shared_states = states;
