@@ -15,7 +15,7 @@ sdk() {  # NAME MINOR: a copy that hides nothing, of another version
   grep -q "TENON_SDK_MINOR $2\$" "$work/$1/tenon/version.hpp" || { echo "version.hpp has no TENON_SDK_MINOR to change"; exit 1; }
 }
 application() {  # NAME
-  "$compiler" -std=c++20 -O1 -rdynamic -I"$work/$1" "$here/strangers/application.cpp" -o "$work/$1_application" -ldl
+  "$compiler" -std=c++20 -O0 -rdynamic -I"$work/$1" "$here/strangers/application.cpp" -o "$work/$1_application" -ldl
   nm -D --defined-only "$work/$1_application" | grep ' _Z[NK]*5tenon' >/dev/null ||  # -q would stop reading early and fail nm
     { echo "the application exports nothing of tenon::"; exit 1; }
 }
@@ -34,7 +34,7 @@ for name in same other; do
 done
 
 # That the test can fail: what hides nothing is shared with the same version.
-"$compiler" -std=c++20 -O1 -fPIC -shared -I"$work/same" "$here/fully_connected.cpp" -o "$work/open.so"
+"$compiler" -std=c++20 -O0 -fPIC -shared -I"$work/same" "$here/fully_connected.cpp" -o "$work/open.so"
 bound "$work/same_application" "$work/open.so" | grep 7sdk_ >/dev/null || { echo "the loader binds nothing where nothing is hidden"; exit 1; }
 if bound "$work/other_application" "$work/open.so" | grep 7sdk_; then
   echo "two versions of the SDK share these"

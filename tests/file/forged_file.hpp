@@ -4,22 +4,13 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "../temporary_folder.hpp"
 #include "file/tenon/layout.hpp"
 #include "file/tenon/tenon_file.hpp"
-
-/// Reads a file that exists in memory alone.
-inline tenon::GraphModel read_forged(const std::string& bytes, tenon::FileCheck check = tenon::FileCheck::everything) {
-  struct alignas(64) Block {
-    std::byte bytes[64];
-  };
-  const auto blocks = std::make_shared<std::vector<Block>>(bytes.size() / sizeof(Block) + 1);
-  auto* start = blocks->front().bytes;
-  std::memcpy(start, bytes.data(), bytes.size());
-  return tenon::read_tenon({"forged.tenon", {start, bytes.size()}, blocks}, check);
-}
 
 /// A file in its parts.
 struct FileParts {
@@ -61,3 +52,38 @@ struct FileParts {
     metadata.assign(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
   }
 };
+
+/// A file that exists in memory alone. Its bytes may be changed from one reading to the next.
+class ForgedFile {
+ public:
+  explicit ForgedFile(const std::string& bytes) : size_(bytes.size()), blocks_(new Block[size_ / sizeof(Block) + 1]) {
+    std::memcpy(blocks_[0].bytes, bytes.data(), size_);
+  }
+  char* bytes() { return reinterpret_cast<char*>(blocks_[0].bytes); }
+  std::span<char> metadata() { return {bytes() + tenon::layout::header_size, header().metadata_size}; }
+  char* data() { return bytes() + header().data_offset; }
+  /// What was changed in the metadata is no reason to refuse the file.
+  void sign() {
+    auto changed = header();
+    changed.metadata_checksum = tenon::layout::checksum(std::as_bytes(metadata()));
+    const auto head = tenon::layout::encode(changed);
+    std::memcpy(bytes(), head.data(), head.size());
+  }
+  /// Tensors of the graph lie in the file.
+  tenon::GraphModel read(tenon::FileCheck check = tenon::FileCheck::everything) const {
+    return tenon::read_tenon({"forged.tenon", {blocks_[0].bytes, size_}, blocks_}, check);
+  }
+
+ private:
+  struct alignas(64) Block {
+    std::byte bytes[64];
+  };
+  tenon::layout::Header header() const { return tenon::layout::decode({blocks_[0].bytes, size_}, "forged.tenon"); }
+
+  std::size_t size_;
+  std::shared_ptr<Block[]> blocks_;
+};
+
+inline tenon::GraphModel read_forged(const std::string& bytes, tenon::FileCheck check = tenon::FileCheck::everything) {
+  return ForgedFile(bytes).read(check);
+}

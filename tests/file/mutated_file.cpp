@@ -18,9 +18,9 @@ struct Tally {
 };
 
 /// Anything but a graph or a Failure of kind file ends the test program.
-void open(const std::string& bytes, Tally& tally, FileCheck check = FileCheck::everything) {
+void open(const ForgedFile& file, Tally& tally, FileCheck check = FileCheck::everything) {
   try {
-    const auto graph = read_forged(bytes, check);
+    const auto graph = file.read(check);
     for (const auto& tensor : graph.tensors)
       if (tensor.size() < 1 << 20) REQUIRE(cast_storage(tensor, Storage::dense).size() == tensor.size());  // follows all indices
     const auto order = file_order(graph);  // what was accepted must be usable
@@ -40,7 +40,7 @@ TEST_CASE("a file cut short at any length is refused") {
   const auto bytes = parts.bytes();
   Tally tally;
   const auto step = [&](std::size_t length) { return length < 8192 || length + 512 > bytes.size() ? 1U : 997U; };  // zeros lie between
-  for (std::size_t length = 0; length < bytes.size(); length += step(length)) open(bytes.substr(0, length), tally);
+  for (std::size_t length = 0; length < bytes.size(); length += step(length)) open(ForgedFile(bytes.substr(0, length)), tally);
   CHECK(tally.opened == 0);
 }
 
@@ -50,20 +50,22 @@ TEST_CASE("metadata cut short, with a header that fits, are refused") {
   for (std::size_t length = 0; length < sound.metadata.size(); ++length) {
     auto parts = sound;
     parts.metadata.resize(length);
-    open(parts.bytes(), tally);
+    open(ForgedFile(parts.bytes()), tally);
   }
   CHECK(tally.opened <= 8);  // the last bytes may be the end of a text's padding
 }
 
 TEST_CASE("every byte of the metadata set to other values") {
   for (const auto& graph : {training_graph(), sparse_graph()}) {
-    const auto sound = FileParts::of(graph);
+    ForgedFile file(FileParts::of(graph).bytes());
     Tally tally;
-    for (std::size_t i = 0; i < sound.metadata.size(); ++i)
+    for (auto& byte : file.metadata())
       for (const int flip : {0x01, 0x80, 0xff}) {
-        auto parts = sound;
-        parts.metadata[i] = static_cast<char>(parts.metadata[i] ^ flip);
-        open(parts.bytes(), tally);
+        const auto before = byte;
+        byte = static_cast<char>(byte ^ flip);
+        file.sign();
+        open(file, tally);
+        byte = before;
       }
     CHECK(tally.refused > tally.opened);
     CHECK(tally.opened > 0);  // names and numbers may be others
@@ -73,19 +75,21 @@ TEST_CASE("every byte of the metadata set to other values") {
 TEST_CASE("numbers of the metadata replaced by hostile ones") {
   for (const auto& graph : {training_graph(), sparse_graph()}) {
     const auto sound = FileParts::of(graph);
+    ForgedFile file(sound.bytes());
     std::mt19937 random(1);
     constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
                                          0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
     Tally tally;
     for (int round = 0; round < 4000; ++round) {
-      auto parts = sound;
       const auto changes = 1 + random() % 3;
       for (std::uint32_t i = 0; i < changes; ++i) {
-        const auto at = random() % (parts.metadata.size() / 4) * 4;
+        const auto at = random() % (sound.metadata.size() / 4) * 4;
         const auto value = hostile[random() % std::size(hostile)];
-        std::memcpy(parts.metadata.data() + at, &value, sizeof value);
+        std::memcpy(file.metadata().data() + at, &value, sizeof value);
       }
-      open(parts.bytes(), tally);
+      file.sign();
+      open(file, tally);
+      std::copy(sound.metadata.begin(), sound.metadata.end(), file.metadata().begin());
     }
     CHECK(tally.refused > 0);
   }
@@ -93,17 +97,18 @@ TEST_CASE("numbers of the metadata replaced by hostile ones") {
 
 TEST_CASE("indices of sparse tensors replaced by hostile ones") {
   const auto sound = FileParts::of(sparse_graph());
+  ForgedFile file(sound.bytes());
   std::mt19937_64 random(2);
   constexpr std::int64_t hostile[] = {-1, 0, 1, 3, 6, 7, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, INT64_MIN};
   Tally tally;
   for (int round = 0; round < 4000; ++round) {
-    auto parts = sound;
     const auto value = hostile[random() % std::size(hostile)];
-    const auto* buffers = format::GetModel(parts.metadata.data())->buffers();
+    const auto* buffers = format::GetModel(sound.metadata.data())->buffers();
     const auto* buffer = buffers->Get(static_cast<flatbuffers::uoffset_t>(random() % 16));  // of the weights
     if (buffer->size() >= sizeof value)
-      std::memcpy(parts.data.data() + buffer->offset() + random() % (buffer->size() / 8) * 8, &value, sizeof value);
-    open(parts.bytes(), tally, FileCheck::structure);
+      std::memcpy(file.data() + buffer->offset() + random() % (buffer->size() / 8) * 8, &value, sizeof value);
+    open(file, tally, FileCheck::structure);
+    std::copy(sound.data.begin(), sound.data.end(), file.data());
   }
   CHECK(tally.refused > 100);
   CHECK(tally.opened > 100);
