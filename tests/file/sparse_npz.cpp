@@ -86,6 +86,7 @@ TEST_CASE("matrices that are refused") {
   } cases[] = {
       {{.format = npy("|S3", "()", "csc")}, "it holds a sparse matrix in the format 'csc', and only csr is read"},
       {{.format = npy("|S3", "()", "\x1b[J")}, "it holds a sparse matrix in the format '?[J', and only csr is read"},
+      {{.format = npy("|S4", "()", "a ~b")}, "it holds a sparse matrix in the format 'a ~b', and only csr is read"},
       {{.indices = {3, 0}}, "csr float32 [2, 3]: column index 0 is 3, but there are 3 columns"},
       {{.indices = {0xffffffff, 0}}, "csr float32 [2, 3]: column index 0 is -1, but there are 3 columns"},
       {{.indices = {2, 0xffffffff}, .starts = {0, 2, 2}}, "column index 1 is -1, but there are 3 columns"},
@@ -109,6 +110,9 @@ TEST_CASE("matrices that are refused") {
     write_bytes(path, Matrix{.format = format}.archive());
     return failure_of([&] { read_npz(path); }).message;
   };
+  write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")},
+                            {.name = "shape.npy", .content = npy("<i4", "(1, 2)", numbers({2, 3}))}}));
+  CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": 'shape' has the shape [1, 2], and a list is needed");
   const std::string where = "cannot read " + path + ", array 'format': ";
   CHECK(message_of(npy("|S4", "()", "csr")) == where + "its text of 4 letters has 3 bytes");
   CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 letters has 3 bytes");

@@ -68,6 +68,22 @@ TEST_CASE("a training goes on bit for bit, wherever it was stopped") {
   }
 }
 
+TEST_CASE("resuming within an epoch needs more examples than the epoch has seen") {
+  const TemporaryFolder folder;
+  const auto path = folder / "checkpoint.tenon";
+  DigitsHost digits_host;
+  const auto graph = Graph::from_json(digits_host.host, mlp_json);
+  Trainer trainer(graph, digits(0, 200), digits_options());
+  trainer.step(), trainer.step();
+  trainer.save_checkpoint(path);
+  Trainer fewer(graph, digits(0, 128), digits_options()), enough(graph, digits(0, 129), digits_options());
+  const auto failure = failure_of([&] { fewer.resume(path); });
+  CHECK(failure.kind == 4);
+  CHECK(failure.message == path.string() + ": cannot resume: it stopped after 128 examples of an epoch, but the data have 128");
+  enough.resume(path);
+  CHECK(enough.steps() == 2);
+}
+
 TEST_CASE("resuming brings back variables that are not trained, too, and leaves the caller's tensors alone") {
   const TemporaryFolder folder;
   DigitsHost digits_host;
