@@ -169,7 +169,7 @@ TEST_CASE("drawn where graphviz is") {
   CHECK(!std::filesystem::exists(place.folder() / "h.svg"));
 }
 
-TEST_CASE("a graphviz that fails is told of, whatever it printed") {
+TEST_CASE("show --svg fails where graphviz fails, whatever graphviz printed") {
   const Workplace place;
   const auto folder = place.folder().path();
   write_bytes(folder / "dot", "#!/bin/sh\ncat >/dev/null\necho '<svg/>'\nexit 1\n");

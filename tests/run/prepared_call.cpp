@@ -47,7 +47,7 @@ struct Absolute : tenon::Operator {
   }
 };
 
-/// As many outputs as it is told, or none.
+/// A parameter says how many outputs it has: none unless it is set.
 struct Some : tenon::Operator {
   std::int64_t count = 0;
   static constexpr void describe(auto& op) {

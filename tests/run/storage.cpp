@@ -141,7 +141,7 @@ struct Fixed : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("storage: a gradient that is made dense is told of with the operator whose backward wants it so") {
+TEST_CASE("storage: the warning about a gradient made dense names the operator whose backward has no sparse kernel") {
   SparseHost host;
   host.add<Fixed>();
   Graph graph(host);
