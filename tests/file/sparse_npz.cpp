@@ -111,8 +111,8 @@ TEST_CASE("matrices that are refused") {
     return failure_of([&] { read_npz(path); }).message;
   };
   write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")},
-                            {.name = "shape.npy", .content = npy("<i4", "(1, 2)", numbers({2, 3}))}}));
-  CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": 'shape' has the shape [1, 2], and a list is needed");
+                            {.name = "data.npy", .content = npy("<f4", "(1, 2)", numbers({0x3f800000, 0x40000000}))}}));
+  CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": 'data' has the shape [1, 2], and a list is needed");
   const std::string where = "cannot read " + path + ", array 'format': ";
   CHECK(message_of(npy("|S4", "()", "csr")) == where + "its text of 4 letters has 3 bytes");
   CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 letters has 3 bytes");
