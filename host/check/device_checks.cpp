@@ -229,7 +229,7 @@ std::string SameCall::compare_replayed(const CallMemory& first, const CallMemory
   } catch (const Failure&) {
     return {};
   }
-  auto far = memory_for(first);
+  auto far = memory_for(first, Lie::aligned);
   const auto there = first.with([&](const Tensor& tensor, bool) { return far.add(tensor, Lie::aligned); });
   const PassedMemory passed(there_, there, backward);
   auto types = sample_.types;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 
-#include "device/devices.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon::checks {
@@ -16,10 +15,15 @@ constexpr int untouched = 0xa5;
 
 using Strides = std::array<std::int64_t, TENON_MAX_RANK>;
 
+// In places, of an element.
+std::int64_t room_in(Lie lie) {
+  return lie == Lie::strided ? 2 : 1;
+}
+
 // In elements. Of contiguous tensors too.
 Strides strides_of(const Shape& shape, Lie lie) {
   Strides strides{};
-  std::int64_t next = lie == Lie::strided ? 2 : 1;
+  std::int64_t next = room_in(lie);
   for (int i = 0; i < shape.rank(); ++i) {
     const int axis = lie == Lie::strided ? i : shape.rank() - 1 - i;
     strides[static_cast<std::size_t>(axis)] = next;
@@ -41,25 +45,21 @@ void each_stretch(const Shape& shape, Lie lie, Body&& body) {
   }
 }
 
-Place place_of(const Tensor& bytes) {
-  return {cpu_device(), static_cast<std::byte*>(bytes.data())};
-}
-
 char* at(const Tensor& bytes, std::int64_t offset) {
   return static_cast<char*>(bytes.data()) + offset;
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, Device& device)
-    : used_(margin), before_(Tensor::empty(DType::u8, {2 * bytes + 3 * margin * static_cast<std::int64_t>(tensors + 1)})) {
+DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, Lie lie, Device& device)
+    : used_(margin), before_(Tensor::empty(DType::u8, {room_in(lie) * bytes + 3 * margin * static_cast<std::int64_t>(tensors + 1)})) {
   std::memset(before_.data(), untouched, static_cast<std::size_t>(before_.bytes()));
   bytes_ = std::make_shared<Block>(tensor_stream(device), static_cast<std::uint64_t>(before_.bytes()), "the tensors of a check");
 }
 
 Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  const auto begin = used_ + (lie == Lie::unaligned ? size : 0), end = begin + elements.bytes() * (lie == Lie::strided ? 2 : 1);
+  const auto begin = used_ + (lie == Lie::unaligned ? size : 0), end = begin + elements.bytes() * room_in(lie);
   used_ = (end + margin) / margin * margin + margin;
   auto strides = strides_of(elements.shape(), lie);
   tenon_tensor raw = elements.abi();
@@ -82,12 +82,12 @@ void DeviceMemory::change(const Tensor& there, const Tensor& elements) {
 }
 
 void DeviceMemory::upload() {
-  copy(bytes_->place(), place_of(before_), static_cast<std::uint64_t>(used_), bytes_->stream());
+  copy(bytes_->place(), place_of(before_.abi().dense), static_cast<std::uint64_t>(used_), bytes_->stream());
 }
 
 void DeviceMemory::download() {
   after_ = Tensor::empty(DType::u8, before_.shape());
-  copy(place_of(after_), bytes_->place(), static_cast<std::uint64_t>(used_), bytes_->stream());
+  copy(place_of(after_.abi().dense), bytes_->place(), static_cast<std::uint64_t>(used_), bytes_->stream());
 }
 
 Tensor DeviceMemory::elements(const Tensor& there) const {

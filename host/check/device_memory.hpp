@@ -18,8 +18,8 @@ enum class Lie : std::uint8_t {
 /// All of one call, so that one copy brings them there and one back.
 class DeviceMemory {
  public:
-  /// `bytes`: of all tensors that will be added, together.
-  DeviceMemory(std::int64_t bytes, std::size_t tensors, Device& device);
+  /// `bytes`: of all tensors that will be added, together, each as `lie` says or aligned.
+  DeviceMemory(std::int64_t bytes, std::size_t tensors, Lie lie, Device& device);
 
   /// A tensor there for a contiguous one of the CPU, whose elements it has after upload().
   Tensor add(const Tensor& elements, Lie lie);

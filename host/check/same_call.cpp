@@ -113,7 +113,7 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
   } catch (const Failure&) {
     return {};
   }
-  auto far = memory_for(memory);
+  auto far = memory_for(memory, lie);
   const auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? lie : Lie::aligned); });
   far.upload();
   const PassedMemory passed(there_, there, backward);
@@ -125,7 +125,7 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
   return differences(here, there, far);
 }
 
-DeviceMemory SameCall::memory_for(const CallMemory& memory) const {
+DeviceMemory SameCall::memory_for(const CallMemory& memory, Lie lie) const {
   std::int64_t bytes = 0;
   std::size_t count = 0;
   memory.with([&](const Tensor& tensor, bool) {
@@ -133,7 +133,7 @@ DeviceMemory SameCall::memory_for(const CallMemory& memory) const {
     ++count;
     return tensor;
   });
-  return {bytes, count, there_.device()};
+  return {bytes, count, lie, there_.device()};
 }
 
 std::string SameCall::differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const {

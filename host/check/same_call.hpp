@@ -29,7 +29,7 @@ class SameCall {
   std::string compare_replayed(const CallMemory& first, const CallMemory& second, bool backward, bool training) const;
 
  private:
-  DeviceMemory memory_for(const CallMemory& memory) const;
+  DeviceMemory memory_for(const CallMemory& memory, Lie lie) const;
   std::string differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const;
 
   const Sample& sample_;

@@ -185,7 +185,7 @@ class Comparison {
   Tensor numbers(std::size_t input, Storage storage, Content content, const Draw& draw) const {
     const auto& type = sample_.types.inputs[input];
     const auto seed = subject_.seed + input;
-    const auto tensor = numbers_at(type, storage, storage == Storage::dense ? Content::every : content, seed);
+    auto tensor = numbers_at(type, storage, storage == Storage::dense ? Content::every : content, seed);
     if (const auto indices = indices_of(*subject_.op.info, sample_.types, input); indices > 0)
       fill_with_numbers(tensor.stored_values(), seed, indices);
     else

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
@@ -29,7 +30,7 @@ float ordinary_number(RandomBits& generator) {
   const float sign = generator() % 2 == 0 ? 1.0F : -1.0F;
   if (kind == 0) return sign * 0.0F;
   if (kind == 1) return sign;
-  if (kind == 2) return sign * static_cast<float>(size / 4);
+  if (kind == 2) return sign * std::floor(static_cast<float>(size) / 4);
   return sign * static_cast<float>(size) / 4;
 }
 

@@ -105,16 +105,21 @@ class FirstValues {
  public:
   FirstValues(const GraphModel& model, std::uint64_t seed) : model_(model), seed_(seed), said_(said_by_operators(model)) {}
   Tensor of(ValueId id, const tenon_type& type) const {
-    const auto& value = model_.values[id];
-    auto init = value.init;
-    if (init.kind == Init::Kind::automatic) {
-      const auto found = said_.find(id);
-      init = found == said_.end() ? automatic(value.role, type) : Init{Init::Kind::value, found->second};
-    }
-    return first_values(type, init, model_.strings[value.name], seed_);
+    return first_values(type, init_of(id, type), model_.strings[model_.values[id].name], seed_);
+  }
+  bool are_random(ValueId id, const tenon_type& type) const {
+    const auto kind = init_of(id, type).kind;
+    return kind == Init::Kind::uniform || kind == Init::Kind::normal || kind == Init::Kind::xavier || kind == Init::Kind::he;
   }
 
  private:
+  Init init_of(ValueId id, const tenon_type& type) const {
+    const auto& value = model_.values[id];
+    if (value.init.kind != Init::Kind::automatic) return value.init;
+    const auto found = said_.find(id);
+    return found == said_.end() ? automatic(value.role, type) : Init{Init::Kind::value, found->second};
+  }
+
   const GraphModel& model_;
   std::uint64_t seed_;
   std::unordered_map<ValueId, double> said_;
@@ -137,10 +142,15 @@ bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, st
   return false;
 }
 
-void initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors) {
+std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors) {
   const FirstValues first(model, seed);
-  for (ValueId id = 0; id < model.values.size(); ++id)
-    if (!tensors[id] && can_begin(model.values[id], types[id])) tensors[id] = first.of(id, types[id]);
+  std::vector<ValueId> random;
+  for (ValueId id = 0; id < model.values.size(); ++id) {
+    if (tensors[id] || !can_begin(model.values[id], types[id])) continue;
+    tensors[id] = first.of(id, types[id]);
+    if (first.are_random(id, types[id])) random.push_back(id);
+  }
+  return random;
 }
 
 void initialize(GraphModel& model, std::uint64_t seed) {

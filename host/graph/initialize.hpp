@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "graph/model.hpp"
 
@@ -22,7 +23,8 @@ bool lacks_values(const GraphModel& model);
 
 /// The same for a session, which keeps them apart from the graph: `types` and `tensors` are those of all values.
 bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, std::span<const Tensor> tensors);
-void initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors);
+/// Returns the variables that got random numbers.
+std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors);
 
 /// A new state of this type, as its operator says that it begins. Failure (usage): the dtype does not hold that number.
 Tensor first_state(const StateInfo& state, const tenon_type& type);

@@ -130,6 +130,7 @@ void PluginSet::scan(const fs::path& folder) {
 void PluginSet::scan_defaults(const std::vector<fs::path>& folders) {
   const std::lock_guard lock(impl_->adding);
   std::vector<std::vector<fs::path>> files;
+  files.reserve(folders.size());
   for (const auto& folder : folders) files.push_back(list_plugin_files(absolute_path(folder)));
   std::vector<std::vector<int>> numbers;
   for (auto& paths : files) {  // what the application gave itself stays where that put it

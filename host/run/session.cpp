@@ -123,7 +123,8 @@ Execution& Session::Impl::execution_of(Planned& planned) {
 // The shapes of some variables and states are known only when those of inputs are.
 void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   if (!lacks_values(model(), types, tensors)) return;
-  initialize(model(), options.seed, types, tensors);
+  const auto random = initialize(model(), options.seed, types, tensors);
+  random_variables.insert(random_variables.end(), random.begin(), random.end());
   place_tensors(model(), *kernels, options.training, tensors);
 }
 
@@ -138,6 +139,7 @@ Execution& Session::Impl::prepare(const NamedTensors& inputs, std::span<const st
     if (kept.back().abi().dense.device_type != TENON_CPU) devices.emplace(value, &device_of(kept.back()));
   }
   auto& execution = execution_of(plan_for(types, devices, part));
+  warn_of_random_values();
   auto next = kept.end() - static_cast<std::ptrdiff_t>(types.size());
   for (const auto& [value, type] : types) execution.set_tensor(value, (next++)->abi());
   return execution;

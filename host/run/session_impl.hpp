@@ -47,6 +47,7 @@ struct Session::Impl {
   // session_warnings.cpp
   void warn_of_conversions(const Plan& plan);
   void warn_of_fallbacks(const Plan& plan);
+  void warn_of_random_values();
   void warn_of_capture(const Execution& execution);
 
   // session_watch.cpp
@@ -66,6 +67,7 @@ struct Session::Impl {
 
   const Graph graph;
   TensorTable tensors;
+  std::vector<ValueId> random_variables;  // that this session gave their numbers, until it has warned of them
   SessionOptions options;
   std::atomic<bool> used = false;
   ErrorBuffer error;

@@ -1,7 +1,8 @@
-// What a session says of its plans: what a kernel that is wanting costs.
+// What a session warns of: kernels that are missing and what that costs, and random weights.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "run/session_impl.hpp"
 
@@ -71,6 +72,18 @@ void Session::Impl::warn_of_fallbacks(const Plan& plan) {
                          fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
                                      copies.empty() ? "" : "; copied for it: ", copies));
   }
+}
+
+// Inference with them looks like a result.
+void Session::Impl::warn_of_random_values() {
+  const auto variables = std::exchange(random_variables, {});
+  if (options.training || variables.empty()) return;
+  const auto first = value_label(model(), variables.front());
+  const auto others = variables.size() - 1;
+  host().warnings.once(
+      fmt::format("random {} {}", first, others),
+      fmt::format("'{}'{} no values, and the session draws random ones with seed {}: train the graph, load a saved one, or initialize it",
+                  first, others == 0 ? " has" : fmt::format(" and {} more variable{} have", others, others == 1 ? "" : "s"), options.seed));
 }
 
 // A kernel is not what it says that it is; the run went well without.

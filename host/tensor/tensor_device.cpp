@@ -27,7 +27,7 @@ const Stream& tensor_stream(Device& device) {
   return streams.try_emplace(&device, device).first->second;
 }
 
-static Place place_of(const tenon_dense& dense) {
+Place place_of(const tenon_dense& dense) {
   return {device_of(dense), static_cast<std::byte*>(dense.data) + dense.byte_offset};
 }
 

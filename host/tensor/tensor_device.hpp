@@ -17,6 +17,9 @@ inline Device& device_of(const Tensor& tensor) {
 /// tensor on another stream holds the tensor until that is done. It stays as long as the process.
 const Stream& tensor_stream(Device& device);
 
+/// Where its bytes begin. Throws what device_of() throws.
+Place place_of(const tenon_dense& dense);
+
 /// Between contiguous tensors on any devices; done when it returns.
 void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t bytes);
 

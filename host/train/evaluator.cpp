@@ -31,6 +31,7 @@ Graph measured(const Graph& graph, const EvaluatorOptions& options) {
 
 std::vector<std::string> names_of(const GraphModel& model, const std::vector<ValueId>& values) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const auto id : values) names.emplace_back(model.strings[model.values[id].name]);
   return names;
 }

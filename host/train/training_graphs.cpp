@@ -32,7 +32,7 @@ std::string give_out(Graph& graph, const std::string& name, Value value, std::si
   const auto found = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
                                   [id = impl_of(graph).id_of(value)](const auto& output) { return output.second == id; });
   if (found != outputs.end()) return std::string(model_of(graph).strings[found->first]);
-  const auto given = free_name(model_of(graph), name);
+  auto given = free_name(model_of(graph), name);
   graph.output(given, value);
   return given;
 }

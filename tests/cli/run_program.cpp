@@ -25,7 +25,7 @@ std::vector<std::string> environment_of(const ProgramPlace& place) {
     if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
   }
   variables.erase("TENON_PLUGIN_PATH");
-  variables["NO_COLOR"] = "1";
+  variables["NO_COLOR"] = std::string("1");  // g++ 12 at -O2 warns of a plain literal, wrongly
   variables["XDG_CACHE_HOME"] = (place.cache.empty() ? own_cache.path() : place.cache).string();
   for (const auto& [name, value] : place.environment) variables[name] = value;
   std::vector<std::string> lines;
@@ -58,8 +58,9 @@ void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
   }
 }
 
-pid_t start(std::vector<std::string> arguments, const ProgramPlace& place, int out, int err) {
-  arguments.insert(arguments.begin(), TENON_TEST_PROGRAM);
+pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place, int out, int err) {
+  std::vector<std::string> words{TENON_TEST_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
   auto environment = environment_of(place);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -75,7 +76,7 @@ pid_t start(std::vector<std::string> arguments, const ProgramPlace& place, int o
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = -1;
   const int error =
-      posix_spawn(&child, TENON_TEST_PROGRAM, &actions, &attributes, pointers_to(arguments).data(), pointers_to(environment).data());
+      posix_spawn(&child, TENON_TEST_PROGRAM, &actions, &attributes, pointers_to(words).data(), pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw std::runtime_error(std::string("the test cannot start " TENON_TEST_PROGRAM ": ") + std::strerror(error));

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <tenon/host/check.hpp>
 #include <thread>
+#include <vector>
 
 #include "failure_of.hpp"
 

@@ -130,3 +130,37 @@ TEST_CASE("a beginning that the variable's dtype does not hold is refused") {
           tenon::Session(graph).run({{"x", tenon::Tensor::from({1.F}, {1})}});
         }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
 }
+
+TEST_CASE("a session without training warns of variables that begin with random numbers") {
+  using tenon::Init;
+  const auto warnings_of = [](const std::vector<Init>& inits, bool training, bool initialized) {
+    std::vector<std::string> warnings;
+    auto host_options = ApplicationHost::options(1);
+    host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
+    ApplicationHost host(host_options);
+    Graph graph(host);
+    auto sum = graph.input("x", tenon::f32, {2, 2});
+    for (std::size_t i = 0; i < inits.size(); ++i)
+      sum = graph.add("test_add", {sum, graph.variable("v" + std::to_string(i), tenon::f32, {2, 2}, inits[i])});
+    graph.output("sum", sum);
+    if (initialized) graph.initialize(3);
+    for (int i = 0; i < 2; ++i) {
+      tenon::SessionOptions options;
+      options.training = training;
+      options.seed = 7;
+      tenon::Session(graph, options).run({{"x", tenon::Tensor::zeros(tenon::f32, {2, 2})}});
+    }
+    return warnings;
+  };
+  const auto sentence = [](const std::string& which) {
+    return which + " no values, and the session draws random ones with seed 7: train the graph, load a saved one, or initialize it";
+  };
+  const std::vector<std::string> none;
+  CHECK(warnings_of({Init::zeros(), Init::ones(), Init::value(3)}, false, false) == none);
+  for (const auto& init : {Init{}, Init::xavier(), Init::he(), Init::normal(0, 1), Init::uniform(0, 1)})
+    CHECK(warnings_of({init}, false, false) == std::vector{sentence("'v0' has")});
+  CHECK(warnings_of({Init::ones(), Init::he(), Init::he()}, false, false) == std::vector{sentence("'v1' and 1 more variable have")});
+  CHECK(warnings_of({Init::he(), Init::he(), Init::he()}, false, false) == std::vector{sentence("'v0' and 2 more variables have")});
+  CHECK(warnings_of({Init::he()}, true, false) == none);
+  CHECK(warnings_of({Init::he()}, false, true) == none);
+}

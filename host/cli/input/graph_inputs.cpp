@@ -42,6 +42,7 @@ Shape fill_unknown(const ValueInfo& input, const std::map<std::string, std::stri
 
 std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const auto& value : values) names.push_back(value.name);
   return names;
 }

@@ -27,9 +27,8 @@ constexpr int most_threads = 8;                               // more wait for m
 /// Maps pages without a fault for each. Only a hint: where the system does not know it, they are mapped when they are read.
 void bring_in(std::span<const std::byte> bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+  const auto before = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;  // of its first page
+  madvise(const_cast<std::byte*>(bytes.data()) - before, bytes.size() + before, MADV_POPULATE_READ);
 }
 
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
