@@ -25,7 +25,7 @@ std::vector<std::string> environment_of(const ProgramPlace& place) {
     if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
   }
   variables.erase("TENON_PLUGIN_PATH");
-  variables["NO_COLOR"] = std::string("1");  // g++ 12 at -O2 warns of a plain literal, wrongly
+  variables["NO_COLOR"] = "1";
   variables["XDG_CACHE_HOME"] = (place.cache.empty() ? own_cache.path() : place.cache).string();
   for (const auto& [name, value] : place.environment) variables[name] = value;
   std::vector<std::string> lines;
