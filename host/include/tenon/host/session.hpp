@@ -17,7 +17,7 @@ struct SessionOptions {
   /// Of random operators, and of variables that have no values yet: a session without `training` warns of those. The same seed gives the
   /// same numbers on any number of threads.
   std::uint64_t seed = 0;
-  bool training = false;   ///< run as in training: dropout drops, states change, variables are updated
+  bool training = false;  ///< run as in training: dropout drops, states change, variables are updated
   /// The device of nodes that name none: `cpu`, `cuda`, `cuda:1`; empty: cpu. Nodes whose operator has no kernel for it run on the CPU;
   /// HostOptions::warn is then called with the reason and the copies.
   std::string device{};
