@@ -143,7 +143,7 @@ void check_session(tenon::Host& host, const std::string& op, const tenon::Attrib
 
 TEST_CASE("floating-point modes that a plugin leaves changed") {
   struct Case {
-    const char *plugin, *words;
+    const char *name, *words;
   };
   const Case cases[] = {
       {"flushes_to_zero",
@@ -152,8 +152,9 @@ TEST_CASE("floating-point modes that a plugin leaves changed") {
       {"rounds_in_loop", "[rounds_in_loop] forward() leaves floating-point modes changed (in a parallel loop)"},
       {"leaves_traps", "[leaves_traps] forward() leaves floating-point modes changed (the mask of exceptions is"},
   };
-  for (const auto& [plugin, words] : cases)
+  for (const auto& [name, words] : cases)
     for (const int threads : {1, 4}) {
+      const std::string plugin = name;
       CAPTURE(plugin);
       CAPTURE(threads);
       Warned eager(threads);
