@@ -78,7 +78,7 @@ struct NumbersOfInputs {
 
 // Sums of numbers whose magnitudes differ say nothing of kernels that add in another order.
 std::vector<NumbersOfInputs> all_numbers(bool elementwise) {
-  std::vector<NumbersOfInputs> all;
+  std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};  // an ordinary number may be 0, which hides a fault
   for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
   all.push_back({contents[0].first, contents[0].second, positive});
   if (elementwise)
