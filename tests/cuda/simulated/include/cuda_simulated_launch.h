@@ -27,7 +27,7 @@ const unsigned char* simulated_members_of() {
 #if __has_builtin(__builtin_clear_padding)
   struct Mask {
     alignas(Body) unsigned char bytes[sizeof(Body)];
-    Mask() {
+    [[gnu::no_sanitize_address, gnu::no_sanitize_undefined]] Mask() {
       std::memset(bytes, 255, sizeof bytes);
       __builtin_clear_padding(reinterpret_cast<Body*>(bytes));
     }
