@@ -24,8 +24,8 @@ void add_gradient(SingleNode& node, const Sample& sample) {
   }
 }
 
-/// Everything that the operator has is called, backward too where it has a gradient.
-void run_all(Host& host, const Subject& subject, const Sample& sample) {
+/// Everything that the operator has is called, backward too where it has a gradient; with numbers of both signs too, where it takes them.
+void run_all(Host& host, const Subject& subject, const Sample& sample, Magnitude magnitude, bool training) {
   SingleNode node(host, subject.op, sample);
   node.graph.output("checked", node.output);
   add_gradient(node, sample);
@@ -34,11 +34,18 @@ void run_all(Host& host, const Subject& subject, const Sample& sample) {
     const auto& type = sample.types.inputs[i];
     if (!type.present) continue;
     auto& input = inputs[fmt::format("input_{}", i)] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-    fill_with_numbers(input, subject.seed + i, indices_of(*subject.op.info, sample.types, i));
+    if (const int indices = indices_of(*subject.op.info, sample.types, i); indices > 0)
+      fill_with_numbers(input, subject.seed + i, indices);
+    else
+      fill_with_mixed_numbers(input, magnitude, subject.seed + i);
   }
   SessionOptions options;
-  options.training = true;
-  Session(node.graph, options).run(inputs);
+  options.training = training;
+  try {
+    Session(node.graph, options).run(inputs);
+  } catch (const Failure&) {
+    if (magnitude == Magnitude::positive) throw;
+  }
 }
 
 }  // namespace
@@ -49,12 +56,13 @@ Outcome check_float_modes(const Subject& subject) {
   auto options = host_options(subject);
   options.search_defaults = true;  // a gradient that is a graph may use any operator
   options.warn = [&](const std::string& sentence) {
-    if (warning.empty() && sentence.find("floating-point modes") != std::string::npos) warning = sentence;
+    if (warning.empty() && is_about_float_modes(sentence)) warning = sentence;
   };
   Host host(options);
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall&, const Sample& sample) {
-    run_all(host, subject, sample);
+    for (const bool training : {true, false})
+      for (const auto magnitude : {Magnitude::positive, Magnitude::ordinary}) run_all(host, subject, sample, magnitude, training);
     return warning;
   });
 }

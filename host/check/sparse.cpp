@@ -67,8 +67,11 @@ struct Draw {
 };
 constexpr Draw positive{Magnitude::positive, Magnitude::positive, "small positive numbers"};
 constexpr Draw ordinary{Magnitude::ordinary, Magnitude::ordinary, "numbers of both signs"};
+constexpr Draw large{Magnitude::large, Magnitude::large, "all numbers large"};
+constexpr Draw small{Magnitude::small, Magnitude::small, "all numbers small"};
 constexpr Draw large_first{Magnitude::large, Magnitude::small, "large numbers beside small ones"};
 constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers beside large ones"};
+constexpr Draw special{Magnitude::special, Magnitude::special, "infinities and nan among the numbers"};
 
 struct NumbersOfInputs {
   Content content;
@@ -76,13 +79,15 @@ struct NumbersOfInputs {
   Draw draw;
 };
 
-// Sums of numbers whose magnitudes differ say nothing of kernels that add in another order.
-std::vector<NumbersOfInputs> all_numbers(bool elementwise) {
+// Sums of numbers whose magnitudes differ say nothing of kernels that add in another order; and what is not stored is 0 also where 0 times
+// infinity makes a dense result nan.
+std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
   std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};  // an ordinary number may be 0, which hides a fault
   for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
-  all.push_back({contents[0].first, contents[0].second, positive});
-  if (elementwise)
-    for (const auto& draw : {large_first, small_first}) all.push_back({contents[0].first, contents[0].second, draw});
+  std::vector<Draw> draws{positive, large, small};
+  if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
+  if (info.elementwise && info.inputs.size() == 1) draws.push_back(special);
+  for (const auto& draw : draws) all.push_back({contents[0].first, contents[0].second, draw});
   return all;
 }
 
@@ -274,8 +279,11 @@ Outcome check_sparse(const Subject& subject) {
   if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr) return skipped("it has no sparse kernel");
   const std::size_t most = device.is_cpu() ? most_of_a_kind : 4;  // copies to a device and back take their time
   auto options = host_options(subject);
-  options.search_defaults = true;            // a gradient that is a graph may use any operator
-  options.warn = [](const std::string&) {};  // what else is made dense is of no matter here
+  options.search_defaults = true;  // a gradient that is a graph may use any operator
+  std::string changed_modes;       // what else the host warns of is of no matter here
+  options.warn = [&](const std::string& warning) {
+    if (is_about_float_modes(warning)) changed_modes = warning;
+  };
   Host host(options);
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   std::size_t count = 0;
@@ -288,8 +296,10 @@ Outcome check_sparse(const Subject& subject) {
       for (const auto& storages : all_storages(sample.types)) {
         if (!is_claimed(subject, call, sample.types, storages)) continue;
         if (!comparison) comparison.emplace(host, subject, sample);
-        for (const auto& [content, places, draw] : all_numbers(subject.op.info->elementwise)) {
-          if (auto fault = comparison->look(storages, content, draw); !fault.empty())
+        for (const auto& [content, places, draw] : all_numbers(*subject.op.info)) {
+          auto fault = comparison->look(storages, content, draw);
+          if (fault.empty()) fault = changed_modes;
+          if (!fault.empty())
             return failed(fmt::format("{}, with {} ({}, {})", fault, describe_sample(*subject.op.info, sample),
                                       describe(*subject.op.info, storages, places), draw.words));
           ++count;

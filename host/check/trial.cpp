@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
@@ -32,6 +33,14 @@ float ordinary_number(RandomBits& generator) {
   if (kind == 1) return sign;
   if (kind == 2) return sign * std::floor(static_cast<float>(size) / 4);
   return sign * static_cast<float>(size) / 4;
+}
+
+template <class T>
+T special_number(RandomBits& generator) {
+  using Limits = std::numeric_limits<float>;
+  const double largest = dtype_of<T> == DType::f64 ? std::numeric_limits<double>::max() : dtype_of<T> == DType::f16 ? 65504 : 3.3e38;
+  const double numbers[] = {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), largest, -largest, 1e-7, -1e-7};
+  return static_cast<T>(numbers[generator() % std::size(numbers)]);
 }
 
 }  // namespace
@@ -107,6 +116,11 @@ void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uin
   visit(values.dtype(), [&]<class T>() {
     for (auto& value : values.values<T>()) {
       const float number = ordinary_number(generator);
+      if constexpr (floating.has(dtype_of<T>))
+        if (magnitude == Magnitude::special && generator() % 2 == 0) {
+          value = special_number<T>(generator);
+          continue;
+        }
       if constexpr (std::is_same_v<T, bool>)
         value = number > 0;
       else if constexpr (std::is_integral_v<T>)

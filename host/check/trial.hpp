@@ -77,11 +77,17 @@ enum class Magnitude : std::uint8_t {
   positive,  ///< as fill_with_numbers() has them: (0.1, 0.9)
   ordinary,  ///< quarters from -16 to 16
   large,     ///< 1024 times those
-  small      ///< a 1024th of those
+  small,     ///< a 1024th of those
+  special    ///< those, and infinities, nan, the largest and the least numbers
 };
 
 /// Fills the stored values. Integers are whole numbers from -16 to 16, or from 0, whatever the magnitude.
 void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed);
+
+/// Whether a warning of the host says that a function left them changed.
+inline bool is_about_float_modes(const std::string& warning) {
+  return warning.find("floating-point modes") != std::string::npos;
+}
 
 /// A host with the subject's plugins, on one thread.
 HostOptions host_options(const Subject& subject);

@@ -10,7 +10,7 @@ namespace tenon {
 /// By value; empty where a value has none. They are the session's: what runs change is changed here, and never in the graph.
 using TensorTable = std::vector<Tensor>;
 
-/// The graph's own, shared with it.
+/// The graph's own, shared with it, as its file has them.
 inline TensorTable tensors_of(const GraphModel& model) {
   TensorTable tensors(model.values.size());
   for (ValueId id = 0; id < tensors.size(); ++id)

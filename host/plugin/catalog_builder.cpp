@@ -12,19 +12,22 @@ namespace {
 /// One catalog in the making.
 class Building {
  public:
-  Building(const PluginSources& sources, CatalogIndex& index) : sources_(sources), index_(index) {}
+  Building(const PluginSources& sources, const CatalogIndex& before, CatalogIndex& index)
+      : sources_(sources), before_(before), index_(index) {}
 
   void settle(const Claims& claims);
-  void list(const CatalogIndex& before, const std::function<OwnOperator(const std::string&)>& own_of);
+  void list(const std::function<OwnOperator(const std::string&)>& own_of);
   std::vector<std::string> unused() const;
 
  private:
-  std::shared_ptr<const Definition> define(const Winner& winner, const CatalogIndex& before, OwnOperator own) const;
+  std::shared_ptr<const Definition> before(const Winner& winner) const;
+  std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own) const;
   void index_aliases();
   void settle_alias(const std::string& alias, const std::vector<std::size_t>& claims);
   std::string reason_unused(const PluginSource& file) const;
 
   const PluginSources& sources_;
+  const CatalogIndex& before_;
   CatalogIndex& index_;
   Winners winners_;
   KernelTable kernels_;
@@ -33,36 +36,44 @@ class Building {
 void Building::settle(const Claims& claims) {
   for (const auto& [name, of_name] : claims) {
     OperatorContest contest(of_name, sources_, index_.notes);
-    if (contest.winner())
-      winners_.emplace(name, *contest.winner());
-    else
+    if (!contest.winner()) {
       index_.disputed[name] = contest.dispute();
+      continue;
+    }
+    auto& winner = winners_.emplace(name, *contest.winner()).first->second;
+    const auto old = before(winner);
+    winner.since = old ? old->since : winner.rank.layer;
   }
 }
 
-void Building::list(const CatalogIndex& before, const std::function<OwnOperator(const std::string&)>& own_of) {
+void Building::list(const std::function<OwnOperator(const std::string&)>& own_of) {
   auto kernel_notes = kernels_.settle(sources_, winners_);
   for (const auto& [name, winner] : winners_) {
     index_.operators.emplace_back(winner.info, winner.file, kernels_.devices(name));
-    index_.definitions.push_back(define(winner, before, winner.file < 0 ? own_of(name) : OwnOperator()));
+    index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator()));
   }
   index_aliases();
   for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
   for (const auto& [name, sentence] : index_.disputed) index_.notes.push_back(sentence);
 }
 
+/// The operator's definition, where it had the name already; null where it did not.
+std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
+  const auto known = before_.find(winner.info->name);
+  if (known == CatalogIndex::nowhere || before_.definitions[known]->info != winner.info) return nullptr;
+  return before_.definitions[known];
+}
+
 // What is the same stays the same object, which knows whether it is loaded.
-std::shared_ptr<const Definition> Building::define(const Winner& winner, const CatalogIndex& before, OwnOperator own) const {
+std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own) const {
   const auto& name = winner.info->name;
   ByDevice<KernelChoice> kernels;
   for (const auto& type : device_types) kernels[type.number] = kernels_.find(name, type.name);
-  if (const auto known = before.find(name); known != CatalogIndex::nowhere) {
-    const auto& old = before.definitions[known];
-    if (old->info == winner.info && old->kernels == kernels) return old;
-  }
+  if (auto old = before(winner); old && old->kernels == kernels) return old;
   auto made = std::make_shared<Definition>();
   made->info = winner.info;
   made->file = winner.file;
+  made->since = winner.since;
   made->own = std::move(own);
   made->kernels = kernels;
   return made;
@@ -172,9 +183,9 @@ CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
     for (const auto& info : sources_.files[i].operators) claims[info->name].push_back({info, static_cast<int>(i), sources_.files[i].rank});
   }
   auto index = std::make_shared<CatalogIndex>();
-  Building building(sources_, *index);
+  Building building(sources_, before, *index);
   building.settle(claims);
-  building.list(before, [&](const std::string& name) {
+  building.list([&](const std::string& name) {
     const auto builtin = builtin_.find(name);
     return builtin != builtin_.end() ? builtin->second.own : own_.at(name).own;
   });

@@ -29,6 +29,7 @@ struct OwnOperator {
 struct Definition {
   std::shared_ptr<const OperatorInfo> info;
   int file = -1;
+  int since = 0;      // the layer from which on the name has stood for it
   OwnOperator own{};  // where file is -1
   ByDevice<KernelChoice> kernels{};
   mutable std::atomic<const LoadedOperator*> loaded = nullptr;  // set once; what it points to keeps this

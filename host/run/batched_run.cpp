@@ -6,6 +6,7 @@
 
 #include "run/session_impl.hpp"
 #include "tensor/row_range.hpp"
+#include "tensor/widened.hpp"
 
 namespace tenon {
 namespace {
@@ -28,8 +29,12 @@ struct Rows {
       const auto given = inputs.find(name);
       if (given == inputs.end() || !given->second) continue;  // Session::run refuses it
       const auto& type = model.values[id].type;
-      types[id] = type_of(given->second);
-      if (type.rank == 0 || (type.rank > 0 && type.dims[0] != unknown) || given->second.shape().rank() == 0) continue;
+      auto& own = types[id] = type_of(given->second);
+      if (type.dtype != TENON_DTYPE_UNKNOWN && widens(given->second.dtype(), static_cast<DType>(type.dtype))) own.dtype = type.dtype;
+      if (type.rank == 0 || (type.rank > 0 && type.dims[0] != unknown) || given->second.shape().rank() == 0) {
+        whole[name] = widened(given->second, static_cast<DType>(own.dtype));
+        continue;
+      }
       add(id, name, given->second);
     }
     if (sliced.empty())
@@ -47,16 +52,18 @@ struct Rows {
              "all inputs whose first dimension is -1 need the same number of rows");
     rows = count;
     sliced[name] = tensor.to("cpu").make_contiguous();
+    dtypes[name] = static_cast<DType>(types.at(id).dtype);
     ids.push_back(id);
   }
 
   NamedTensors between(std::int64_t begin, std::int64_t end) const {
     auto part = whole;
-    for (const auto& [name, tensor] : sliced) part[name] = row_range(tensor, begin, end);
+    for (const auto& [name, tensor] : sliced) part[name] = widened(row_range(tensor, begin, end), dtypes.at(name));
     return part;
   }
 
   NamedTensors whole, sliced;
+  std::map<std::string, DType> dtypes;  // of a batch of each sliced one
   std::map<ValueId, tenon_type> types;
   std::vector<ValueId> ids;  // of those in `sliced`
   std::int64_t rows = 0;
@@ -137,7 +144,7 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
   check_outputs(impl_of(session), rows, {first, last == 0 ? 2 * first : last}, options);
   if (rows.rows <= batch) {
-    auto outputs = session.run(inputs, options);
+    auto outputs = session.run(rows.between(0, rows.rows), options);
     for (auto& [name, tensor] : outputs) tensor = tensor.to("cpu");
     return outputs;
   }

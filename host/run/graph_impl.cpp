@@ -42,8 +42,8 @@ GraphSnapshot& Graph::Impl::edit() {
 }
 
 GraphBuilder Graph::Impl::builder() {
-  auto& [model, binding] = edit();
-  return {model, binding, plugins()};
+  auto& snapshot = edit();
+  return {snapshot.model, snapshot.binding, plugins()};
 }
 
 void Graph::Impl::bind() {

@@ -46,7 +46,8 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto gradients = add_gradient(builder, request);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
-  const auto& [model, binding] = *impl_of(copy).current;
+  const auto& model = impl_of(copy).model();
+  const auto& binding = impl_of(copy).binding();
   const auto tensors = tensors_of(model);
   const Kernels kernels(model, binding, impl_of(copy).plugins().load("cast_storage"), cpu_device());
   auto types = infer_with(model, binding, tensors, inputs);
@@ -58,7 +59,8 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
 
 std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request, std::int64_t budget,
                                      const std::map<ValueId, tenon_type>& inputs) {
-  const auto& [model, binding] = *impl_of(graph).current;
+  const auto& model = impl_of(graph).model();
+  const auto& binding = impl_of(graph).binding();
   const auto types = infer_with(model, binding, tensors_of(model), inputs);
   std::vector<std::int64_t> cheap, all;
   for (NodeId id = 0; id < model.nodes.size(); ++id) {

@@ -25,7 +25,7 @@ Tensor with_wide_indices(const Tensor& tensor) {
 }  // namespace
 
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
-    : graph(impl_of(given).completed()), tensors(tensors_of(model())), options(std::move(given_options)) {
+    : graph(impl_of(given).completed()), tensors(impl_of(graph).current->tensors.of(model())), options(std::move(given_options)) {
   Device& device = find_device(options.device.empty() ? "cpu" : options.device);
   own_changing();
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
@@ -47,10 +47,8 @@ bool Session::Impl::changes(ValueId value) const {
   return std::any_of(updates.begin(), updates.end(), [&](const auto& update) { return update.first == value; });
 }
 
-// These cannot stay in a file's memory or in somebody else's tensor. Kernels read int64 indices.
+// These cannot stay in a file's memory or in somebody else's tensor.
 void Session::Impl::own_changing() {
-  for (auto& tensor : tensors)
-    if (tensor) tensor = with_wide_indices(tensor);
   const auto own = [&](ValueId id) {
     if (tensors[id]) tensors[id] = tensors[id].clone();
   };
@@ -149,12 +147,17 @@ Execution& Session::Impl::prepare(const NamedTensors& inputs, std::span<const st
   throw execution.failure_of(step);
 }
 
+static void stop_where_asked(const std::stop_token& stop) {
+  if (stop.stop_requested())
+    throw Failure(FailureKind::failed, "the run was stopped",
+                  "states, and variables in training, keep what nodes that had run made of them");
+}
+
 void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
   const auto modes = FloatModes::now();
   const bool may_stop = stop.stop_possible();
   for (const auto& step : execution.start()) {
-    if (may_stop && stop.stop_requested())
-      throw Failure(FailureKind::failed, "the run was stopped", "states keep what nodes that had run made of them");
+    if (may_stop) stop_where_asked(stop);
     const bool failed = step.function(step.instance, step.call) != 0;
     execution.keep_modes(modes, step);
     if (failed) fail(execution, step);
@@ -162,13 +165,14 @@ void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
 }
 
 // Each step is waited for, so that its time is its own.
-void Session::Impl::execute_traced(Execution& execution) {
+void Session::Impl::execute_traced(Execution& execution, const std::stop_token& stop) {
   const auto& plan = execution.plan();
   trace.begin_run();
   execution.start_steps();
   const auto modes = FloatModes::now();
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
     const auto& step = execution.steps()[i];
+    stop_where_asked(stop);
     const auto begin = Trace::Clock::now();
     const bool failed = step.function(step.instance, step.call) != 0;
     execution.keep_modes(modes, step);
@@ -186,7 +190,7 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
   auto outputs = bind_outputs(execution, inputs, request.destinations);
   execution.set_step(step++);
   try {
-    options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution);
+    options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution, request.stop);
     execution.finish();
     warn_of_capture(execution);
   } catch (...) {
@@ -202,7 +206,7 @@ Tensor Session::Impl::copy_of(ValueId value) const {
   const auto& own = tensor(value);
   if (!own) return own;
   const Tensor here = own.to("cpu");
-  return here.data() == own.data() && changes(value) ? here.clone() : here;
+  return here.stored_values().data() == own.stored_values().data() && changes(value) ? here.clone() : here;
 }
 
 Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
@@ -240,10 +244,12 @@ std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
 }
 
 std::uint64_t Session::step() const {
+  const Impl::Use use(*impl_);
   return impl_->step;
 }
 
 void Session::set_step(std::uint64_t step) {
+  const Impl::Use use(*impl_);
   impl_->step = step;
 }
 

@@ -37,7 +37,7 @@ struct Session::Impl {
   const Plan& plan_for(const std::map<std::string, Shape>& shapes) { return *plan_for(input_types(model(), shapes), {}, nullptr).plan; }
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const RunOptions& request);
   void execute(Execution& execution, const std::stop_token& stop);
-  void execute_traced(Execution& execution);
+  void execute_traced(Execution& execution, const std::stop_token& stop);
 
   // session_outputs.cpp
   NamedTensors bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations);

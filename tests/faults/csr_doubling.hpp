@@ -12,13 +12,13 @@ struct CsrDoubling : Doubling {
     io.sparse_kernel();
   }
 
-  /// `factor_of` gets the number of elements that are stored.
+  /// `factor_of` gets the number of elements that are stored, and the element.
   template <class FactorOf>
   static void write_csr(const tenon::Call& call, FactorOf factor_of) {
     const auto x = call.csr<float>(0);
     const auto y = call.allocate_csr<float>(0, x.nnz);
     std::copy_n(x.columns_of, x.nnz, y.columns_of);
     std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
-    for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = factor_of(x.nnz) * x.values[i];
+    for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = factor_of(x.nnz, x.values[i]) * x.values[i];
   }
 };

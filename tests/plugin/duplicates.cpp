@@ -315,6 +315,29 @@ TEST_CASE("a kernel serves the operator that its name stood for, not one that re
   CHECK(built.kernel("x", "cuda") == "nobody");
 }
 
+TEST_CASE("an operator that is brought again unchanged keeps its kernels; one that had been replaced meanwhile does not get them back") {
+  const KernelInfo cpu{"x", "cpu"}, cuda{"x", "cuda"};
+  const auto elsewhere = [](const char* doc) { return Brings{"x", 1, doc, {}, true}; };
+  Built built({{"a", {elsewhere("")}}});
+  built.call({{{"k", {}, {cpu}}}});
+  built.call({{{"k2", {}, {cuda}}}});
+  const auto definition = built.definition("x");
+  built.builder.add_layer({{0}});
+  built.build();
+  CHECK(built.definition("x") == definition);
+  CHECK(built.kernel("x", "cpu") == "k");
+  CHECK(built.kernel("x", "cuda") == "k2");
+
+  built.call({{{"b", {elsewhere("other")}}}});
+  built.call({{{"k3", {}, {cuda}}}});
+  CHECK(built.kernel("x", "cpu") == "nobody");
+  CHECK(built.kernel("x", "cuda") == "k3");
+  built.builder.add_layer({{0}});
+  built.build();
+  CHECK(built.winner("x") == "a");
+  CHECK(built.kernel("x", "cuda") == "nobody");
+}
+
 TEST_CASE("a file that is brought again counts from then on, and its definition stays") {
   Built built({{"a", {{"x"}}}});
   const auto first = built.definition("x");

@@ -126,6 +126,29 @@ TEST_CASE("batches: sparse inputs and outputs") {
   }
 }
 
+TEST_CASE("batches: a narrower dtype is widened a batch at a time") {
+  ApplicationHost host;
+  host.add<Watched>("watched");
+  Graph graph(host);
+  const auto twice = graph.add("watched", {graph.input("x", f32, {-1, 2})});
+  graph.output("sum", graph.add("fully_connected", {twice, graph.input("weight", f32, {1, 2})}, {{"num_hidden", 1}, {"no_bias", true}}));
+  Session session(graph);
+  auto bytes = Tensor::empty(u8, {7, 2});
+  std::uint8_t next = 3;
+  for (auto& element : bytes.values<std::uint8_t>()) element = next = static_cast<std::uint8_t>(next * 7 + 1);
+  const auto weight = Tensor::from({std::uint8_t{1}, std::uint8_t{200}}, {1, 2});
+  for (const std::int64_t batch : {1, 3, 7, 100}) {
+    seen.clear();
+    const auto sum = run_in_batches(session, {{"x", bytes}, {"weight", weight}}, batch).at("sum");
+    CHECK(seen.size() == static_cast<std::size_t>((7 + batch - 1) / batch));
+    REQUIRE(sum.shape() == Shape{7, 1});
+    const auto given = bytes.values<std::uint8_t>();
+    for (std::size_t i = 0; i < 7; ++i) CHECK(sum.values<float>()[i] == 2.f * given[2 * i] + 400.f * given[2 * i + 1]);
+  }
+  const auto failure = failure_of([&] { run_in_batches(session, {{"x", Tensor::zeros(f64, {7, 2})}, {"weight", weight}}, 2); });
+  CHECK(failure.kind == 2);
+}
+
 TEST_CASE("batches: what is not taken by the row goes whole to each run") {
   ApplicationHost host;
   Graph graph(host);

@@ -9,6 +9,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "gated.hpp"
 #include "tensor/expanded.hpp"
 
 using tenon::DType;
@@ -16,20 +17,6 @@ using tenon::Storage;
 using tenon::Tensor;
 
 namespace {
-
-struct Gated : tenon::Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("max(gate - 4, 0) * x");
-    op.input("gate", "any shape");
-    op.input("x", "any shape");
-    op.output("y", "both broadcast");
-    op.zero_where("x");
-  }
-  template <class T>
-  TENON_FN T operator()(T gate, T x) const {
-    return max(gate - T(4), T(0)) * x;
-  }
-};
 
 struct NotedHost : ApplicationHost {
   explicit NotedHost(bool strict = false) : ApplicationHost(noted_options(strict, notes)) {

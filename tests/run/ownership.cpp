@@ -1,5 +1,6 @@
 #include "ownership.hpp"
 
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
@@ -41,6 +42,21 @@ TEST_CASE("ownership: sessions share one graph, and what they do not change, unt
   CHECK(c.tensor(w).data() == a.tensor(w).data());
 }
 
+TEST_CASE("ownership: sessions share the indices that they had to widen") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto narrow = cast_storage(Tensor::from({1.f, 0.f, 0.f, 2.f}, {2, 2}), tenon::Storage::csr, tenon::i32);
+  const auto w = graph.variable("w", narrow);
+  graph.output("y", graph.add("cast_storage", {w}, {{"storage", "dense"}}));
+  const Session a(graph), b(graph);
+  CHECK(a.tensor(w).columns().dtype() == tenon::i64);
+  CHECK(a.tensor(w).columns().data() == b.tensor(w).columns().data());
+  CHECK(a.tensor(w).stored_values().data() == b.tensor(w).stored_values().data());
+  CHECK(graph.tensor(w).columns().dtype() == tenon::i32);
+  graph.output("z", w);
+  CHECK(same_bits(Session(graph).run({}).at("y"), Tensor::from({1.f, 0.f, 0.f, 2.f}, {2, 2})));
+}
+
 TEST_CASE("ownership: a session leaves a graph that lacks values and shapes as it is, and knows them itself") {
   ApplicationHost host;
   Graph graph(host);
@@ -67,12 +83,11 @@ TEST_CASE("ownership: a second thread in a session is refused") {
   graph.output("y", graph.add("waits", {graph.input("x", tenon::f32, {1})}));
   Session session(graph);
   const std::function<void()> uses[] = {[&] {
-                                          session.run({{"x", one()}});
-                                        },
-                                        [&] {
-                                          session.first_non_finite({{"x", one()}});
-                                        },
-                                        [&] { session.plan_bytes({}); }, [&] { (void)session.graph(); }};
+                                          session.run({{"x", one()}}); }, [&] {
+                                          session.first_non_finite({{"x", one()}}); },
+                                        [&] { session.plan_bytes({}); },      [&] { (void)session.graph(); },
+                                        [&] { (void)session.tensor("x"); },   [&] { (void)session.step(); },
+                                        [&] { session.set_step(3); }};
   const auto use_all = [&] {
     for (const auto& use : uses) {
       const auto failure = failure_of(use);

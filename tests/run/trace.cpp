@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stop_token>
 #include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
@@ -61,6 +62,20 @@ TEST_CASE("trace: whole after each run, and a run writes its own events alone") 
     CHECK(events_of(trace, "M") == 2);
   }
   CHECK((written() < 0 || second > nodes * 50));
+}
+
+TEST_CASE("trace: a run that is traced can be stopped, too") {
+  ApplicationHost host;
+  const TemporaryFolder folder;
+  const auto path = folder / "trace.json";
+  Session session(chain(host), {.trace = path});
+  const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
+  std::stop_source source;
+  source.request_stop();
+  const auto failure = failure_of([&] { session.run(inputs, RunOptions{.stop = source.get_token()}); });
+  CHECK(failure.message == "the run was stopped");
+  session.run(inputs);
+  CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == nodes);
 }
 
 TEST_CASE("trace: processes are devices, threads are streams, and times follow one another") {

@@ -3,6 +3,8 @@
 
 #include <tenon/elementwise.hpp>
 
+#include "../gated.hpp"
+
 namespace {
 
 struct Quadratic : tenon::Elementwise {
@@ -48,21 +50,6 @@ struct Product : tenon::Elementwise {
   template <class T>
   TENON_FN T operator()(T left, T right) const {
     return left * right;
-  }
-};
-
-/// 0 wherever x is; bends where gate is 4, and small numbers do not tell.
-struct Gated : tenon::Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("max(gate - 4, 0) * x");
-    op.input("gate", "any shape");
-    op.input("x", "any shape");
-    op.output("y", "both broadcast");
-    op.zero_where("x");
-  }
-  template <class T>
-  TENON_FN T operator()(T gate, T x) const {
-    return max(gate - T(4), T(0)) * x;
   }
 };
 

@@ -53,8 +53,8 @@ int run_graph(Context& context, const Arguments& arguments) {
   options.trace = arguments.get("trace");
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
-  const auto inputs = read_inputs(graph, arguments, graph.needed_inputs(request.outputs, options.training));
   const auto batch = arguments.integer("batch");
+  const auto inputs = read_inputs(graph, arguments, graph.needed_inputs(request.outputs, options.training), batch == 0);
   Session session(graph, options);
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
   write_outputs(outputs, wanted);

@@ -70,7 +70,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
   return read_inputs(graph, arguments, graph.inputs());
 }
 
-NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs) {
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen) {
   const auto files = arguments.named("input"), shapes = arguments.named("shape");
   const auto names = value_names(graph.inputs());
   check_input_names(names, files);
@@ -81,7 +81,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
     const auto dtype = input.dtype.value_or(DType::f32);
     input.dtype = dtype;
     if (const auto file = files.find(input.name); file != files.end()) {
-      tensors.emplace(input.name, load_input(file->second, input));
+      tensors.emplace(input.name, widen ? load_input(file->second, input) : load_input_unwidened(file->second, input));
       continue;
     }
     const auto shape = fill_unknown(input, shapes);

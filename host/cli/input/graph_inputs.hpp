@@ -11,7 +11,7 @@ namespace tenon::cli {
 /// What --input NAME=FILE (see load_input()), --shape NAME=DIMS and --seed ask for, one tensor for each of these inputs of the graph.
 /// Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0 to 9; dimensions nobody gives are 1, told on stderr. Throws
 /// Failure for names the graph does not have (near ones in the hint).
-NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs);
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen = true);
 /// The same for all of the graph's inputs.
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments);
 

@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
-#include <tenon/visit.hpp>
 
 #include "file/array/array_file.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
 #include "graph/type.hpp"
+#include "tensor/widened.hpp"
 
 namespace tenon {
 namespace {
@@ -19,34 +18,18 @@ void require_suffix(const std::filesystem::path& path, const char* suffix, const
     throw Failure(FailureKind::usage, fmt::format("{} go into {} files, and '{}' is not one", what, suffix, path.string()));
 }
 
-// Whether every value survives. Conversions between small types are left to whoever wrote the file.
-bool is_lossless(DType from, DType to) {
-  const bool small = from == DType::boolean || from == DType::u8 || from == DType::i8;
-  if (to == DType::f64) return small || from == DType::i32 || from == DType::f16 || from == DType::bf16 || from == DType::f32;
-  if (to == DType::f32) return small || from == DType::f16 || from == DType::bf16;
-  if (to == DType::i64) return small || from == DType::i32;
-  return to == DType::i32 && small;
-}
-
-Tensor converted_for(const ValueInfo& input, const Tensor& tensor, DType wanted) {
-  if (tensor.dtype() == wanted) return tensor;
-  if (tensor.storage() != Storage::dense) {
-    const auto values = converted_for(input, tensor.stored_values(), wanted);
-    return tensor.storage() == Storage::csr ? Tensor::csr(values, tensor.columns(), tensor.row_starts(), tensor.shape())
-                                            : Tensor::row_sparse(values, tensor.row_ids(), tensor.shape());
-  }
-  if (!is_lossless(tensor.dtype(), wanted))
+Tensor read_for(const std::string& source, const ValueInfo& input) {
+  const auto tensor = read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
+  if (input.dtype && !widens(tensor.dtype(), *input.dtype))
     throw Failure(FailureKind::usage,
                   fmt::format("input '{}' is {} in its file but the graph needs {}, and not every value would survive that", input.name,
-                              name_of(tensor.dtype()), name_of(wanted)));
-  auto converted = Tensor::empty(wanted, tensor.shape());
-  visit(tensor.dtype(), [&]<class From>() {
-    const auto from = tensor.make_contiguous().values<From>();
-    visit(wanted, [&]<class To>() {
-      std::transform(from.begin(), from.end(), converted.values<To>().begin(), [](From x) { return static_cast<To>(x); });
-    });
-  });
-  return converted;
+                              name_of(tensor.dtype()), name_of(*input.dtype)));
+  return tensor;
+}
+
+// Sessions take sparse tensors anywhere.
+Tensor stored_for(const ValueInfo& input, const Tensor& tensor) {
+  return input.storage == Storage::dense ? tensor : cast_storage(tensor, input.storage);
 }
 
 }  // namespace
@@ -56,9 +39,12 @@ Tensor load_array(const std::string& source) {
 }
 
 Tensor load_input(const std::string& source, const ValueInfo& input) {
-  const auto tensor = read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
-  const auto converted = input.dtype ? converted_for(input, tensor, *input.dtype) : tensor;
-  return input.storage == Storage::dense ? converted : cast_storage(converted, input.storage);  // sessions take sparse tensors anywhere
+  const auto tensor = read_for(source, input);
+  return stored_for(input, input.dtype ? widened(tensor, *input.dtype) : tensor);
+}
+
+Tensor load_input_unwidened(const std::string& source, const ValueInfo& input) {
+  return stored_for(input, read_for(source, input));
 }
 
 std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz) {

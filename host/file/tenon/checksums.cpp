@@ -1,6 +1,5 @@
 #include "file/tenon/checksums.hpp"
 
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -11,6 +10,7 @@
 #include <new>
 #include <numeric>
 #include <system_error>
+#include <tenon/host/devices.hpp>
 #include <thread>
 
 #ifndef MADV_POPULATE_READ
@@ -88,10 +88,7 @@ class Search {
 };
 
 int thread_count(std::size_t bytes) {
-  if (bytes < worth_threads) return 1;
-  cpu_set_t usable;
-  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return 1;
-  return std::clamp(CPU_COUNT(&usable), 1, most_threads);
+  return bytes < worth_threads ? 1 : std::clamp(usable_cores().count(), 1, most_threads);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ bool same_bytes(const PluginSource& left, const PluginSource& right) {
 
 /// A kernel of another operator that had the name before does not fit the one that has it now.
 bool serves(const PluginSource& file, const Winner& winner, const PluginSources& sources) {
-  return winner.rank.layer == Rank::own_layer || file.rank.layer >= winner.rank.layer ||
-         sources.first_layer.at(winner.info->name) == winner.rank.layer;
+  return winner.rank.layer == Rank::own_layer || file.rank.layer >= winner.since ||
+         sources.first_layer.at(winner.info->name) == winner.since;
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct Winner {
   std::shared_ptr<const OperatorInfo> info;
   int file = -1;
   Rank rank;
+  int since = 0;  ///< the layer from which on the name has stood for it; of one that is brought again unchanged the first
 };
 using Winners = std::map<std::string, Winner, std::less<>>;
 

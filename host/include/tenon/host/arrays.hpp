@@ -21,6 +21,10 @@ TENON_API Tensor load_array(const std::string& source);
 /// the file's dtype does not fit.
 TENON_API Tensor load_input(const std::string& source, const ValueInfo& input);
 
+/// The same in the file's own dtype, where that widens to the input's: run_in_batches() widens the rows of one batch at a time, so that the
+/// array may be longer than memory. Throws Failure as load_input().
+TENON_API Tensor load_input_unwidened(const std::string& source, const ValueInfo& input);
+
 /// All arrays of a .npz file, by name. Throws Failure (file).
 TENON_API std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz);
 

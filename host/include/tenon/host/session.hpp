@@ -45,7 +45,9 @@ struct RunOptions {
   /// such a run updates only the variables that are named here, and changes only the states of nodes that run.
   std::vector<std::string> outputs{};
   Destinations destinations{};  ///< for some outputs; the others are new tensors
-  std::stop_token stop{};       ///< checked before each node; a stopped run throws Failure (failed)
+  /// Checked before each node; a stopped run throws Failure (failed). As after any run that fails, states, and in training variables, keep
+  /// what the nodes that ran made of them.
+  std::stop_token stop{};
 };
 
 /// Binds a graph once, makes and keeps a plan for each combination of input shapes, storages and devices, and runs it. Inputs may be on any

@@ -22,12 +22,6 @@ bool holds_in_every_type(Asked asked) {
   return true;
 }
 
-/// Whether the function of zeros alone is 0.
-template <class Class>
-bool is_zero_of_zeros(const Class& f) {
-  return holds_in_every_type<Class>([&]<class T>() { return Signature<Class, T>::result(f, T(0)) == Result<Class, T>(0); });
-}
-
 /// Whether the author says that the function is 0 wherever this input is.
 template <class Class>
 constexpr bool zero_where(int input) {
@@ -35,6 +29,14 @@ constexpr bool zero_where(int input) {
   for (const char* name : d.zero_where)
     if (detail::index_of(d.inputs, name) == input) return true;
   return false;
+}
+
+/// Whether the function of zeros alone is 0. Where only whole numbers are computed, that is what the author says: a division by 0 would end
+/// the host.
+template <class Class>
+bool is_zero_of_zeros(const Class& f) {
+  if constexpr (!std::is_floating_point_v<SomeType<Class>>) return zero_where<Class>(0);
+  return holds_in_every_type<Class>([&]<class T>() { return Signature<Class, T>::result(f, T(0)) == Result<Class, T>(0); });
 }
 
 }  // namespace tenon::TENON_SDK::elementwise
