@@ -19,7 +19,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Largest body in bytes: a body travels with its launch, as the kernel's argument. Put larger tables into the workspace.
+/// Largest body in bytes: a body travels with its launch, as the kernel's argument. A larger table
+/// must be an input or a state, or be computed on the device.
 inline constexpr std::size_t launch_bytes = 4000;
 
 /// Throws Error with CUDA's name and meaning of a code other than cudaSuccess, such as "CUDA: cudaErrorInvalidValue, invalid argument".

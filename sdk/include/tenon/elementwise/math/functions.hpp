@@ -85,6 +85,7 @@ struct Elementwise : Operator {
   TENON_FN static auto log1p(T x) {  ///< log(1 + x), exact near 0
     return elementwise::log1p(elementwise::Real<T>(x));
   }
+
   // ---- roots, angles and hyperbolic functions
 
   /// NaN below 0. Its derivative at 0 is infinite: add a small number to x, or give a gradient(), if inputs may be 0.
@@ -114,7 +115,7 @@ struct Elementwise : Operator {
   TENON_FN static auto cosh(T x) {
     return elementwise::cosh(elementwise::Real<T>(x));
   }
-  /// From -1 to 1, which it is at the infinities. The logistic function without overflow: 0.5 + 0.5 * tanh(0.5 * x).
+  /// From -1 at -infinity to 1 at infinity. The logistic function without overflow: 0.5 + 0.5 * tanh(0.5 * x).
   template <class T>
   TENON_FN static auto tanh(T x) {
     return elementwise::tanh(elementwise::Real<T>(x));
@@ -124,6 +125,7 @@ struct Elementwise : Operator {
   TENON_FN static auto erf(T x) {
     return elementwise::erf(elementwise::Real<T>(x));
   }
+
   // ---- rounding, powers, choices: of integers, these return integers
 
   /// The lowest signed integer has no positive counterpart and stays as it is.

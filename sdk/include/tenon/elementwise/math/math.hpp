@@ -11,12 +11,12 @@
 //
 // No function throws, and any number of threads may call them. NaN gives NaN, except in pow.
 //
-// Example, in a function of one's own that a plugin's operator() calls:
+// Example, a function outside of the class that operator() calls, for numbers and duals:
 //
 //     template <class T>
 //     TENON_FN T softplus(T x) {
-//       using namespace tenon::elementwise;
-//       return max(x, T(0)) + log1p(exp(-abs(x)));
+//       using Math = tenon::Elementwise;
+//       return Math::max(x, T(0)) + Math::log1p(Math::exp(-Math::abs(x)));
 //     }
 #pragma once
 
@@ -84,14 +84,14 @@ TENON_FN inline float log1p(float x) {
 TENON_FN inline double log1p(double x) {
   return std::log1p(x);
 }
-/// From -1 to 1, which float reaches at about |x| = 9; -0 at -0.
+/// From -1 to 1, which a float result reaches near |x| = 9; -0 at -0.
 TENON_FN inline float tanh(float x) {
   return vector_tanh(x);
 }
 TENON_FN inline double tanh(double x) {
   return std::tanh(x);
 }
-/// From -1 to 1, which float reaches at about |x| = 4; -0 at -0.
+/// From -1 to 1, which a float result reaches near |x| = 4; -0 at -0.
 TENON_FN inline float erf(float x) {
   return vector_erf(x);
 }
