@@ -9,7 +9,18 @@
 //     tenon::Ints                 INTS                              FLOATS; more than 32 values
 //     tenon::Floats               INTS, FLOATS                      more than 32 values
 //
-// Infinity and NaN are legal numbers unless bounds exclude them. The error reads "parameter 'k' must be an integer, not 'five'".
+// Infinity and NaN are legal numbers unless bounds exclude them. Errors (parameter), as users read them:
+//
+//     parameter 'k' must be an integer, not 'five'
+//     parameter 'k' must be a 32-bit integer, not 3000000000
+//     parameter 'keep' must be true or false, not 1
+//     parameter 'scale' must be a number that fits float32, not 1e+300
+//     parameter 'axes' has 40 values, but a list parameter holds at most 32
+//
+// Example, with an attribute of the C boundary:
+//
+//     std::int32_t k = 0;
+//     AttributeReader(attribute).read(k);
 #pragma once
 #include <cstdint>
 #include <string>

@@ -8,7 +8,17 @@
 //     Teller                      in attributes_of(): a visitor gets the members
 //
 // A class's describe() is a template, so each `op` must have every word that an author may use. Words and Parameter (words.hpp) have
-// them all; Setter and Teller say what becomes of a parameter.
+// them all; Setter and Teller say what becomes of a parameter. For a node with the attribute p = 1.5, the call
+//
+//     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
+//
+// becomes, in create(),
+//
+//     param("p", &Dropout::p, ...)      finds the attribute and writes 1.5 into the object
+//     bound<Side::at_least>(0)          holds
+//     bound<Side::less_than>(1)         throws Error (parameter): "parameter 'p' is 1.5 but must be less than 1"
+//
+// If the node does not set p, the member keeps its initialiser, and only required() can fail.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -25,7 +35,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// `op` in describe() at run time, for parameters alone: those that handle them derive from it and add param().
+/// `op` in describe() at run time, for parameters alone: those that handle them derive from it and add param(). Inputs, outputs, states and
+/// all other words do nothing.
 class Listener : public Words<false> {
  public:
   constexpr Listener() : Words<false>(nullptr) {}
@@ -56,7 +67,8 @@ struct SetParameter : IgnoredParameter {
   void required() const {
     if (!attribute) fail(ErrorKind::parameter, {"parameter '", name, "' is required"});
   }
-  /// Of the member, or each of its values; a NaN is outside of every bound.
+  /// Of the member, or each of its values; a NaN is outside of every bound, an empty list within. Defaults are not checked here: they were
+  /// at compile time.
   template <Side side, class Limit>
   void bound(Limit limit) const {
     if (!attribute) return;
@@ -66,7 +78,8 @@ struct SetParameter : IgnoredParameter {
       for (const Limit& value : *member) check<side>(value, limit);
     }
   }
-  /// Sets an enum to the value whose name the attribute is. Error: no such name.
+  /// Sets an enum to the value whose name the attribute is; a text, which is set already, must be one of the choices. Names are compared
+  /// byte by byte, so case matters. Error: no such name, or an attribute that is no text.
   template <class Choices>
   void choices(const Choices& choices) const {
     if (!attribute) return;
@@ -118,6 +131,7 @@ class Setter : public Listener {
   Setter(Class& object, const tenon_attribute* attributes, std::uint64_t count)
       : object_(&object), attributes_(attributes), count_(count) {}
 
+  /// Sets the member and returns what checks it. The member may be a base class's.
   template <class Base, class M>
   Parameter<M, SetParameter<M>> param(const char* name, M Base::*member, const char*) {
     return Parameter<M, SetParameter<M>>({name, object_->*member, find(name)});
@@ -136,7 +150,8 @@ class Setter : public Listener {
   std::uint64_t count_;
 };
 
-/// Errors (parameter): an attribute without a name, with a name that no parameter has, or with the name of another attribute.
+/// Errors (parameter): an attribute without a name, with a name that no parameter has, or with the name of another attribute. Quadratic:
+/// the lists are short.
 [[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!attributes[i].name) fail(ErrorKind::parameter, {"parameter ", i, " has no name"});
@@ -148,8 +163,17 @@ class Setter : public Listener {
   }
 }
 
-/// Sets an object's parameters; after an error, some of them are set. Errors (parameter): unknown, missing, of the wrong kind, out of
-/// bounds.
+/// Sets an object's parameters; after an error, some of them are set. It borrows the attributes for the call. Errors (parameter), one at a
+/// time, names first:
+///
+///     unknown parameter 'scla'; the parameters are: scale, mode
+///     parameter 'scale' is given twice
+///     parameter 'scale' is required
+///     parameter 'scale' must be a number, not 'big'                  see attribute_reader.hpp
+///     parameter 'scale' is -2 but must be greater than 0
+///     parameter 'mode' is 'max' but must be one of mean, sum
+///
+/// Parameters that depend on each other are checked by the class's configure(), which created() in table.hpp calls next.
 template <class Class>
 void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
   check_attribute_names(attributes, count, params);
@@ -157,7 +181,7 @@ void set_attributes(Class& object, const tenon_attribute* attributes, std::uint6
   Class::describe(setter);
 }
 
-/// Passes one member to a visitor.
+/// Passes one member to a visitor: in the constructor, or for an enum in choices(), which knows its names. Bounds do not matter here.
 template <class M, class Visitor>
 struct ToldParameter : IgnoredParameter {
   ToldParameter(const char* name, const M& member, Visitor& visitor) : name(name), member(&member), visitor(&visitor) {
@@ -167,7 +191,7 @@ struct ToldParameter : IgnoredParameter {
       visitor(std::string_view(name), member);
     }
   }
-  /// An enum goes by its name.
+  /// An enum goes by its name, since its number may differ between versions of an operator. Error: the value has no name.
   template <class Choices>
   void choices(const Choices& choices) const {
     if constexpr (std::is_enum_v<M>) {
@@ -183,11 +207,13 @@ struct ToldParameter : IgnoredParameter {
   Visitor* visitor;
 };
 
-/// `op` of the describe() that passes parameters to a visitor. It checks nothing: the object may have any values.
+/// `op` of the describe() that passes parameters to a visitor. It checks nothing: the object may have any values. It borrows both until
+/// describe() returns, and changes neither.
 template <class Class, class Visitor>
 class Teller : public Listener {
  public:
   Teller(const Class& object, Visitor& visitor) : object_(&object), visitor_(&visitor) {}
+  /// The visitor gets numbers, texts and lists here, and an enum once describe() calls .one_of().
   template <class Base, class M>
   Parameter<M, ToldParameter<M, Visitor>> param(const char* name, M Base::*member, const char*) {
     return Parameter<M, ToldParameter<M, Visitor>>({name, object_->*member, *visitor_});
@@ -203,12 +229,16 @@ class Teller : public Listener {
 namespace tenon::TENON_SDK {
 
 /// Calls visitor(std::string_view name, value) for each parameter of an operator object, in the order of describe(). value is a bool,
-/// int32_t, int64_t, float, double, Ints or Floats, or a std::string_view for texts and the names of enum values; texts are borrowed from
-/// the object.
+/// int32_t, int64_t, float, double, Ints or Floats, or a std::string_view for texts and the names of enum values and dtypes; texts are
+/// borrowed from the object.
 ///
 ///     Cosine op;
 ///     op.scale = 2;
 ///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name << '=' << value << '\n'; });  // scale=2
+///
+/// The visitor must compile for each type that the class's parameters have; tenon::join(value) makes any of them a text. It is called on
+/// this thread, with every parameter, whether or not it differs from its default. Values outside of bounds are passed, too. What the
+/// visitor throws goes to the caller.
 ///
 /// Error (parameter): an enum has a value that its one_of does not name.
 template <class Class, class Visitor>

@@ -12,7 +12,9 @@
 //     input 'data' is not kept for backward: name it in op.backward_reads
 //     output 'y' is dense, not csr: set it in infer_storage                          allocate_csr<T>() of a dense output
 //
-// The host puts operator and node before the sentence, and the types of all inputs behind it.
+// The host puts operator and node before the sentence, and the types of all inputs behind it:
+//
+//     error: [scale] node 's': input 'data' holds float16, but the kernel asks for float32 (data float16 [2, 3])
 #pragma once
 #include "call.hpp"
 #include "host_error.hpp"
@@ -74,7 +76,8 @@ inline int Call::forward_only(int i) const {
   fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }
 
-// A sparse tensor that csr() or row_sparse() may read as it is.
+// A sparse tensor that csr() or row_sparse() may read as it is. Errors (type): another storage, another dtype, indices that are not int64,
+// a csr tensor that is no matrix.
 inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DType wanted) const {
   const tenon_tensor* tensor = slot(where, i);
   if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(where, i);

@@ -3,9 +3,15 @@
 //
 //     item          first byte                 then
 //     integer       0x00 + n, or 0x20 + n      for n and for -1 - n, n from 0 to 23; larger n: 24 to 27 in place of n, then 1, 2, 4 or 8
-//     bytes text          0x60 + length              the bytes of the text, UTF-8 array         0x80 + items               the items map
-//     0xA0 + pairs               key, value, key, value ... false, true   0xF4, 0xF5 null          0xF6                       "not given"
+//                                              bytes of n, big endian
+//     text          0x60 + length              the bytes of the text, UTF-8
+//     array         0x80 + items               the items
+//     map           0xA0 + pairs               key, value, key, value ...
+//     false, true   0xF4, 0xF5
+//     null          0xF6                       "not given"
 //     number        0xFB                       8 bytes: a double, big endian
+//
+// Lengths and counts above 23 are written as larger integers are.
 #pragma once
 #include <cstddef>
 #include <cstdint>

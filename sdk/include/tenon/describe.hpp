@@ -51,14 +51,17 @@ constexpr Kind kind_of = [] {
   return Kind::none;
 }();
 
-/// A sink that records in a Description.
+/// A sink that records in a Description: what the words behind op.param() say goes into the parameter's entry. It checks nothing; finish()
+/// does, once describe() is through.
 struct RecordedParameter : IgnoredParameter {
   constexpr RecordedParameter(Description& d, ParamEntry& p) : description(&d), entry(&p) {}
   constexpr void required() const { entry->required = true; }
+  // Both numbers are set; readers take the one of the parameter's kind. A limit of a float beyond 2^63 is no constant: it does not compile.
   template <Side side, class Limit>
   constexpr void bound(Limit limit) const {
     entry->bounds[static_cast<int>(side)] = {true, static_cast<std::int64_t>(limit), static_cast<double>(limit)};
   }
+  // The choices of all parameters lie in one list; an entry knows where its own begin, and how many they are.
   template <class Choices>
   constexpr void choices(const Choices& choices) const {
     for (const auto& choice : choices) {
@@ -85,13 +88,21 @@ class Collector : public Words<true> {
  public:
   constexpr Collector(Description& description, const Class* object) : Words<true>(&description), object_(object) {}
 
-  /// An output; outputs and inputs have different names.
+  /// An output, at the position of the call; outputs and inputs have different names. doc names its shape, as users read it:
+  ///
+  ///     op.output("y", "[rows, columns]");
+  ///     op.output("mask", "which elements were kept, for backward").hidden();
+  ///     op.output("part", "equal parts of x along axis").count(&Split::parts);  // part0, part1 ...
   constexpr Result<Class> output(const char* name, const char* doc) {
     OutputEntry& added = description_->outputs.push({name, doc, false, false, -1});
     return Result<Class>(added, object_, addresses_.counts[description_->outputs.size - 1]);
   }
   /// A parameter: op.param("scale", &Cosine::scale, "multiplier"). The member's initialiser is the default. Types: bool, std::int32_t,
-  /// std::int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, enums with .one_of.
+  /// std::int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, enums with .one_of. Others, such as unsigned integers and
+  /// std::string, do not compile. The member may be a base class's, but must be accessible from describe().
+  ///
+  ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window").required().at_least(1);  // tenon::Ints
+  ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);                        // float eps = 1e-5f;
   template <class Base, class M>
   constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member, const char* doc) {
     ParamEntry entry;

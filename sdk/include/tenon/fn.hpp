@@ -1,5 +1,10 @@
 // TENON_FN marks a function that runs on the host and, in sources compiled for CUDA, on its devices too: operator() and gradient of
-// elementwise classes, bodies of gpu::for_each, and whatever they call. Without it g++ compiles the class and nvcc refuses it.
+// elementwise classes, bodies of gpu::for_each, and whatever they call. Without it g++ compiles the class and nvcc rejects it.
+//
+//     template <class T>
+//     TENON_FN T square(T x) {
+//       return x * x;
+//     }
 #pragma once
 
 /// Sources that get CUDA kernels: those that nvcc compiles, and those that any compiler compiles for the GPUs that Tenon's tests simulate.

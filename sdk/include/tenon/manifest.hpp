@@ -19,7 +19,27 @@
 //     added             array of [version, parameter]
 //
 // A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum; its default has the same type, an enum's is a
-// name. Bounds are null or a number, choices is empty if there is no one_of. The host checks all of it and refuses unknown versions.
+// name. Bounds are null or a number, choices is empty if there is no one_of. The host checks all of it and rejects unknown versions.
+//
+// Keys are never left out, and lists may be empty. A tool finds the manifests of a plugin as the symbols tenon_op_v1__... in the section
+// .tenon_ops, each as long as its symbol's size (`readelf --symbols --wide my_operator.so`). The operator cosine of the SDK's README has
+// 574 bytes, which are in CBOR's diagnostic notation
+//
+//     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
+//      "types": ["float16", "bfloat16", "float32", "float64"],
+//      "inputs": [{"name": "x", "doc": "angles in radians", "optional": false, "variadic": false, "types": null, "initial": null}],
+//      "outputs": [{"name": "y", "doc": "same shape as x", "hidden": false, "count": null}],
+//      "states": [],
+//      "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0, "required": false,
+//                  "min": null, "max": null, "above": 0.0, "below": null, "choices": []}],
+//      "inplace": [["x", "y"]], "backward_inplace": [["y", "x"]], "backward_reads": ["x"],
+//      "accumulates": true, "strides": true, "random": false, "elementwise": true, "kernels_elsewhere": false,
+//      "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"],
+//      "renamed": [], "added": []}
+//
+// min, max, above and below are what .at_least, .at_most, .greater_than and .less_than say. Bounds and defaults of integers are integers;
+// those of floats are 64-bit floats, so the default 0.1f of a float32 parameter reads as 0.10000000149011612. An output's count names an
+// integer parameter, whose value is the number of the node's outputs of that name.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -52,7 +72,12 @@ constexpr FunctionNames functions_of() {
 }
 
 /// Writes a whole manifest. Keys and their order are part of the format, and those that Description and its entries list: equal
-/// descriptions give equal bytes from every compiler.
+/// descriptions give equal bytes from every compiler. Bytes is ByteCounter or ByteWriter (cbor.hpp).
+///
+/// Example, the size in bytes:
+///
+///     ByteCounter counter;
+///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  // counter.size is 574
 template <class Bytes>
 class ManifestWriter {
  public:
@@ -84,6 +109,7 @@ class ManifestWriter {
   constexpr void value(const StateEntry& state) { entry(state); }
   constexpr void value(const ParamEntry& param) { entry(param); }
 
+  // How a value is written follows from its C++ type.
   constexpr void value(std::string_view text) { out_.text(text); }
   constexpr void value(const char* text) { out_.text(text); }
   constexpr void value(bool flag) { out_.boolean(flag); }
@@ -145,6 +171,7 @@ class ManifestWriter {
         return value(param.integer);
     }
   }
+  // The name of an enum's default. The checks made sure that there is one; a required enum's default is checked, too.
   constexpr const char* choice_name(const ParamEntry& param) const {
     for (int i = param.first_choice; i < param.first_choice + param.choices; ++i)
       if (d_->choices[i].value == param.integer) return d_->choices[i].name;
@@ -199,7 +226,10 @@ constexpr auto manifest_bytes() {
 namespace tenon::TENON_SDK {
 
 /// The manifest of an operator's class under a name, as the bytes that TENON_OPERATOR(name, Class) would put into a plugin. For
-/// applications that register a class of their own, with table_of<Class>(). Compiles with one sentence if the class has a mistake.
+/// applications that register a class of their own, with table_of<Class>(). A class that TENON_OPERATOR would reject does not compile here
+/// either, with the same sentence (checks.hpp). The name may be known at run time only; it is copied as it is, and the host checks it.
+///
+///     const std::string manifest = tenon::manifest_of<Cosine>("cosine");  // 574 bytes
 template <class Class>
 std::string manifest_of(std::string_view name) {
   using C = Completed<Class>;

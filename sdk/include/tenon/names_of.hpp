@@ -3,6 +3,12 @@
 // A Description takes several KB and is needed at compile time only. names_of<C> keeps the pointers to its names: a kernel's
 // call.input<float>("data") finds the position by them, and errors list them. Both constants are hidden: plugins that have classes of the
 // same name, and the application, keep their own.
+//
+// For a class whose describe() names inputs a, b and output y, and has the parameter p:
+//
+//     name_array<C>.names       {"a", "b", "y", "p", nullptr}
+//     names_of<C>.inputs        names: the first of them; count: 2; repeated: -1, or 1 if b is variadic
+//     names_of<C>.outputs       names: the third; count: 1
 #pragma once
 #include "describe.hpp"
 #include "names.hpp"
@@ -11,7 +17,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// All names of a class, one group behind the other: inputs, outputs, states, parameters.
+/// All names of a class, one group behind the other: inputs, outputs, states, parameters; each in the order of describe().
 template <int N>
 struct NameArray {
   const char* names[N + 1] = {};  // one more: an array of none is not allowed
@@ -57,6 +63,7 @@ constexpr Names collect_groups() {
   return names;
 }
 
+/// What Call, Infer and Gradient get of a class. It exists at compile time: plugins run no code for it when they are loaded.
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr Names names_of = collect_groups<C>();
 

@@ -7,7 +7,16 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// A matrix [rows, columns] of which only nnz values are stored, row after row.
+/// A matrix [rows, columns] of which only nnz values are stored, row after row. A row may store nothing; a stored value may be 0.
+///
+/// Example, y = x v:
+///
+///     const auto x = call.csr<float>(0);
+///     for (std::int64_t row = 0; row < x.rows; ++row) {
+///       float sum = 0;
+///       for (auto i = x.row_starts[row]; i < x.row_starts[row + 1]; ++i) sum += x.values[i] * v[x.columns_of[i]];
+///       y[row] = sum;
+///     }
 template <class T>
 struct Csr {
   std::int64_t rows, columns, nnz;
@@ -16,14 +25,20 @@ struct Csr {
   const std::int64_t* row_starts;  ///< [rows + 1], from 0 to nnz
 };
 
-/// Memory of a csr output, to be filled whole before the call returns.
+/// Memory of a csr output, to be filled whole before the call returns; with nnz = 0, too, row_starts is rows + 1 zeros.
 template <class T>
 struct CsrOut {
   T* values;                              ///< [nnz]
   std::int64_t *columns_of, *row_starts;  ///< [nnz], [rows + 1]
 };
 
-/// The rows of a dense tensor [total_rows, ...] that are not all zero.
+/// Some rows of a tensor [total_rows, ...]; all others are zero.
+///
+/// Example, into a dense tensor that holds zeros:
+///
+///     const auto x = call.row_sparse<float>(0);
+///     for (std::int64_t i = 0; i < x.rows; ++i)
+///       std::copy_n(x.values + i * x.row_size, x.row_size, dense + x.row_ids[i] * x.row_size);
 template <class T>
 struct RowSparse {
   std::int64_t total_rows, rows, row_size;  ///< row_size: elements of one row

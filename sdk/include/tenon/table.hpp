@@ -13,7 +13,11 @@
 //     forward_sparse,          forward_sparse(),                the same
 //     backward_sparse          backward_sparse()
 //
-// Functions return 0, or 1 after they have written the reason into the caller's tenon_error; exceptions end here.
+// Functions return 0, or 1 after they have written the reason into the caller's tenon_error; exceptions end here. destroy returns nothing:
+// a destructor that throws ends the process.
+//
+// Threads: the const functions of one object may run on any number of threads at once, its kernels one after the other; kernels of
+// different objects may run at the same time. Nothing here locks: the host keeps these rules.
 #pragma once
 #include <cstdint>
 
@@ -45,7 +49,7 @@ C* created(const tenon_attribute* attributes, std::uint64_t count) {
 /// an object that create() made.
 template <class C>
 struct Trampolines {
-  // *instance stays as it was if this fails.
+  // *instance stays as it was if this fails. Attributes are copied into the object: the caller may free them.
   static std::int32_t create(const tenon_attribute* attributes, std::uint64_t count, void** instance, tenon_error* error) noexcept {
     return guarded(error, [&] { *instance = created<C>(attributes, count); });
   }
@@ -68,7 +72,8 @@ struct Trampolines {
       static_cast<const C*>(instance)->infer_storage(wrapped);
     });
   }
-  // 0 bytes if the class has no function for this direction. Sparse and dense kernels share a size.
+  // 0 bytes if the class has no function for this direction. Sparse and dense kernels share a size. All types are known when the host
+  // asks, and on CUDA the node's device is the current one.
   static std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) noexcept {
     return guarded(io->error, [&] {
       *bytes = 0;
@@ -81,7 +86,8 @@ struct Trampolines {
         if (backward) *bytes = object.backward_workspace(wrapped);
     });
   }
-  // Adds nodes to the host's graph; those of a gradient() that throws are removed by the host.
+  // Adds nodes to the host's graph and computes nothing. The host removes the nodes of a gradient() that throws. Names are
+  // looked up among those of this operator.
   static std::int32_t gradient(const void* instance, tenon_gradient* io) noexcept {
     return guarded(io->error, [&] {
       Gradient wrapped(*io, names_of<C>);
@@ -128,7 +134,7 @@ constexpr tenon_operator make_table() {
   return table;
 }
 
-/// One table for each class and plugin.
+/// One table for each class and plugin; constant, so any number of threads may read it.
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr tenon_operator table = make_table<C>();
 
@@ -147,12 +153,15 @@ const tenon_operator* checked_table() {
 
 namespace tenon::TENON_SDK {
 
-/// The table of an operator's class, with manifest_of<Class>(name) all that a host needs to register it. It lives as long as the program.
-/// Host::add<Class>() and Graph::udf() call it for you:
+/// The table of an operator's class, with manifest_of<Class>(name) all that a host needs to register it. It lives as long as the program,
+/// and every call returns the same pointer. A class that TENON_OPERATOR would reject does not compile here either, with the same sentence.
+/// Functions that the class lacks are null. Host::add<Class>() and Graph::udf() call it for you:
 ///
+///     char text[256];
+///     tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, text, sizeof text};
 ///     const tenon_operator* table = tenon::table_of<Cosine>();
 ///     void* object = nullptr;
-///     if (table->create(nullptr, 0, &object, &error) != 0) ...  // error.text has the reason
+///     if (table->create(nullptr, 0, &object, &error) != 0) throw std::runtime_error(text);  // no attributes: all defaults
 ///     table->destroy(object);
 template <class Class>
 const tenon_operator* table_of() {

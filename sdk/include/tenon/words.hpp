@@ -129,6 +129,10 @@ class Words {
   /// Since this version the parameter `from` is called `to`: op.renamed(2, "num_hiden", "num_hidden"). Older files still load.
   constexpr void renamed(int version, const char* from, const char* to) { add(&Description::renamed, Renaming{version, from, to}); }
   /// This parameter exists since this version; older files get its default.
+  ///
+  ///     op.version(3);
+  ///     op.renamed(2, "num_hiden", "num_hidden");  // files of version 1 say num_hiden
+  ///     op.added(3, "use_bias");                   // and those of versions 1 and 2 lack it
   constexpr void added(int version, const char* param) { add(&Description::added, Addition{version, param}); }
 
  protected:
@@ -183,7 +187,10 @@ class Parameter {
   constexpr explicit Parameter(const Sink& sink) : sink_(sink) {}
   constexpr Parameter& required() { return sink_.required(), *this; }  ///< users must give it; the member's value is unused
   // Bounds of numbers and of each value of a list. Tenon checks them before configure() is called; the default must keep them, too.
-  // at_least and at_most include the limit, greater_than and less_than do not. NaN keeps no bound.
+  // at_least and at_most include the limit, greater_than and less_than do not. NaN keeps no bound. A limit has the parameter's type and
+  // must be finite, of float and double between -2^63 and 2^63; a bool or a text with a bound does not compile. The user reads
+  //
+  //     parameter 'p' is 1.5 but must be less than 1
   constexpr Parameter& at_least(Limit limit) { return bound<Side::at_least>(limit); }
   constexpr Parameter& at_most(Limit limit) { return bound<Side::at_most>(limit); }
   constexpr Parameter& greater_than(Limit limit) { return bound<Side::greater_than>(limit); }

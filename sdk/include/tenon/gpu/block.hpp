@@ -1,4 +1,5 @@
-// What the threads of one block do together.
+// What the threads of one block do together: barriers, reductions and prefix sums in shared memory. For bodies of for_each_block()
+// (launch.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,30 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
+/// Threads of every block. Blocks have one dimension.
 inline constexpr int block_threads = 256;
 
-/// The threads of a block, in a body of for_each_block(). Every function here must be reached by all of them, in the same order.
+/// The threads of a block, in a body of for_each_block(). All threads must reach every call of sync(), reduce(), sum(), max() and
+/// sum_before(), in the same order: never call them in a branch or after a `return` that only some threads take. A thread without an
+/// element passes the neutral value, such as 0 to sum().
+///
+/// Example: the sums of the rows of a matrix [rows, columns], one block a row.
+///
+///     struct RowSum {
+///       const float* x;
+///       float* sums;
+///       std::int64_t columns;
+///
+///       TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+///         float sum = 0;
+///         for (std::int64_t j = block.thread(); j < columns; j += tenon::gpu::block_threads) sum += x[row * columns + j];
+///         sum = block.sum(sum);
+///         if (block.thread() == 0) sums[row] = sum;
+///       }
+///     };
+///     tenon::gpu::for_each_block(call, rows, RowSum{x, sums, columns});
+///
+/// T in the functions below: trivially copyable, at most 16 bytes. Each T that a body uses takes 4 KiB of the block's shared memory.
 class Block {
  public:
 #if defined(__CUDACC__)
@@ -31,8 +53,12 @@ class Block {
   }
 #endif
 
-  /// combine(a, b) over every thread's value, in an order that is always the same; every thread gets the result. T: at most 16 bytes,
-  /// trivially copyable.
+  /// combine(a, b) over every thread's value; every thread gets the result. combine should be associative and commutative, such as a
+  /// minimum. The order is always the same, a tree over the thread numbers, so rounded sums have the same bits in every run.
+  ///
+  /// Example:
+  ///
+  ///     const float least = block.reduce(value, [](float a, float b) { return a < b ? a : b; });
   template <class T, class Combine>
   TENON_DEVICE T reduce(T value, Combine combine) const {
     T* const shared = slots<T>();
@@ -46,16 +72,22 @@ class Block {
     sync();  // the slots are used again
     return result;
   }
+  /// The sum of all threads' values, in T: convert half and bfloat16 to float first, or sums round to 16 bits.
   template <class T>
   TENON_DEVICE T sum(T value) const {
     return reduce(value, Sum{});
   }
+  /// The largest of all threads' values. A NaN may get lost, as `NaN < x` is false; if NaN must win, use reduce().
   template <class T>
   TENON_DEVICE T max(T value) const {
     return reduce(value, Max{});
   }
 
-  /// The sum of the values of all threads before this one, and of all together in `total`.
+  /// The sum of the values of all threads with a lower number, 0 for thread 0; `total` becomes the sum of all threads' values, in each
+  /// thread. It gives each thread its place in an output of which every thread writes some elements:
+  ///
+  ///     std::int64_t total = 0;
+  ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);  // keep: whether this thread has an element to write
   template <class T>
   TENON_DEVICE T sum_before(T value, T& total) const {
     T* const shared = slots<T>();
@@ -87,6 +119,7 @@ class Block {
     }
   };
 
+  // One value a thread, in shared memory: every function ends with a sync(), so that the next one may use the slots.
   template <class T>
   TENON_DEVICE static T* slots() {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);

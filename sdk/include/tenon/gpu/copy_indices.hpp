@@ -8,7 +8,12 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// For SamePlaces.
+/// Tells tenon::SamePlaces how to copy `count` int64 indices from one sparse tensor to another: on the device, on the call's stream. Throws
+/// Error if CUDA rejects the copy. A count of 0 copies nothing.
+///
+/// Example:
+///
+///     const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});  // the output stores the same places as the input
 struct CopyIndices {
   const Call& call;
   void operator()(std::int64_t* to, const std::int64_t* from, std::int64_t count) const {

@@ -1,4 +1,8 @@
 // How a CUDA kernel of a plugin puts work on the device: one body for each of many indices, or one block of threads for each.
+//
+// All functions here enqueue on the call's stream and return at once, so work runs in the order of the calls. They throw Error ("CUDA: ",
+// CUDA's name and meaning) if CUDA rejects the work. What fails while the device runs it is reported later, by the host. Call them on the
+// kernel's own thread. A kernel that calls nothing else may declare `static constexpr bool capturable = true;`.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -15,23 +19,30 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Most bytes that a launch can carry.
+/// Largest body in bytes: a body travels with its launch, as the kernel's argument. A larger table
+/// must be an input or a state, or be computed on the device.
 inline constexpr std::size_t launch_bytes = 4000;
 
-/// Throws Error with CUDA's name and meaning of what went wrong.
+/// Throws Error with CUDA's name and meaning of a code other than cudaSuccess, such as "CUDA: cudaErrorInvalidValue, invalid argument".
+/// For calls of CUDA that a kernel makes itself.
+///
+/// Example:
+///
+///     tenon::gpu::require(cudaMemsetAsync(memory, 0xff, bytes, tenon::gpu::stream_of(call)));
 [[gnu::cold]] inline void require(cudaError_t code) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // where CUDA keeps it, the next launch would find it and take it for its own
   throw Error(std::string("CUDA: ") + cudaGetErrorName(code) + ", " + cudaGetErrorString(code));
 }
 
+/// The stream of this call, for CUDA's own functions and libraries. Neither destroy it nor wait for it: see wait_for() in number.hpp.
 inline cudaStream_t stream_of(const Call& call) {
   return static_cast<cudaStream_t>(call.stream());
 }
 
 namespace detail {
 
-// Enough to fill any device; each takes several indices where there are more.
+// Enough to fill any device; with more work than that, each block takes several indices.
 inline unsigned blocks_for(std::int64_t count) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(count, 1, 1 << 14));
 }
@@ -61,9 +72,19 @@ constexpr void require_launchable() {
 
 }  // namespace detail
 
-/// body(i) for each i in [0, count), in no order, on the call's stream; returns at once. Body is a trivially copyable class with
-/// `TENON_FN void operator()(std::int64_t i) const`; what it points to must be memory of the device. Throws Error where the launch is
-/// refused.
+/// body(i) for each i in [0, count), in any order and at once; nothing for count <= 0. Body is a trivially copyable class of at most
+/// launch_bytes, with `TENON_FN void operator()(std::int64_t i) const` (or TENON_DEVICE); another one does not compile. The body is copied,
+/// and may end when this returns. It may point to memory of the device only: tensors, states and the workspace of this call.
+///
+/// Example:
+///
+///     struct Twice {
+///       const float* x;
+///       float* y;
+///       TENON_FN void operator()(std::int64_t i) const { y[i] = 2 * x[i]; }
+///     };
+///     const auto x = call.input<float>(0);
+///     tenon::gpu::for_each(call, x.size(), Twice{x.data(), call.output<float>(0).data()});
 template <class Body>
 void for_each(const Call& call, std::int64_t count, const Body& body) {
   detail::require_launchable<Body>();
@@ -76,9 +97,9 @@ void for_each(const Call& call, std::int64_t count, const Body& body) {
   require(cudaGetLastError());
 }
 
-/// body(block, i) for each i in [0, count): the block_threads threads of one block work on one i together. Body is a trivially copyable
-/// class with `TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const`, in which all threads meet every sync, sum and
-/// max of the block.
+/// body(block, i) for each i in [0, count): the block_threads threads of one block work on one i together. Body is as for for_each(), with
+/// `TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const`. All threads of a block must reach every sync, sum and
+/// max; block.hpp has an example. A thread that finds no element of its i idles: for rows that are much shorter than 256, use for_each().
 template <class Body>
 void for_each_block(const Call& call, std::int64_t count, const Body& body) {
   detail::require_launchable<Body>();
@@ -91,12 +112,12 @@ void for_each_block(const Call& call, std::int64_t count, const Body& body) {
   require(cudaGetLastError());
 }
 
-/// bytes of the device become zero, on the call's stream.
+/// Sets `bytes` bytes of the device's memory to 0: the number 0 in every dtype. With 0 bytes, memory may be null.
 inline void clear(const Call& call, void* memory, std::size_t bytes) {
   if (bytes > 0) require(cudaMemsetAsync(memory, 0, bytes, stream_of(call)));
 }
 
-/// Copies within the device, on the call's stream; the places do not overlap.
+/// Copies `bytes` bytes within the device; the ranges must not overlap. With 0 bytes, both pointers may be null.
 inline void copy(const Call& call, void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(call)));
 }

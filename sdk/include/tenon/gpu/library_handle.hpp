@@ -1,4 +1,4 @@
-// Handles of CUDA's libraries.
+// Handles of CUDA's libraries: cuBLAS, cuDNN, cuSPARSE and others that work through a handle for each thread and device.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -9,7 +9,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Libraries allocate memory for a handle, which a stream that is being captured would not let them do: while this lives, this thread may.
+/// While this object lives, this thread may call what CUDA otherwise forbids while a stream is being captured, such as the allocations that
+/// libraries make for a handle or a plan. Create and destroy it on the same thread. The constructor throws Error if CUDA fails.
 class RelaxedCapture {
  public:
   RelaxedCapture() { require(cudaThreadExchangeStreamCaptureMode(&mode_)); }
@@ -21,8 +22,16 @@ class RelaxedCapture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// The current device's handle of this thread, made by create(&handle) when it is first asked for and never destroyed: at the end of a
-/// thread, or of the program, CUDA may be gone already.
+/// The current device's handle of this thread. create(&handle) makes it the first time and should throw Error on failure; the next call
+/// then tries again. Handle is a pointer type. Handles are never destroyed: at the end of a thread, or of the program, CUDA may be gone
+/// already. The handle keeps what the last user set, so set stream and workspace in every call.
+///
+/// Example:
+///
+///     const auto cublas = tenon::gpu::library_handle<cublasHandle_t>([](cublasHandle_t* made) {
+///       if (cublasCreate(made) != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS does not start");
+///     });
+///     cublasSetStream(cublas, tenon::gpu::stream_of(call));
 template <class Handle, class Create>
 Handle library_handle(Create&& create) {
   static thread_local std::vector<Handle> handles;

@@ -1,4 +1,4 @@
-// A number that only the device knows.
+// A number that only the device knows, such as how many elements a sparse output stores.
 #pragma once
 #include <cstdint>
 
@@ -8,8 +8,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// The number, once the stream has come to it: the calling thread waits. For sizes of sparse outputs alone; such a kernel is not to be
-/// captured. Throws Error.
+/// Waits until the stream has done all work enqueued so far, and returns the number; `number` points to memory of the device. Use it only
+/// for the sizes of sparse outputs, in forward_sparse and backward_sparse, which Tenon never captures: waiting stalls the host, and is an
+/// error in a captured kernel. Throws Error, also for work enqueued earlier that failed.
+///
+/// Example:
+///
+///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);  // sums[rows]: how many the result stores
+///     const auto y = call.allocate_csr<float>(0, tenon::gpu::wait_for(call, sums + rows));
 inline std::int64_t wait_for(const Call& call, const std::int64_t* number) {
   struct Pinned {
     std::int64_t* memory = nullptr;

@@ -2,7 +2,8 @@
 #pragma once
 #include <cuda_runtime.h>
 
-/// Marks what runs on the device alone.
+/// Marks a function that runs on the device only, as bodies of for_each_block() do; TENON_FN (fn.hpp) marks one that runs on both.
+/// Example: `TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const;`
 #define TENON_DEVICE __device__
 
 #if !defined(__CUDACC__)

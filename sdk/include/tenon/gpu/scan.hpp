@@ -1,4 +1,4 @@
-// Running sums on a device.
+// Running sums on a device: where each of many variable-sized parts begins.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tenon::TENON_SDK::gpu {
 
 namespace detail {
 
-/// What the sums of n numbers take besides them, on the current device.
+/// Bytes of temporary memory that the sums of n numbers need on the current device.
 std::size_t scan_bytes(std::int64_t n);
 /// Each of n numbers becomes the sum of those before it.
 void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary, std::size_t bytes);
@@ -27,14 +27,23 @@ struct PutCount {
 
 }  // namespace detail
 
-/// How many numbers of scratch scan() needs for n counts, on the current device. Throws Error.
+/// How many int64 of scratch scan() needs for n counts on the current device, besides the n + 1 of `sums`; for workspace(). Throws Error if
+/// CUDA fails.
 inline std::int64_t scan_scratch(std::int64_t n) {
   return n < 0 ? 0 : static_cast<std::int64_t>((detail::scan_bytes(n + 1) + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
 }
 
-/// sums[i] = count(0) + ... + count(i - 1) for i from 0 to n, on the call's stream. Count is a trivially copyable class with
-/// `TENON_FN std::int64_t operator()(std::int64_t i) const` that reads neither sums nor scratch. One source of the plugin includes
-/// sort_and_scan.hpp. Throws Error.
+/// sums[i] = count(0) + ... + count(i - 1) for i from 0 to n, on the call's stream: n + 1 numbers, sums[0] is 0 and sums[n] the total; n
+/// may be 0. Count is a trivially copyable class with `TENON_FN std::int64_t operator()(std::int64_t i) const` that reads neither sums nor
+/// scratch. One source of the plugin must include sort_and_scan.hpp. Throws Error.
+///
+/// Example: where each row of a csr output begins.
+///
+///     struct StoredIn {
+///       const std::int64_t* row_starts;
+///       TENON_FN std::int64_t operator()(std::int64_t row) const { return row_starts[row + 1] - row_starts[row]; }
+///     };
+///     tenon::gpu::scan(call, rows, StoredIn{x.row_starts}, sums, scratch);
 template <class Count>
 void scan(const Call& call, std::int64_t n, const Count& count, std::int64_t* sums, std::int64_t* scratch) {
   for_each(call, n + 1, detail::PutCount<Count>{count, n, sums});

@@ -15,15 +15,15 @@
 namespace tenon::TENON_SDK {
 namespace elementwise {
 
-/// What a function of T is computed in: half and bfloat16 in float.
+/// The type that a function of T is computed in and returns: float for half and bfloat16, else T.
 template <class T>
 using Computed = std::conditional_t<is_half<T>, float, T>;
 
-/// The same for functions that leave the whole numbers: integers are taken as double.
+/// The same for functions whose results are not whole: double for integers and bool.
 template <class T>
 using Real = std::conditional_t<std::is_integral_v<T>, double, Computed<T>>;
 
-/// What two arguments are brought to: C++'s common type, or the dual of the two.
+/// The type that two arguments are converted to: C++'s common type, so int32 and float give float; the dual type if either is dual.
 template <class Left, class Right>
 struct common_of : std::common_type<Left, Right> {};
 template <class T, class Right>
@@ -48,26 +48,47 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 /// T is float, double, a dual number of these (for the derivative), or an integer type or bool where op.types() allows them; half and
 /// bfloat16 are computed in float. A bool or another fixed type as the result gives an output of that dtype.
 ///
+/// Example: an activation with a parameter, float slope = 0.01f.
+///
+///     template <class T>
+///     TENON_FN T operator()(T x) const {
+///       return where(x > T(0), x, T(slope) * expm1(x));
+///     }
+///
 /// The members are found by a plain cos(x) in such a function, for every T and on both devices. Integers are taken as double, except by
 /// abs, floor, ceil, pow, min, max and where. The float versions of exp, expm1, log, log1p, tanh and erf are within 2 units in the last
 /// place; the others and those of double are the platform's. Arguments of two types are brought to their common type.
+///
+/// None of them throws. Outside its domain a function returns NaN, and NaN in gives NaN out, except that pow(x, 0) and pow(1, x) are 1.
+/// Angles are in radians. The derivative of a constant is 0, even where the function's derivative is infinite, as for sqrt at 0. Prefer
+/// `where` to `if` on values: loops with branches are not vectorised.
 struct Elementwise : Operator {
+  // ---- exponentials and logarithms
+
+  /// e^x: infinity from about 88.72 on in float and 709.78 in double; 0 at -infinity.
   template <class T>
   TENON_FN static auto exp(T x) {
     return elementwise::exp(elementwise::Real<T>(x));
   }
+  /// Use it for exp(x) - 1, which loses all digits near 0. -1 at -infinity.
   template <class T>
   TENON_FN static auto expm1(T x) {  ///< e^x - 1, exact near 0
     return elementwise::expm1(elementwise::Real<T>(x));
   }
+  /// The natural logarithm: -infinity at 0, NaN below.
   template <class T>
   TENON_FN static auto log(T x) {
     return elementwise::log(elementwise::Real<T>(x));
   }
+  /// Use it for log(1 + x), as in log1p(exp(-abs(x))). -infinity at -1, NaN below.
   template <class T>
   TENON_FN static auto log1p(T x) {  ///< log(1 + x), exact near 0
     return elementwise::log1p(elementwise::Real<T>(x));
   }
+
+  // ---- roots, angles and hyperbolic functions
+
+  /// NaN below 0. Its derivative at 0 is infinite: add a small number to x, or give a gradient(), if inputs may be 0.
   template <class T>
   TENON_FN static auto sqrt(T x) {
     return elementwise::sqrt(elementwise::Real<T>(x));
@@ -80,10 +101,12 @@ struct Elementwise : Operator {
   TENON_FN static auto cos(T x) {
     return elementwise::cos(elementwise::Real<T>(x));
   }
+  /// Large near the odd multiples of pi/2, but finite: no number is exactly such a multiple.
   template <class T>
   TENON_FN static auto tan(T x) {
     return elementwise::tan(elementwise::Real<T>(x));
   }
+  /// sinh and cosh overflow to infinity for |x| above about 89.4 in float and 710.5 in double.
   template <class T>
   TENON_FN static auto sinh(T x) {
     return elementwise::sinh(elementwise::Real<T>(x));
@@ -92,18 +115,26 @@ struct Elementwise : Operator {
   TENON_FN static auto cosh(T x) {
     return elementwise::cosh(elementwise::Real<T>(x));
   }
+  /// From -1 at -infinity to 1 at infinity. The logistic function without overflow: 0.5 + 0.5 * tanh(0.5 * x).
   template <class T>
   TENON_FN static auto tanh(T x) {
     return elementwise::tanh(elementwise::Real<T>(x));
   }
+  /// The error function, from -1 to 1. GELU: 0.5 * x * (1 + erf(x * 0.70710678)).
   template <class T>
   TENON_FN static auto erf(T x) {
     return elementwise::erf(elementwise::Real<T>(x));
   }
+
+  // ---- rounding, powers, choices: of integers, these return integers
+
+  /// The lowest signed integer has no positive counterpart and stays as it is.
   template <class T>
   TENON_FN static auto abs(T x) {  ///< derivative at 0: 0
     return elementwise::abs(elementwise::Computed<T>(x));
   }
+  /// The largest whole number that is not above x; ceil: the smallest one that is not below. The result of a floating x is floating; an
+  /// integer is its own floor.
   template <class T>
   TENON_FN static auto floor(T x) {  ///< derivative: 0
     return elementwise::floor(elementwise::Computed<T>(x));
@@ -112,6 +143,8 @@ struct Elementwise : Operator {
   TENON_FN static auto ceil(T x) {  ///< derivative: 0
     return elementwise::ceil(elementwise::Computed<T>(x));
   }
+  /// base^exponent: 1 for an exponent of 0, NaN for a negative base with a fractional exponent. The derivative by the exponent is NaN for
+  /// a negative base and 0 for base 0. For squares, x * x is faster.
   /// Of integers exact modulo 2^bits; a negative exponent then gives 0, but for bases 1 and -1.
   template <class Base, class Exponent>
   TENON_FN static auto pow(Base base, Exponent exponent) {
@@ -119,6 +152,8 @@ struct Elementwise : Operator {
     return elementwise::pow(T(base), T(exponent));
   }
   /// NaN if either is. Of equal arguments the right one counts for the derivative: max(x, 0) has the derivative 0 at 0.
+  ///
+  /// Example, a clipped value: min(max(x, T(low)), T(high)).
   template <class Left, class Right>
   TENON_FN static auto min(Left left, Right right) {
     using T = elementwise::Common<Left, Right>;
@@ -137,7 +172,16 @@ struct Elementwise : Operator {
   }
 };
 
-/// What an author's gradient() reads, by the types of its arguments: the operator's inputs, or its output.
+/// What an author's gradient() reads, by the types of its arguments: the operator's inputs, or its output. Backward then keeps these
+/// tensors in memory, and no others. Both convert to T, so gradient() computes with them as with numbers; write T v = x to pass one to a
+/// function such as abs(). In what gradient() returns, the output's gradient dy is a factor.
+///
+/// Example: y = tanh(x), whose derivative follows from y alone.
+///
+///     template <class T>
+///     TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const {
+///       return dy * (T(1) - y * y);
+///     }
 template <class T>
 struct InputOf {
   T value;
@@ -148,7 +192,7 @@ struct OutputOf {
   T value;
   TENON_FN constexpr operator T() const { return value; }
 };
-/// The gradients of an operator's two inputs.
+/// The gradients of an operator's two inputs, which its gradient() returns: `return tenon::Pair<T>{dy * right, dy * left};`
 template <class T>
 struct Pair {
   T left, right;
