@@ -76,6 +76,13 @@ TEST_CASE("building: outputs by number and by name, names made up") {
   const auto parts = graph.add("halves", {x}, {{"parts", 3}});
   CHECK(graph.shape(parts.output(2)) == Shape{2});
   CHECK(graph.shape(graph.find("halves:2")) == Shape{2});
+  const auto name_of = [&](tenon::Value value) { return graph.info(value).name; };
+  const auto last = graph.find("halves:2");  // output(i) counts from the node's first output, whichever one is asked
+  CHECK(name_of(last) == "halves:2");
+  CHECK(name_of(last.output(0)) == name_of(parts));
+  CHECK(name_of(last.output(1)) == "halves:1");
+  CHECK(name_of(graph.clone().find("halves:1").output(2)) == "halves:2");
+  CHECK(failure_of([&] { graph.shape(last.output(0xffffffff)); }).message == "'halves' has no output 4294967295: it has 3");
   graph.add("dropout", {x}, {}, "d");
   CHECK(graph.shape(graph.find("d:mask")) == Shape{6});
   graph.add("halves", {x}, {{"parts", 2}});
@@ -131,6 +138,9 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
       {"dtypes", [&] { graph.add("cosine", {i}, {}, "c"); }, 1,
        "[cosine] node 'c': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [2])"},
       {"an unknown operator", [&] { graph.add("cosin", {x}, {}, "c"); }, 3, ""},
+      {"an output that an input does not have", [&] { graph.output("p", x.output(1)); }, 2, "'x' has no output 1: it has 1"},
+      {"an output far too high", [&] { graph.output("p", graph.find("q").output(0xffffffff)); }, 2,
+       "'q' has no output 4294967295: it has 1"},
       {"an output twice", [&] { graph.output("o", x), graph.output("o", x); }, 2, "the output name 'o' is taken"},
       {"an empty output", [&] { graph.output("p", tenon::Value()); }, 2, "the value of output 'p' is empty"},
   };
