@@ -141,6 +141,8 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
       {"an output that an input does not have", [&] { graph.output("p", x.output(1)); }, 2, "'x' has no output 1: it has 1"},
       {"an output far too high", [&] { graph.output("p", graph.find("q").output(0xffffffff)); }, 2,
        "'q' has no output 4294967295: it has 1"},
+      {"no function to make objects", [&] { host.add<Together>("nothing", std::function<Together()>()); }, 2,
+       "operator 'nothing' is added with an empty function, but it must return its objects"},
       {"an output twice", [&] { graph.output("o", x), graph.output("o", x); }, 2, "the output name 'o' is taken"},
       {"an empty output", [&] { graph.output("p", tenon::Value()); }, 2, "the value of output 'p' is empty"},
   };
