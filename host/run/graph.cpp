@@ -60,6 +60,8 @@ void Graph::output(std::string_view name, Value value) {
 
 std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options) {
   if (loss.empty()) throw Failure(FailureKind::usage, "the loss is an empty value");
+  if (options.memory_budget < 0)
+    throw Failure(FailureKind::usage, fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
   bind();
   GradientRequest request{.loss = impl_->id_of(loss), .seed = impl_->id_of(options.seed), .wrt = {}, .recompute = {}};
   for (const auto value : wrt) {
