@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <tenon/host/evaluator.hpp>
+#include <tenon/host/tensor_functions.hpp>
 #include <tenon/host/udf.hpp>
 #include <tenon/visit.hpp>
 
@@ -338,11 +339,16 @@ TEST_CASE("training: data that do not fit the graph's inputs are refused when th
   }
 }
 
-TEST_CASE("measuring: a batch of 0 is refused") {
+TEST_CASE("measuring: a batch of 0, and labels that are no class, are refused") {
   DigitsHost digits_host;
   const auto graph = load(digits_host.host, mlp_json);
   CHECK(failure_of([&] { Evaluator(graph, {.loss = "loss", .scores = {}, .label = {}, .batch = 0}); }).message ==
         "batch is 0 but must be at least 1");
+  Evaluator evaluator(graph, {.loss = {}, .scores = "scores", .label = "label"});
+  auto data = digits(0, 10);
+  CHECK(evaluator.evaluate(data).examples == 10);
+  data.at("label") = full(u8, {10}, 99);
+  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is no class: there are 10");
 }
 
 TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {
