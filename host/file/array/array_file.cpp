@@ -27,10 +27,8 @@ Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
   visit(wanted, [&]<class T>() {
     auto* to = result.data<T>();
     for (const double label : from) {
-      if constexpr (std::is_integral_v<T>) {
-        if (!fits<T>(label) || label != std::trunc(label))
-          throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
-      }
+      if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
+        throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
       *to++ = number_as<T>(label);
     }
   });
