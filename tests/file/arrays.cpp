@@ -32,7 +32,10 @@ TEST_CASE("arrays: what cannot be saved or loaded is refused") {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   save_arrays(path("both.npz"), {{"a", arange(i64, 3)}, {"b", arange(i64, 3)}});
-  CHECK(failure_of([&] { load_array(path("both.npz")); }).kind == 2);
+  const auto several = failure_of([&] { load_array(path("both.npz")); });
+  CHECK(several.kind == 2);
+  CHECK(several.message == "'" + path("both.npz") + "' holds 2 arrays, and one is needed");
+  CHECK(several.hint == "it has a, b; load_arrays() reads them all by name");
   CHECK(failure_of([&] { load_array(path("none.npy")); }).kind == 4);
   CHECK(failure_of([&] { load_arrays(path("x.npy")); }).message ==
         "several arrays go into .npz files, and '" + path("x.npy") + "' is not one");
