@@ -4,6 +4,7 @@
 
 #include "graph/gradient.hpp"
 #include "graph/initialize.hpp"
+#include "io/utf8.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
 #include "run/recompute.hpp"
@@ -22,6 +23,8 @@ ValueId first_output(const GraphModel& model, NodeId node) {
 Graph::Graph(Host& host) : impl_(std::make_shared<Impl>(host.impl_)) {}
 
 Value Graph::input(std::string_view name, DType dtype, const Shape& shape) {
+  if (dtype == unknown_dtype)
+    throw Failure(FailureKind::usage, fmt::format("input '{}' has no dtype", printable(name)), "only dimensions may be unknown");
   return impl_->value(impl_->builder().input(name, type_of(dtype, shape)));
 }
 
