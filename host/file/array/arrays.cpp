@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
+#include <type_traits>
 
 #include "file/array/array_file.hpp"
 #include "file/array/npy.hpp"
@@ -21,11 +23,14 @@ void require_suffix(const std::filesystem::path& path, const char* suffix, const
 
 // Whether every value survives. Conversions between small types are left to whoever wrote the file.
 bool is_lossless(DType from, DType to) {
-  const bool small = from == DType::boolean || from == DType::u8 || from == DType::i8;
-  if (to == DType::f64) return small || from == DType::i32 || from == DType::f16 || from == DType::bf16 || from == DType::f32;
-  if (to == DType::f32) return small || from == DType::f16 || from == DType::bf16;
-  if (to == DType::i64) return small || from == DType::i32;
-  return to == DType::i32 && small;
+  return visit(from, [&]<class From>() {
+    return visit(to, [&]<class To>() {
+      if constexpr (sizeof(To) < sizeof(float)) return false;
+      if constexpr (!std::is_integral_v<From>) return !std::is_integral_v<To> && sizeof(From) < sizeof(To);
+      if constexpr (std::is_signed_v<From> && std::is_unsigned_v<To>) return false;
+      return std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits;
+    });
+  });
 }
 
 Tensor converted_for(const ValueInfo& input, const Tensor& tensor, DType wanted) {
