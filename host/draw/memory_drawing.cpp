@@ -7,6 +7,7 @@
 #include <tenon/host/draw.hpp>
 
 #include "draw/xml_text.hpp"
+#include "plan/memory/memory_use.hpp"
 
 namespace tenon {
 namespace {
@@ -114,6 +115,7 @@ void Drawing::add_bound() {
 }  // namespace
 
 std::string draw_memory(const PlanInfo& plan) {
+  check_arenas(plan);
   return Drawing(plan).run();
 }
 

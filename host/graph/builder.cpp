@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "graph/declarations.hpp"
 #include "graph/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
-#include "io/utf8.hpp"
 
 namespace tenon {
 
@@ -34,17 +34,14 @@ void GraphBuilder::roll_back(const Mark& mark) {
 }
 
 void GraphBuilder::check_name(std::string_view name) const {
-  const auto bad = [](char c) { return c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.empty()) throw Failure(FailureKind::usage, "the name of a value is empty");
-  if (std::any_of(name.begin(), name.end(), bad))
-    throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", printable(name)),
-                  "a colon separates a node's name from the number of its output, as in 'split:1'");
+  check_name_text(name, "a value");
   if (is_named(model_, name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is taken", name));
 }
 
 ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_type& type) {
   check_name(name);
   if (!is_sound(type)) throw Failure(FailureKind::usage, fmt::format("'{}' has an invalid shape", name));
+  check_storage(name, role, type);
   const auto id = static_cast<ValueId>(model_.values.size());
   auto& value = model_.values.emplace_back();
   value.name = model_.strings.intern(name);
@@ -55,6 +52,7 @@ ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_ty
 }
 
 ValueId GraphBuilder::unset(std::string_view name, Role role, const tenon_type& type, const Init& init) {
+  check_init(name, init, type);
   const auto id = add_value(name, role, type);
   model_.values[id].init = init;
   return id;
@@ -75,8 +73,8 @@ ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& ten
 }
 
 void GraphBuilder::output(std::string_view name, ValueId value) {
+  check_name_text(name, "an output");
   const auto id = model_.strings.intern(name);
-  if (name.empty()) throw Failure(FailureKind::usage, "the name of an output is empty");
   for (const auto& [other, existing] : model_.outputs)
     if (other == id) throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
   model_.outputs.emplace_back(id, value);
@@ -129,6 +127,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
   try {
     NodeRecord node;
     node.name = node_name(spec);
+    check_node_device(model_.strings[node.name], spec.device);
     node.op = use_operator(model_, binding_, plugins_, op);
     node.device = model_.strings.intern(spec.device);
     try {

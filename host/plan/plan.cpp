@@ -1,6 +1,9 @@
 #include "plan/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "graph/inference.hpp"
 
@@ -24,15 +27,21 @@ void require_tensors(const GraphModel& model, const TensorTable& tensors, NodeId
 
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes) {
   std::map<ValueId, tenon_type> types;
+  std::vector<std::string> names;
   for (const auto id : model.inputs) {
     auto type = model.values[id].type;
-    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end()) {
+    names.emplace_back(model.strings[model.values[id].name]);
+    if (const auto given = shapes.find(names.back()); given != shapes.end()) {
       const auto storage = type.storage;
       type = type_of(static_cast<DType>(type.dtype), given->second);
       type.storage = storage;
     }
     types.emplace(id, type);
   }
+  for (const auto& [name, shape] : shapes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
+                    names.empty() ? "it has no inputs" : fmt::format("its inputs are {}", fmt::join(names, ", ")));
   return types;
 }
 

@@ -104,6 +104,7 @@ std::string describe(const PlanInfo& plan) {
 }
 
 std::string describe_memory(const PlanInfo& plan) {
+  check_arenas(plan);
   std::size_t width = 24;
   const bool several = plan.arenas.size() > 1;
   const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };

@@ -4,6 +4,7 @@
 
 #include "graph/gradient.hpp"
 #include "graph/initialize.hpp"
+#include "io/utf8.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
 #include "run/recompute.hpp"
@@ -22,6 +23,8 @@ ValueId first_output(const GraphModel& model, NodeId node) {
 Graph::Graph(Host& host) : impl_(std::make_shared<Impl>(host.impl_)) {}
 
 Value Graph::input(std::string_view name, DType dtype, const Shape& shape) {
+  if (dtype == unknown_dtype)
+    throw Failure(FailureKind::usage, fmt::format("input '{}' has no dtype", printable(name)), "only dimensions may be unknown");
   return impl_->value(impl_->builder().input(name, type_of(dtype, shape)));
 }
 
@@ -60,6 +63,8 @@ void Graph::output(std::string_view name, Value value) {
 
 std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options) {
   if (loss.empty()) throw Failure(FailureKind::usage, "the loss is an empty value");
+  if (options.memory_budget < 0)
+    throw Failure(FailureKind::usage, fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
   bind();
   GradientRequest request{.loss = impl_->id_of(loss), .seed = impl_->id_of(options.seed), .wrt = {}, .recompute = {}};
   for (const auto value : wrt) {

@@ -95,7 +95,9 @@ Graph Graph::Impl::completed() {
 Value Graph::Impl::value(ValueId id) const {
   if (id == none) return {};
   const auto from = std::find_if(ancestors_.begin(), ancestors_.end(), [&](const Ancestor& ancestor) { return id < ancestor.values; });
-  return Value(from == ancestors_.end() ? identity : from->identity, id);
+  const auto& record = model().values[id];
+  const auto base = record.producer == none ? id : model().nodes[record.producer].first_output;
+  return Value(from == ancestors_.end() ? identity : from->identity, base, id - base);
 }
 
 bool Graph::Impl::owns(Value value) const {
@@ -114,9 +116,9 @@ ValueId Graph::Impl::id_of(Value value) const {
   if (value.offset_ == 0) return value.base_;
   const auto& record = model().values[value.base_];
   const auto count = record.producer == none ? 1 : model().nodes[record.producer].output_count;
-  const auto index = record.index + value.offset_;
-  if (index >= count)
-    throw Failure(FailureKind::usage, fmt::format("'{}' has no output {}: it has {}", value_label(model(), value.base_), index, count));
+  if (value.offset_ >= count)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' has no output {}: it has {}", value_label(model(), value.base_), value.offset_, count));
   return value.base_ + value.offset_;
 }
 

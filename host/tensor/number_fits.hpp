@@ -8,24 +8,25 @@
 
 namespace tenon {
 
-/// Whether static_cast may convert it: what does not fit is undefined, not merely wrong. Integers take the whole part.
+/// The number in dtype T; the 16-bit floats are rounded from float. Integers need a number that fits.
+template <class T>
+T number_as(double value) {
+  static_assert(std::numeric_limits<float>::is_iec559, "a double too large for float must become infinite");
+  if constexpr (std::is_integral_v<T> || sizeof(T) >= sizeof(float))
+    return static_cast<T>(value);
+  else
+    return static_cast<T>(static_cast<float>(value));
+}
+
+/// Whether dtype T holds the number: integers its whole part, floating dtypes NaN, infinities, and what rounds to a finite number.
 template <class T>
 bool fits(double value) {
   if constexpr (std::is_integral_v<T>) {
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), whole = std::trunc(value);
     return whole < end && whole >= (std::is_signed_v<T> ? -end : 0);
   } else {
-    return sizeof(T) == sizeof(double) || std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max());
+    return !std::isfinite(value) || std::isfinite(static_cast<double>(number_as<T>(value)));
   }
-}
-
-/// A number that fits; the 16-bit floats are rounded from float.
-template <class T>
-T number_as(double value) {
-  if constexpr (std::is_integral_v<T> || sizeof(T) >= sizeof(float))
-    return static_cast<T>(value);
-  else
-    return static_cast<T>(static_cast<float>(value));
 }
 
 }  // namespace tenon

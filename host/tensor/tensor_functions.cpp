@@ -16,7 +16,7 @@ namespace {
 template <class T>
 T element_of(double value) {
   const bool whole = !std::is_integral_v<T> || value == std::trunc(value);
-  if (!whole || (!fits<T>(value) && !(floating.has(dtype_of<T>) && !std::isfinite(value))))
+  if (!whole || !fits<T>(value))
     throw Failure(FailureKind::usage, fmt::format("{} does not fit into {}{}", value, name_of(dtype_of<T>),
                                                   std::is_same_v<T, bool> ? ", which holds 0 and 1" : ""));
   return number_as<T>(value);

@@ -1,17 +1,22 @@
 #include "tensor/widened.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tenon/visit.hpp>
+#include <type_traits>
 
 namespace tenon {
 
 bool widens(DType from, DType to) {
   if (from == to) return true;
-  const bool small = from == DType::boolean || from == DType::u8 || from == DType::i8;
-  if (to == DType::f64) return small || from == DType::i32 || from == DType::f16 || from == DType::bf16 || from == DType::f32;
-  if (to == DType::f32) return small || from == DType::f16 || from == DType::bf16;
-  if (to == DType::i64) return small || from == DType::i32;
-  return to == DType::i32 && small;
+  return visit(from, [&]<class From>() {
+    return visit(to, [&]<class To>() {
+      if constexpr (sizeof(To) < sizeof(float)) return false;
+      if constexpr (!std::is_integral_v<From>) return !std::is_integral_v<To> && sizeof(From) < sizeof(To);
+      if constexpr (std::is_signed_v<From> && std::is_unsigned_v<To>) return false;
+      return std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits;
+    });
+  });
 }
 
 Tensor widened(const Tensor& tensor, DType to) {

@@ -17,6 +17,7 @@ namespace {
 Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   if (options.loss.empty() && options.scores.empty())
     throw Failure(FailureKind::usage, "nothing to measure: name a loss, or scores and a label");
+  if (options.batch < 1) throw Failure(FailureKind::usage, fmt::format("batch is {} but must be at least 1", options.batch));
   check_accuracy(graph, options.scores, options.label);
   auto own = graph.clone();
   own.bind();

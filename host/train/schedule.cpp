@@ -8,6 +8,7 @@
 namespace tenon {
 
 double Schedule::at(std::uint64_t step) const {
+  check();
   if (step < warm_up) return rate * static_cast<double>(step + 1) / static_cast<double>(warm_up);
   const auto after = step - warm_up;
   if (kind == Kind::step) {

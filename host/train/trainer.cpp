@@ -85,7 +85,7 @@ std::vector<std::string> states_of(const GraphModel& model) {
 
 struct Trainer::Impl {
   Impl(const Graph& graph, NamedTensors data, TrainerOptions given)
-      : options(checked(graph, std::move(given))),
+      : options(checked(graph, data, std::move(given))),
         batches(std::move(data), options.batch, options.seed, options.shuffle),
         forward(initialized(graph, batches, options)),
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
@@ -96,12 +96,14 @@ struct Trainer::Impl {
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
-  static TrainerOptions checked(const Graph& graph, TrainerOptions options) {
+  static TrainerOptions checked(const Graph& graph, const NamedTensors& data, TrainerOptions options) {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
     options.schedule.check();
     if (options.accumulate < 1) refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
     if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
+    if (options.memory_budget < 0) refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
     check_accuracy(graph, options.scores, options.label);
+    check_data(graph, data);
     return options;
   }
 

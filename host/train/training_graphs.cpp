@@ -26,6 +26,13 @@ std::vector<std::string> floating_variables(const Graph& graph) {
   return names;
 }
 
+std::vector<std::string> inputs_of(const Graph& graph) {
+  const auto& model = model_of(graph);
+  std::vector<std::string> names;
+  for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
+  return names;
+}
+
 /// The output that gives the value out: a new one, unless there is one since `first`.
 std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
   const auto& outputs = model_of(graph).outputs;
@@ -80,12 +87,28 @@ void require_loss(const Graph& graph, Value loss, const std::string& name) {
 void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label) {
   if (scores.empty() != label.empty()) throw Failure(FailureKind::usage, "accuracy needs both scores and label");
   if (label.empty()) return;
-  const auto& model = model_of(graph);
-  std::vector<std::string> names;
-  for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
+  const auto names = inputs_of(graph);
   if (std::find(names.begin(), names.end(), label) != names.end()) return;
   throw Failure(FailureKind::usage, fmt::format("accuracy needs the labels, but the graph has no input '{}'", label),
                 did_you_mean(near_names(label, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+}
+
+void check_data(const Graph& graph, const NamedTensors& data) {
+  const auto& model = model_of(graph);
+  const auto names = inputs_of(graph);
+  for (const auto& [name, tensor] : data)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
+                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto given = data.find(names[i]);
+    if (given == data.end() || !given->second)
+      throw Failure(FailureKind::usage, fmt::format("there are no examples for input '{}'", names[i]));
+    const auto needed = model.values[model.inputs[i]].type.dtype;
+    if (needed != TENON_DTYPE_UNKNOWN && static_cast<DType>(needed) != given->second.dtype())
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but the graph needs {}", names[i], name_of(given->second.dtype()),
+                                                    name_of(static_cast<DType>(needed))));
+  }
 }
 
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options) {

@@ -32,6 +32,9 @@ void require_loss(const Graph& graph, Value loss, const std::string& name);
 /// Throws Failure (usage) where only one of the two is named, or the label is no input of the graph.
 void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label);
 
+/// Throws Failure (usage) unless there are data for each input of the graph, of its dtype, and for nothing else.
+void check_data(const Graph& graph, const NamedTensors& data);
+
 /// From an initialized graph and a batch, whose shapes alone count. Variables that the loss does not depend on are left out. Throws Failure
 /// where none is left.
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options);

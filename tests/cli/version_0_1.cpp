@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
 
 #include "cli/run_program.hpp"
 #include "file/array/npy.hpp"
@@ -52,6 +53,33 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph computes what it did")
   graph.output("dx", graph.gradient(y, {x})[0]);
   const auto dx = tenon::Session(graph).run({{"x", Tensor::from({-1.f, 0.f, 3.f}, {3})}}).at("dx");
   CHECK(furthest(dx, Tensor::from({1.f, 2.f, 5.f}, {3})) < 1e-6);
+}
+
+TEST_CASE("version 0.1.0: dropout of an old plugin drops its share in training, and nothing otherwise") {
+  const TemporaryFolder cache;
+  tenon::HostOptions options;
+  options.search_defaults = false;
+  options.trust_writable = true;
+  options.cache = cache.path();
+  tenon::Host host(options);
+  host.add_plugins(old_files / "dropout.so");
+  constexpr std::int64_t size = 10000;
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {size});
+  const auto y = graph.add("dropout", {x}, {{"p", 0.25}}, "drop");
+  graph.output("y", y);
+  graph.output("dx", graph.gradient(y, {x})[0]);
+  const tenon::NamedTensors inputs{{"x", tenon::ones(tenon::f32, {size})}};
+  CHECK(same_bits(tenon::Session(graph).run(inputs).at("y"), inputs.at("x")));
+  const auto made = tenon::Session(graph, {.seed = 1, .training = true}).run(inputs);
+  const auto kept = made.at("y").values<float>(), slope = made.at("dx").values<float>();
+  std::int64_t zeros = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    zeros += kept[i] == 0;
+    const bool sound = kept[i] == 0 || std::abs(kept[i] - 1 / 0.75F) < 1e-6F;
+    REQUIRE((sound && slope[i] == kept[i]));  // both are the mask, for x is 1
+  }
+  CHECK(std::abs(zeros - 2500) < 217);  // 5 deviations of the number of zeros
 }
 
 TEST_CASE("version 0.1.0: a training goes on from its checkpoint") {

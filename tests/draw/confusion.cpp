@@ -18,6 +18,9 @@ TEST_CASE("confusion: rows are true classes, columns predicted ones, ties the fi
   CHECK(failure_of([&] {
           confusion(scores, Tensor::from<std::int32_t>({1, 0, -1, 2}, {4}));
         }).message == "label -1 of example 2 is no class: there are 3");
+  CHECK(failure_of([] {
+          tenon::confusion(tenon::Tensor::zeros(tenon::f32, {2, 3}), tenon::Tensor::zeros(tenon::i64, {3}));
+        }).message == "confusion cannot be computed from float32 [2, 3] scores and int64 [3] labels");
   CHECK(failure_of([&] { confusion(labels, labels); }).kind == 2);
 }
 

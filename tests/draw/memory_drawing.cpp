@@ -4,6 +4,7 @@
 #include <tenon/host/draw.hpp>
 #include <tenon/host/session.hpp>
 
+#include "failure_of.hpp"
 #include "plan/random_graph_host.hpp"
 
 namespace {
@@ -80,4 +81,14 @@ TEST_CASE("memory drawn: of a graph that needs none") {
   CHECK(boxes_of(svg).empty());
   CHECK(svg.find("1 steps, 0 bytes of memory") != std::string::npos);
   CHECK(svg.find("nan") == std::string::npos);
+}
+
+TEST_CASE("memory drawn: what lies in an arena that the plan lacks is refused") {
+  tenon::PlanInfo plan;
+  plan.arenas.resize(1);
+  plan.memory.push_back({.name = "y", .in_place_of = {}, .arena = 7, .bytes = 4});
+  for (const auto& failure : {failure_of([&] { tenon::draw_memory(plan); }), failure_of([&] { tenon::describe_memory(plan); })}) {
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == "the memory of 'y' is in arena 7, but the plan has 1");
+  }
 }

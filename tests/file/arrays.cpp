@@ -32,7 +32,10 @@ TEST_CASE("arrays: what cannot be saved or loaded is refused") {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   save_arrays(path("both.npz"), {{"a", arange(i64, 3)}, {"b", arange(i64, 3)}});
-  CHECK(failure_of([&] { load_array(path("both.npz")); }).kind == 2);
+  const auto several = failure_of([&] { load_array(path("both.npz")); });
+  CHECK(several.kind == 2);
+  CHECK(several.message == "'" + path("both.npz") + "' holds 2 arrays, and one is needed");
+  CHECK(several.hint == "it has a, b; load_arrays() reads them all by name");
   CHECK(failure_of([&] { load_array(path("none.npy")); }).kind == 4);
   CHECK(failure_of([&] { load_arrays(path("x.npy")); }).message ==
         "several arrays go into .npz files, and '" + path("x.npy") + "' is not one");
@@ -55,6 +58,10 @@ TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused"
   CHECK(same_bits(load_input(path("x.npy"), input(f32, Storage::dense)), arange(f32, 3)));
   CHECK(same_bits(load_input(path("x.npy[1:]"), input(i32, Storage::row_sparse)), cast_storage(arange(i32, 2, 1), Storage::row_sparse)));
   CHECK(same_bits(load_input(path("x.npy"), ValueInfo{.name = "x"}), bytes));  // nothing is known, nothing is converted
+  write_bytes(path("x.svm"), "1000000 1:1\n");
+  CHECK(same_bits(load_input(path("x.svm:labels"), input(f32, Storage::dense)), full(f32, {1}, 1e6)));
+  CHECK(failure_of([&] { load_input(path("x.svm:labels"), input(f16, Storage::dense)); }).message ==
+        "'" + path("x.svm") + "' has the label 1000000, which float16 does not hold");
   save_arrays(path("all.npz"), {{"x", bytes}, {"y", arange(i64, 3)}});
   CHECK(same_bits(load_input(path("all.npz"), input(u8, Storage::dense)), bytes));
   save_array(path("wide.npy"), arange(f64, 3));

@@ -222,6 +222,21 @@ TEST_CASE("values") {
        [](auto& m) { m.strings[m.graphs[0]->values->names[0]] = "\x1b[31m"; }},
       {"'any': unknown role 4", [](auto& m) { m.graphs[0]->values->roles[1] = format::Role(4); }},
       {"'any': unknown initializer 8", [](auto& m) { m.graphs[0]->values->initials[1] = format::Initial(8); }},
+      {"the init of 'any' is uniform from 2 to 1 but needs two finite numbers, the first not above the second",
+       [](auto& m) {
+         auto& values = *m.graphs[0]->values;
+         values.initials[1] = format::Initial::uniform, values.initial_numbers[2] = 2, values.initial_numbers[3] = 1;
+       }},
+      {"the init of 'any' is normal with mean 0 and standard deviation -1, but both must be finite and the deviation 0 or more",
+       [](auto& m) {
+         auto& values = *m.graphs[0]->values;
+         values.initials[1] = format::Initial::normal, values.initial_numbers[2] = 0, values.initial_numbers[3] = -1;
+       }},
+      {"the state 'any' is row_sparse but must be dense",
+       [](auto& m) {
+         auto& values = *m.graphs[0]->values;
+         values.roles[1] = format::Role::state, m.types[values.types[1]]->storage = format::Storage::row_sparse;
+       }},
       {"the type of 'any' is number 99, but there are 9", [](auto& m) { m.graphs[0]->values->types[1] = 99; }},
       {"the tensor of 'norm_gamma' is number 4, but there are 4", [](auto& m) { m.graphs[0]->values->tensors[2] = 5; }},
       {"tensor 0 belongs to two values, 'größe' is the second", [](auto& m) { m.graphs[0]->values->tensors[4] = 1; }},
@@ -244,6 +259,11 @@ TEST_CASE("nodes") {
       {"two nodes or values have the name 'image'", [](auto& m) { m.graphs[0]->nodes->names[1] = m.graphs[0]->values->names[0]; }},
       {"the operator of node 'norm' is number 3, but there are 3", [](auto& m) { m.graphs[0]->nodes->operators[0] = 3; }},
       {"the device of node 'norm' is number 9999, but there are 35", [](auto& m) { m.graphs[0]->nodes->devices[0] = 9999; }},
+      {"the device of node 'norm' is 'tpu' but must be cpu, cuda or cuda:NUMBER",
+       [](auto& m) {
+         m.graphs[0]->nodes->devices[0] = static_cast<std::uint32_t>(m.strings.size());
+         m.strings.emplace_back("tpu");
+       }},
       {"node 'split' reads value 9, and only 9 values come before it", [](auto& m) { m.graphs[0]->nodes->edges[5] = 9; }},
       {"node 'norm' reads value 4294967295, and only 8 values come before it", [](auto& m) { m.graphs[0]->nodes->edges[3] = none; }},
       {"node 'norm' has 'image' as a state, which it is not", [](auto& m) { m.graphs[0]->nodes->edges[3] = 0; }},

@@ -241,7 +241,7 @@ inline tenon::GraphModel sparse_graph() {
       make.tensor("weight", Role::variable, Tensor::row_sparse(Tensor::from<float>({1, 2, 3, 4}, {2, 2}), list({1, 4}), {6, 2}));
   make.tensor("rows", Role::variable, Tensor::row_sparse(Tensor::from<std::int64_t>({9, -9}, {2}), list32({0, 2}), {3}));
   make.tensor("dense", Role::variable, Tensor::from<float>({1, 2}, {2}));
-  make.tensor("seen", Role::state, Tensor::row_sparse(Tensor::zeros(f32, {0, 2, 2}), list({}), {5, 2, 2}));
+  make.tensor("seen", Role::constant, Tensor::row_sparse(Tensor::zeros(f32, {0, 2, 2}), list({}), {5, 2, 2}));
   make.value("later", Role::variable, type_of(Tensor::row_sparse(Tensor::zeros(f16, {0, 3}), list({}), {4, 3})));
   make.output("weight", weight);
   auto& training = make.model.training.emplace();

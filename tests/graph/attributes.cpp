@@ -28,7 +28,8 @@ constexpr auto most = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 TEST_CASE_TEMPLATE("attributes: whole numbers of any type", T, short, unsigned short, int, unsigned, long, unsigned long, long long,
-                   unsigned long long, std::size_t, std::int8_t, std::uint8_t, std::int64_t, std::uint64_t) {
+                   unsigned long long, std::size_t, std::int8_t, std::uint8_t, std::int64_t, std::uint64_t, char, wchar_t, char8_t,
+                   char16_t, char32_t) {
   CHECK(holds<std::int64_t>(AttributeValue(T{7}), 7));
   CHECK(holds<std::int64_t>(std::numeric_limits<T>::min(), static_cast<std::int64_t>(std::numeric_limits<T>::min())));
   CHECK(holds<Integers>(std::vector<T>{T{1}, T{2}}, {1, 2}));

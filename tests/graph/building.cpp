@@ -76,6 +76,13 @@ TEST_CASE("building: outputs by number and by name, names made up") {
   const auto parts = graph.add("halves", {x}, {{"parts", 3}});
   CHECK(graph.shape(parts.output(2)) == Shape{2});
   CHECK(graph.shape(graph.find("halves:2")) == Shape{2});
+  const auto name_of = [&](tenon::Value value) { return graph.info(value).name; };
+  const auto last = graph.find("halves:2");  // output(i) counts from the node's first output, whichever one is asked
+  CHECK(name_of(last) == "halves:2");
+  CHECK(name_of(last.output(0)) == name_of(parts));
+  CHECK(name_of(last.output(1)) == "halves:1");
+  CHECK(name_of(graph.clone().find("halves:1").output(2)) == "halves:2");
+  CHECK(failure_of([&] { graph.shape(last.output(0xffffffff)); }).message == "'halves' has no output 4294967295: it has 3");
   graph.add("dropout", {x}, {}, "d");
   CHECK(graph.shape(graph.find("d:mask")) == Shape{6});
   graph.add("halves", {x}, {{"parts", 2}});
@@ -131,6 +138,24 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
       {"dtypes", [&] { graph.add("cosine", {i}, {}, "c"); }, 1,
        "[cosine] node 'c': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [2])"},
       {"an unknown operator", [&] { graph.add("cosin", {x}, {}, "c"); }, 3, ""},
+      {"an input without a dtype", [&] { graph.input("a", tenon::unknown_dtype, {1}); }, 2, "input 'a' has no dtype"},
+      {"an input that is not UTF-8", [&] { graph.input("a\xff", DType::f32, {1}); }, 2, "the name 'a\\xff' is not UTF-8"},
+      {"a variable that is not UTF-8", [&] { graph.variable("a\xff", DType::f32, {1}); }, 2, "the name 'a\\xff' is not UTF-8"},
+      {"a constant that is not UTF-8", [&] { graph.constant("a\xff", Tensor::from({1.f}, {1})); }, 2, "the name 'a\\xff' is not UTF-8"},
+      {"a node that is not UTF-8", [&] { graph.add("cosine", {x}, {}, "a\xff"); }, 2, "the name 'a\\xff' is not UTF-8"},
+      {"an output that is not UTF-8", [&] { graph.output("a\xff", x); }, 2, "the name 'a\\xff' is not UTF-8"},
+      {"an output with a colon", [&] { graph.output("a:b", x); }, 2, "the name 'a:b' contains a colon or a control character"},
+      {"a value that does not fit", [&] { graph.variable("a", DType::f16, {1}, tenon::Init::value(1e6)); }, 2,
+       "the initial value of 'a' is 1000000, which does not fit float16"},
+      {"uniform downwards", [&] { graph.variable("a", DType::f32, {1}, tenon::Init::uniform(2, 1)); }, 2,
+       "the init of 'a' is uniform from 2 to 1 but needs two finite numbers, the first not above the second"},
+      {"a deviation below 0", [&] { graph.variable("a", DType::f32, {1}, tenon::Init::normal(0, -1)); }, 2,
+       "the init of 'a' is normal with mean 0 and standard deviation -1, but both must be finite and the deviation 0 or more"},
+      {"an output that an input does not have", [&] { graph.output("p", x.output(1)); }, 2, "'x' has no output 1: it has 1"},
+      {"an output far too high", [&] { graph.output("p", graph.find("q").output(0xffffffff)); }, 2,
+       "'q' has no output 4294967295: it has 1"},
+      {"no function to make objects", [&] { host.add<Together>("nothing", std::function<Together()>()); }, 2,
+       "operator 'nothing' is added with an empty function, but it must return its objects"},
       {"an output twice", [&] { graph.output("o", x), graph.output("o", x); }, 2, "the output name 'o' is taken"},
       {"an empty output", [&] { graph.output("p", tenon::Value()); }, 2, "the value of output 'p' is empty"},
   };

@@ -210,5 +210,9 @@ TEST_CASE("session: bad inputs and failing kernels are told before and after") {
     CHECK(failure.message == c.message);
     CHECK(failure.kind == c.kind);
   }
+  const auto unknown = failure_of([&] { session.plan({{"x", {2}}, {"zz", {2}}}); });
+  CHECK(unknown.kind == 2);
+  CHECK(unknown.message == "the graph has no input 'zz'");
+  CHECK(unknown.hint == "its inputs are x");
   CHECK(same_bits(session.run({{"x", Tensor::from({1.f, 2.f}, {2})}}).at("y"), Tensor::from({2.f, 1.f}, {2})));
 }

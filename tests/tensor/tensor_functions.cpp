@@ -33,6 +33,13 @@ TEST_CASE("tensor functions: integers hold what they can hold") {
   CHECK(message(i64, std::nan("")) == "nan does not fit into int64");
   CHECK(message(boolean, 2) == "2 does not fit into bool, which holds 0 and 1");
   CHECK(message(f32, 1e300) == "1e+300 does not fit into float32");
+  CHECK(message(f16, 1e6) == "1000000 does not fit into float16");
+  CHECK(message(f16, -65520) == "-65520 does not fit into float16");  // half way to what would be the next number
+  CHECK(message(bf16, 3.4e38) == "3.4e+38 does not fit into bfloat16");
+  CHECK(failure_of([] { arange(f16, 3, 65500, 10); }).message == "65520 does not fit into float16");
+  CHECK(full(f16, {1}, 65519).to_string().ends_with("65504"));
+  CHECK(full(f32, {1}, 3.4028235e38).values<float>()[0] == std::numeric_limits<float>::max());  // which rounds down to it
+  for (const auto dtype : {f16, bf16, f32, f64}) CHECK(full(dtype, {1}, std::nan("")).to_string().ends_with("nan"));
   CHECK(std::isinf(full(f32, {1}, std::numeric_limits<double>::infinity()).values<float>()[0]));
 }
 

@@ -47,5 +47,6 @@ TEST_CASE("learning rates that make no sense are refused") {
   for (const auto& row : rows) {
     const auto failure = failure_of([&] { row.schedule.check(); });
     CHECK(failure.message == row.message);
+    CHECK(failure_of([&] { row.schedule.at(3); }).message == row.message);
   }
 }

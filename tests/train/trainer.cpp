@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/host/evaluator.hpp>
+#include <tenon/host/tensor_functions.hpp>
 #include <tenon/host/udf.hpp>
 #include <tenon/visit.hpp>
 
@@ -296,6 +298,7 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
       {[](auto& o) { o.batch = 0; }, 2, "batch is 0 but must be at least 1", ""},
       {[](auto& o) { o.accumulate = 0; }, 2, "accumulate is 0 but must be at least 1", ""},
       {[](auto& o) { o.clip_norm = -1; }, 2, "clip_norm is -1 but must be 0 or more", ""},
+      {[](auto& o) { o.memory_budget = -5; }, 2, "memory_budget is -5 but must be 0 or more", ""},
       {[](auto& o) { o.label = ""; }, 2, "accuracy needs both scores and label", ""},
       {[](auto& o) { o.schedule.rate = -1; }, 2, "the learning rate is -1 but must be a finite number, 0 or more", ""},
   };
@@ -312,6 +315,40 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
   const auto failure = failure_of([&] { Trainer(graph, digits(0, 10), options); });
   CHECK(failure.kind == 2);
   CHECK((failure.message + failure.hint).find("beta1") != std::string::npos);
+}
+
+TEST_CASE("training: data that do not fit the graph's inputs are refused when the trainer is made") {
+  DigitsHost digits_host;
+  const auto graph = load(digits_host.host, mlp_json);
+  auto missing = digits(0, 10), unknown = digits(0, 10), other = digits(0, 10);
+  missing.erase("label");
+  unknown["weather"] = unknown.at("label");
+  other["image"] = Tensor::zeros(f64, {10, 64});
+  const struct {
+    NamedTensors& data;
+    const char* message;
+  } cases[] = {
+      {missing, "there are no examples for input 'label'"},
+      {unknown, "the graph has no input 'weather'"},
+      {other, "input 'image' is float64 but the graph needs uint8"},
+  };
+  for (const auto& c : cases) {
+    const auto failure = failure_of([&] { Trainer(graph, c.data, digits_options()); });
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == c.message);
+  }
+}
+
+TEST_CASE("measuring: a batch of 0, and labels that are no class, are refused") {
+  DigitsHost digits_host;
+  const auto graph = load(digits_host.host, mlp_json);
+  CHECK(failure_of([&] { Evaluator(graph, {.loss = "loss", .scores = {}, .label = {}, .batch = 0}); }).message ==
+        "batch is 0 but must be at least 1");
+  Evaluator evaluator(graph, {.loss = {}, .scores = "scores", .label = "label"});
+  auto data = digits(0, 10);
+  CHECK(evaluator.evaluate(data).examples == 10);
+  data.at("label") = full(u8, {10}, 99);
+  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is no class: there are 10");
 }
 
 TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {

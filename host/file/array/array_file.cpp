@@ -27,10 +27,8 @@ Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
   visit(wanted, [&]<class T>() {
     auto* to = result.data<T>();
     for (const double label : from) {
-      if constexpr (std::is_integral_v<T>) {
-        if (!fits<T>(label) || label != std::trunc(label))
-          throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
-      }
+      if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
+        throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
       *to++ = number_as<T>(label);
     }
   });
@@ -91,6 +89,9 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
   if (arrays.size() == 1) return arrays.begin()->second;
   std::vector<std::string> names;
   for (const auto& [other, tensor] : arrays) names.push_back(other);
+  if (name.empty())
+    throw Failure(FailureKind::usage, fmt::format("'{}' holds {} arrays, and one is needed", file, arrays.size()),
+                  arrays.empty() ? "" : fmt::format("it has {}; load_arrays() reads them all by name", fmt::join(names, ", ")));
   throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", file, name, name),
                 fmt::format("it has {}", fmt::join(names, ", ")));
 }

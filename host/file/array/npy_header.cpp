@@ -148,6 +148,22 @@ class HeaderParser {
 
 }  // namespace
 
+namespace {
+
+// Those that numpy has, too: "bool, uint8 ... or float64".
+std::string names_of_numpy_dtypes() {
+  std::string names, last;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (numpy_letter(dtype) == 'V') continue;
+    if (!last.empty()) names += (names.empty() ? "" : ", ") + last;
+    last = name_of(dtype);
+  }
+  return names + " or " + last;
+}
+
+}  // namespace
+
 NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> bytes) {
   const NpyFields fields = parse_npy_fields(name, bytes);
   if (fields.dtype.size() >= 2 && fields.dtype[1] == 'O') {
@@ -159,7 +175,7 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
     throw file_failure(
         "read", name,
         "its elements are of numpy's type '" + printable(std::string_view(fields.dtype).substr(0, 40)) + "', which Tenon does not have",
-        "convert it by array.astype(...) to bool, uint8, int8, int32, int64, float16, float32 or float64");
+        "convert it by array.astype(...) to " + names_of_numpy_dtypes());
   }
   return {dtype->dtype, dtype->big_endian, fields.fortran_order, fields.shape, fields.size};
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <string_view>
 #include <tenon/host/failure.hpp>
@@ -77,8 +76,8 @@ class SvmReader {
     last_ = index;
     columns_.push_back(index);
     values_.push_back(number(word.substr(colon + 1), "value"));
-    const bool fits = options_.dtype == f64 || !std::isfinite(values_.back()) || std::isfinite(rounded(values_.back()));
-    if (!fits) fail(join("the value of ", quoted(word), " does not fit ", options_.dtype));
+    const bool fit = visit<floating>(options_.dtype, [&]<class T>() { return fits<T>(values_.back()); });
+    if (!fit) fail(join("the value of ", quoted(word), " does not fit ", options_.dtype));
   }
 
   double number(std::string_view word, const char* what) const {
@@ -87,10 +86,6 @@ class SvmReader {
     if (error == std::errc::result_out_of_range) fail(join("the ", what, " ", quoted(word), " is out of the range of float64"));
     if (error != std::errc()) fail(join("the ", what, " ", quoted(word), " is no number"));
     return value;
-  }
-
-  double rounded(double value) const {
-    return visit<floating>(options_.dtype, [&]<class T>() { return static_cast<double>(number_as<T>(value)); });
   }
 
   Tensor matrix() {

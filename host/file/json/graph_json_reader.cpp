@@ -7,6 +7,7 @@
 #include "file/json/graph_json.hpp"
 #include "file/json/json_nodes.hpp"
 #include "file/json/json_tensor.hpp"
+#include "graph/declarations.hpp"
 #include "io/utf8.hpp"
 #include "plugin/missing_operators.hpp"
 
@@ -86,6 +87,7 @@ class GraphJsonReader {
     if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));
     if (!tensor && role == Role::constant) object.refuse("{} has neither 'values' nor 'npy'", what);
     at(entry.key_offset, [&] {
+      check_init(entry.key, init, type);
       const auto id = tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
       model_.values[id].init = init;
     });

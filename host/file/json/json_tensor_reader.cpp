@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <tenon/host/catalog.hpp>
 #include <tenon/visit.hpp>
@@ -10,6 +9,7 @@
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
 #include "plugin/discovery/manifest_parts.hpp"
+#include "tensor/number_fits.hpp"
 
 namespace tenon {
 namespace {
@@ -54,14 +54,8 @@ T element(const JsonField& field) {
     return static_cast<T>(whole);
   } else {
     const double number = field.number("an element");
-    T value;
-    if constexpr (std::is_same_v<T, double>)
-      value = number;
-    else
-      value = static_cast<T>(static_cast<float>(number));
-    if (std::isfinite(number) && !std::isfinite(static_cast<double>(value)))
-      field.refuse("the element {} does not fit {}", number, name_of(dtype_of<T>));
-    return value;
+    if (!fits<T>(number)) field.refuse("the element {} does not fit {}", number, name_of(dtype_of<T>));
+    return number_as<T>(number);
   }
 }
 

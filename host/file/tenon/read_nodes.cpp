@@ -1,6 +1,7 @@
 // Nodes, their edges, outputs and attributes.
 #include "file/tenon/attribute_reader.hpp"
 #include "file/tenon/reading.hpp"
+#include "graph/declarations.hpp"
 #include "graph/operator_use.hpp"
 
 namespace tenon {
@@ -64,6 +65,11 @@ class NodeReader {
       reading_.refuse("two nodes or values have the name '{}'", name);
     node.op = reading_.index(columns_.operators[i], model_.operators.size(), "the operator of node '{}'", name);
     node.device = reading_.index(columns_.devices[i], model_.strings.size(), "the device of node '{}'", name);
+    try {
+      check_node_device(name, reading_.text(node.device));
+    } catch (const Failure& failure) {
+      reading_.refuse("{}", failure.what());
+    }
     node.input_count = columns_.inputs[i];
     node.state_count = columns_.states[i];
     node.output_count = columns_.outputs[i];

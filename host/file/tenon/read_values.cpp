@@ -1,5 +1,6 @@
 // The values that no node makes.
 #include "file/tenon/reading.hpp"
+#include "graph/declarations.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
@@ -50,6 +51,12 @@ ValueRecord read_value(const Reading& reading, const ValueColumns& columns, std:
   value.role = static_cast<Role>(role);
   value.type = reading.types[reading.index(columns.types[i], reading.types.size(), "the type of '{}'", reading.text(value.name))];
   value.init = {static_cast<Init::Kind>(initial), columns.numbers[2 * std::size_t{i}], columns.numbers[2 * std::size_t{i} + 1]};
+  try {
+    check_storage(reading.text(value.name), value.role, value.type);
+    check_init(reading.text(value.name), value.init, value.type);
+  } catch (const Failure& failure) {
+    reading.refuse("{}", failure.what());
+  }
   if (const auto tensor = columns.tensors[i]; tensor != 0) take_tensor(reading, value, tensor - 1, taken);
   if (value.role == Role::constant && value.tensor == none) reading.refuse("the constant '{}' has no tensor", reading.text(value.name));
   return value;

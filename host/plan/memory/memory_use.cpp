@@ -1,6 +1,9 @@
 #include "plan/memory/memory_use.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <tenon/host/failure.hpp>
 
 namespace tenon {
 namespace {
@@ -100,6 +103,13 @@ void Uses::add_workspace(std::uint32_t step) {
 
 std::vector<MemoryUse> memory_uses(const GraphModel& model, const MemoryPlan& plan) {
   return Uses(model, plan).run();
+}
+
+void check_arenas(const PlanInfo& plan) {
+  for (const auto& use : plan.memory)
+    if (use.arena >= plan.arenas.size())
+      throw Failure(FailureKind::usage,
+                    fmt::format("the memory of '{}' is in arena {}, but the plan has {}", use.name, use.arena, plan.arenas.size()));
 }
 
 }  // namespace tenon

@@ -11,4 +11,7 @@ namespace tenon {
 /// to a sum where that lies.
 std::vector<MemoryUse> memory_uses(const GraphModel& model, const MemoryPlan& plan);
 
+/// Throws Failure (usage) if something lies in an arena that the plan does not have: applications may make or change a PlanInfo.
+void check_arenas(const PlanInfo& plan);
+
 }  // namespace tenon

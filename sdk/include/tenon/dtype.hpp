@@ -157,12 +157,13 @@ inline constexpr Types floating = Types::with_letters("fV"), integral = Types::w
 
 /// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile: neither long long, where int64_t is
 /// long, nor _Float16. tenon::visit goes the other way, from a dtype to a type.
+#define TENON_DTYPE(name, number, type, ...) " " #type
 template <class T>
 inline constexpr DType dtype_of = [] {
-  static_assert(!std::is_same_v<T, T>,
-                "this is not an element type: use bool, uint8_t, int8_t, int32_t, int64_t, half, bfloat16, float or double");
+  static_assert(!std::is_same_v<T, T>, "this is not an element type; those are" TENON_DTYPES(TENON_DTYPE));
   return unknown_dtype;
 }();
+#undef TENON_DTYPE
 #define TENON_DTYPE(name, number, type, ...) \
   template <>                                \
   inline constexpr DType dtype_of<type> = DType::name;

@@ -17,6 +17,7 @@ namespace tenon {
 
 /// One parameter's value: a bool, a number, a text, or a list of numbers. A number converts to the type that the operator declares if
 /// nothing is lost: 3 fits a float parameter, 3.5 does not fit an integer one. Integers that do not fit int64 throw Failure (usage).
+/// Characters are integers: 'a' is 97, "a" a text.
 class AttributeValue {
   /// One element of a list in braces, which may mix integers and others: {0.5, 1}.
   struct Number {
@@ -61,11 +62,12 @@ class AttributeValue {
  private:
   template <class T>
   static std::int64_t fitting(T value) {
-    if (!std::in_range<std::int64_t>(value))
-      throw Failure(FailureKind::usage, "the number " + std::to_string(value) +
+    const auto number = +value;  // std::in_range takes no characters
+    if (!std::in_range<std::int64_t>(number))
+      throw Failure(FailureKind::usage, "the number " + std::to_string(number) +
                                             " is given as a parameter, but parameters hold int64: at most " +
                                             std::to_string(std::numeric_limits<std::int64_t>::max()));
-    return static_cast<std::int64_t>(value);
+    return static_cast<std::int64_t>(number);
   }
   template <class T>
   static Variant from_number(T value) {

@@ -19,7 +19,7 @@ namespace tenon {
 TENON_API std::string draw_graph(const Graph& graph);
 
 /// A plan's memory as SVG: steps across, offset up, a box for each value with its name, bytes and steps as the title; workspaces are grey.
-/// The dashed line is the lower bound.
+/// The dashed line is the lower bound. Throws Failure (usage) if something lies in an arena that the plan lacks.
 TENON_API std::string draw_memory(const PlanInfo& plan);
 
 /// What one epoch of a training came to. Means over the examples.

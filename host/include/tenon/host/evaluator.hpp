@@ -31,7 +31,8 @@ struct Evaluation {
 /// may be smaller. Only what loss and scores need is computed. Threads: one at a time.
 class TENON_API Evaluator {
  public:
-  /// Does not change the graph. Throws Failure (usage) if the graph lacks one of the names, and if neither loss nor scores are named.
+  /// Does not change the graph. Throws Failure (usage) if the graph lacks one of the names, if neither loss nor scores are named, and if
+  /// batch is below 1.
   Evaluator(const Graph& graph, EvaluatorOptions options);
   ~Evaluator();
   Evaluator(Evaluator&&) noexcept;
@@ -39,7 +40,8 @@ class TENON_API Evaluator {
 
   /// The inputs that evaluate() needs.
   const std::vector<std::string>& inputs() const;
-  /// data: one tensor for each of inputs(), dense or csr, the first dimension counting the examples. Throws Failure.
+  /// data: one tensor for each of inputs(), dense or csr, the first dimension counting the examples. Throws Failure,
+  /// (usage) for a label that is no class.
   Evaluation evaluate(const NamedTensors& data);
 
  private:

@@ -14,7 +14,8 @@ enum class TENON_API FailureKind : int {
   file = 4,    ///< a file is missing, broken or refused
 };
 
-/// Every error of the host. `what()` is one sentence without a full stop; `hint()` may be empty.
+/// Every error of the host, but not those of the SDK's own types, which are plain Errors: Shape{-5} throws one before any function of the
+/// host is called. `catch (const Error&)` catches both. `what()` is one sentence without a full stop; `hint()` may be empty.
 class Failure : public Error {
  public:
   Failure(FailureKind kind, const std::string& message, std::string hint = {}) : Error(message), kind_(kind), hint_(std::move(hint)) {}

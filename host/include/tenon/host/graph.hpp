@@ -59,7 +59,7 @@ class TENON_API Graph {
  public:
   explicit Graph(Host& host);
 
-  /// A value that each run receives. Unknown dimensions (-1) are those that each run chooses.
+  /// A value that each run receives. Unknown dimensions (-1) are those that each run chooses; the dtype must be known.
   Value input(std::string_view name, DType dtype, const Shape& shape);
   Value variable(std::string_view name, const Tensor& tensor);  ///< a weight; the elements are shared, not copied
   /// A weight that gets its elements when they are first needed: by initialize(), by save(), or by each session for itself.

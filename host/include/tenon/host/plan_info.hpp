@@ -72,7 +72,7 @@ struct TENON_API PlanInfo {
 
 /// A line for each step (node, operator, device, outputs with type and place, scratch), then the summary.
 TENON_API std::string describe(const PlanInfo& plan);
-/// A table of what lies in the arenas, then the summary.
+/// A table of what lies in the arenas, then the summary. Throws Failure (usage) if something lies in an arena that the plan lacks.
 TENON_API std::string describe_memory(const PlanInfo& plan);
 /// Steps, bytes, lower bound, ratio and strategy; a line for each device, the last without its end.
 TENON_API std::string summarize(const PlanInfo& plan);

@@ -17,7 +17,7 @@ struct TENON_API Schedule {
   double end = 0;           ///< cosine: the last rate
 
   /// The rate of a step; the first step is 0. Cosine after Loshchilov and Hutter, "SGDR", 2017, without restarts; linear warm-up after
-  /// Goyal et al., 2017.
+  /// Goyal et al., 2017. Throws Failure (usage) as check().
   double at(std::uint64_t step) const;
 
   /// Throws Failure (usage) for invalid numbers: a rate that is negative or not finite, `every` of 0.

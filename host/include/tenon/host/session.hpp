@@ -71,7 +71,7 @@ class TENON_API Session {
   }
 
   /// The plan for inputs of these shapes (others have the shapes that the graph declares), on the CPU: what runs in which order and where,
-  /// and where each value lies. Nothing is allocated and nothing runs.
+  /// and where each value lies. Nothing is allocated and nothing runs. Throws Failure, (usage) for a name that is no input.
   PlanInfo plan(const std::map<std::string, Shape>& shapes);
   /// describe() of it: a line for each step.
   std::string describe_plan(const std::map<std::string, Shape>& shapes);

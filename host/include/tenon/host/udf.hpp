@@ -57,6 +57,7 @@ template <class Op>
 std::string Host::add(std::string_view name, std::function<Op()> make) {
   using Whole = Completed<Op>;
   std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
+  if (!make) throw Failure(FailureKind::usage, "operator '" + chosen + "' is added with an empty function, but it must return its objects");
   add_operator(manifest_of<Op>(chosen), table_of<Op>(), [make = std::move(make)](const tenon_attribute* attributes, std::uint64_t count) {
     auto object = std::make_unique<Whole>();
     static_cast<Op&>(*object) = make();

@@ -1,0 +1,66 @@
+#include "graph/declarations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
+
+#include "io/utf8.hpp"
+#include "tensor/number_fits.hpp"
+
+namespace tenon {
+namespace {
+
+bool is_device_name(std::string_view device) {
+  if (device == "cpu" || device == "cuda") return true;
+  if (!device.starts_with("cuda:")) return false;
+  const auto number = device.substr(5);
+  const bool digits = std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && !number.empty() && (number == "0" || number[0] != '0');
+}
+
+bool holds(DType dtype, double value) {
+  return dtype == DType::boolean || visit(dtype, [&]<class T>() { return fits<T>(value); });
+}
+
+}  // namespace
+
+void check_name_text(std::string_view name, const char* what) {
+  const auto bad = [](char c) { return c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (name.empty()) throw Failure(FailureKind::usage, fmt::format("the name of {} is empty", what));
+  if (std::any_of(name.begin(), name.end(), bad))
+    throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", printable(name)),
+                  "a colon separates a node's name from the number of its output, as in 'split:1'");
+  if (!is_utf8(name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is not UTF-8", printable(name)));
+}
+
+void check_init(std::string_view name, const Init& init, const tenon_type& type) {
+  const bool finite = std::isfinite(init.a) && std::isfinite(init.b);
+  if (init.kind == Init::Kind::uniform && !(finite && init.a <= init.b))
+    throw Failure(FailureKind::usage, fmt::format("the init of '{}' is uniform from {} to {} but needs two finite numbers, the first not "
+                                                  "above the second",
+                                                  name, init.a, init.b));
+  if (init.kind == Init::Kind::normal && !(finite && init.b >= 0))
+    throw Failure(FailureKind::usage, fmt::format("the init of '{}' is normal with mean {} and standard deviation {}, but both must be "
+                                                  "finite and the deviation 0 or more",
+                                                  name, init.a, init.b));
+  if (init.kind == Init::Kind::value && type.dtype < TENON_DTYPE_COUNT && !holds(static_cast<DType>(type.dtype), init.a))
+    throw Failure(FailureKind::usage, fmt::format("the initial value of '{}' is {}, which does not fit {}", name, init.a,
+                                                  name_of(static_cast<DType>(type.dtype))));
+}
+
+void check_storage(std::string_view name, Role role, const tenon_type& type) {
+  if (role == Role::state && type.storage != TENON_DENSE)
+    throw Failure(FailureKind::usage,
+                  fmt::format("the state '{}' is {} but must be dense", name, name_of(static_cast<Storage>(type.storage))));
+}
+
+void check_node_device(std::string_view node, std::string_view device) {
+  if (!device.empty() && !is_device_name(device))
+    throw Failure(FailureKind::usage,
+                  fmt::format("the device of node '{}' is '{}' but must be cpu, cuda or cuda:NUMBER", node, printable(device)));
+}
+
+}  // namespace tenon
