@@ -7,6 +7,8 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
+#include "io/counted.hpp"
+
 namespace tenon {
 namespace {
 
@@ -56,7 +58,8 @@ Tensor confusion(const Tensor& scores, const Tensor& labels) {
   auto counts = Tensor::zeros(DType::i64, {classes, classes});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] < 0 || wanted[i] >= classes)
-      throw Failure(FailureKind::usage, fmt::format("label {} of example {} is no class: there are {}", wanted[i], i, classes));
+      throw Failure(FailureKind::usage, fmt::format("label {} of example {} is not a class: scores {} has {}", wanted[i], i,
+                                                    to_string(scores.shape()), counted(classes, "class", "classes")));
     ++counts.data<std::int64_t>()[wanted[i] * classes + predicted[i]];
   }
   return counts;

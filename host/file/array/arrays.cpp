@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tenon/host/arrays.hpp>
@@ -53,6 +54,12 @@ Tensor converted_for(const ValueInfo& input, const Tensor& tensor, DType wanted)
 
 Tensor load_array(const std::string& source) {
   return read_array(source, "", unknown_type());
+}
+
+std::string array_suffixes() {
+  std::vector<std::string_view> all;
+  for (const auto& format : array_formats()) all.insert(all.end(), format.suffixes.begin(), format.suffixes.end());
+  return fmt::format("{} or {}", fmt::join(all.begin(), all.end() - 1, ", "), all.back());
 }
 
 Tensor load_input(const std::string& source, const ValueInfo& input) {
