@@ -6,6 +6,7 @@
 
 #include "check/check.hpp"
 #include "check/trial.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::checks {
 
@@ -36,7 +37,7 @@ Outcome check_dtypes(const Subject& subject) {
   }
   if (count == 0) return skipped("no inputs were found that it accepts: " + refusal);
   if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, refusal));
-  return passed(fmt::format("{} dtypes", count));
+  return passed(counted(count, "dtype"));
 }
 
 // A refusal with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.
@@ -61,7 +62,7 @@ Outcome check_shapes(const Subject& subject) {
     }
   }
   if (ran == 0) return skipped("all such inputs are refused: " + refusal);
-  return passed(fmt::format("{} calls ran, {} were refused with a reason", ran, refused));
+  return passed(fmt::format("{} ran, {} refused with a reason", counted(ran, "call"), refused));
 }
 
 }  // namespace tenon::checks

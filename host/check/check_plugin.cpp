@@ -38,7 +38,7 @@ struct CheckedPlugin {
     add_storage_operators(plugins);
     std::error_code error;
     if (!fs::is_regular_file(path, error))
-      throw Failure(FailureKind::file, fmt::format("'{}' is no file that can be read", path.string()),
+      throw Failure(FailureKind::file, fmt::format("'{}' is not a file that can be read", path.string()),
                     "name the shared object itself: my_operator.so");
     paths.push_back(path);
     for (const auto& folder : options.plugins) {

@@ -11,6 +11,7 @@
 #include "check/check.hpp"
 #include "check/guarded_memory.hpp"
 #include "io/child.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -55,7 +56,7 @@ Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
     if (verdict >= 0 && verdict <= static_cast<int>(Verdict::crashed)) return {static_cast<Verdict>(verdict), child.line->substr(1)};
     return {Verdict::crashed, "wrote to the pipe through which the checks report, a descriptor that it did not open"};
   }
-  if (child.timed_out) return {Verdict::crashed, fmt::format("did not end within {} seconds", timeout_ms / 1000)};
+  if (child.timed_out) return {Verdict::crashed, "did not end within " + counted(timeout_ms / 1000, "second")};
   if (child.status && WIFSIGNALED(*child.status))
     return {Verdict::crashed, fmt::format("died of signal {} ({})", WTERMSIG(*child.status), strsignal(WTERMSIG(*child.status)))};
   return {Verdict::crashed, "ended the process by itself"};
@@ -89,7 +90,7 @@ const std::vector<Check>& checks() {
 void run_in_children(std::span<const Check> checks, const Subject& subject, int timeout_ms,
                      const std::function<void(const Check&, Outcome)>& report) {
   std::optional<Child> child;
-  const Child::Refusal no_child{"no process for a check", ""};
+  const Child::Refusal no_child{"no process for the checks could be started", ""};
   std::string death;  // at this check, of a child that had run others before it
   for (std::size_t i = 0; i < checks.size();) {
     const bool first = !child;

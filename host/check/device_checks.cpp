@@ -10,6 +10,7 @@
 #include "check/trial.hpp"
 #include "device/captured.hpp"
 #include "device/devices.hpp"
+#include "io/counted.hpp"
 #include "plugin/device_kernel.hpp"
 #include "run/operator_run.hpp"
 #include "tensor/tensor_device.hpp"
@@ -156,7 +157,7 @@ void each_dtype(const LoadedOperator& op, Result& result, Look&& look) {
 Outcome outcome_of(const Result& result) {
   if (!result.fault.empty()) return failed(result.fault);
   if (result.calls == 0) return skipped("no inputs were found that it accepts");
-  return passed(fmt::format("{} calls", result.calls));
+  return passed(counted(result.calls, "call"));
 }
 
 Outcome check_forward(const Subject& subject) {

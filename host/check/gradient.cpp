@@ -5,6 +5,7 @@
 #include <tenon/visit.hpp>
 
 #include "check/trial.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -160,7 +161,7 @@ Outcome check_gradient(const Subject& subject) {
   }
   if (count == 0)
     return skipped(samples.found.empty() ? "no inputs were found that it accepts: " + samples.refusal : "no output has a gradient");
-  return passed(std::to_string(count) + (count == 1 ? " output" : " outputs"));
+  return passed(counted(count, "output"));
 }
 
 }  // namespace tenon::checks

@@ -12,6 +12,7 @@
 #include "check/check.hpp"
 #include "check/sample.hpp"
 #include "graph/model.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -148,7 +149,7 @@ Outcome check_bounds(const Subject& subject) {
     }
   }
   if (count == 0) return skipped("no parameter has a bound");
-  return passed(fmt::format("{} numbers outside were refused", count));
+  return passed(counted(count, "number") + " outside refused");
 }
 
 }  // namespace tenon::checks

@@ -96,7 +96,7 @@ class SampleSearch {
     for (const auto* group : {&types.outputs, &types.states})
       for (const auto& type : *group)
         if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > std::int64_t{1} << 28) {
-          refusal_ = "infer() leaves an output or state unknown " + describe_inputs(call_.info(), types.inputs);
+          refusal_ = "infer() leaves an output or state unknown" + describe_inputs(call_.info(), types.inputs);
           return false;
         }
     found = std::move(types);
@@ -216,7 +216,7 @@ Samples find_samples(const LoadedOperator& op, SampleKind kind) {
 std::string describe_sample(const OperatorInfo& info, const Sample& sample) {
   std::string text = describe_inputs(info, sample.types.inputs);
   for (const auto& [name, value] : sample.attributes) text += fmt::format(" {}={}", name, tenon::to_string(value));
-  return text;
+  return text.empty() ? "no inputs" : text.substr(1);
 }
 
 std::vector<Attributes> parameter_sets(const OperatorInfo& info) {

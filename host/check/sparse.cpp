@@ -10,6 +10,7 @@
 #include <tenon/visit.hpp>
 
 #include "check/trial.hpp"
+#include "io/counted.hpp"
 #include "plan/operator_storage.hpp"
 #include "plugin/device_kernel.hpp"
 
@@ -308,7 +309,7 @@ Outcome check_sparse(const Subject& subject) {
     }
   }
   if (count == 0) return skipped("no sparse inputs were found that its sparse kernel takes");
-  return passed(fmt::format("{} calls", count));
+  return passed(counted(count, "call"));
 }
 
 }  // namespace tenon::checks

@@ -16,8 +16,8 @@ std::vector<Command>& list() {
   return commands;
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& text, const std::string& needed, const std::string& hint = {}) {
-  throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be {}", name, text, needed), hint);
+[[noreturn]] void refuse(const Option& option, const std::string& text, const std::string& needed, const std::string& hint = {}) {
+  throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be {}", option.name, text, needed), hint);
 }
 
 /// `constant, step or cosine`
@@ -27,41 +27,43 @@ std::string words_of(const Choice& choice) {
 }
 
 // An option's value, if it has a number, and its check.
-int read(const Text&, const std::string&, const std::string&) {
+int read(const Text&, const Option&, const std::string&) {
   return 0;
 }
 
-int read(const Named& type, const std::string& name, const std::string& text) {
+int read(const Named& type, const Option& option, const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) refuse(name, text, "NAME=VALUE", fmt::format("for example --{} {}", name, type.example));
+  if (equals == std::string::npos || equals == 0)
+    refuse(option, text, option.value, fmt::format("for example --{} {}", option.name, type.example));
   return 0;
 }
 
-std::int64_t read(const Integer& type, const std::string& name, const std::string& text) {
+std::int64_t read(const Integer& type, const Option& option, const std::string& text) {
   const auto number = parse_number<std::int64_t>(text);
   if (!number || *number < type.least || *number > type.most)
-    refuse(name, text, fmt::format("a whole number from {} to {}", type.least, type.most));
+    refuse(option, text, fmt::format("a whole number from {} to {}", type.least, type.most));
   return *number;
 }
 
-double read(const Real&, const std::string& name, const std::string& text) {
+double read(const Real& type, const Option& option, const std::string& text) {
   const auto number = parse_number<double>(text);
-  if (!number) refuse(name, text, "a number");
+  const bool bounded = type.least != Real().least;
+  if (!number || *number < type.least) refuse(option, text, bounded ? fmt::format("a number, {} or more", type.least) : "a number");
   return *number;
 }
 
-std::int64_t read(const Bytes&, const std::string& name, const std::string& text) {
+std::int64_t read(const Bytes&, const Option& option, const std::string& text) {
   const auto unit = text.empty() ? std::string::npos : std::string_view("KMG").find(text.back());
   const bool has_unit = unit != std::string::npos;
   const auto number = parse_number<double>(has_unit ? text.substr(0, text.size() - 1) : text);
   const double bytes = number.value_or(-1) * static_cast<double>(std::int64_t{1} << (has_unit ? 10 * (unit + 1) : 0));
-  if (!(bytes >= 0 && bytes < 1e18)) refuse(name, text, "a number of bytes, like 64M");
+  if (!(bytes >= 0 && bytes < 1e18)) refuse(option, text, "a number of bytes, like 64M");
   return static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t read(const Choice& type, const std::string& name, const std::string& text) {
+std::int64_t read(const Choice& type, const Option& option, const std::string& text) {
   const auto found = std::find(type.words.begin(), type.words.end(), text);
-  if (found == type.words.end()) refuse(name, text, words_of(type));
+  if (found == type.words.end()) refuse(option, text, words_of(type));
   return found - type.words.begin();
 }
 
@@ -102,7 +104,8 @@ bool Option::repeatable() const {
 
 std::string Option::help() const {
   const auto* choice = std::get_if<Choice>(&type);
-  return doc + (choice == nullptr ? "" : ": " + words_of(*choice)) + (otherwise.empty() ? "" : fmt::format(" (default: {})", otherwise));
+  return doc + (choice == nullptr ? "" : ": " + words_of(*choice)) + (otherwise.empty() ? "" : fmt::format(" (default: {})", otherwise)) +
+         (repeatable() ? "; may be given more than once" : "");
 }
 
 const Option* Arguments::find(const std::string& name) const {
@@ -111,7 +114,7 @@ const Option* Arguments::find(const std::string& name) const {
 }
 
 void Arguments::add(const Option& option, std::string value) {
-  std::visit([&](const auto& type) { read(type, option.name, value); }, option.type);
+  std::visit([&](const auto& type) { read(type, option, value); }, option.type);
   values_[option.name].push_back(std::move(value));
 }
 
@@ -125,12 +128,15 @@ std::string Arguments::get(const std::string& name) const {
 std::int64_t Arguments::integer(const std::string& name) const {
   const auto text = get(name);
   if (text.empty()) return 0;
-  return std::visit([&](const auto& type) { return static_cast<std::int64_t>(read(type, name, text)); }, find(name)->type);
+  const auto& option = *find(name);
+  return std::visit([&](const auto& type) { return static_cast<std::int64_t>(read(type, option, text)); }, option.type);
 }
 
 double Arguments::real(const std::string& name) const {
   const auto text = get(name);
-  return text.empty() ? 0 : read(Real{}, name, text);
+  if (text.empty()) return 0;
+  const auto& option = *find(name);
+  return read(std::get<Real>(option.type), option, text);
 }
 
 std::map<std::string, std::string> Arguments::named(const std::string& name) const {

@@ -22,14 +22,16 @@ struct Positional {
 struct Text {
   bool repeatable = false;
 };
-struct Named {  ///< NAME=VALUE
+struct Named {  ///< NAME=VALUE; Option::value tells the user what these are
   std::string example;
   bool repeatable = true;
 };
 struct Integer {
   std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
 };
-struct Real {};   ///< finite
+struct Real {  ///< finite
+  double least = std::numeric_limits<double>::lowest();
+};
 struct Bytes {};  ///< `1000`, `512K`, `64M`, `2G`
 struct Choice {
   std::vector<std::string> words;
@@ -44,7 +46,7 @@ struct Option {
   char letter = 0;          ///< a one-letter name besides; 0: none
 
   bool repeatable() const;
-  /// `doc (default: otherwise)`
+  /// `doc (default: otherwise); may be given more than once`
   std::string help() const;
 };
 

@@ -38,7 +38,7 @@ void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Argu
     for (const auto& value : values) into.add(option, value);
     return true;
   };
-  auto* added = app.add_option(dashed, keep, option.help())->type_name(option.value)->allow_extra_args(false);
+  auto* added = app.add_option(dashed, keep, option.help())->option_text(option.value)->allow_extra_args(false);
   if (option.repeatable())
     added->expected(1, CLI::detail::expected_max_vector_size);
   else

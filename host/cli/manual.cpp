@@ -20,7 +20,7 @@ std::string troff(const std::string& text) {
 void print_option(const Option& option) {
   fmt::print(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
   if (!option.value.empty()) fmt::print(" \\fI{}\\fR", troff(option.value));
-  fmt::print("\n{}{}.\n", troff(option.help()), option.repeatable() ? "; may be given more than once" : "");
+  fmt::print("\n{}.\n", troff(option.help()));
 }
 
 int print_manual(Context&, const Arguments&) {

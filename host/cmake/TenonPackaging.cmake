@@ -24,10 +24,12 @@ endif()
 install(FILES LICENSE DESTINATION ${documents} RENAME copyright COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${documents}-dev RENAME copyright COMPONENT dev)
 install(FILES README.md .github/CHANGELOG.md DESTINATION ${documents} COMPONENT runtime)
-foreach(folder host host/file/json sdk)  # as they lie here, so that their links hold
+foreach(folder host host/file/json sdk)  # as they lie here, so that their links to each other hold
   install(FILES ${folder}/README.md DESTINATION ${documents}/${folder} COMPONENT runtime)
 endforeach()
 install(DIRECTORY host/demo DESTINATION ${documents}/host COMPONENT runtime)
+install(CODE "execute_process(COMMAND \"\${CMAKE_COMMAND}\" -D \"FOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documents}\"
+  -P \"${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT runtime)
 install(DIRECTORY tests/examples/ DESTINATION ${documents}/examples COMPONENT dev FILES_MATCHING PATTERN *.cpp PATTERN *.hpp
   PATTERN strangers EXCLUDE)
 install(FILES schemas/graph.fbs DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schemas COMPONENT dev)

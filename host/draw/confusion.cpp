@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "draw/xml_text.hpp"
+#include "io/counted.hpp"
 #include "train/accuracy.hpp"
 
 namespace tenon {
@@ -19,7 +20,8 @@ std::vector<std::string> names_of_classes(std::span<const std::string> names, st
   if (all.empty())
     for (std::int64_t i = 0; i < classes; ++i) all.push_back(std::to_string(i));
   if (std::ssize(all) != classes)
-    throw Failure(FailureKind::usage, fmt::format("the confusion table has {} classes, but {} names are given", classes, all.size()));
+    throw Failure(FailureKind::usage, fmt::format("the confusion table has {} but is given {}", counted(classes, "class", "classes"),
+                                                  counted(all.size(), "name")));
   return all;
 }
 

@@ -6,6 +6,8 @@
 #include <tenon/host/draw.hpp>
 #include <vector>
 
+#include "io/counted.hpp"
+
 namespace tenon {
 namespace {
 
@@ -159,8 +161,8 @@ std::vector<Panel> panels_of(std::span<const EpochMetrics> epochs) {
     add_point(loss.curves[1], epoch, validation->loss);
     add_point(accuracy.curves[1], epoch, validation->accuracy);
   }
-  const bool counted = !accuracy.curves[0].points.empty() || !accuracy.curves[1].points.empty();
-  return counted ? std::vector{loss, accuracy} : std::vector{loss};
+  const bool has_accuracy = !accuracy.curves[0].points.empty() || !accuracy.curves[1].points.empty();
+  return has_accuracy ? std::vector{loss, accuracy} : std::vector{loss};
 }
 
 }  // namespace
@@ -170,11 +172,11 @@ std::string draw_curves(std::span<const EpochMetrics> epochs) {
   const double width = panel_width * static_cast<double>(panels.size());
   auto svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" role=\"img\">\n"
-      "<title>{2} over {3} {4}</title>\n"
+      "<title>{2} over {3}</title>\n"
       "<style>text {{font: 12px sans-serif; fill: #333}} .name {{font-weight: bold}} path {{fill: none}} .axis {{stroke: #333}}\n"
       ".grid {{stroke: #ddd}} .curve {{stroke-width: 2; stroke-linejoin: round; stroke-linecap: round}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss", epochs.size(), epochs.size() == 1 ? "epoch" : "epochs");
+      width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss", counted(epochs.size(), "epoch"));
   for (std::size_t i = 0; i < panels.size(); ++i) svg += panel_svg(panels[i], panel_width * static_cast<double>(i));
   return svg + "</svg>\n";
 }

@@ -7,6 +7,7 @@
 #include <tenon/host/draw.hpp>
 
 #include "draw/xml_text.hpp"
+#include "io/counted.hpp"
 #include "plan/memory/memory_use.hpp"
 
 namespace tenon {
@@ -87,8 +88,8 @@ void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
   const auto name = xml_text(use.name);
   add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" stroke=\"#555555\" stroke-width=\"0.5\">",
       x(use.first), y(top_edge), box_width, box_height, use.workspace ? "#eeeeee" : fills[use.first % std::size(fills)]);
-  add("<title>{}{}: {} bytes at {}, steps {} to {}{}</title></rect>\n", name, use.workspace ? " (workspace)" : "", use.bytes, use.offset,
-      use.first, use.last, use.in_place_of.empty() ? "" : ", in place of " + xml_text(use.in_place_of));
+  add("<title>{}{}: {} at {}, steps {} to {}{}</title></rect>\n", name, use.workspace ? " (workspace)" : "", counted(use.bytes, "byte"),
+      use.offset, use.first, use.last, use.in_place_of.empty() ? "" : ", in place of " + xml_text(use.in_place_of));
   if (box_height >= 13 && box_width >= 7 * static_cast<double>(use.name.size()))
     add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" pointer-events=\"none\">{}</text>\n", x(use.first) + box_width / 2,
         y((bottom_edge + top_edge) / 2) + 4, name);
@@ -108,7 +109,7 @@ void Drawing::add_bound() {
     const auto bound = y(static_cast<double>(base_of(arena) + each.lower_bound));
     add("<line x1=\"{0}\" y1=\"{2:.2f}\" x2=\"{1}\" y2=\"{2:.2f}\" stroke=\"#b03030\" stroke-dasharray=\"6 4\">", left, left + width,
         bound);
-    add("<title>lower bound{}: {} bytes</title></line>\n", where, each.lower_bound);
+    add("<title>lower bound{}: {}</title></line>\n", where, counted(each.lower_bound, "byte"));
   }
 }
 

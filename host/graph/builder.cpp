@@ -9,6 +9,7 @@
 #include "graph/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 
@@ -207,7 +208,7 @@ NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view n
 void GraphBuilder::add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count) {
   if (inputs.size() > count)
     throw Failure(FailureKind::usage,
-                  fmt::format("node '{}': {} inputs are given but it takes {}", model_.strings[node.name], inputs.size(), count));
+                  fmt::format("node '{}' is given {} but takes {}", model_.strings[node.name], counted(inputs.size(), "input"), count));
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   node.input_count = static_cast<std::uint32_t>(count);
   model_.edges.insert(model_.edges.end(), inputs.begin(), inputs.end());

@@ -7,6 +7,8 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "io/counted.hpp"
+
 namespace tenon {
 namespace {
 
@@ -95,7 +97,8 @@ ValueId find_value(const GraphModel& model, std::string_view text) {
   const auto& node = model.nodes[id];
   const auto index = colon == std::string_view::npos ? 0 : output_index(model, node, text.substr(colon + 1));
   if (index >= node.output_count)
-    throw Failure(FailureKind::usage, fmt::format("'{}': node '{}' has {} outputs", text, text.substr(0, colon), node.output_count));
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}': node '{}' has {}", text, text.substr(0, colon), counted(node.output_count, "output")));
   return node.first_output + index;
 }
 

@@ -13,7 +13,14 @@ namespace tenon {
 namespace {
 
 [[noreturn]] void refuse(const OperatorInfo& info, const OperatorTypes& types, const std::string& reason) {
-  throw Failure(FailureKind::failed, reason + ' ' + describe_inputs(info, types.inputs));
+  throw Failure(FailureKind::failed, reason + describe_inputs(info, types.inputs));
+}
+
+/// A variadic input's tensors are numbered, as in the SDK.
+std::string name_of_input(const OperatorInfo& info, std::size_t i) {
+  const auto declared = declared_input(info, i);
+  const auto& input = info.inputs[declared];
+  return input.variadic ? fmt::format("{}{}", input.name, i - declared) : input.name;
 }
 
 std::string names_of(DTypeMask mask) {
@@ -31,8 +38,7 @@ void check_allowed(const OperatorInfo& info, const OperatorTypes& types, std::si
   const auto dtype = types.inputs[i].dtype;
   if (dtype == TENON_DTYPE_UNKNOWN || allows(mask, static_cast<DType>(dtype))) return;
   refuse(info, types,
-         fmt::format("{} is {} but must be one of {}", info.inputs[declared_input(info, i)].name, name_of(static_cast<DType>(dtype)),
-                     names_of(mask)));
+         fmt::format("{} is {} but must be one of {}", name_of_input(info, i), name_of(static_cast<DType>(dtype)), names_of(mask)));
 }
 
 // Inputs that declare no dtype of their own share one.
@@ -51,8 +57,8 @@ void share_dtype(const OperatorInfo& info, OperatorTypes& types) {
     if (input.dtype == TENON_DTYPE_UNKNOWN || !input.present) continue;
     if (shared != TENON_DTYPE_UNKNOWN && input.dtype != shared)
       refuse(info, types,
-             fmt::format("{} is {} but {} is {}: both must have the same dtype", declared.name, name_of(static_cast<DType>(input.dtype)),
-                         info.inputs[declared_input(info, first)].name, name_of(static_cast<DType>(shared))));
+             fmt::format("{} is {} but {} is {}: both must have the same dtype", name_of_input(info, i),
+                         name_of(static_cast<DType>(input.dtype)), name_of_input(info, first), name_of(static_cast<DType>(shared))));
     shared = input.dtype;
     if (first == types.inputs.size()) first = i;
   }
@@ -143,13 +149,12 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
 }
 
 std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs) {
-  std::string text = "(";
+  std::string text;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].present) continue;
-    if (text.size() > 1) text += ", ";
-    text += info.inputs[declared_input(info, i)].name + ' ' + to_string(inputs[i]);
+    text += (text.empty() ? " (" : ", ") + name_of_input(info, i) + ' ' + to_string(inputs[i]);
   }
-  return text + ')';
+  return text.empty() ? text : text + ')';
 }
 
 }  // namespace tenon

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tenon/host/catalog.hpp>
 
+#include "io/counted.hpp"
+
 namespace tenon {
 namespace {
 
@@ -65,7 +67,8 @@ std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, cons
 std::size_t input_count(const OperatorInfo& info, std::size_t given) {
   const auto declared = info.inputs.size();
   if (info.variadic()) return std::max(given, declared - 1);
-  if (given > declared) throw Failure(FailureKind::usage, fmt::format("{} inputs are given but the operator takes {}", given, declared));
+  if (given > declared)
+    throw Failure(FailureKind::usage, fmt::format("the operator takes {} but is given {}", counted(declared, "input"), given));
   return declared;
 }
 
@@ -91,14 +94,14 @@ std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId>
 
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
   const auto need = [](bool holds, std::uint32_t found, const char* what, const char* has, std::size_t needed) {
-    if (!holds) throw Failure(FailureKind::file, fmt::format("has {} {} but the operator {} {}", found, what, has, needed));
+    if (!holds) throw Failure(FailureKind::file, fmt::format("has {} but the operator {} {}", counted(found, what), has, needed));
   };
   const auto inputs = info.inputs.size();
-  need(info.variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs, node.input_count, "inputs", "takes",
+  need(info.variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs, node.input_count, "input", "takes",
        inputs);
-  need(node.state_count == info.states.size(), node.state_count, "states", "has", info.states.size());
+  need(node.state_count == info.states.size(), node.state_count, "state", "has", info.states.size());
   const auto outputs = output_count(model, node, info);
-  need(node.output_count == outputs, node.output_count, "outputs", "makes", outputs);
+  need(node.output_count == outputs, node.output_count, "output", "makes", outputs);
 }
 
 void check_backward_arity(const GraphModel& model, const NodeRecord& node) {

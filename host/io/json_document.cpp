@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tenon/host/catalog.hpp>
 
+#include "io/counted.hpp"
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
 
@@ -100,7 +101,7 @@ std::vector<JsonField> JsonField::list(std::string_view what) const {
 
 JsonField JsonField::at(std::size_t i) const {
   const auto& items = require<JsonValue::List>({}, "a list");
-  if (i >= items.size()) refuse("has {} entries but needs {}", items.size(), i + 1);
+  if (i >= items.size()) refuse("has {} but needs {}", counted(items.size(), "entry", "entries"), i + 1);
   return {*document_, items[i]};
 }
 

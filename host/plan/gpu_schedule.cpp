@@ -147,8 +147,8 @@ void Scheduling::find_streams() {
   for (auto* device : schedule_.devices) schedule_.work.push_back({steps(), steps(), number_of({device, StreamRole::kernels}), {}});
 }
 
-// For the tracker, arenas lie one behind the other, and behind them are two bytes for each GPU. The first stands for all memory that the
-// caller owns there, which may be given twice. All work reads the second one, and the end of a run writes it.
+// The tracker numbers the bytes of all arenas consecutively; two more for each GPU follow. The first of these stands for all memory that
+// the caller owns there, where two tensors may overlap. All work reads the second, and the end of a run writes it.
 std::int64_t Scheduling::outside_arenas(const Device& device) const {
   const auto& devices = schedule_.devices;
   return memory_.bytes() + 2 * (std::find(devices.begin(), devices.end(), &device) - devices.begin());

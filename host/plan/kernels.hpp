@@ -11,9 +11,9 @@ namespace tenon {
 /// Made once for a session; its plans use them one after the other.
 class Kernels {
  public:
-  /// A node runs on the device that it names, where its operator must have a kernel; one that names none on `device`, or where the operator
-  /// has no kernel for that, on the CPU. Backward nodes and those that compute again run where their origins do. `cast` is the operator
-  /// cast_storage. Throws Failure that names the node: (plugin) where there is no kernel for it, (usage) where there is no such device.
+  /// A node that names a device runs there, and its operator must have a kernel for it. Any other node runs on `device`, or on the CPU if
+  /// the operator has no kernel for `device`. Backward and recomputed nodes run where their origins do. `cast` is the operator
+  /// cast_storage. Throws Failure that names the node: (plugin) if a kernel is missing, (usage) if this machine has no such device.
   Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device);
 
   /// The object a node runs with on its device: a backward node has its origin's, and those that a plan put in make tensors dense.

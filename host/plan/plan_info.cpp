@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "io/counted.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan/plan.hpp"
 
@@ -92,8 +93,7 @@ std::string describe(const PlanInfo& plan) {
     const auto& step = plan.steps[i];
     fmt::format_to(to, "{:>5}  {:<24} {:<20} {}", i, step.node, step.op, step.device);
     if (!step.copied_from.empty())
-      fmt::format_to(to, " from {}, {}", step.copied_from,
-                     step.copied >= 0 ? fmt::format("{} bytes", step.copied) : "as many bytes as are stored");
+      fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "as many bytes as are stored");
     if (step.captured) text += " captured";
     if (step.sparse) text += " sparse";
     for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
@@ -121,10 +121,10 @@ std::string describe_memory(const PlanInfo& plan) {
 std::string summarize(const PlanInfo& plan) {
   std::string text;
   for (const auto& arena : plan.arenas)
-    fmt::format_to(std::back_inserter(text), "{}{} bytes of memory, lower bound {} bytes, ratio {:.3f}, {}",
-                   plan.arenas.size() == 1 ? fmt::format("{} steps, ", plan.steps.size()) : fmt::format("\n{}: ", arena.device),
-                   arena.bytes, arena.lower_bound, arena.ratio(), arena.strategy);
-  return plan.arenas.size() == 1 ? text : fmt::format("{} steps", plan.steps.size()) + text;
+    fmt::format_to(std::back_inserter(text), "{}{} of memory, lower bound {}, ratio {:.3f}, {}",
+                   plan.arenas.size() == 1 ? counted(plan.steps.size(), "step") + ", " : fmt::format("\n{}: ", arena.device),
+                   counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(), arena.strategy);
+  return plan.arenas.size() == 1 ? text : counted(plan.steps.size(), "step") + text;
 }
 
 }  // namespace tenon

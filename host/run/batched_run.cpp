@@ -4,6 +4,7 @@
 #include <tenon/host/batched_run.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "io/counted.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/row_range.hpp"
 #include "tensor/widened.hpp"
@@ -48,7 +49,7 @@ struct Rows {
              "cast_storage(tensor, Storage::dense) converts it");
     const auto count = tensor.shape()[0];
     if (!sliced.empty() && count != rows)
-      refuse(fmt::format("input '{}' has {} rows but '{}' has {}", sliced.begin()->first, rows, name, count),
+      refuse(fmt::format("input '{}' has {} but '{}' has {}", sliced.begin()->first, counted(rows, "row"), name, count),
              "all inputs whose first dimension is -1 need the same number of rows");
     rows = count;
     sliced[name] = tensor.to("cpu").make_contiguous();
@@ -94,8 +95,8 @@ void check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<s
   for (const auto& [name, value] : wanted ? wanted->outputs : model.outputs) {
     const auto &one = some[value], &other = others[value];
     if (has_rows(one, rows.first) && has_rows(other, rows.second) && with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) continue;
-    refuse(fmt::format("output '{}' cannot be joined from batches: it is {} for {} rows of input and {} for {}", model.strings[name],
-                       to_string(one), rows.first, to_string(other), rows.second),
+    refuse(fmt::format("output '{}' cannot be joined from batches: it is {} for {} of input and {} for {}", model.strings[name],
+                       to_string(one), counted(rows.first, "row"), to_string(other), rows.second),
            "only outputs with one row per input row can be joined; name the other outputs to omit this one");
   }
 }

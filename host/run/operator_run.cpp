@@ -56,7 +56,7 @@ void OperatorRun::finish() const {
 }
 
 void OperatorRun::fail(const std::string& reason) const {
-  throw Failure(FailureKind::failed, reason + ' ' + describe_inputs(op_.info(), types_.inputs));
+  throw Failure(FailureKind::failed, reason + describe_inputs(op_.info(), types_.inputs));
 }
 
 }  // namespace tenon

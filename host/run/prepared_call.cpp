@@ -4,6 +4,7 @@
 #include <tenon/host/cast_storage.hpp>
 
 #include "graph/initialize.hpp"
+#include "io/counted.hpp"
 #include "plugin/device_kernel.hpp"
 #include "run/prepared_call_impl.hpp"
 #include "tensor/tensor_device.hpp"
@@ -31,8 +32,8 @@ Argument argument_of(std::string name, const tenon_type& type, std::uint8_t stor
 void require_known_outputs(const OperatorInfo& info, const OperatorTypes& types) {
   for (std::size_t i = 0; i < types.outputs.size(); ++i)
     if (const auto& type = types.outputs[i]; !is_known(type) || byte_count(type) < 0)
-      throw Failure(FailureKind::failed, fmt::format("cannot infer the full shape of output {}: {} {}", i, to_string(type),
-                                                     describe_inputs(info, types.inputs)));
+      throw Failure(FailureKind::failed,
+                    fmt::format("cannot infer the full shape of output {}: {}{}", i, to_string(type), describe_inputs(info, types.inputs)));
   for (std::size_t i = 0; i < types.states.size(); ++i)
     if (!is_known(types.states[i]))
       throw Failure(FailureKind::failed, fmt::format("cannot infer the shape of state '{}'", info.states[i].name));
@@ -107,13 +108,14 @@ void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_t
   const auto& name = info().name;
   const auto storage = name_of(argument.storage);
   host.warnings.densified(fmt::format("{} {}", name, storage),
-                          fmt::format("[{}]: {} is {} and is made dense, {} bytes, because {} has no kernel for these storages", name,
-                                      argument.name, storage, byte_count(type), name));
+                          fmt::format("[{}]: {} is converted from {} to dense, {}, because {} has no kernel for these storages", name,
+                                      argument.name, storage, counted(byte_count(type), "byte"), name));
 }
 
 void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel) {
   if (given.size() != inputs.size())
-    throw Failure(FailureKind::usage, fmt::format("{} inputs are given but the call was prepared for {}", given.size(), inputs.size()));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the call was prepared for {} but is given {}", counted(inputs.size(), "input"), given.size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (static_cast<bool>(given[i]) != inputs[i].present)
       throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
@@ -130,7 +132,7 @@ std::vector<Tensor> PreparedCall::Impl::make_states() const {
 
 void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors& tensors) {
   if (!given.empty() && given.size() != states.size())
-    throw Failure(FailureKind::usage, fmt::format("{} states are given but the operator has {}", given.size(), states.size()));
+    throw Failure(FailureKind::usage, fmt::format("the operator has {} but is given {}", counted(states.size(), "state"), given.size()));
   for (std::size_t i = 0; i < states.size(); ++i) {
     const bool present = !given.empty() && given[i];
     if (present && given[i].storage() == Storage::dense && !given[i].contiguous())
@@ -177,7 +179,8 @@ void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor
                                  std::uint64_t step) {
   auto& pass = *forward_;
   if (made.size() != outputs.size())
-    throw Failure(FailureKind::usage, fmt::format("{} places for outputs are given but the call has {}", made.size(), outputs.size()));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the call has {} but is given memory for {}", counted(outputs.size(), "output"), made.size()));
   kept_.clear();
   kept_.reserve(given.size() + states.size());  // what is kept does not move
   read_inputs(given, pass.tensors, pass.choice.sparse);

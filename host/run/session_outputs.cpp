@@ -65,12 +65,11 @@ void Session::Impl::check_destinations(const Plan& plan, const Destinations& des
     const auto refuse = [&, &wanted = name](const std::string& what) {
       throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
     };
-    if (found == values.end()) refuse("is of no use: the graph has no such output");
+    if (found == values.end()) refuse("is not used: the graph has no such output");
     if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
     const auto& type = plan.types()[found->second];
     if (type.storage != TENON_DENSE)
-      refuse(
-          fmt::format("is of no use: the output is {}, and is taken from what run() gives", name_of(static_cast<Storage>(type.storage))));
+      refuse(fmt::format("is not used: the output is {}, and run() returns it", name_of(static_cast<Storage>(type.storage))));
     const auto& tensor = destination.tensor;
     if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
     if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");

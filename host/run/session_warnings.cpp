@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/counted.hpp"
 #include "run/session_impl.hpp"
 
 namespace tenon {
@@ -29,7 +30,7 @@ std::string copies_for(const Plan& plan, NodeId id) {
     const bool in = reads(model, id, copy), out = model.values[value].producer == id;
     if (!in && !out) continue;
     const auto& type = plan.types()[value];
-    const auto size = type.storage == TENON_DENSE ? fmt::format("{} bytes", byte_count(type)) : "as much as is stored";
+    const auto size = type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "as much as is stored";
     text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value), size, in ? "from" : "to",
                         in ? plan.graph.places[value]->name() : plan.graph.places[copy]->name());
   }
@@ -44,8 +45,8 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
   for (const auto& conversion : plan.graph.conversions) {
     if (plan.memory.readers[conversion.dense] == 0) continue;
     const auto storage = name_of(static_cast<Storage>(conversion.storage));
-    const auto what =
-        fmt::format("'{}' is {} and is made dense, {} bytes, because", value_label(model, conversion.value), storage, conversion.bytes);
+    const auto what = fmt::format("'{}' is converted from {} to dense, {}, because", value_label(model, conversion.value), storage,
+                                  counted(conversion.bytes, "byte"));
     auto& warnings = host().warnings;
     if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
       const auto& node = model.nodes[reader];

@@ -42,7 +42,7 @@ class Sum {
 
 Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t limit, const char* what) {
   if (places.shape() != Shape{count})
-    throw Failure(FailureKind::usage, join(count, " values need ", count, " ", what, " indices, not ", places.shape()));
+    throw Failure(FailureKind::usage, join("the values have shape ", Shape{count}, ", but the ", what, " indices ", places.shape()));
   if (places.dtype() != i32 && places.dtype() != i64)
     throw Failure(FailureKind::usage, join(what, " indices must be int32 or int64, not ", places.dtype()));
   Tensor wide = Tensor::empty(i64, places.shape());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tenon/host/failure.hpp>
 
+#include "io/counted.hpp"
 #include "tensor/sparse_rules.hpp"
 #include "tensor/tensor_device.hpp"
 
@@ -67,7 +68,8 @@ std::span<const std::byte> bytes_at(const T* data, std::int64_t bytes) {
 void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
   const bool csr = tensor.storage == TENON_CSR;
   if (stored < 0 || stored > most_stored(tensor))
-    throw Failure(FailureKind::failed, fmt::format("{} {} are requested, but {} {} holds at most {}", stored, csr ? "values" : "rows",
+    throw Failure(FailureKind::failed, fmt::format("{} requested, but {} {} holds at most {}",
+                                                   counted(stored, csr ? "value is" : "row is", csr ? "values are" : "rows are"),
                                                    name_of(static_cast<Storage>(tensor.storage)),
                                                    to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);

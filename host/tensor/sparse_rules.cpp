@@ -5,6 +5,8 @@
 #include <limits>
 #include <tenon/dtype.hpp>
 
+#include "io/counted.hpp"
+
 namespace tenon {
 namespace {
 
@@ -16,7 +18,8 @@ std::span<const Index> as(std::span<const std::byte> bytes) {
 std::string size_fault(const char* part, std::size_t found, std::uint64_t count, std::uint64_t element) {
   std::uint64_t needed = 0;
   if (!__builtin_mul_overflow(count, element, &needed) && found == needed) return {};
-  return fmt::format("its {} take {} bytes, but {} entries of {} bytes are needed", part, found, count, element);
+  return fmt::format("its {} take {}, but need {} of {}", part, counted(found, "byte"), counted(count, "entry", "entries"),
+                     counted(element, "byte"));
 }
 
 /// Entries [begin, end) ascend and lie below limit.

@@ -3,6 +3,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
+#include "io/counted.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/strided_copy.hpp"
 #include "tensor/tensor_device.hpp"
@@ -27,7 +28,7 @@ Tensor Tensor::zeros(DType dtype, const Shape& shape) {
 Tensor Tensor::copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape) {
   Tensor result = empty(dtype, shape);
   if (count != static_cast<std::size_t>(result.size())) {
-    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", result.size(), " values, not ", count));
+    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", counted(result.size(), "value"), ", not ", count));
   }
   if (count != 0) std::memcpy(result.data(), values, result.impl_->bytes());
   return result;
@@ -41,14 +42,15 @@ Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<con
 Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
                          std::shared_ptr<const void> owner) {
   if (!strides.empty() && shape.has_rank() && strides.size() != static_cast<std::size_t>(shape.rank())) {
-    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", shape.rank(), " strides, not ", strides.size()));
+    throw Failure(FailureKind::usage,
+                  join("a tensor of shape ", shape, " needs ", counted(shape.rank(), "stride"), ", not ", strides.size()));
   }
   auto impl = std::make_shared<Impl>(dtype, shape, strides.empty() ? nullptr : strides.data());
   if (data == nullptr && impl->size != 0) {
     throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " needs memory, not a null pointer"));
   }
   if (impl->size != 0 && !is_aligned(data, dtype)) {
-    throw Failure(FailureKind::usage, join(dtype, " elements must be aligned to ", size_of(dtype), " bytes"));
+    throw Failure(FailureKind::usage, join(dtype, " elements must be aligned to ", counted(size_of(dtype), "byte")));
   }
   impl->abi.dense.data = data;
   impl->abi.dense.device_type = device.type();
@@ -144,7 +146,8 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   require_contiguous();
   const Shape filled = filled_in(wanted, size());
   if (element_count(filled) != size()) {
-    throw Failure(FailureKind::usage, join("a tensor of shape ", shape(), ", ", size(), " elements, cannot be reshaped to ", wanted));
+    throw Failure(FailureKind::usage,
+                  join("a tensor of shape ", shape(), ", ", counted(size(), "element"), ", cannot be reshaped to ", wanted));
   }
   // An owned block is kept alive through its tensor, a borrowed one through its owner.
   return borrow_on(device_of(*this), data(), dtype(), filled, {},

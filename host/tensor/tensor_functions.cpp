@@ -7,6 +7,7 @@
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 
+#include "io/counted.hpp"
 #include "tensor/number_fits.hpp"
 #include "tensor/row_range.hpp"
 
@@ -79,7 +80,7 @@ Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   if (tensor.device() != "cpu")
     refuse(fmt::format("the tensor is on {}; to(\"cpu\") copies it to where its rows can be taken", tensor.device()));
   if (begin < 0 || begin > end || end > shape[0])
-    refuse(fmt::format("the tensor has {} rows, but rows {} to {} are requested", shape[0], begin, end));
+    refuse(fmt::format("the tensor has {}, but rows {} to {} are requested", counted(shape[0], "row"), begin, end));
   return row_range(tensor.make_contiguous(), begin, end);
 }
 

@@ -35,7 +35,7 @@ void check_kinds(Storage storage, const Tensor& values, const Tensor& indices, c
   require(indices.dtype() == i32 || indices.dtype() == i64, "its ", name, " are ", indices.dtype(), " but must be int32 or int64");
   require(indices.shape().rank() == 1, "its ", name, " have shape ", indices.shape(), " but must be a list");
   const Shape wanted = values_shape(storage, shape, indices.size());
-  require(values.shape() == wanted, "its values have shape ", values.shape(), ", but ", indices.size(), " ", name, " need ", wanted);
+  require(values.shape() == wanted, "its values have shape ", values.shape(), ", but its ", name, ", ", indices.shape(), ", need ", wanted);
   require(indices.device() == values.device(), "its values are on ", values.device(), ", but its ", name, " are on ", indices.device());
   if (storage != Storage::csr) return;
   require(row_starts.device() == values.device(), "its values are on ", values.device(), ", but its row starts are on ",

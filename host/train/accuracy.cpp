@@ -7,6 +7,8 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
+#include "io/counted.hpp"
+
 namespace tenon {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<std::int64_t> largest(const Tensor& scores) {
 void require_classes(const std::vector<std::int64_t>& labels, std::int64_t classes, const char* of) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || labels[i] >= classes)
-      throw Failure(FailureKind::usage, fmt::format("label {} of example {}{} is no class: there are {}", labels[i], i, of, classes));
+      throw Failure(FailureKind::usage, fmt::format("label {} of example {}{} is not a class: there are {}", labels[i], i, of, classes));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/random.hpp>
 
+#include "io/counted.hpp"
 #include "tensor/csr_rows.hpp"
 
 namespace tenon {
@@ -42,7 +43,7 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
     const auto shape = tensor.shape();
     if (shape.rank() == 0) refuse(fmt::format("'{}' is a scalar, but its first dimension must count the examples", name));
     if (shape[0] != first.shape()[0])
-      refuse(fmt::format("'{}' has {} examples but '{}' has {}", first_name, first.shape()[0], name, shape[0]),
+      refuse(fmt::format("'{}' has {} but '{}' has {}", first_name, counted(first.shape()[0], "example"), name, shape[0]),
              "the first dimension counts the examples; it must be the same for all data");
     if (tensor.storage() == Storage::row_sparse)
       refuse(fmt::format("'{}' is row_sparse, but examples must be dense or csr", name),

@@ -6,6 +6,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "graph/parameters.hpp"
+#include "io/counted.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/add_elements.hpp"
@@ -50,7 +51,8 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
     if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
       refuse(path, fmt::format("it belongs to another graph, which has node '{}' where this one has '{}'", a, b));
   if (there.nodes.size() != here.nodes.size())
-    refuse(path, fmt::format("it belongs to another graph: that one has {} nodes, this one has {}", there.nodes.size(), here.nodes.size()));
+    refuse(path, fmt::format("it belongs to another graph: that one has {}, this one has {}", counted(there.nodes.size(), "node"),
+                             here.nodes.size()));
 }
 
 }  // namespace

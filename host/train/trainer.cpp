@@ -9,6 +9,7 @@
 #include <tenon/visit.hpp>
 
 #include "graph/model.hpp"
+#include "io/counted.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/finite.hpp"
@@ -234,8 +235,8 @@ struct Trainer::Impl {
     check_record(checkpoint, forward, impl_of(update).graph, parts.trained, options, path);
     const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
-      throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} examples of an epoch, but the data have {}",
-                                                   path.string(), record.data_position, batches.examples()));
+      throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data have {}",
+                                                   path.string(), counted(record.data_position, "example"), batches.examples()));
     const auto& model = model_of(forward);
     for (const auto& value : model.values)
       if (value.role == Role::variable || value.role == Role::state)

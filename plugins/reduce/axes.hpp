@@ -75,7 +75,7 @@ struct Reduction : tenon::Operator {
   void check_axes(const tenon::Infer& io, int rank) const {
     unsigned seen = 0;
     for (const auto a : axis) {
-      if (a < -rank || a >= rank) io.param_error("axis", "names axis ", a, ", which is out of range for x with ", rank, " dimensions");
+      if (a < -rank || a >= rank) io.param_error("axis", "names axis ", a, ", which is out of range for x with rank ", rank);
       const auto bit = 1u << (a < 0 ? a + rank : a);
       if (seen & bit) io.param_error("axis", "names axis ", a, " twice");
       seen |= bit;

@@ -64,7 +64,7 @@ struct Concat : tenon::Operator {
  private:
   static void agree(const tenon::Infer& io, tenon::Shape& common, const tenon::Shape& shape, int along, int i) {
     if (!shape.has_rank()) return;
-    io.require(shape.rank() == common.rank(), "input ", i, " is ", shape, ", but ", common.rank(), " dimensions are needed");
+    io.require(shape.rank() == common.rank(), "input ", i, " is ", shape, ", but needs rank ", common.rank());
     for (int a = 0; a < shape.rank(); ++a) {
       if (a == along || shape[a] == tenon::unknown) continue;
       io.require(common[a] == tenon::unknown || common[a] == shape[a], "input ", i, " is ", shape, ", but size ", common[a],

@@ -6,7 +6,7 @@
 
 /// An axis as 0 to rank - 1.
 inline int axis_of(const tenon::Infer& io, std::int64_t axis, int rank, const char* param = "axis") {
-  if (axis < -rank || axis >= rank) io.param_error(param, "names axis ", axis, ", which is out of range for ", rank, " dimensions");
+  if (axis < -rank || axis >= rank) io.param_error(param, "names axis ", axis, ", which is out of range for rank ", rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

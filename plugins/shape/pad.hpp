@@ -38,8 +38,8 @@ struct Pad : tenon::Operator {
     if (before.size() > tenon::max_rank) io.param_error("before", "has ", before.size(), " entries, but tensors have at most 8 dimensions");
     const int rank = static_cast<int>(before.size());
     auto x = io.input(0).shape, y = io.output(0).shape;
-    io.require(!x.has_rank() || x.rank() == rank, "x is ", x, ", but before and after have ", rank, " entries");
-    io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but before and after have ", rank, " entries");
+    io.require(!x.has_rank() || x.rank() == rank, "x is ", x, ", but before and after need rank ", rank);
+    io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but before and after need rank ", rank);
     if (!x.has_rank()) x = tenon::Shape::of_rank(rank);
     if (!y.has_rank()) y = tenon::Shape::of_rank(rank);
     for (int a = 0; a < rank; ++a) {

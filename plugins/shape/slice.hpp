@@ -136,7 +136,7 @@ struct Slice : tenon::Operator {
 
   void check(const tenon::Infer& io, int rank) const {
     if (begin.size() > static_cast<std::size_t>(rank))
-      io.param_error("begin", "has ", begin.size(), " entries, but x has ", rank, " dimensions");
+      io.param_error("begin", "has ", begin.size(), begin.size() == 1 ? " entry, but x has rank " : " entries, but x has rank ", rank);
     axes_of(io, axes, rank, "axes");
   }
 

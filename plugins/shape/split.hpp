@@ -80,7 +80,7 @@ struct Split : tenon::Operator {
   /// What a part tells about x.
   void learn(const tenon::Infer& io, tenon::Shape& x, const tenon::Shape& part, int along, int i) const {
     if (!part.has_rank()) return;
-    io.require(part.rank() == x.rank(), "part ", i, " is ", part, ", but x has ", x.rank(), " dimensions");
+    io.require(part.rank() == x.rank(), "part ", i, " is ", part, ", but x has rank ", x.rank());
     for (int a = 0; a < x.rank(); ++a) {
       if (x[a] != tenon::unknown || part[a] == tenon::unknown) continue;
       std::int64_t size = part[a];

@@ -22,8 +22,8 @@ struct Transpose : tenon::Operator {
     const int rank = named > 0 ? named : x.has_rank() ? x.rank() : y.has_rank() ? y.rank() : -1;
     if (rank < 0) return io.set_output(0, tenon::Shape());
     axes_of(io, axes, rank, "axes");
-    io.require(!x.has_rank() || x.rank() == rank, "x is ", x, ", but axes names ", rank, " axes");
-    io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but axes names ", rank, " axes");
+    io.require(!x.has_rank() || x.rank() == rank, "x is ", x, ", but axes needs rank ", rank);
+    io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but axes needs rank ", rank);
     auto to = tenon::Shape::of_rank(rank), from = to;
     for (int a = 0; a < rank; ++a) {
       if (x.has_rank()) to.set(a, x[source(a, rank)]);

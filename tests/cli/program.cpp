@@ -25,7 +25,7 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{"run", "g.tenon", "--seed", "1", "--seed", "2"}, 2, "", "error: tenon run: --seed is given more than once\n"},
       {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be a whole number from 0 to 1024\n"},
       {{"--threads", "1025", "list"}, 2, "", "error: --threads is '1025' but must be a whole number from 0 to 1024\n"},
-      {{"train", "--decay", "much"}, 2, "", "error: --decay is 'much' but must be a number\n"},
+      {{"train", "--decay", "much"}, 2, "", "error: --decay is 'much' but must be a number, 0 or more\n"},
       {{"list", "--verbose"}, 2, "", "error: tenon list has no option '--verbose'\n"},
       {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
       {{"--json=maybe", "list"}, 2, "", "error: tenon list: --json takes no value\n"},
@@ -58,6 +58,8 @@ TEST_CASE("help names the defaults that the library has") {
         fmt::format("examples in a batch (default: {})", options.batch), std::string("output or value to minimize (default: loss)"),
         std::string("device for nodes that name none: cpu, cuda, cuda:1 ... (default: cpu)")})
     CHECK_MESSAGE(help.find(line) != std::string::npos, line);
+  CHECK(help.find("from a .npy, .npz, .svm, .libsvm or .svmlight file") != std::string::npos);
+  CHECK(help.find("--plugins DIR ...") == std::string::npos);
   for (const auto& arguments : std::vector<std::vector<std::string>>{{"--help"}, {"train", "--help"}, {"run", "--help"}, {"man"}})
     CHECK(run_tenon(arguments).out.find("left out") == std::string::npos);
 }

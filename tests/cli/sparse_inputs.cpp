@@ -64,7 +64,7 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
       {"same_float32.json", "half.svmlight:labels", 0, "y  float32 [1]  0.5\n"},
       {"labels.json", "half.svmlight:labels", 2, "error: 'half.svmlight' has the label 0.5, which int32 does not hold\n"},
       {"labels.json", "x.npz", 2, "error: input 'x' is float32 in its file but the graph needs int32, and not every value"},
-      {"same_float32.json", "broken.svm", 4, "error: cannot read broken.svm: line 2: the value 'x' is no number\n"},
+      {"same_float32.json", "broken.svm", 4, "error: cannot read broken.svm: line 2: the value 'x' is not a number\n"},
       {"same_float32.json", "zero.libsvm:from-1", 4,
        "error: cannot read zero.libsvm: line 1: feature 0 is there, but the features are said to be counted from 1\n"},
       {"same_float32.json", "x.svm:label", 2,
@@ -78,8 +78,9 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
     CHECK(result.code == test.code);
     CHECK((test.code == 0 ? result.out : result.err).starts_with(test.text));
   }
-  CHECK(site.run({"run", "transposed.json", "--input", "x=x.npz"}).err ==
-        "warning: [transpose] node 'y': 'x' is csr and is made dense, 36 bytes, because transpose has no kernel for these storages\n");
+  CHECK(
+      site.run({"run", "transposed.json", "--input", "x=x.npz"}).err ==
+      "warning: [transpose] node 'y': 'x' is converted from csr to dense, 36 bytes, because transpose has no kernel for these storages\n");
 }
 
 TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads them") {
@@ -123,7 +124,7 @@ TEST_CASE("sparse inputs of operators with and without a kernel for them") {
   CHECK(square.code == 0);
   CHECK(square.out.starts_with("y  csr float32 [3, 3], 3 stored  (0, 0) 0.25 (0, 2) 4 (2, 1) 1\n"));
 
-  const std::string why = "[exp] node 'y': 'x' is csr and is made dense, 36 bytes, because exp has no kernel for these storages\n";
+  const std::string why = "[exp] node 'y': 'x' is converted from csr to dense, 36 bytes, because exp has no kernel for these storages\n";
   const auto exp = site.run({"run", "exp.json", "--input", "x=x.svm"});
   CHECK(exp.code == 0);
   CHECK(exp.err.find("warning: " + why) != std::string::npos);

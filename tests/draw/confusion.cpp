@@ -14,10 +14,10 @@ TEST_CASE("confusion: rows are true classes, columns predicted ones, ties the fi
   CHECK(same_bits(confusion(scores, labels), Tensor::from<std::int64_t>({1, 0, 1, 0, 1, 0, 0, 0, 1}, {3, 3})));
   CHECK(failure_of([&] {
           confusion(scores, Tensor::from<std::int32_t>({1, 0, 3, 2}, {4}));
-        }).message == "label 3 of example 2 is no class: there are 3");
+        }).message == "label 3 of example 2 is not a class: there are 3");
   CHECK(failure_of([&] {
           confusion(scores, Tensor::from<std::int32_t>({1, 0, -1, 2}, {4}));
-        }).message == "label -1 of example 2 is no class: there are 3");
+        }).message == "label -1 of example 2 is not a class: there are 3");
   CHECK(failure_of([] {
           tenon::confusion(tenon::Tensor::zeros(tenon::f32, {2, 3}), tenon::Tensor::zeros(tenon::i64, {3}));
         }).message == "confusion cannot be computed from float32 [2, 3] scores and int64 [3] labels");
@@ -37,7 +37,7 @@ TEST_CASE("confusion drawn: each count in its place, names as XML writes them") 
   CHECK(cells == "110,60 0.700 7; 146,60 0.300 3; 110,96 0.200 2; 146,96 0.800 8; ");
   CHECK(draw_confusion(counts).find(">1</text>") != std::string::npos);
   CHECK(failure_of([&] { draw_confusion(counts, std::span(names, 1)); }).message ==
-        "the confusion table has 2 classes, but 1 names are given");
+        "the confusion table has 2 classes but is given 1 name");
   CHECK(failure_of([] { draw_confusion(Tensor::zeros(f32, {2, 2})); }).kind == 2);
   CHECK(failure_of([] { draw_confusion(Tensor::zeros(i64, {2, 3})); }).kind == 2);
 }

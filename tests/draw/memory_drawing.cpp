@@ -79,7 +79,7 @@ TEST_CASE("memory drawn: of a graph that needs none") {
   graph.output("y", graph.add("quadratic", {graph.input("x", tenon::DType::f32, {16})}));
   const auto svg = tenon::draw_memory(tenon::Session(graph).plan({}));
   CHECK(boxes_of(svg).empty());
-  CHECK(svg.find("1 steps, 0 bytes of memory") != std::string::npos);
+  CHECK(svg.find("1 step, 0 bytes of memory") != std::string::npos);
   CHECK(svg.find("nan") == std::string::npos);
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("a node that does not fit the operator that is here is refused when it
       {"counter", {"counter", {"data"}, {"sum"}, {"calls"}, {}}, {0, 1}, ""},
       {"counter", {"counter", {"data?"}, {"sum"}, {"calls"}, {}}, {none, 1}, "[counter] node 'n': input 'data' is not connected"},
       {"counter", {"counter", {"data"}, {"sum"}, {}, {}}, {0}, "[counter] node 'n': has 0 states but the operator has 1"},
-      {"cosine", {"cosine", {"x"}, {"y"}, {"s"}, {}}, {0, 1}, "[cosine] node 'n': has 1 states but the operator has 0"},
+      {"cosine", {"cosine", {"x"}, {"y"}, {"s"}, {}}, {0, 1}, "[cosine] node 'n': has 1 state but the operator has 0"},
       {"counter",
        {"counter", {"data", "more"}, {"sum"}, {"calls"}, {}},
        {0, 0, 1},

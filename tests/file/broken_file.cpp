@@ -285,7 +285,7 @@ TEST_CASE("backward nodes, nodes computed again, and updates") {
   const auto nodes = [](auto& m) -> auto& {
     return *m.graphs[0]->nodes;
   };
-  const char* const origin = "the origin of node 'norm_backward' is no forward node of its operator before it";
+  const char* const origin = "the origin of node 'norm_backward' is not a forward node of its operator before it";
   const char* const arity = "node 'norm_backward' does not fit node 'norm', whose backward it is";
   check_all(
       {
@@ -294,13 +294,13 @@ TEST_CASE("backward nodes, nodes computed again, and updates") {
           {origin, [&](auto& m) { nodes(m).origins[4] = 0; }},
           {origin, [&](auto& m) { nodes(m).origins[4] = 5; }},
           {origin, [&](auto& m) { nodes(m).origins[4] = 2; }},
-          {"the origin of node 'split_again' is no forward node of its operator before it", [&](auto& m) { nodes(m).origins[3] = 5; }},
+          {"the origin of node 'split_again' is not a forward node of its operator before it", [&](auto& m) { nodes(m).origins[3] = 5; }},
           {arity, [&](auto& m) { nodes(m).edges.push_back(none), ++nodes(m).input_counts[4]; }},
           {arity, [&](auto& m) { nodes(m).output_types.pop_back(), --nodes(m).output_counts[4]; }},
           {"column update_values has 2 entries, but there are 1 of what it tells",
            [](auto& m) { m.graphs[0]->update_values.push_back(0); }},
-          {"'image' is updated, but it is no variable or is updated already", [](auto& m) { m.graphs[0]->updated[0] = 0; }},
-          {"'norm_gamma' is updated, but it is no variable or is updated already",
+          {"'image' is updated, but it is not a variable or is updated already", [](auto& m) { m.graphs[0]->updated[0] = 0; }},
+          {"'norm_gamma' is updated, but it is not a variable or is updated already",
            [](auto& m) {
              m.graphs[0]->updated.push_back(m.graphs[0]->updated[0]);
              m.graphs[0]->update_values.push_back(0);
@@ -343,7 +343,7 @@ TEST_CASE("outputs") {
       {"output 0 has the name ''; names are not empty and have neither colons nor control characters",
        [](auto& m) { m.graphs[0]->output_names[0] = 0; }},
       {"two outputs have the name 'first'", [](auto& m) { m.graphs[0]->output_names[1] = m.graphs[0]->output_names[0]; }},
-      {"column output_values has 1 entries, but there are 2 of what it tells", [](auto& m) { m.graphs[0]->output_values.pop_back(); }},
+      {"column output_values has 1 entry, but there are 2 of what it tells", [](auto& m) { m.graphs[0]->output_values.pop_back(); }},
       {"the value of output 'first' is number 13, but there are 13", [](auto& m) { m.graphs[0]->output_values[0] = 13; }},
       {"the graph's name is number 9999, but there are 35", [](auto& m) { m.graphs[0]->name = 9999; }},
   });

@@ -140,9 +140,9 @@ TEST_CASE("elements that do not fit their header") {
     const char* reason;
   } cases[] = {
       {"|b1", "(3,)", "\1\0\2"s, "element 2 is 2, and a bool is 0 or 1"},
-      {"<f4", "(2, 2)", std::string(15, 'x'), "it is cut short: float32 [2, 2] takes 16 bytes, and 15 are there"},
-      {"<f4", "(2, 2)", std::string(17, 'x'), "1 bytes follow its array of float32 [2, 2]"},
-      {"<f4", "(0,)", "x", "1 bytes follow its array of float32 [0]"},
+      {"<f4", "(2, 2)", std::string(15, 'x'), "it is cut short: it has 15 of the 16 bytes of float32 [2, 2]"},
+      {"<f4", "(2, 2)", std::string(17, 'x'), "it has 1 byte after its array of float32 [2, 2]"},
+      {"<f4", "(0,)", "x", "it has 1 byte after its array of float32 [0]"},
       {"<f8", "(2305843009213693952,)", "x", "its shape [2305843009213693952] has more bytes than can be counted"},
       {"<f4", "(4294967296, 4294967296, 4294967296)", "",
        "its shape [4294967296, 4294967296, 4294967296] has more bytes than can be counted"},

@@ -56,10 +56,10 @@ TEST_CASE("lines that are wrong are named") {
     SvmOptions options;
     const char* reason;
   } cases[] = {
-      {"1 1:1\nx 1:1\n", {}, "line 2: the label 'x' is no number"},
-      {"1:1 2:1\n", {}, "line 1: the label '1:1' is no number"},
-      {"+-1 2:1\n", {}, "line 1: the label '+-1' is no number"},
-      {"1,2 2:1\n", {}, "line 1: the label '1,2' is no number"},
+      {"1 1:1\nx 1:1\n", {}, "line 2: the label 'x' is not a number"},
+      {"1:1 2:1\n", {}, "line 1: the label '1:1' is not a number"},
+      {"+-1 2:1\n", {}, "line 1: the label '+-1' is not a number"},
+      {"1,2 2:1\n", {}, "line 1: the label '1,2' is not a number"},
       {"1 1:1\n\n# x\n1 2\n", {}, "line 4: '2' has no colon"},
       {"1 1:1 1:2\n", {}, "line 1: feature 1 follows feature 1: they must ascend"},
       {"1 4:1 2:2\n", {}, "line 1: feature 2 follows feature 4: they must ascend"},
@@ -69,17 +69,17 @@ TEST_CASE("lines that are wrong are named") {
       {"1 1.5:1\n", {}, "line 1: '1.5:1' begins with no number of a feature"},
       {"1 9223372036854775807:1\n", {}, "line 1: '9223372036854775807:1' has a number that is larger than can be counted"},
       {"1 99999999999999999999:1\n", {}, "line 1: '99999999999999999999:1' has a number that is larger than can be counted"},
-      {"1 1:\n", {}, "line 1: the value '' is no number"},
-      {"1 1:2x\n", {}, "line 1: the value '2x' is no number"},
-      {"1 1:2 2:qid\n", {}, "line 1: the value 'qid' is no number"},
+      {"1 1:\n", {}, "line 1: the value '' is not a number"},
+      {"1 1:2x\n", {}, "line 1: the value '2x' is not a number"},
+      {"1 1:2 2:qid\n", {}, "line 1: the value 'qid' is not a number"},
       {"1 1:1e999\n", {}, "line 1: the value '1e999' is out of the range of float64"},
       {"1 1:1e39\n", {}, "line 1: the value of '1:1e39' does not fit float32"},
       {"1 1:70000\n", {.dtype = f16}, "line 1: the value of '1:70000' does not fit float16"},
       {"1 \x1b[2J:1\n", {}, "line 1: '\\x1b[2J:1' begins with no number of a feature"},
       {"1 0:1\n", {.first = one}, "line 1: feature 0 is there, but the features are said to be counted from 1"},
-      {"1 1:1\n1 4:1\n1 4:1\n", {.columns = 3}, "line 2: feature 4 is there, but there are 3 features, counted from 1"},
-      {"1 0:1\n1 3:1\n", {.columns = 3}, "line 2: feature 3 is there, but there are 3 features, counted from 0"},
-      {"1 1:1\n1 3:1\n", {.first = zero, .columns = 3}, "line 2: feature 3 is there, but there are 3 features, counted from 0"},
+      {"1 1:1\n1 4:1\n1 4:1\n", {.columns = 3}, "line 2: feature 4 is there, but the input has 3 features, counted from 1"},
+      {"1 0:1\n1 3:1\n", {.columns = 3}, "line 2: feature 3 is there, but the input has 3 features, counted from 0"},
+      {"1 1:1\n1 3:1\n", {.first = zero, .columns = 3}, "line 2: feature 3 is there, but the input has 3 features, counted from 0"},
       {"1 9223372036854775806:1\n1\n", {}, "a tensor of float32 [2, 9223372036854775806] has more bytes than can be counted"},
   };
   for (const auto& test : cases) {

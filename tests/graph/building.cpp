@@ -119,7 +119,7 @@ TEST_CASE("building: every mistake is refused where it is made, and the graph st
        [&] {
          graph.add("cosine", {x, y}, {}, "c");
        },
-       2, "[cosine] node 'c': 2 inputs are given but the operator takes 1"},
+       2, "[cosine] node 'c': the operator takes 1 input but is given 2"},
       {"an empty value among many",
        [&] {
          graph.add("together", {x, x, tenon::Value(), x}, {}, "t");

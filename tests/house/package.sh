@@ -40,6 +40,11 @@ for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file
   doc/tenon-dev/copyright doc/tenon/examples/quadratic.cpp tenon/schemas/graph.fbs; do
   [[ -s $file ]] || { echo "there is no share/$file"; exit 1; }
 done
+find doc/tenon -name '*.md' | while read -r page; do
+  { grep -oP '\]\(\K[^)#]+' "$page" | grep -v '://' || true; } | while read -r link; do
+    [[ -e $(dirname "$page")/$link ]] || { echo "share/$page: the link to $link leads nowhere"; exit 1; }
+  done || exit 1
+done
 cmp doc/tenon/copyright "$source/LICENSE"
 for example in doc/tenon/examples/*.cpp; do echo "#include \"$PWD/$example\""; done |
   g++ -std=c++20 -fsyntax-only -I"$work/usr/include" -x c++ - || { echo "the examples do not compile with the installed headers"; exit 1; }

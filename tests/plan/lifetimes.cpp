@@ -99,7 +99,7 @@ TEST_CASE("lifetimes: an output whose size stays open is refused, whether anybod
     const auto node = graph.add("undecided", {graph.input("x", tenon::DType::f32, {2})}, {}, "node");
     graph.output("result", node.output(read ? 1 : 0));
     CHECK(failure_of([&] { plan_of(graph); }).message ==
-          "[undecided] node 'node': output node:1 is float32 [...], which is not enough to run it");
+          "[undecided] node 'node': output node:1 is float32 [...] but its whole shape must be known");
   }
 }
 

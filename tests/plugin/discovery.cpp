@@ -119,7 +119,7 @@ TEST_CASE("each broken file has its status and its sentence") {
                    [](Elf64_Sym& symbol) { symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC); }),
        PluginStatus::broken_manifest, "has no function tenon_get_v1__data_getter"},
       {"", with_symbol("split_kernel", "tenon_kernel_v1__cpu__split", [](Elf64_Sym& symbol) { symbol.st_value = 0; }),
-       PluginStatus::broken_manifest, "has a symbol tenon_kernel_v1__cpu__split that is no function"},
+       PluginStatus::broken_manifest, "has a symbol tenon_kernel_v1__cpu__split that is not a function"},
       {"no_plugin", "", PluginStatus::not_a_plugin, "is a shared object without operators or kernels"},
       {"abi_2", "", PluginStatus::other_abi_major, "is built for ABI 2; this host has ABI 1"},
       {"newer_minor", "", PluginStatus::needs_newer_host, "needs ABI 1.99; this host has 1.0: update Tenon"},

@@ -65,7 +65,7 @@ TEST_CASE("eager: what is wrong is said with operator, found and needed") {
       {"cosine", {f2}, {{"scale", 1}, {"scale", 2}}, 2, "[cosine] parameter 'scale' is given twice", ""},
       {"halves", {f2}, {{"parts", 1.5}}, 2, "[halves] parameter 'parts' is 1.5 but must be a whole number", ""},
       {"fully_connected", {m, w}, {}, 2, "[fully_connected] parameter 'num_hidden' is required: rows of weight", ""},
-      {"quadratic", {f2, f2}, {}, 2, "[quadratic] 2 inputs are given but the operator takes 1", ""},
+      {"quadratic", {f2, f2}, {}, 2, "[quadratic] the operator takes 1 input but is given 2", ""},
       {"quadratic", {}, {}, 2, "[quadratic] input 'data' is missing: values of x", ""},
       {"quadratic", {i2}, {}, 1, "[quadratic] data is int32 but must be one of float16, bfloat16, float32, float64 (data int32 [2])", ""},
       {"test_add", {f2, f3}, {}, 1, "[test_add] left is [2] but right is [3] (left float32 [2], right float32 [3])", ""},

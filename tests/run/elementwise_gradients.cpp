@@ -64,7 +64,7 @@ TEST_CASE("sparse gradients that an SDK before 0.2 guessed are computed densely,
   }
   REQUIRE(host.notes.size() == 2);  // of each storage
   CHECK(host.notes[0].starts_with("[guesses_gradient backward] node "));
-  CHECK(host.notes[0].find(": 'x' is csr and is made dense, 12 bytes, because " TENON_TEST_FAULTS
+  CHECK(host.notes[0].find(": 'x' is converted from csr to dense, 12 bytes, because " TENON_TEST_FAULTS
                            "/guesses_gradient.so was built with SDK 0.1.0, which guesses where sparse gradients of "
                            "'guesses_gradient' are 0: rebuild it with SDK 0.2 or later") != std::string::npos);
   CHECK(host.gradient("guesses_gradient", "gate", gate, values).storage() == Storage::dense);

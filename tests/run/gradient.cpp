@@ -368,7 +368,7 @@ TEST_CASE("session: outputs are put and added where the caller says") {
   const auto refused = [&](const char* name, const tenon::Destination& to) {
     return failure_of([&] { session.run({{"x", f64_tensor({1, 3})}}, {{name, to}}); }).message;
   };
-  CHECK(refused("no", {z}) == "the destination of output 'no' is of no use: the graph has no such output");
+  CHECK(refused("no", {z}) == "the destination of output 'no' is not used: the graph has no such output");
   CHECK(refused("y", {f64_tensor({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
   CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' can be written by `to` and `add` only");
 }

@@ -164,7 +164,7 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
     const char* words;
   };
   const Row rows[] = {
-      {[&] { add(std::vector{x}); }, "1 inputs are given but the call was prepared for 2"},
+      {[&] { add(std::vector{x}); }, "the call was prepared for 2 inputs but is given 1"},
       {[&] {
          add(std::vector{x, vector_of({1})});
        },
@@ -184,11 +184,11 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
       {[&] {
          add.forward(std::vector{x, x}, {});
        },
-       "0 places for outputs"},
+       "the call has 1 output but is given memory for 0"},
       {[&] {
          add.forward(std::vector{x, x}, {&made, 1}, std::vector{x});
        },
-       "1 states are given but the operator has 0"},
+       "the operator has 0 states but is given 1"},
       {[&] {
          host.prepare("test_add", {{.dtype = f32, .shape = {-1}}, {.dtype = f32, .shape = {2}}});
        },

@@ -36,6 +36,6 @@ TEST_CASE("destinations are dense, and of dense outputs") {
   };
   CHECK(message(dense, dense.clone()) == "");
   CHECK(message(dense, csr) == "the destination of output 'y' must be dense");
-  CHECK(message(csr, dense.clone()) == "the destination of output 'y' is of no use: the output is csr, and is taken from what run() gives");
+  CHECK(message(csr, dense.clone()) == "the destination of output 'y' is not used: the output is csr, and run() returns it");
   CHECK(session.run({{"x", csr}}).at("y").storage() == Storage::csr);
 }

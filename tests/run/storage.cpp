@@ -95,7 +95,7 @@ TEST_CASE("storage: where no kernel takes them, tensors are made dense with one 
   SparseHost host, strict(true);
   for (int i = 0; i < 3; ++i) CHECK(expanded(host.call("test_add", {x, y})) == Numbers{11, 20, 30, 42});
   REQUIRE(host.warnings.size() == 1);
-  CHECK(host.warnings[0] == "[test_add]: left is csr and is made dense, 16 bytes, because test_add has no kernel for these storages");
+  CHECK(host.warnings[0] == "[test_add]: left is converted from csr to dense, 16 bytes, because test_add has no kernel for these storages");
   host.call("test_add", {y, cast_storage(x, Storage::row_sparse)});
   CHECK(host.warnings.size() == 2);
 
@@ -113,7 +113,7 @@ TEST_CASE("storage: where no kernel takes them, tensors are made dense with one 
   Session(network(other)).run({{"left", x}, {"right", y}});
   REQUIRE(other.warnings.size() == 1);
   CHECK(other.warnings[0] ==
-        "[test_add] node 'sum': 'square' is csr and is made dense, 16 bytes, because test_add has no kernel for these storages");
+        "[test_add] node 'sum': 'square' is converted from csr to dense, 16 bytes, because test_add has no kernel for these storages");
   CHECK(failure_of([&] { strict.call("test_add", {x, y}); }).message.find("has no kernel for these storages") != std::string::npos);
   CHECK(failure_of([&] { Session(network(strict)).run({{"left", x}, {"right", y}}); }).message.find("node 'sum'") != std::string::npos);
   CHECK(strict.warnings.empty());
@@ -152,7 +152,8 @@ TEST_CASE("storage: the warning about a gradient made dense names the operator w
   Session(graph).run({{"numbers", Tensor::from({std::int64_t{1}}, {1})}});
   REQUIRE(host.warnings.size() == 1);
   CHECK(host.warnings[0] ==
-        "[fixed backward] node 'fixed_backward': 'rows_backward' is row_sparse and is made dense, 16 bytes, because fixed backward has no "
+        "[fixed backward] node 'fixed_backward': 'rows_backward' is converted from row_sparse to dense, 16 bytes, because fixed backward "
+        "has no "
         "kernel for these storages");
 }
 

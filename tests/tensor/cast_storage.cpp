@@ -208,7 +208,7 @@ TEST_CASE("coordinates that are wrong are named") {
       {[&] {
          csr_from_coordinates(values, places, list(Ints64{0}), {2, 3});
        },
-       "2 values need 2 column indices, not [1]"},
+       "the values have shape [2], but the column indices [1]"},
       {[&] {
          csr_from_coordinates(values, places, values, {2, 3});
        },

@@ -42,11 +42,11 @@ TEST_CASE("csr tensors that keep the rules") {
 }
 
 TEST_CASE("csr tensors that break a rule") {
-  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts take 16 bytes, but 3 entries of 8 bytes are needed");
-  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices take 8 bytes, but 3 entries of 4 bytes are needed");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values take 8 bytes, but 3 entries of 4 bytes are needed");
+  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts take 16 bytes, but need 3 entries of 8 bytes");
+  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices take 8 bytes, but need 3 entries of 4 bytes");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values take 8 bytes, but need 3 entries of 4 bytes");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, std::uint64_t{1} << 63) ==
-        "its values take 12 bytes, but 9223372036854775808 entries of 4 bytes are needed");
+        "its values take 12 bytes, but need 9223372036854775808 entries of 4 bytes");
   CHECK(csr<std::int64_t>(INT64_MAX, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "it has more rows than can be counted");
   CHECK(csr<std::int64_t>(2, 3, {1, 2, 3}, {0, 2, 1}, 3, 3) == "its row starts go from 1 to 3, not from 0 to 3");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 4}, {0, 2, 1}, 3, 3) == "its row starts go from 0 to 4, not from 0 to 3");
@@ -64,7 +64,7 @@ TEST_CASE("row_sparse tensors") {
   CHECK(rows({5}, {1}, 1, 1) == "");
   CHECK(rows({5, 0}, {0, 1, 2}, 0, 3) == "");
   CHECK(rows(Shape::scalar(), {}, 0, 0) == "row_sparse needs at least one dimension");
-  CHECK(rows({5, 2}, {0, 4}, 3, 2) == "its values take 12 bytes, but 2 entries of 8 bytes are needed");
+  CHECK(rows({5, 2}, {0, 4}, 3, 2) == "its values take 12 bytes, but need 2 entries of 8 bytes");
   CHECK(rows({5, 2}, {0, 5}, 4, 2) == "row index 1 is 5, but there are 5 rows");
   CHECK(rows({5, 2}, {4, 0}, 4, 2) == "row 1 is 0, after 4: they must ascend");
   CHECK(rows({0, INT64_MAX, INT64_MAX}, {}, 0, 0) == "its rows are too long to count");

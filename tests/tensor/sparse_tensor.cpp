@@ -168,7 +168,7 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::csr(values, ids, starts, {3, 3});
        },
-       "csr float32 [3, 3]: its values have shape [3], but 2 columns need [2]"},
+       "csr float32 [3, 3]: its values have shape [3], but its columns, [2], need [2]"},
       {[&] {
          return Tensor::csr(values, columns, starts.reshape({2, 2}), {3, 3});
        },
@@ -180,7 +180,7 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::csr(values, columns, starts, {4, 3});
        },
-       "csr float32 [4, 3]: its row starts take 32 bytes, but 5 entries of 8 bytes are needed"},
+       "csr float32 [4, 3]: its row starts take 32 bytes, but need 5 entries of 8 bytes"},
       {[&] {
          return Tensor::csr(values, columns, list(Ints64{0, 3, 2, 3}), {3, 3});
        },
@@ -209,7 +209,7 @@ TEST_CASE("parts that break a rule are refused in words") {
       {[&] {
          return Tensor::row_sparse(matrix, ids, {6, 3});
        },
-       "row_sparse float32 [6, 3]: its values have shape [2, 2], but 2 row ids need [2, 3]"},
+       "row_sparse float32 [6, 3]: its values have shape [2, 2], but its row ids, [2], need [2, 3]"},
       {[&] {
          return Tensor::row_sparse(matrix, list(Ints64{4, 1}), {6, 2});
        },

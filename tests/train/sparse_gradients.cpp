@@ -127,7 +127,7 @@ TEST_CASE("row_sparse gradients: an optimizer without a kernel for them gets den
   CHECK(warnings.empty());
   CHECK(same_values(values(true), dense));
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("is row_sparse and is made dense, 4800 bytes, because plain_descent has no kernel") != std::string::npos);
+  CHECK(warnings[0].find("is converted from row_sparse to dense, 4800 bytes, because plain_descent has no kernel") != std::string::npos);
 }
 
 TEST_CASE("row_sparse gradients: one that is not finite stops the step before it changes anything") {

@@ -348,7 +348,7 @@ TEST_CASE("measuring: a batch of 0, and labels that are no class, are refused") 
   auto data = digits(0, 10);
   CHECK(evaluator.evaluate(data).examples == 10);
   data.at("label") = full(u8, {10}, 99);
-  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is no class: there are 10");
+  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is not a class: there are 10");
 }
 
 TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -37,8 +38,9 @@ class Results {
       print(json_object("passed", tally(Verdict::passed), "skipped", tally(Verdict::skipped), "warnings", tally(Verdict::warning), "failed",
                         tally(Verdict::failed), "crashed", tally(Verdict::crashed), "seed", seed, "checks", json_list(items_)));
     else
-      fmt::print("{} passed, {} skipped, {} warnings, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
-                 tally(Verdict::skipped), tally(Verdict::warning), tally(Verdict::failed), tally(Verdict::crashed), seed);
+      fmt::print("{} passed, {} skipped, {}, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
+                 tally(Verdict::skipped), counted(tally(Verdict::warning), "warning"), tally(Verdict::failed), tally(Verdict::crashed),
+                 seed);
   }
   bool all_fine() const {
     return tally_[static_cast<std::size_t>(Verdict::failed)] + tally_[static_cast<std::size_t>(Verdict::crashed)] == 0;
@@ -80,12 +82,11 @@ int run_check(Context& context, const Arguments& arguments) {
 }
 
 std::string details() {
-  std::string text = "The checks of an operator run in a child process, with inputs that they find by trying:";
+  std::string text = "The checks of an operator run in a child process, on inputs that the operator accepts:";
   for (const auto& check : list_checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
   text +=
-      "\nWith --device cuda its kernels there are held against the CPU's instead, those in PLUGIN for operators of other plugins, too "
-      "(which\n"
-      "--plugins names):";
+      "\nWith --device cuda, the GPU kernels in PLUGIN are compared with the CPU's instead. Operators of other plugins are found with\n"
+      "--plugins:";
   for (const auto& check : list_checks("cuda")) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
   return text + "\nThe exit code is 1 if a check failed or crashed.";
 }

@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "io/counted.hpp"
 #include "io/readable_bytes.hpp"
 
 namespace tenon::cli {
@@ -46,7 +47,7 @@ Finding cuda() {
 Finding look_at(const DeviceInfo& device) {
   if (!device.trouble.empty()) return {device.name, device.trouble, true};
   const auto capability = device.name == "cpu" ? "" : fmt::format(", compute capability {}.{}", device.major, device.minor);
-  return {device.name, fmt::format("{}, {} processors{}, {} of {} free", device.model, device.processors, capability,
+  return {device.name, fmt::format("{}, {}{}, {} of {} free", device.model, counted(device.processors, "processor"), capability,
                                    readable_bytes(device.free), readable_bytes(device.total))};
 }
 
@@ -69,7 +70,7 @@ std::vector<Finding> examine(Host& host) {
     else
       findings.push_back({"plugin", fmt::format("{}: {}: {}", file.path.string(), name_of(file.status), file.reason), true});
   }
-  findings.push_back({"plugins", fmt::format("{} usable files, {} operators", usable, catalog.operators().size())});
+  findings.push_back({"plugins", counted(usable, "usable file") + ", " + counted(catalog.operators().size(), "operator")});
   return findings;
 }
 

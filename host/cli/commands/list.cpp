@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -29,7 +30,7 @@ void print_trouble(const Catalog& catalog) {
     if (!file.usable()) fmt::print(stderr, "{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
   for (const auto& note : catalog.notes()) fmt::print(stderr, "note: {}\n", note);
   if (!catalog.operators().empty()) return;
-  fmt::print(stderr, "no operators were found; searched {} folders\n", catalog.searched().size());
+  fmt::print(stderr, "no operators were found; searched {}\n", counted(catalog.searched().size(), "folder"));
   for (const auto& folder : catalog.searched()) fmt::print(stderr, "  {}\n", folder.string());
 }
 

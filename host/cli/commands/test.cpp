@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tenon/host/arrays.hpp>
 #include <tenon/host/evaluator.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -37,7 +39,7 @@ EvaluatorOptions parse_options(Context& context, const Arguments& arguments, con
 }
 
 void print_text(const Evaluation& found) {
-  fmt::print("{} examples", found.examples);
+  fmt::print("{}", counted(found.examples, "example"));
   if (found.loss) fmt::print("  loss {:.5g}", *found.loss);
   if (found.right) fmt::print("  accuracy {:.4f}  ({} right)", *found.accuracy(), *found.right);
   fmt::print("\n");
@@ -60,7 +62,8 @@ const bool added_test = add_command(
      .details = "The loss is the mean over all examples, and each batch counts by its examples. Only the inputs that loss and scores need "
                 "are asked for. Arrays are given as to tenon train, and the graph runs as it does outside of training.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-     .options = {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows",
+     .options = {{"data", "NAME=FILE",
+                  fmt::format("an input's examples, from a {} file, or FILE[BEGIN:END] for some of its rows", array_suffixes()),
                   Named{"image=image.npy"}},
                  {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels",
                   Named{"scores=label", false}},

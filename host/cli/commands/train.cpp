@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <tenon/host/arrays.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
@@ -183,31 +184,34 @@ std::vector<Option> train_options() {
   const auto& schedule = defaults.schedule;
   const auto text = [](auto number) { return fmt::to_string(number); };
   constexpr Integer steps{0, INT64_MAX / 2}, some_steps{1, INT64_MAX / 2}, some{1, INT32_MAX};
-  return {{"data", "NAME=FILE", "an input's examples, from a .npy, .npz or .svm file", Named{"image=image.npy"}},
-          {"validate", "NAME=FILE", "the same of examples that are not trained on, for a look after each epoch", Named{"image=image.npy"}},
+  return {{"data", "NAME=FILE", fmt::format("an input's examples, from a {} file", array_suffixes()), Named{"image=image.npy"}},
+          {"validate", "NAME=FILE", "the same for examples that are not trained on; loss and accuracy on them are printed after each epoch",
+           Named{"image=image.npy"}},
           {"output", "FILE", "the .tenon file to write in the end", Text{}, "", 'o'},
           {"loss", "NAME", "output or value to minimize", Text{}, "loss"},
           {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels", Named{"scores=label", false}},
           {"optimizer", "NAME", "an operator that updates a variable", Text{}, defaults.optimizer},
           {"set", "NAME=VALUE", "a parameter of the optimizer (tenon inspect NAME lists them)", Named{"beta1=0.9"}},
-          {"learning-rate", "R", "learning rate after the warm-up", Real{}, text(schedule.rate)},
+          {"learning-rate", "R", "learning rate after the warm-up", Real{0}, text(schedule.rate)},
           {"schedule", "KIND", "how the learning rate changes", Choice{{"constant", "step", "cosine"}}, "constant"},
           {"warm-up", "STEPS", "steps over which the learning rate grows evenly", steps, text(schedule.warm_up)},
           {"decay-every", "STEPS", "step schedule: steps between decays", some_steps, text(schedule.every)},
-          {"decay", "FACTOR", "step schedule: factor of each decay", Real{}, text(schedule.factor)},
-          {"end-rate", "R", "cosine schedule: the last learning rate", Real{}, text(schedule.end)},
+          {"decay", "FACTOR", "step schedule: factor of each decay", Real{0}, text(schedule.factor)},
+          {"end-rate", "R", "cosine schedule: the last learning rate", Real{0}, text(schedule.end)},
           {"epochs", "N", "how often all examples are used", steps, text(defaults.epochs)},
           {"batch", "N", "examples in a batch", some, text(defaults.batch)},
           {"accumulate", "N", "batches whose gradients are averaged for one step", some, text(defaults.accumulate)},
           {"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"},
-          {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{}, text(defaults.clip_norm)},
+          {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{0}, text(defaults.clip_norm)},
           {"memory-budget", "BYTES", "memory for the values of one batch, like 64M; values that do not fit are recomputed", Bytes{}},
           {"seed", "N", "seed of first values, shuffling and random operators", steps, text(defaults.seed)},
           {"no-shuffle", "", "take the examples in their order"},
           {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
-          {"plot", "FILE", "draw them into an .svg file after each epoch; a resumed training needs --metrics to draw all of it"},
-          {"checkpoint", "FILE", "checkpoint file (default: beside the output)"},
-          {"checkpoint-every", "STEPS", "write it that often, besides at the end and when interrupted", some_steps},
+          {"plot", "FILE",
+           "draw loss and accuracy as an .svg file after each epoch; a resumed training draws earlier epochs if it has --metrics"},
+          {"checkpoint", "FILE",
+           "the checkpoint, a .tenon file, written at the end and when interrupted (default: beside the output, if interrupted)"},
+          {"checkpoint-every", "STEPS", "also write the checkpoint every STEPS steps", some_steps},
           {"resume", "", "continue from the checkpoint if there is one"}};
 }
 
@@ -218,9 +222,9 @@ const bool added_train = add_command(
          "Every input gets an array whose first dimension counts the examples; FILE[BEGIN:END] takes some of its rows. "
          "FILE.svm is the features of a text of svmlight or libsvm, FILE.svm:labels its labels (tenon run --help says more). The same seed "
          "gives "
-         "the same bits on any number of threads, and --resume goes on bit for bit. Ctrl-C ends the step and keeps everything in the "
-         "checkpoint.",
-     .positionals = {{"GRAPH", "a .tenon or graph.json file with a loss among its values"}},
+         "the same bits on any number of threads, also if the training was interrupted and resumed. Ctrl-C finishes the current step and "
+         "saves a checkpoint; --resume continues from it.",
+     .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
      .run = run_train});
 

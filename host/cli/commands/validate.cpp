@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -33,7 +34,6 @@ int run_validate(Context& context, const Arguments& arguments) {
                       tensors));
     return 0;
   }
-  const auto counted = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
   fmt::print("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
              counted(nodes, "node"), counted(values, "value"), counted(tensors, "tensor"));
   return 0;

@@ -59,11 +59,11 @@ void check_input_names(const std::vector<std::string>& names, const std::map<std
 }  // namespace
 
 std::vector<Option> input_options() {
-  return {
-      {"input", "NAME=FILE", "an input's values, from a .npy, .npz or .svm file, or FILE[BEGIN:END] for some of its rows (default: random)",
-       Named{"image=image.npy"}},
-      {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", Named{"image=8x64"}},
-      {"seed", "N", "seed of random inputs and of random operators", Integer{}, "0"}};
+  return {{"input", "NAME=FILE",
+           fmt::format("an input's values, from a {} file, or FILE[BEGIN:END] for some of its rows (default: random)", array_suffixes()),
+           Named{"image=image.npy"}},
+          {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", Named{"image=8x64"}},
+          {"seed", "N", "seed of random inputs and of random operators", Integer{}, "0"}};
 }
 
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <tenon/host/session.hpp>
 
+#include "io/counted.hpp"
+
 namespace tenon::cli {
 namespace {
 
@@ -93,8 +95,8 @@ class GraphText {
 
 void print_training(const TrainingInfo& training) {
   const auto parameters = text_of(training.parameters);
-  fmt::print("training  {:<24} step {}, epoch {} after {} examples, {} slots {}{}\n", training.optimizer, training.step, training.epoch,
-             training.examples, training.slots, parameters.empty() ? "" : " ", parameters);
+  fmt::print("training  {:<24} step {}, epoch {} after {}, {} {}{}\n", training.optimizer, training.step, training.epoch,
+             counted(training.examples, "example"), counted(training.slots, "slot"), parameters.empty() ? "" : " ", parameters);
 }
 
 }  // namespace
@@ -131,7 +133,7 @@ Shape parse_shape(const std::string& text) {
     const auto [stop, error] = std::from_chars(at, end, dim);
     const bool separator = stop != end && (*stop == 'x' || *stop == ',') && stop + 1 != end;
     if (error != std::errc() || dim < 0 || dims.size() == max_rank || (stop != end && !separator))
-      throw Failure(FailureKind::usage, fmt::format("'{}' is no shape", text), "write it like 8x64, or scalar; at most 8 dimensions");
+      throw Failure(FailureKind::usage, fmt::format("'{}' is not a shape", text), "write it like 8x64, or scalar; at most 8 dimensions");
     dims.push_back(dim);
     if (stop == end) return {dims.data(), static_cast<int>(dims.size())};
     at = stop + 1;

@@ -12,6 +12,7 @@
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
 #include "file/array/svmlight.hpp"
+#include "io/counted.hpp"
 #include "tensor/number_fits.hpp"
 #include "tensor/row_range.hpp"
 
@@ -55,7 +56,7 @@ std::int64_t parse_row(const std::string& text, const std::string& row, std::int
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(row.data(), row.data() + row.size(), number);
   if (error != std::errc() || stop != row.data() + row.size() || number < 0)
-    throw Failure(FailureKind::usage, fmt::format("'{}' is no row of '{}'", row, text),
+    throw Failure(FailureKind::usage, fmt::format("'{}' is not a row of '{}'", row, text),
                   "rows are written like x.npy[0:1500], x.npy[1500:]");
   return number;
 }
@@ -104,7 +105,7 @@ Tensor take_rows(const Tensor& whole, const ArraySource& source) {
   const auto end = source.end < 0 ? shape[0] : source.end;
   if (source.begin > end || end > shape[0])
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' has {} rows, but rows {} to {} are requested", source.file, shape[0], source.begin, end));
+                  fmt::format("'{}' has {}, but rows {} to {} are requested", source.file, counted(shape[0], "row"), source.begin, end));
   return row_range(whole, source.begin, end);
 }
 

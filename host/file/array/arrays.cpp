@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/cast_storage.hpp>
@@ -36,6 +37,12 @@ Tensor stored_for(const ValueInfo& input, const Tensor& tensor) {
 
 Tensor load_array(const std::string& source) {
   return read_array(source, "", unknown_type());
+}
+
+std::string array_suffixes() {
+  std::vector<std::string_view> all;
+  for (const auto& format : array_formats()) all.insert(all.end(), format.suffixes.begin(), format.suffixes.end());
+  return fmt::format("{} or {}", fmt::join(all.begin(), all.end() - 1, ", "), all.back());
 }
 
 Tensor load_input(const std::string& source, const ValueInfo& input) {

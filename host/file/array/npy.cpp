@@ -9,6 +9,7 @@
 
 #include "file/array/npy_header.hpp"
 #include "io/atomic_file.hpp"
+#include "io/counted.hpp"
 #include "io/mapped_file.hpp"
 #include "io/system_reason.hpp"
 #include "tensor/element_count.hpp"
@@ -22,9 +23,10 @@ static void check_size(const std::string& name, const NpyHeader& header, std::si
   if (!wanted) throw file_failure("read", name, "its shape " + to_string(header.shape) + " has more bytes than can be counted");
   const auto needed = static_cast<std::size_t>(*wanted);
   if (available < needed) {
-    throw file_failure("read", name, join("it is cut short: ", type(), " takes ", needed, " bytes, and ", available, " are there"));
+    throw file_failure("read", name, join("it is cut short: it has ", available, " of the ", counted(needed, "byte"), " of ", type()));
   }
-  if (available > needed) throw file_failure("read", name, join(available - needed, " bytes follow its array of ", type()));
+  if (available > needed)
+    throw file_failure("read", name, join("it has ", counted(available - needed, "byte"), " after its array of ", type()));
 }
 
 // C++ reads only 0 and 1 as bool.
@@ -98,7 +100,7 @@ std::optional<std::string> text_from_npy(const std::string& name, std::span<cons
   const std::span<const std::byte> content = bytes.subspan(fields.size);
   const std::size_t unit = wide ? 4 : 1;
   if (content.size() % unit != 0 || content.size() / unit != length)
-    throw file_failure("read", name, join("its text of ", length, " letters has ", content.size(), " bytes"));
+    throw file_failure("read", name, join("its text of ", counted(length, "letter"), " has ", counted(content.size(), "byte")));
   std::string text;
   for (std::size_t i = 0; i < length; ++i) {
     unsigned letter = 0;

@@ -126,7 +126,7 @@ class NpzReader {
       throw file_failure("read", path_, "its list of members is broken (" + std::string(zip_strerror(archive_.get())) + ")");
     }
     std::string name = status.name;
-    if (!name.ends_with(".npy")) throw file_failure("read", label(name), "it is no array: its name does not end in .npy");
+    if (!name.ends_with(".npy")) throw file_failure("read", label(name), "it is not an array: its name does not end in .npy");
     name.resize(name.size() - 4);
     check(label(name), status);
 
@@ -177,7 +177,7 @@ class NpzReader {
   }
 
   Failure not_opened(int code) const {
-    if (code == ZIP_ER_NOZIP) return file_failure("read", path_, "it is no zip archive, as .npz files are");
+    if (code == ZIP_ER_NOZIP) return file_failure("read", path_, "it is not a zip archive, as .npz files are");
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     Failure failure = broken(path_.string(), &error);

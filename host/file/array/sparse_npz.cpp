@@ -3,6 +3,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "file/array/npz.hpp"
+#include "io/counted.hpp"
 #include "io/system_reason.hpp"
 
 namespace tenon {
@@ -19,7 +20,8 @@ class SparseNpz {
     const Tensor data = list("data"), indices = list("indices"), starts = list("indptr");
     const Shape shape = read_shape();
     if (shape[0] == INT64_MAX || starts.size() != shape[0] + 1)
-      fail(join("'indptr' has ", starts.size(), " entries, and ", shape[0], " rows need one more than there are rows"));
+      fail(join("'indptr' has ", counted(starts.size(), "entry", "entries"), ", but a matrix of ", counted(shape[0], "row"),
+                " needs one more than it has rows"));
     if (indices.dtype() != starts.dtype()) fail(join("'indices' are ", indices.dtype(), ", but 'indptr' is ", starts.dtype()));
     if (indices.dtype() != i32 && indices.dtype() != i64) fail(join("'indices' are ", indices.dtype(), ", not int32 or int64"));
     if (ascends(starts, indices)) return Tensor::csr(data, indices, starts, shape);

@@ -8,6 +8,7 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "io/counted.hpp"
 #include "io/mapped_file.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
@@ -84,7 +85,7 @@ class SvmReader {
     double value = 0;
     const std::errc error = parse(word, value);
     if (error == std::errc::result_out_of_range) fail(join("the ", what, " ", quoted(word), " is out of the range of float64"));
-    if (error != std::errc()) fail(join("the ", what, " ", quoted(word), " is no number"));
+    if (error != std::errc()) fail(join("the ", what, " ", quoted(word), " is not a number"));
     return value;
   }
 
@@ -93,7 +94,8 @@ class SvmReader {
     const std::int64_t needed = from_zero ? largest_ + 1 : std::max<std::int64_t>(largest_, 0);
     line_ = line_of_largest_;
     if (options_.columns >= 0 && needed > options_.columns)
-      fail(join("feature ", largest_, " is there, but there are ", options_.columns, " features, counted from ", from_zero ? 0 : 1));
+      fail(join("feature ", largest_, " is there, but the input has ", counted(options_.columns, "feature"), ", counted from ",
+                from_zero ? 0 : 1));
     if (!from_zero)
       for (std::int64_t& column : columns_) --column;
     const Shape shape = {static_cast<std::int64_t>(labels_.size()), options_.columns >= 0 ? options_.columns : needed};

@@ -76,12 +76,15 @@ class GraphJsonReader {
     static constexpr const char* roles[] = {"input", "variable", "state", "constant"};
     const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
     const auto& object = entry.value;
-    std::vector<std::string_view> known = {"dtype", "shape", "storage", "values", "columns", "row_starts", "row_ids", "index_dtype"};
+    std::vector<std::string_view> known = {"dtype", "shape", "storage", "values"};
+    if (role != Role::state) known.insert(known.end(), {"columns", "row_starts", "row_ids", "index_dtype"});
     for (const auto& format : array_formats())
       if (format.key != nullptr) known.emplace_back(format.key);
     if (role != Role::constant) known.emplace(known.begin(), "init");
     object.object(what, known);
     const auto type = read_json_type(object, what);
+    if (role == Role::state && type.storage != TENON_DENSE)
+      object["storage"].refuse("{} is {}, and states are dense", what, name_of(static_cast<Storage>(type.storage)));
     const auto tensor = read_json_tensor(object, what, type, folder_);
     Init init;
     if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));

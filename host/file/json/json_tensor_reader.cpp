@@ -6,6 +6,7 @@
 
 #include "file/array/array_file.hpp"
 #include "file/json/json_tensor.hpp"
+#include "io/counted.hpp"
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
 #include "plugin/discovery/manifest_parts.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 void read_shape(const JsonField& field, const std::string& what, tenon_type& type) {
   const auto dims = field.list(what);
-  if (dims.size() > TENON_MAX_RANK) field.refuse("{} has {} dimensions, and at most {} are allowed", what, dims.size(), TENON_MAX_RANK);
+  if (dims.size() > TENON_MAX_RANK)
+    field.refuse("{} has {}, and at most {} are allowed", what, counted(dims.size(), "dimension"), TENON_MAX_RANK);
   type.rank = static_cast<std::int32_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     type.dims[i] = dims[i].integer("a dimension");
@@ -68,7 +70,7 @@ void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
   }
   const auto items = field.list(fmt::format("dimension {} of the values", axis));
   if (static_cast<std::int64_t>(items.size()) != shape[axis])
-    field.refuse("there are {} values here, and the shape {} needs {}", items.size(), to_string(shape), shape[axis]);
+    field.refuse("the list has {}, but the shape {} needs {}", counted(items.size(), "value"), to_string(shape), shape[axis]);
   for (const auto& item : items) fill(item, shape, axis + 1, next);
 }
 
@@ -189,7 +191,7 @@ Tensor read_json_tensor(const JsonField& object, const std::string& what, const 
   const auto field = object[format->key];
   const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
   const auto arrays = format->read({(folder / path).string()}, type);
-  if (arrays.size() != 1) field.refuse("{} holds {} arrays, and one is needed", path.filename().string(), arrays.size());
+  if (arrays.size() != 1) field.refuse("{} holds {} but must hold one", path.filename().string(), counted(arrays.size(), "array"));
   require_fit(field, path.string(), arrays.begin()->second, type);
   return arrays.begin()->second;
 }
@@ -204,7 +206,7 @@ Init read_init(const JsonField& field, std::string_view what) {
   if (const auto* word = field.get<std::string>()) return {find(*word, false).kind, 0, 0};
   if (field.get<JsonValue::Object>() == nullptr) field.refuse("{} must be {}", what, choices);
   const auto entries = field.object(what);
-  if (entries.size() != 1) field.refuse("{} has {} keys but must be {}", what, entries.size(), choices);
+  if (entries.size() != 1) field.refuse("{} has {} but must be {}", what, counted(entries.size(), "key"), choices);
   return read_numbers(field, find(entries[0].key, true), entries[0].value);
 }
 

@@ -3,6 +3,7 @@
 #include "file/tenon/reading.hpp"
 #include "graph/declarations.hpp"
 #include "graph/operator_use.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 namespace {
@@ -94,7 +95,7 @@ class NodeReader {
     }
     node.origin = columns_.origins[i] - 1;
     if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
-      reading_.refuse("the origin of node '{}' is no forward node of its operator before it", name);
+      reading_.refuse("the origin of node '{}' is not a forward node of its operator before it", name);
     if (node.pass == Pass::recompute && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
   }
 
@@ -105,8 +106,8 @@ class NodeReader {
       const auto value = edges_->Get(node.first_edge + i);
       const bool state = i >= node.input_count;
       if (value >= model_.values.size() && (value != none || state))
-        reading_.refuse("node '{}' reads value {}, and only {} values come before it", reading_.text(node.name), value,
-                        model_.values.size());
+        reading_.refuse("node '{}' reads value {}, and only {} before it", reading_.text(node.name), value,
+                        counted(model_.values.size(), "value comes", "values come"));
       if (state) take_state(node, value);
       model_.edges.push_back(value);
     }
@@ -169,7 +170,7 @@ void read_updates(Reading& reading, const format::Graph& graph) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto variable = reading.index(graph.updated()->Get(i), model.values.size(), "updated variable {}", i);
     if (model.values[variable].role != Role::variable || seen[variable])
-      reading.refuse("'{}' is updated, but it is no variable or is updated already", value_label(model, variable));
+      reading.refuse("'{}' is updated, but it is not a variable or is updated already", value_label(model, variable));
     seen[variable] = true;
     model.updates.emplace_back(variable, reading.index(values[i], model.values.size(), "the value that updates variable {}", i));
   }

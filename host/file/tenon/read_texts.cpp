@@ -3,6 +3,7 @@
 
 #include "file/tenon/metadata_writer.hpp"
 #include "file/tenon/reading.hpp"
+#include "io/counted.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
@@ -37,7 +38,8 @@ void read_features(const Reading& reading) {
   }
   if (training && file.training() == nullptr) reading.refuse("it declares a training state but has none");
   if (!training && file.training() != nullptr) reading.refuse("it has a training state but does not declare it");
-  if (count_of(file.graphs()) != 1) reading.refuse("it holds {} graphs, and this tenon reads files with one", count_of(file.graphs()));
+  if (count_of(file.graphs()) != 1)
+    reading.refuse("it holds {}, and this tenon reads files with one", counted(count_of(file.graphs()), "graph"));
   const auto& graph = *file.graphs()->Get(0);
   if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph belongs inside another one, which is not there");
 }

@@ -7,6 +7,7 @@
 
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 namespace {
@@ -25,12 +26,15 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
     const auto& info = *binding.nodes[id].op->info;
     const bool overflow = is_known(types[value]);
+    const auto what = overflow                                    ? ", more than memory can hold"
+                      : types[value].dtype == TENON_DTYPE_UNKNOWN ? " but its dtype and its whole shape must be known"
+                                                                  : " but its whole shape must be known";
     throw Failure(FailureKind::failed,
                   fmt::format("{}: {} {} is {}{}", node_label(model, id), output ? "output" : "input", value_label(model, value),
-                              to_string(types[value]), overflow ? ", more than memory can hold" : ", which is not enough to run it"),
+                              to_string(types[value]), what),
                   overflow ? ""
-                           : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {} inputs",
-                                         info.name, info.inputs.size()));
+                           : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}",
+                                         info.name, counted(info.inputs.size(), "input")));
   }
 }
 

@@ -65,9 +65,9 @@ class Search {
   MemoryPlacement& best_;
 };
 
-// Where the arena is larger by more than a thousandth: what does not fit below the best arena so far is moved up, in turn to the front and
-// half the way, and all is placed again: the buffers that are hard to place come first by and by (Joslin and Clements, "Squeaky wheel
-// optimization", 1999).
+// As long as the arena exceeds the lower bound by more than a thousandth: the first buffer that does not fit into a smaller arena moves
+// towards the front of the order, half the way or all of it by turns, and everything is placed again. Buffers that are hard to place are
+// placed earlier and earlier (Joslin and Clements, "Squeaky wheel optimization", 1999).
 void Search::reorder(std::vector<std::uint32_t> order) {
   std::int64_t work = work_of_reordering;
   for (int i = 0; i < most_orders && !near(); ++i) {

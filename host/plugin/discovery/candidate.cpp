@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "io/counted.hpp"
 #include "io/utf8.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
@@ -35,7 +36,7 @@ void read_record(const ElfFile& elf, const ElfSymbol& symbol, PluginFile& file) 
   const std::vector<std::byte> bytes = elf.bytes(symbol, record_limit);
   constexpr std::size_t first_size = offsetof(tenon_plugin, compiler) + sizeof tenon_plugin{}.compiler;  // of ABI 1.0: later ones only add
   tenon_plugin record{};
-  if (bytes.size() < first_size) refuse_broken("has a broken tenon_plugin_v1: it has " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < first_size) refuse_broken("has a broken tenon_plugin_v1: it has " + counted(bytes.size(), "byte"));
   std::memcpy(&record, bytes.data(), std::min(bytes.size(), sizeof record));
   if (record.size < first_size) refuse_broken("has a broken tenon_plugin_v1: its size field is " + std::to_string(record.size));
   if (record.abi_major != TENON_ABI_MAJOR) {
@@ -94,7 +95,7 @@ void read_operators(const ElfFile& elf, const PluginSymbols& symbols, Candidate&
 
 void read_kernels(const ElfFile& elf, const PluginSymbols& symbols) {
   for (const auto& kernel : symbols.kernels) {
-    if (!elf.is_code(kernel.getter)) refuse_broken("has a symbol " + kernel.getter.name + " that is no function");
+    if (!elf.is_code(kernel.getter)) refuse_broken("has a symbol " + kernel.getter.name + " that is not a function");
   }
 }
 

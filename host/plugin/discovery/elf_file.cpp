@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/counted.hpp"
 #include "plugin/discovery/elf_header.hpp"
 #include "plugin/refusal.hpp"
 
@@ -109,7 +110,7 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
 std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t limit) const {
   const auto refuse = [&](const std::string& what) { throw Refusal(PluginStatus::broken_manifest, "has a broken symbol: " + what); };
   if (symbol.size == 0 || symbol.size > limit) {
-    refuse(symbol.name + " has " + std::to_string(symbol.size) + " bytes; needed are 1 to " + std::to_string(limit));
+    refuse(symbol.name + " has " + counted(symbol.size, "byte") + "; needed are 1 to " + std::to_string(limit));
   }
   for (const Segment& segment : segments_) {
     if (symbol.address < segment.address || symbol.address - segment.address >= segment.size) continue;

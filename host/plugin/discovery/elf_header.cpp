@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "io/counted.hpp"
 #include "plugin/refusal.hpp"
 
 namespace tenon {
@@ -82,7 +83,7 @@ void check_section_table(const Elf64_Ehdr& header, std::uint64_t size) {
   if (header.e_shnum == 0 || header.e_shnum >= SHN_LORESERVE) refuse_header("has a broken section table");
   const std::uint64_t length = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
   if (header.e_shoff > size || length > size - header.e_shoff) {
-    refuse_header("is cut off or broken: it has " + std::to_string(size) + " bytes, but its section table should stand at byte " +
+    refuse_header("is cut off or broken: it has " + counted(size, "byte") + ", but its section table should stand at byte " +
                   std::to_string(header.e_shoff) + " with " + std::to_string(length) + " bytes");
   }
 }
@@ -98,7 +99,7 @@ void check_elf_header(const InputFile& file) {
   std::memcpy(&header, bytes.data(), sizeof header);
   if (there < sizeof header) {
     if (there >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
-      refuse_header("is cut off: it has " + std::to_string(there) + " bytes, less than the header of an ELF file");
+      refuse_header("is cut off: it has " + counted(there, "byte") + ", less than the header of an ELF file");
     }
     refuse_header("is not a shared object: it does not begin as an ELF file does");
   }

@@ -7,6 +7,7 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/host/operator_info.hpp>
 
+#include "io/counted.hpp"
 #include "io/utf8.hpp"
 #include "plugin/discovery/manifest_parts.hpp"
 
@@ -39,7 +40,7 @@ double finite_number(const JsonField& field) {
 std::string read_function(const JsonField& field) {
   std::string name = plain_text(field);
   if (std::find(known_functions.begin(), known_functions.end(), name) == known_functions.end())
-    field.refuse("is {}, which is no function of an operator", in_quotes(name));
+    field.refuse("is {}, which is not a function of an operator", in_quotes(name));
   return name;
 }
 
@@ -134,12 +135,12 @@ double not_nan(const JsonField& field) {
 }
 
 void require_entries(const JsonField& list, std::size_t count) {
-  if (list.size() != count) list.refuse("has {} entries but needs {}", list.size(), count);
+  if (list.size() != count) list.refuse("has {} but needs {}", counted(list.size(), "entry", "entries"), count);
 }
 
 OperatorInfo read_manifest(std::span<const std::byte> bytes) {
   if (bytes.size() > manifest_limit)
-    throw Failure(FailureKind::plugin, fmt::format("it has {} bytes; at most {} are read", bytes.size(), manifest_limit));
+    throw Failure(FailureKind::plugin, fmt::format("it has {}; at most {} are read", counted(bytes.size(), "byte"), manifest_limit));
   const auto document = parse_cbor(bytes);
   const JsonField root(document);
   root["tenon"].integer({}, 1, 1);

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 9> kinds = {"bool", "int32", "int64", "fl
 ParamKind read_kind(const JsonField& field) {
   const std::string name = plain_text(field);
   const auto* found = std::find(kinds.begin(), kinds.end(), name);
-  if (found == kinds.end()) field.refuse("is {}, which is no kind of parameter", in_quotes(name));
+  if (found == kinds.end()) field.refuse("is {}, which is not a kind of parameter", in_quotes(name));
   return static_cast<ParamKind>(found - kinds.begin());
 }
 

@@ -45,21 +45,21 @@ void check_counts(const JsonField& root, const OperatorInfo& info) {
     const auto field = root["outputs"].at(i)["count"];
     if (param < 0) field.refuse("is '{}', but there is no such parameter", count);
     const ParamKind kind = info.params[static_cast<std::size_t>(param)].kind;
-    if (kind != ParamKind::int32 && kind != ParamKind::int64) field.refuse("is '{}', which is no integer parameter", count);
+    if (kind != ParamKind::int32 && kind != ParamKind::int64) field.refuse("is '{}', which is not an integer parameter", count);
   }
 }
 
 int input_at(const JsonField& field, const OperatorInfo& info) {
   const std::string name = identifier(field);
   const int found = info.find_input(name);
-  if (found < 0) field.refuse("is '{}', which is no input", name);
+  if (found < 0) field.refuse("is '{}', which is not an input", name);
   return found;
 }
 
 int output_at(const JsonField& field, const OperatorInfo& info) {
   const std::string name = identifier(field);
   const int found = info.find_output(name);
-  if (found < 0) field.refuse("is '{}', which is no output", name);
+  if (found < 0) field.refuse("is '{}', which is not an output", name);
   return found;
 }
 

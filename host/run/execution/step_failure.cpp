@@ -15,7 +15,7 @@ Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason
   auto known = plan.types();
   gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
   const auto& info = *model.operators[model.nodes[id].op].info;
-  return {FailureKind::failed, fmt::format("{}: {} {}", node_label(model, id), reason, describe_inputs(info, types.inputs)), hint};
+  return {FailureKind::failed, fmt::format("{}: {}{}", node_label(model, id), reason, describe_inputs(info, types.inputs)), hint};
 }
 
 bool runs_kernel(const Plan& plan, std::size_t step, const Device& device) {

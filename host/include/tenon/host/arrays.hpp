@@ -15,6 +15,9 @@ namespace tenon {
 /// not there and for archives with several arrays, (file) for what cannot be read.
 TENON_API Tensor load_array(const std::string& source);
 
+/// The names of files that load_array() reads, for a help text: `.npy, .npz, .svm, .libsvm or .svmlight`.
+TENON_API std::string array_suffixes();
+
 /// The array for an input of a graph, in the input's storage and dtype: of a .npz file the member with the input's name or the only one; of
 /// `train.svm` the features, of `train.svm:labels` the labels. Features count from 0 if any line has a feature 0, else from 1;
 /// `train.svm:from-0` and `train.svm:from-1` say it. A dtype is widened if nothing is lost. Throws Failure as load_array(), and (usage) if

@@ -41,7 +41,7 @@ class TENON_API Evaluator {
   /// The inputs that evaluate() needs.
   const std::vector<std::string>& inputs() const;
   /// data: one tensor for each of inputs(), dense or csr, the first dimension counting the examples. Throws Failure,
-  /// (usage) for a label that is no class.
+  /// (usage) for a label that is not a class.
   Evaluation evaluate(const NamedTensors& data);
 
  private:
@@ -51,7 +51,7 @@ class TENON_API Evaluator {
 
 /// The confusion table [classes, classes] of int64: how often examples of each class (row) got the highest score for each class (column).
 /// `scores` [examples, classes], floating; `labels` [examples], integer. Of equal scores the first counts. Throws Failure (usage) for other
-/// tensors, and for labels that are no class. draw_confusion() of draw.hpp draws it.
+/// tensors, and for labels that are not a class. draw_confusion() of draw.hpp draws it.
 TENON_API Tensor confusion(const Tensor& scores, const Tensor& labels);
 
 }  // namespace tenon

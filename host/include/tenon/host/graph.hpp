@@ -111,7 +111,7 @@ class TENON_API Graph {
   std::vector<UsedOperator> operators() const;
   std::optional<TrainingInfo> training() const;  ///< of a checkpoint; nothing for other graphs
   /// Those of inputs() that a run of these outputs needs, in a training session or in another one; all of them if no output is named.
-  /// Throws Failure (usage) for a name that is no output.
+  /// Throws Failure (usage) for a name that is not an output.
   std::vector<ValueInfo> needed_inputs(std::span<const std::string> outputs, bool training = false) const;
 
   /// Writes a .tenon file, completely or not at all. Variables without elements are initialized from `seed` first.

@@ -1,0 +1,24 @@
+# cmake -D FOLDER=<folder> -P InstalledLinks.cmake
+# The pages of a folder link to sources, too. A link to a file that is not in the folder becomes plain text.
+file(GLOB_RECURSE pages ${FOLDER}/*.md)
+foreach(page IN LISTS pages)
+  file(READ ${page} text)
+  set(before "${text}")
+  get_filename_component(place ${page} DIRECTORY)
+  string(REPLACE "](.github/CHANGELOG.md" "](CHANGELOG.md" text "${text}")  # it is installed beside the README
+  string(REGEX MATCHALL "[(][^][(); \n]+[)]" targets "${text}")  # without brackets, which lists of CMake do not hold
+  list(REMOVE_DUPLICATES targets)
+  foreach(target IN LISTS targets)
+    string(REGEX REPLACE "^[(]([^#]*).*[)]$" "\\1" path "${target}")
+    string(REGEX REPLACE "[)]$" "" path "${path}")
+    string(FIND "${text}" "]${target}" found)
+    if(found EQUAL -1 OR path STREQUAL "" OR path MATCHES "^[a-z]+:" OR EXISTS "${place}/${path}")
+      continue()
+    endif()
+    string(REGEX REPLACE "([.+*?^$()])" "[\\1]" pattern "${target}")
+    string(REGEX REPLACE "\\[([^][]*)\\]${pattern}" "\\1" text "${text}")
+  endforeach()
+  if(NOT text STREQUAL before)
+    file(WRITE ${page} "${text}")
+  endif()
+endforeach()
