@@ -16,14 +16,14 @@ Outcome check_dtypes(const Subject& subject) {
   if (!shared) return skipped("no input has the dtype that the operator declares for all");
   Threads threads(1);
   int count = 0;
-  std::string refusal, without;
+  std::string error, without;
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (!allows(info.types, dtype)) continue;
     const auto samples = find_samples(subject.op, dtype, SampleKind::ordinary);
     if (samples.found.empty()) {
       without = name_of(dtype);
-      refusal = samples.refusal;
+      error = samples.error;
       continue;
     }
     const auto& sample = samples.found.front();
@@ -35,19 +35,19 @@ Outcome check_dtypes(const Subject& subject) {
     }
     ++count;
   }
-  if (count == 0) return skipped("no inputs were found that it accepts: " + refusal);
-  if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, refusal));
+  if (count == 0) return skipped("no inputs were found that it accepts: " + error);
+  if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, error));
   return passed(counted(count, "dtype"));
 }
 
-// A refusal with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.
+// An error with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.
 Outcome check_shapes(const Subject& subject) {
   Threads threads(1);
   int ran = 0, refused = 0;
-  std::string refusal;
+  std::string error;
   for (const auto kind : {SampleKind::empty, SampleKind::scalar, SampleKind::odd}) {
     const auto samples = find_samples(subject.op, kind);
-    if (samples.found.empty()) refusal = samples.refusal;
+    if (samples.found.empty()) error = samples.error;
     for (const auto& sample : samples.found) {
       const OperatorCall call(subject.op, sample.attributes);
       Trial aligned(call, sample, subject.seed), unaligned(call, sample, subject.seed, Placement::unaligned);
@@ -56,12 +56,12 @@ Outcome check_shapes(const Subject& subject) {
         unaligned.run(threads);
         ++ran;
       } catch (const Failure& failure) {
-        refusal = failure.what();
+        error = failure.what();
         ++refused;
       }
     }
   }
-  if (ran == 0) return skipped("all such inputs are refused: " + refusal);
+  if (ran == 0) return skipped("all such inputs are refused: " + error);
   return passed(fmt::format("{} ran, {} refused with a reason", counted(ran, "call"), refused));
 }
 

@@ -90,7 +90,7 @@ const std::vector<Check>& checks() {
 void run_in_children(std::span<const Check> checks, const Subject& subject, int timeout_ms,
                      const std::function<void(const Check&, Outcome)>& report) {
   std::optional<Child> child;
-  const Child::Refusal no_child{"no process for the checks could be started", ""};
+  const Child::StartError no_child{"no process for the checks could be started", ""};
   std::string death;  // at this check, of a child that had run others before it
   for (std::size_t i = 0; i < checks.size();) {
     const bool first = !child;

@@ -30,12 +30,12 @@ std::string contradiction(const std::vector<tenon_type>& known, const std::vecto
   return {};
 }
 
-/// A refusal is no contradiction: graphs whose shapes are all known work.
-std::string infer_again(const OperatorCall& call, const OperatorTypes& known, OperatorTypes less, std::string& refusal) {
+/// An error is no contradiction: graphs whose shapes are all known work.
+std::string infer_again(const OperatorCall& call, const OperatorTypes& known, OperatorTypes less, std::string& error) {
   try {
     call.infer(less);
   } catch (const Failure& failure) {
-    refusal = failure.what();
+    error = failure.what();
     return {};
   }
   for (const auto& [group, what] :
@@ -51,9 +51,9 @@ void forget_shape(tenon_type& type) {
   type.present = before.present;
 }
 
-std::string infer_from_less(const OperatorCall& call, const Sample& sample, std::string& refusal) {
+std::string infer_from_less(const OperatorCall& call, const Sample& sample, std::string& error) {
   const auto& all = sample.types;
-  if (auto fault = infer_again(call, all, all, refusal); !fault.empty()) return fault;
+  if (auto fault = infer_again(call, all, all, error); !fault.empty()) return fault;
   auto less = all;
   for (auto& output : less.outputs) output = unknown_type();
   for (std::size_t i = 0; i < all.inputs.size(); ++i) {
@@ -61,14 +61,14 @@ std::string infer_from_less(const OperatorCall& call, const Sample& sample, std:
     for (int axis = 0; axis < some.inputs[i].rank; ++axis) {
       auto one = less;
       one.inputs[i].dims[axis] = some.inputs[i].dims[axis] = -1;
-      if (auto fault = infer_again(call, all, one, refusal); !fault.empty()) return fault;
+      if (auto fault = infer_again(call, all, one, error); !fault.empty()) return fault;
     }
-    if (auto fault = infer_again(call, all, some, refusal); !fault.empty()) return fault;
+    if (auto fault = infer_again(call, all, some, error); !fault.empty()) return fault;
     forget_shape(some.inputs[i]);
-    if (auto fault = infer_again(call, all, some, refusal); !fault.empty()) return fault;
+    if (auto fault = infer_again(call, all, some, error); !fault.empty()) return fault;
   }
   for (auto& input : less.inputs) forget_shape(input);
-  return infer_again(call, all, less, refusal);
+  return infer_again(call, all, less, error);
 }
 
 }  // namespace
@@ -91,10 +91,10 @@ Outcome check_manifest(const Subject& subject) {
 }
 
 Outcome check_inference(const Subject& subject) {
-  std::string refusal;
+  std::string error;
   auto outcome = each_sample(subject, SampleKind::ordinary,
-                             [&](const OperatorCall& call, const Sample& sample) { return infer_from_less(call, sample, refusal); });
-  if (outcome.verdict == Verdict::passed && !refusal.empty()) return {Verdict::warning, "infer() refuses where less is known: " + refusal};
+                             [&](const OperatorCall& call, const Sample& sample) { return infer_from_less(call, sample, error); });
+  if (outcome.verdict == Verdict::passed && !error.empty()) return {Verdict::warning, "infer() refuses where less is known: " + error};
   return outcome;
 }
 

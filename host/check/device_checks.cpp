@@ -34,7 +34,7 @@ Outcome with_device(const Subject& subject, Body&& body) {
   } catch (const Failure& failure) {
     return skipped(failure.what());
   }
-  if (!subject.op.kernel_trouble.empty() && kernel_on(subject.op, *device) == nullptr) return failed(subject.op.kernel_trouble);
+  if (!subject.op.kernel_error.empty() && kernel_on(subject.op, *device) == nullptr) return failed(subject.op.kernel_error);
   const auto nothing = nothing_to_compare(subject.op, *device);
   return nothing.empty() ? body(*device) : skipped(nothing);
 }

@@ -160,7 +160,7 @@ Outcome check_gradient(const Subject& subject) {
       }
   }
   if (count == 0)
-    return skipped(samples.found.empty() ? "no inputs were found that it accepts: " + samples.refusal : "no output has a gradient");
+    return skipped(samples.found.empty() ? "no inputs were found that it accepts: " + samples.error : "no output has a gradient");
   return passed(counted(count, "output"));
 }
 

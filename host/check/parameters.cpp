@@ -20,7 +20,7 @@ namespace {
 /// Parameters that the operator accepts, as they cross the boundary.
 class AcceptedAttributes {
  public:
-  /// The first of the parameter sets that makes an object; refusal() says why there is none.
+  /// The first of the parameter sets that makes an object; error() says why there is none.
   explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
     for (const auto& set : parameter_sets(*op.info)) {
       GraphModel model;
@@ -28,13 +28,13 @@ class AcceptedAttributes {
       try {
         add_parameters(model, node, *op.info, set);
       } catch (const Failure& failure) {
-        refusal_ = failure.what();
+        error_ = failure.what();
         continue;
       }
       model_ = std::move(model);
       fill_attributes(model_, node, attributes_);
-      if (const auto reason = refusal_of(attributes_)) {
-        refusal_ = *reason;
+      if (const auto reason = error_of(attributes_)) {
+        error_ = *reason;
         continue;
       }
       found_ = true;
@@ -43,11 +43,11 @@ class AcceptedAttributes {
   }
 
   bool found() const { return found_; }
-  const std::string& refusal() const { return refusal_; }
+  const std::string& error() const { return error_; }
   const std::vector<tenon_attribute>& all() const { return attributes_; }
 
   /// Nothing where an object can be made.
-  std::optional<std::string> refusal_of(const std::vector<tenon_attribute>& attributes) const {
+  std::optional<std::string> error_of(const std::vector<tenon_attribute>& attributes) const {
     try {
       const Instance instance(op_, *op_.table, attributes);
       return std::nullopt;
@@ -60,7 +60,7 @@ class AcceptedAttributes {
   const LoadedOperator& op_;
   GraphModel model_;
   std::vector<tenon_attribute> attributes_;
-  std::string refusal_;
+  std::string error_;
   bool found_ = false;
 };
 
@@ -105,22 +105,22 @@ std::vector<double> outside(const ParamInfo& param) {
 
 Outcome check_parameters(const Subject& subject) {
   const AcceptedAttributes accepted(subject.op);
-  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.refusal());
+  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.error());
   auto unknown = accepted.all();
   unknown.push_back(text_attribute("no_such_parameter"));
-  if (!accepted.refusal_of(unknown)) return failed("a parameter 'no_such_parameter', which it does not have, is accepted");
+  if (!accepted.error_of(unknown)) return failed("a parameter 'no_such_parameter', which it does not have, is accepted");
   int count = 1;
   for (std::size_t i = 0; i < accepted.all().size(); ++i) {
     const auto* name = accepted.all()[i].name;
     const auto& param = subject.op.info->params[static_cast<std::size_t>(subject.op.info->find_param(name))];
     auto wrong = accepted.all();
     wrong[i] = mistyped(name, param);
-    if (!accepted.refusal_of(wrong))
+    if (!accepted.error_of(wrong))
       return failed(fmt::format("parameter '{}' is of kind {}, but a value of another kind is accepted", name, name_of(param.kind)));
     ++count;
     if (param.choices.empty()) continue;
     wrong[i] = text_attribute(name);
-    if (!accepted.refusal_of(wrong))
+    if (!accepted.error_of(wrong))
       return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices", name, no_such_choice));
     ++count;
   }
@@ -129,7 +129,7 @@ Outcome check_parameters(const Subject& subject) {
 
 Outcome check_bounds(const Subject& subject) {
   const AcceptedAttributes accepted(subject.op);
-  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.refusal());
+  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.error());
   int count = 0;
   for (const auto& param : subject.op.info->params) {
     for (const double number : outside(param)) {
@@ -143,7 +143,7 @@ Outcome check_bounds(const Subject& subject) {
         if (param.kind == ParamKind::ints) attribute.ints = &integer;
         if (param.kind == ParamKind::floats) attribute.floats = &number;
       }
-      if (!accepted.refusal_of(attributes))
+      if (!accepted.error_of(attributes))
         return failed(fmt::format("parameter '{}' is outside its bounds with {}, but it is accepted", param.name, number));
       ++count;
     }

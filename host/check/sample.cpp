@@ -44,7 +44,7 @@ std::vector<Shape> shapes_beside(const Shape& first) {
 
 class SampleSearch {
  public:
-  SampleSearch(const OperatorCall& call, DType shared, std::string& refusal) : call_(call), shared_(shared), refusal_(refusal) {}
+  SampleSearch(const OperatorCall& call, DType shared, std::string& error) : call_(call), shared_(shared), error_(error) {}
 
   bool find(const Shape& first, bool with_optional, OperatorTypes& found) {
     tries_ = 0;
@@ -77,7 +77,7 @@ class SampleSearch {
     try {
       call_.infer(types);
     } catch (const Failure& failure) {
-      refusal_ = failure.what();
+      error_ = failure.what();
       return false;
     }
     const auto open =
@@ -96,7 +96,7 @@ class SampleSearch {
     for (const auto* group : {&types.outputs, &types.states})
       for (const auto& type : *group)
         if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > std::int64_t{1} << 28) {
-          refusal_ = "infer() leaves an output or state unknown" + describe_inputs(call_.info(), types.inputs);
+          error_ = "infer() leaves an output or state unknown" + describe_inputs(call_.info(), types.inputs);
           return false;
         }
     found = std::move(types);
@@ -105,14 +105,14 @@ class SampleSearch {
 
   const OperatorCall& call_;
   DType shared_;
-  std::string& refusal_;
+  std::string& error_;
   int tries_ = 0;
 };
 
-std::vector<Sample> search(const LoadedOperator& op, const Attributes& attributes, DType shared, SampleKind kind, std::string& refusal) {
+std::vector<Sample> search(const LoadedOperator& op, const Attributes& attributes, DType shared, SampleKind kind, std::string& error) {
   std::vector<Sample> samples;
   const OperatorCall call(op, attributes);
-  SampleSearch one(call, shared, refusal);
+  SampleSearch one(call, shared, error);
   const bool optional = std::any_of(op.info->inputs.begin(), op.info->inputs.end(), [](const auto& input) { return input.optional; });
   for (const auto& first : first_shapes(kind)) {
     for (const bool with_optional : {true, false}) {
@@ -196,10 +196,10 @@ Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind) {
   std::size_t longest = 0;
   for (const auto& attributes : parameter_sets(*op.info)) {
     try {
-      sets.push_back(search(op, attributes, shared, kind, samples.refusal));
+      sets.push_back(search(op, attributes, shared, kind, samples.error));
       longest = std::max(longest, sets.back().size());
     } catch (const Failure& failure) {
-      samples.refusal = failure.what();
+      samples.error = failure.what();
     }
   }
   for (std::size_t turn = 0; turn < longest; ++turn)

@@ -17,7 +17,7 @@ enum class SampleKind : std::uint8_t { ordinary, odd, empty, scalar, large };
 
 struct Samples {
   std::vector<Sample> found;
-  std::string refusal;  ///< the last one, where nothing was found
+  std::string error;  ///< the last one, where nothing was found
 };
 
 /// `shared` is the dtype of the inputs that have none of their own.

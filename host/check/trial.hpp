@@ -61,7 +61,7 @@ int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>&
 template <class Look>
 Outcome each_sample(const Subject& subject, SampleKind kind, Look&& look, std::size_t most = 24) {
   const auto samples = find_samples(subject.op, kind);
-  if (samples.found.empty()) return skipped("no inputs were found that it accepts: " + samples.refusal);
+  if (samples.found.empty()) return skipped("no inputs were found that it accepts: " + samples.error);
   std::size_t count = 0;
   for (const auto& sample : samples.found) {
     if (count == most) break;

@@ -2,7 +2,7 @@
 
 set(missing "")
 
-# tenon_need(<variable> <what for> <package> <kind> <name>...): find_path or find_library, or one more line to the complaint.
+# tenon_need(<variable> <what for> <package> <kind> <name>...): find_path or find_library, or one more line to the error.
 macro(tenon_need variable what package kind)
   cmake_language(CALL find_${kind} ${variable} ${ARGN})
   mark_as_advanced(${variable})

@@ -38,7 +38,7 @@ DeviceInfo info_of(Device& device) {
     info.model = found.model, info.major = found.major, info.minor = found.minor, info.processors = found.processors;
     info.free = memory.free, info.total = memory.total;
   } catch (const Failure& failure) {
-    info.trouble = failure.what();
+    info.error = failure.what();
   }
   return info;
 }

@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// More outputs than this from one node is a mistake or an attack.
+/// More outputs than this from one node is an error or an attack.
 inline constexpr std::int64_t max_outputs = 4096;
 
 /// The model's record of an operator that is bound to that one; added if it has none of that name and description.

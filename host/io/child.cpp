@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t line_limit = 4096;
 
-[[noreturn]] void fail(const Child::Refusal& refusal, int error) {
-  throw Failure(FailureKind::failed, refusal.sentence + ": " + std::generic_category().message(error), refusal.hint);
+[[noreturn]] void fail(const Child::StartError& start_error, int error) {
+  throw Failure(FailureKind::failed, start_error.sentence + ": " + std::generic_category().message(error), start_error.hint);
 }
 
 /// Takes in what is there; false once there will be no more.
@@ -52,16 +52,16 @@ void set_attributes(posix_spawnattr_t& attributes) {
 
 }  // namespace
 
-OpenFile Child::open_pipe(const Refusal& refusal) {
+OpenFile Child::open_pipe(const StartError& start_error) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail(refusal, errno);
+  if (pipe2(ends, O_CLOEXEC) != 0) fail(start_error, errno);
   pipe_ = OpenFile(ends[0]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return OpenFile(ends[1]);
 }
 
-Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const Refusal& refusal) {
-  const OpenFile to_write = open_pipe(refusal);
+Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error) {
+  const OpenFile to_write = open_pipe(start_error);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -87,14 +87,14 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
   if (error == 0) error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) child_ = -1, fail(refusal, error);
+  if (error != 0) child_ = -1, fail(start_error, error);
 }
 
-Child::Child(const std::function<void(int report)>& work, const Refusal& refusal) {
-  const OpenFile to_write = open_pipe(refusal);
+Child::Child(const std::function<void(int report)>& work, const StartError& start_error) {
+  const OpenFile to_write = open_pipe(start_error);
   std::fflush(nullptr);
   child_ = fork();
-  if (child_ < 0) fail(refusal, errno);
+  if (child_ < 0) fail(start_error, errno);
   if (child_ > 0) {
     setpgid(child_, child_);  // both sides: whoever comes first
     return;

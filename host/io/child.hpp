@@ -24,15 +24,15 @@ class Child {
  public:
   static constexpr int nothing = -1, report = -2;
   /// What to say where there can be none: `sentence: reason`, of kind failed.
-  struct Refusal {
+  struct StartError {
     std::string sentence, hint;
   };
 
   /// Runs a program, which is looked for in PATH if its name has no slash. Its descriptors 0, 1, 2 ... are the given ones of this process,
   /// /dev/null for `nothing`, or the pipe for `report`. It has no others.
-  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const Refusal& refusal);
+  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error);
   /// Forks; call while this process has no threads. `work` gets the pipe to write to.
-  Child(const std::function<void(int report)>& work, const Refusal& refusal);
+  Child(const std::function<void(int report)>& work, const StartError& start_error);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -45,7 +45,7 @@ class Child {
   std::pair<std::string, std::optional<int>> read_all();
 
  private:
-  OpenFile open_pipe(const Refusal& refusal);
+  OpenFile open_pipe(const StartError& start_error);
   bool has_ended() const;
   std::optional<int> reap();
 

@@ -9,11 +9,10 @@ namespace tenon {
 namespace {
 
 // Why a node of this operator cannot run there; empty where it can.
-std::string objection(const LoadedOperator& op, std::int32_t device_type, bool backward) {
+std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, bool backward) {
   const auto* kernel = op.kernel(device_type);
   const auto* device = device_type_name(device_type);
-  if (kernel == nullptr)
-    return op.kernel_trouble.empty() ? fmt::format("there is no kernel for {} in any plugin", device) : op.kernel_trouble;
+  if (kernel == nullptr) return op.kernel_error.empty() ? fmt::format("there is no kernel for {} in any plugin", device) : op.kernel_error;
   if (kernel->forward == nullptr) return fmt::format("its kernel for {} has no forward function", device);
   if (backward && kernel->backward == nullptr) return fmt::format("its kernel for {} has no backward function", device);
   return {};
@@ -22,7 +21,7 @@ std::string objection(const LoadedOperator& op, std::int32_t device_type, bool b
 // What could be done instead.
 std::string advice(const LoadedOperator& op, const Device& refused, bool backward) {
   for (const auto& [type, name] : device_types) {
-    if (type == refused.type() || !objection(op, type, backward).empty()) continue;
+    if (type == refused.type() || !placement_fault(op, type, backward).empty()) continue;
     if (type == TENON_CPU) return "it has one for cpu: without a \"device\" of its own it runs there";
     return fmt::format("it has one for {0}: --device {0}, or \"device\" in the graph, puts it there", name);
   }
@@ -64,11 +63,12 @@ Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOpe
   const auto& node = model.nodes[id];
   if (node.pass == Pass::recompute) return {nodes_[node.origin].device, {}, {}};
   Device& wanted = node.device == 0 ? device_ : find_device(model.strings[node.device]);
-  const auto why = objection(op, wanted.type(), backward);
+  const auto why = placement_fault(op, wanted.type(), backward);
   if (why.empty()) return {&wanted, {}, {}};
   if (node.device != 0 && !wanted.is_cpu())
     throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", wanted.name(), why), advice(op, wanted, backward));
-  if (wanted.is_cpu() || !objection(op, TENON_CPU, backward).empty()) throw Failure(FailureKind::plugin, why, advice(op, wanted, backward));
+  if (wanted.is_cpu() || !placement_fault(op, TENON_CPU, backward).empty())
+    throw Failure(FailureKind::plugin, why, advice(op, wanted, backward));
   return {&cpu_device(), {}, why};
 }
 

@@ -17,7 +17,7 @@ bool any_sparse(std::span<const std::uint8_t> storages) {
 }  // namespace
 
 bool chooses_storage(const LoadedOperator& op, const Instance& kernel, bool backward, bool any_sparse) {
-  if (backward && !op.sparse_gradient_trouble.empty()) return false;
+  if (backward && !op.sparse_gradient_fault.empty()) return false;
   const auto& table = *kernel.table();
   const auto function = backward ? table.backward_sparse : table.forward_sparse;
   // an elementwise kernel makes nothing sparse of its own

@@ -1,6 +1,6 @@
 #include "plugin/operator_loader.hpp"
 
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -46,7 +46,7 @@ const tenon_operator* OperatorLoader::table(int file, const std::string& symbol,
   const auto open = [&]() -> Library& {
     try {
       return loader_.open(file, plugin, files_.operators(file));
-    } catch (const Refusal&) {
+    } catch (const PluginError&) {
       files_.came_to(file, plugin);
       throw;
     }
@@ -74,10 +74,10 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
   try {
     kernel = table(choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + name, TableRole::kernel, warnings);
     distrust_guesses(op, *kernel, choice.file);
-  } catch (const Refusal& refusal) {
-    if (!op.kernel_trouble.empty()) op.kernel_trouble += "; ";
-    op.kernel_trouble += "the " + std::string(device.name) + " kernel of operator '" + name +
-                         "' cannot be used: " + files_.file(choice.file).path.string() + " " + refusal.what();
+  } catch (const PluginError& error) {
+    if (!op.kernel_error.empty()) op.kernel_error += "; ";
+    op.kernel_error += "the " + std::string(device.name) + " kernel of operator '" + name +
+                       "' cannot be used: " + files_.file(choice.file).path.string() + " " + error.what();
   }
 }
 
@@ -87,9 +87,9 @@ void OperatorLoader::distrust_guesses(LoadedOperator& op, const tenon_operator& 
   const auto plugin = files_.file(file);
   const auto version = plugin.sdk_version;
   if (version == 0 || version >= first_sdk_without_guesses) return;
-  op.sparse_gradient_trouble = plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
-                               std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
-                               ", which guesses where sparse gradients of '" + op.info->name + "' are 0: rebuild it with SDK 0.2 or later";
+  op.sparse_gradient_fault = plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
+                             std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
+                             ", which guesses where sparse gradients of '" + op.info->name + "' are 0: rebuild it with SDK 0.2 or later";
 }
 
 }  // namespace tenon

@@ -24,7 +24,7 @@ class OperatorLoader {
 
   /// As PluginLoader::admit.
   void admit(const std::filesystem::path& path, const InputFile& file) { loader_.admit(path, file); }
-  /// Loaded at the first call; stays as long as this. Throws Refusal.
+  /// Loaded at the first call; stays as long as this. Throws PluginError.
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition);
 
  private:

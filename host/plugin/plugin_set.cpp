@@ -11,7 +11,7 @@
 #include "plugin/file_records.hpp"
 #include "plugin/missing_operators.hpp"
 #include "plugin/operator_loader.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -184,11 +184,11 @@ const LoadedOperator& PluginSet::load(std::string_view name) {
     if (definition == nullptr) throw missing_operators(catalog(), std::vector<MissingOperator>{{std::string(name), {}}});
     try {
       return impl_->loader.load(definition);
-    } catch (const Refusal& refusal) {
+    } catch (const PluginError& error) {
       if (impl_->find(name) != definition) continue;
       const auto file = impl_->files.file(definition->file);
-      throw Failure(FailureKind::plugin,
-                    "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + refusal.what(), next_step(file));
+      throw Failure(FailureKind::plugin, "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + error.what(),
+                    next_step(file));
     }
   }
 }
@@ -204,7 +204,7 @@ std::uint64_t PluginSet::content_hash(int number) {
     const auto hash = tenon::content_hash(InputFile(file.path));
     impl_->files.set_hash(number, hash);
     return hash;
-  } catch (const Refusal&) {
+  } catch (const PluginError&) {
     return 0;
   }
 }

@@ -26,11 +26,11 @@ struct LoadedOperator {
   ByDevice<const tenon_operator*> kernels;   ///< forward ...: table itself, or a TENON_KERNEL's; null if a device has none
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
   const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
-  std::string kernel_trouble;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
+  std::string kernel_error;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
   /// Why backward_sparse is not run, and backward gets dense tensors instead; a sentence, mostly empty. So it is with elementwise operators
   /// from an SDK before 0.2, which tried six numbers to find where a derivative is 0. Their manifest does not tell that from an author's
   /// own backward_sparse in an elementwise class, which is not run either.
-  std::string sparse_gradient_trouble;
+  std::string sparse_gradient_fault;
 
   /// For that type of device (enum tenon_device); null where there is none.
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }

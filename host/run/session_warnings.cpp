@@ -51,8 +51,8 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
     if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
       const auto& node = model.nodes[reader];
       const auto work = work_label(model, node);
-      const auto& trouble = plan.operator_of(reader).sparse_gradient_trouble;
-      const auto why = node.pass == Pass::backward && !trouble.empty() ? trouble : fmt::format("{} has no kernel for these storages", work);
+      const auto& fault = plan.operator_of(reader).sparse_gradient_fault;
+      const auto why = node.pass == Pass::backward && !fault.empty() ? fault : fmt::format("{} has no kernel for these storages", work);
       warnings.densified(fmt::format("{} {}", work, storage), fmt::format("{}: {} {}", node_label(model, reader), what, why));
     } else {
       warnings.densified(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));

@@ -29,7 +29,7 @@ std::optional<DType> dtype_from(DLDataType type) {
   return std::nullopt;
 }
 
-Failure refusal(const std::string& reason, const std::string& hint = {}) {
+Failure import_failure(const std::string& reason, const std::string& hint = {}) {
   return {FailureKind::usage, "cannot take this DLPack tensor: " + reason, hint};
 }
 
@@ -37,12 +37,12 @@ Device& device_from(DLDevice device) {
   // Memory that CUDA pinned can be read by the CPU like any other.
   if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost) return cpu_device();
   if (device.device_type != kDLCUDA)
-    throw refusal(
+    throw import_failure(
         join("it is on a device of DLPack type ", static_cast<int>(device.device_type), ", but only the CPU and CUDA are supported"));
   try {
     return find_device(join("cuda:", device.device_id));
   } catch (const Failure& failure) {
-    throw refusal(failure.what(), failure.hint());
+    throw import_failure(failure.what(), failure.hint());
   }
 }
 
@@ -66,18 +66,19 @@ DLManagedTensor* Tensor::to_dlpack() const {
 }
 
 Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
-  if (managed == nullptr) throw refusal("it is a null pointer");
+  if (managed == nullptr) throw import_failure("it is a null pointer");
   const DLTensor& dense = managed->dl_tensor;
   Device& device = device_from(dense.device);
   const std::optional<DType> dtype = dtype_from(dense.dtype);
   if (!dtype) {
-    throw refusal(join("Tenon has no dtype with type code ", static_cast<int>(dense.dtype.code), ", ", static_cast<int>(dense.dtype.bits),
-                       " bits and ", static_cast<int>(dense.dtype.lanes), " lanes"));
+    throw import_failure(join("Tenon has no dtype with type code ", static_cast<int>(dense.dtype.code), ", ",
+                              static_cast<int>(dense.dtype.bits), " bits and ", static_cast<int>(dense.dtype.lanes), " lanes"));
   }
-  if (dense.ndim < 0 || dense.ndim > max_rank) throw refusal(join("it has ", dense.ndim, " dimensions, but at most 8 are supported"));
-  if (dense.shape == nullptr && dense.ndim != 0) throw refusal("it has no shape");
+  if (dense.ndim < 0 || dense.ndim > max_rank)
+    throw import_failure(join("it has ", dense.ndim, " dimensions, but at most 8 are supported"));
+  if (dense.shape == nullptr && dense.ndim != 0) throw import_failure("it has no shape");
   for (int axis = 0; axis < dense.ndim; ++axis) {
-    if (dense.shape[axis] < 0) throw refusal(join("dimension ", axis, " is ", dense.shape[axis]));
+    if (dense.shape[axis] < 0) throw import_failure(join("dimension ", axis, " is ", dense.shape[axis]));
   }
   // Filled in last, so that after any failure the tensor is still the caller's.
   auto taken = std::make_shared<Taken>();

@@ -7,8 +7,6 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
-#include "io/counted.hpp"
-
 namespace tenon {
 namespace {
 

@@ -1,11 +1,11 @@
-// What each mistake in a graph gets from the program: one sentence, the right exit code, and no file.
+// What each fault of a graph gets from the program: one sentence, the right exit code, and no file.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
 
 namespace {
 
-struct GraphMistake {
+struct GraphFault {
   std::string nodes;
   int code;
   std::string err;
@@ -14,10 +14,10 @@ struct GraphMistake {
 
 }  // namespace
 
-TEST_CASE("mistakes in a graph.json") {
+TEST_CASE("faults of a graph.json") {
   // Nodes begin in line 2, column 12; what stands there is what is pointed at where nothing else is.
   const std::string second = ", {\"name\": \"a\", \"op\": \"relu\", \"inputs\": [\"x\"]}";
-  const GraphMistake cases[] = {
+  const GraphFault cases[] = {
       {R"({"name": "a", "op": "relu", "inputs": ["x"]})", 1,
        "error: bad.json:2:12: [relu] node 'a': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [?, 4])\n",
        "int32"},

@@ -105,7 +105,7 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
       {{"validate", "g.tenon"}, {"graph", "sound", "bound", "nodes", "values", "tensors"}},
       {{"run", "g.tenon", "--input", "x=x.npy"}, {"y"}},
       {{"bench", "g.tenon", "--runs", "3", "--input", "x=x.npy"}, {"unit", "runs", "threads", "first", "min", "median", "p90", "max"}},
-      {{"doctor"}, {"what", "found", "trouble"}},
+      {{"doctor"}, {"what", "found", "error"}},
       {{"trust"}, {}},
   };
   for (auto [arguments, keys] : cases) {

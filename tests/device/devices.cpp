@@ -100,7 +100,7 @@ TEST_CASE("applications see the same devices as plain data") {
   REQUIRE(infos.size() == devices().size());
   for (std::size_t i = 0; i < infos.size(); ++i) {
     CHECK(infos[i].name == devices()[i]->name());
-    CHECK(infos[i].trouble == "");
+    CHECK(infos[i].error == "");
     CHECK(infos[i].model == devices()[i]->properties().model);
     CHECK(infos[i].total == devices()[i]->memory().total);
     CHECK(device_name(infos[i].name) == infos[i].name);

@@ -80,7 +80,7 @@ TEST_CASE("copies run on a stream of one of their devices, and on the CPU's only
   const struct {
     Device &to, &from;
     const Stream& stream;
-    const char *log_of_a, *refusal;
+    const char *log_of_a, *error;
   } cases[] = {
       {a, cpu, on_a, "cpu to cuda:0 on 1", ""},
       {cpu, a, on_a, "cuda:0 to cpu on 1", ""},
@@ -96,7 +96,7 @@ TEST_CASE("copies run on a stream of one of their devices, and on the CPU's only
   for (const auto& test : cases) {
     a.log.clear();
     const auto failure = failure_of([&] { copy({test.to, memory}, {test.from, memory + 1}, 1, test.stream); });
-    CHECK(failure.message == test.refusal);
+    CHECK(failure.message == test.error);
     CHECK(failure.kind == (failure.message.empty() ? 0 : 2));
     CHECK(a.log == test.log_of_a);
   }

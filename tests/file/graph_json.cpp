@@ -189,8 +189,6 @@ TEST_CASE("what is wrong in a text, and where") {
       {R"({"tenon": 1, "constants": {"c": {"values": [1], "npy": "c.npy"}}})", 4,
        "graph.json:1:56: constant 'c' has both values and an npy file", ""},
       {R"({"tenon": 1, "states": {"s_calls": {}}})", 4, "graph.json:1:25: no node has a state 's_calls'", ""},
-      {R"({"tenon": 1, "states": {"s_calls": {"storage": "csr"}}})", 4, "graph.json:1:48: state 's_calls' is csr, and states are dense",
-       ""},
       {with_nodes(R"({"op": "quadratic"})"), 4, "graph.json:1:81: a node lacks 'name'", ""},
       {with_nodes(R"({"name": "a"})"), 4, "graph.json:1:81: node 'a' lacks 'op'", ""},
       {with_nodes(R"({"name": "a", "op": "quadratc"}, {"name": "b", "op": "cosin"})"), 3,

@@ -91,7 +91,7 @@ TEST_CASE("building: outputs by number and by name, names made up") {
   CHECK(failure_of([&] { graph.output("o", parts.output(3)); }).message == "'halves' has no output 3: it has 3");
 }
 
-TEST_CASE("building: every mistake is refused where it is made, and the graph stays as it was") {
+TEST_CASE("building: every error is reported where it is made, and the graph stays as it was") {
   ApplicationHost host;
   host.add<Together>();
   Graph graph(host);

@@ -41,7 +41,7 @@ struct Scripted {
     table.workspace = workspace;
     types.inputs[0].present = 1;
   }
-  std::string refusal(void (*how)(tenon_infer&)) {
+  std::string error_of(void (*how)(tenon_infer&)) {
     change = how;
     LoadedOperator op;
     op.info = info;
@@ -72,7 +72,7 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
       {[](tenon_infer& io) { io.states[0].dtype = 200; }, state},
       {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; }, "input 0 is inferred as float32 [3], but is already float32 [2] (x float32 [2])"},
   };
-  for (const auto& c : cases) CHECK(Scripted().refusal(c.how) == c.message);
+  for (const auto& c : cases) CHECK(Scripted().error_of(c.how) == c.message);
 }
 
 TEST_CASE("an input whose dtype nobody said takes the others' dtype, unless it has dtypes of its own") {
@@ -84,7 +84,7 @@ TEST_CASE("an input whose dtype nobody said takes the others' dtype, unless it h
     op.info = std::make_shared<OperatorInfo>(std::move(info));
     op.types.inputs.push_back(unknown_type());
     op.types.inputs[1].present = 1;
-    CHECK(op.refusal([](tenon_infer&) {}) == "");
+    CHECK(op.error_of([](tenon_infer&) {}) == "");
     CHECK(op.types.inputs[1].dtype == (own ? TENON_DTYPE_UNKNOWN : TENON_F32));
   }
 }

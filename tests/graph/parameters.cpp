@@ -96,7 +96,7 @@ TEST_CASE("parameters: words for numbers that are no decimals are read, and no o
 }
 
 TEST_CASE("parameters: records are compared with the declaration of their name, whatever their order") {
-  const auto refusal = [](const std::vector<std::pair<const char*, AttributeValue>>& records) {
+  const auto error_of = [](const std::vector<std::pair<const char*, AttributeValue>>& records) {
     GraphMaker make;
     const auto op = make.op({"thing", {"x"}, {"y"}, {}, {{"a", "text"}, {"b", "int64"}}});
     const auto x = make.value("x", Role::input, type_of(f32, {1}));
@@ -104,9 +104,9 @@ TEST_CASE("parameters: records are compared with the declaration of their name, 
     const auto node = make.node("n", op, {x}, 1, static_cast<std::uint32_t>(records.size()));
     return failure_of([&] { check_parameters(make.model, make.model.nodes[node], *make.model.operators[op].info); }).message;
   };
-  CHECK(refusal({{"a", "word"}, {"b", 1}}) == "");
-  CHECK(refusal({{"b", 1}, {"a", "word"}}) == "");
-  CHECK(refusal({{"b", 1}}) == "");
-  CHECK(refusal({{"b", "word"}, {"a", "word"}}) == "parameter 'b' is \"word\" but must be a whole number");
-  CHECK(refusal({{"c", 1}}).find("'c'") != std::string::npos);
+  CHECK(error_of({{"a", "word"}, {"b", 1}}) == "");
+  CHECK(error_of({{"b", 1}, {"a", "word"}}) == "");
+  CHECK(error_of({{"b", 1}}) == "");
+  CHECK(error_of({{"b", "word"}, {"a", "word"}}) == "parameter 'b' is \"word\" but must be a whole number");
+  CHECK(error_of({{"c", 1}}).find("'c'") != std::string::npos);
 }

@@ -13,7 +13,7 @@ using namespace tenon;
 
 namespace {
 
-std::string refusal(std::string_view text) {
+std::string error_of(std::string_view text) {
   const auto failure = failure_of([&] { parse_json(text, "g.json"); });
   CHECK((failure.kind == 0 || failure.kind == static_cast<int>(FailureKind::file)));
   return failure.message;
@@ -35,7 +35,7 @@ std::string written(Number value) {
 
 TEST_CASE("texts that are not JSON, with line and column") {
   const struct {
-    const char *text, *refusal;
+    const char *text, *error;
   } cases[] = {
       {"", "g.json: there is nothing in it, where JSON is needed"},
       {" \n", "g.json: there is nothing in it, where JSON is needed"},
@@ -47,10 +47,10 @@ TEST_CASE("texts that are not JSON, with line and column") {
       {"{\"ü\": 1,\n\n   \"ü\": 2}", "g.json:3:4: the key 'ü' is given twice"},
       {"[1] 2", "g.json:1:5: this is not JSON: syntax error while parsing value - unexpected number literal; expected end of input"},
   };
-  for (const auto& wrong : cases) CHECK(refusal(wrong.text) == std::string(wrong.refusal));
-  CHECK(refusal("\"\xff\"").starts_with("g.json:1:2: this is not JSON: "));
-  CHECK(refusal(std::string(64, '[') + std::string(64, ']')) == "");
-  CHECK(refusal(std::string(100000, '[')) == "g.json:1:65: this is nested deeper than 64 lists and objects");
+  for (const auto& wrong : cases) CHECK(error_of(wrong.text) == std::string(wrong.error));
+  CHECK(error_of("\"\xff\"").starts_with("g.json:1:2: this is not JSON: "));
+  CHECK(error_of(std::string(64, '[') + std::string(64, ']')) == "");
+  CHECK(error_of(std::string(100000, '[')) == "g.json:1:65: this is nested deeper than 64 lists and objects");
 }
 
 TEST_CASE("every value knows where it begins") {

@@ -9,7 +9,7 @@ import sys
 
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&"}
 DECLARATION = re.compile(r"^(const\s+)?(auto|[\w:]+(<.*>)?)\b[\s*&]+[\w\[\], ]+ = ")
-REFUSAL = re.compile(r"^(throw\b|refuse\(|fail\(|return fail|return refuse|return reject)")
+FAILING = re.compile(r"^(throw\b|refuse\(|fail\(|return fail|return refuse|return reject)")
 CHECK_CALL = re.compile(r"^\s*((\w+(\.|->|::))*(check|require|verify|validate|refuse)\w*\(.*\);)$")
 
 
@@ -66,7 +66,7 @@ def faults_of(line, following):
         start, end = place
         condition = line[start:end]
         yield "condition negated", f"{line[:start]}!({condition}){line[end:]}"
-        if REFUSAL.match(line[end + 1 :].strip(" {") or following.strip()):
+        if FAILING.match(line[end + 1 :].strip(" {") or following.strip()):
             yield "check dropped", f"{line[:start]}false && ({condition}){line[end:]}"
     m = CHECK_CALL.match(line)
     if m and places[m.start(1)]:

@@ -13,7 +13,7 @@ void put(const PluginFolder& folder, const std::string& name) {
   folder.write(name, read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "beside" / name));
 }
 
-// Refusals first: a library that is loaded once is found by every later plugin of the process.
+// Errors first: a library that is loaded once is found by every later plugin of the process.
 FailureText load(const PluginFolder& folder) {
   PluginSet set(folder.options(), idle_host());
   set.add_file(folder / "needs_beside.so");

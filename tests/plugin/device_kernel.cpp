@@ -16,7 +16,7 @@ TEST_CASE("an operator's kernel for a device, or what to say where there is none
   backward_only.backward = runs.forward;
   const struct {
     const tenon_operator *cpu, *cuda;
-    const char* trouble;
+    const char* error;
     bool on_gpu;
     std::string message, hint;
   } rows[] = {
@@ -33,7 +33,7 @@ TEST_CASE("an operator's kernel for a device, or what to say where there is none
     LoadedOperator op;
     op.kernels[TENON_CPU] = row.cpu;
     op.kernels[TENON_CUDA] = row.cuda;
-    op.kernel_trouble = row.trouble;
+    op.kernel_error = row.error;
     const Device& device = row.on_gpu ? static_cast<Device&>(gpu) : cpu;
     CHECK((kernel_on(op, device) == &runs) == row.message.empty());
     if (row.message.empty()) continue;

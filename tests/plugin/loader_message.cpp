@@ -26,8 +26,8 @@ TEST_CASE("the loader's messages become statuses and sentences") {
       {"\x1b[31m", PluginStatus::not_loadable, "cannot be loaded, for a reason that is not plain text"},
   };
   for (const Case& c : cases) {
-    const Refusal refusal = explain_loader_message(c.message);
-    CHECK(refusal.status() == c.status);
-    CHECK(std::string(refusal.what()) == c.sentence);
+    const PluginError error = explain_loader_message(c.message);
+    CHECK(error.status() == c.status);
+    CHECK(std::string(error.what()) == c.sentence);
   }
 }

@@ -46,7 +46,7 @@ TEST_CASE("an operator is loaded at its first use") {
   CHECK(op.table->traits == file_mark);
   CHECK(op.kernel(TENON_CPU) == op.table);
   CHECK(op.kernel(TENON_CUDA) == nullptr);
-  CHECK(op.kernel_trouble == "");
+  CHECK(op.kernel_error == "");
   CHECK(&set.load("plain") == &op);
   CHECK(set.content_hash(0) != 0);
   CHECK(set.content_hash(0) == file_of(set, "plain.so").content_hash);
@@ -209,7 +209,7 @@ TEST_CASE("a kernel that cannot be loaded leaves the operator without it") {
   const LoadedOperator& op = set.load("split");
   CHECK(op.table);
   CHECK(op.kernel(TENON_CPU) == nullptr);
-  CHECK(op.kernel_trouble ==
+  CHECK(op.kernel_error ==
         "the cpu kernel of operator 'split' cannot be used: " + kernel.string() + " cannot be read: No such file or directory");
 }
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 #include "temporary_folder.hpp"
 
 TEST_CASE("nobody changes a private copy any more, not even this process") {
@@ -49,8 +49,8 @@ TEST_CASE("a limit of files' sizes that a private copy exceeds is named") {
     std::string reason;
     try {
       const tenon::PrivateCopy copy(file, folder / "x.so");
-    } catch (const tenon::Refusal& refusal) {
-      reason = refusal.what();
+    } catch (const tenon::PluginError& error) {
+      reason = error.what();
     }
     setrlimit(RLIMIT_FSIZE, &before);
     return reason;

@@ -116,7 +116,7 @@ TEST_CASE("files of another user, and of the group that only this user is in") {
     const InputFile file(path);
     const auto trusts = [&](uid_t user) {
       const pid_t child = fork();
-      if (child == 0) _exit(setuid(user) == 0 ? static_cast<int>(Trust().objection(path, file).empty()) : 2);
+      if (child == 0) _exit(setuid(user) == 0 ? static_cast<int>(Trust().fault(path, file).empty()) : 2);
       int end = 0;
       waitpid(child, &end, 0);
       return WIFEXITED(end) ? WEXITSTATUS(end) : 3;

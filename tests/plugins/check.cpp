@@ -178,7 +178,7 @@ void check(const Case& test) {
   if (!test.differentiable.empty()) run.check_backward();
 }
 
-std::string refusal(const Case& test) {
+std::string error_of(const Case& test) {
   try {
     Check(test).forward({test.training, 1});
   } catch (const tenon::Error& error) {
@@ -187,8 +187,8 @@ std::string refusal(const Case& test) {
   return {};
 }
 
-std::string refusal(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
-                    const std::vector<tenon::TensorType>& inputs) {
+std::string error_of(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
+                     const std::vector<tenon::TensorType>& inputs) {
   try {
     PluginOperator(plugin, op, attributes).infer(inputs);
   } catch (const tenon::Error& error) {

@@ -26,7 +26,7 @@ struct Case {
 void check(const Case& test);
 
 /// What creating, inferring and running the case is refused with; empty where it is not.
-std::string refusal(const Case& test);
+std::string error_of(const Case& test);
 /// The same for types that are not whole.
-std::string refusal(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
-                    const std::vector<tenon::TensorType>& inputs);
+std::string error_of(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
+                     const std::vector<tenon::TensorType>& inputs);

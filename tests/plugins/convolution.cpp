@@ -142,9 +142,9 @@ TEST_CASE("convolution refuses what does not fit, and says what") {
        "the kernel reaches over 5 elements of axis 3, but data [2, 3, 5, 4] with its padding has 4"},
   };
   for (const auto& row : rows)
-    CHECK(refusal("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
+    CHECK(error_of("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
   const tenon::Attributes given{{"num_filter", 2}, {"kernel", Ints{3, 3}}};
-  CHECK(refusal("nn", "convolution", given, {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
+  CHECK(error_of("nn", "convolution", given, {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
         "weight is [2, 4, 3, 3] but data [2, 3, 5, 5] needs [2, 3, 3, 3]");
 }
 

@@ -38,14 +38,14 @@ TEST_CASE("embedding is its definition, and its gradient sums where an index rep
 TEST_CASE("embedding refuses an index that points nowhere, and says where it stands") {
   auto wrong = embedding({2, 2}, 10, 3, tenon::f32, tenon::i32);
   wrong.inputs[0] = Array(tenon::i32, DoubleArray{{2, 2}, {0, 9, 10, 3}});
-  CHECK(refusal(wrong) == "indices[1, 0] is 10, but there are 10 rows in weight: needs 0 to 9");
+  CHECK(error_of(wrong) == "indices[1, 0] is 10, but there are 10 rows in weight: needs 0 to 9");
   wrong.inputs[0] = Array(tenon::i32, DoubleArray{{2, 2}, {0, -1, 1, 3}});
-  CHECK(refusal(wrong) == "indices[0, 1] is -1, but there are 10 rows in weight: needs 0 to 9");
+  CHECK(error_of(wrong) == "indices[0, 1] is -1, but there are 10 rows in weight: needs 0 to 9");
 }
 
 TEST_CASE("embedding refuses shapes that do not fit") {
   const tenon::Attributes given{{"input_dim", 10}, {"output_dim", 3}};
-  CHECK(refusal("nn", "embedding", given, {{{4}, tenon::i32}, {{10, 4}, tenon::f32}}) == "input 'weight' is [10, 4] but needs [10, 3]");
-  CHECK(refusal("nn", "embedding", given, {{tenon::Shape{1, 1, 1, 1, 1, 1, 1, 1}, tenon::i32}, {{}, tenon::f32}}) ==
+  CHECK(error_of("nn", "embedding", given, {{{4}, tenon::i32}, {{10, 4}, tenon::f32}}) == "input 'weight' is [10, 4] but needs [10, 3]");
+  CHECK(error_of("nn", "embedding", given, {{tenon::Shape{1, 1, 1, 1, 1, 1, 1, 1}, tenon::i32}, {{}, tenon::f32}}) ==
         "indices is [1, 1, 1, 1, 1, 1, 1, 1]: needs at most 7 dimensions, as output has one more");
 }

@@ -120,7 +120,7 @@ TEST_CASE("every output of every bundled operator, said to be of another type") 
       CAPTURE(name);
       const auto& op = impl_of(host.host).plugins().load(name);
       const auto samples = tenon::checks::find_samples(op, tenon::checks::SampleKind::ordinary);
-      REQUIRE_MESSAGE(!samples.found.empty(), samples.refusal);
+      REQUIRE_MESSAGE(!samples.found.empty(), samples.error);
       const tenon::Attributes* last = nullptr;
       for (const auto& sample : samples.found) {
         if (last != nullptr && std::equal(last->begin(), last->end(), sample.attributes.begin(), sample.attributes.end()))

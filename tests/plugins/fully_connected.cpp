@@ -67,7 +67,7 @@ TEST_CASE("fully_connected refuses what does not fit, and says what") {
       {bare, {8, 64}, {10, 64}, {10}, "has a bias although no_bias is set"},
   };
   for (const auto& row : rows)
-    CHECK(refusal("nn", "fully_connected", row.attributes, {{row.data, tenon::f32}, {row.weight, tenon::f32}, {row.bias, tenon::f32}}) ==
+    CHECK(error_of("nn", "fully_connected", row.attributes, {{row.data, tenon::f32}, {row.weight, tenon::f32}, {row.bias, tenon::f32}}) ==
           row.reason);
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("losses refuse what does not fit, and say what") {
   for (const auto& [label, reason] : {std::pair{10., "labels[1] is 10, but there are 10 classes: needs 0 to 9"},
                                       {-1., "labels[1] is -1, but there are 10 classes: needs 0 to 9"}}) {
     wrong.inputs[1] = Array(tenon::i32, DoubleArray{{3}, {0, label, 9}});
-    CHECK(refusal(wrong) == reason);
+    CHECK(error_of(wrong) == reason);
   }
   const struct {
     const char* op;
@@ -107,6 +107,6 @@ TEST_CASE("losses refuse what does not fit, and say what") {
   };
   for (const auto& row : rows) {
     const auto right = std::string(row.op) == "mean_squared_error" ? tenon::f32 : tenon::i64;
-    CHECK(refusal("nn", row.op, {}, {{row.left, tenon::f32}, {row.right, right}}) == row.reason);
+    CHECK(error_of("nn", row.op, {}, {{row.left, tenon::f32}, {row.right, right}}) == row.reason);
   }
 }

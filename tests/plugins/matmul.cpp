@@ -124,7 +124,7 @@ TEST_CASE("matmul refuses what does not fit, and says what") {
       {{4, 4}, {4}, {false, true}, "transpose_b needs a matrix, but b is [4]"},
       {{2, 3, 4}, {3, 4, 5}, {}, "batch axes [2] and [3] do not broadcast: a [2, 3, 4], b [3, 4, 5]"},
   };
-  for (const auto& row : rows) CHECK(refusal(product(tenon::f32, row.a, row.b, row.sides)) == row.reason);
+  for (const auto& row : rows) CHECK(error_of(product(tenon::f32, row.a, row.b, row.sides)) == row.reason);
 }
 
 TEST_CASE("matmul infers from what is known") {

@@ -150,5 +150,5 @@ TEST_CASE("normalizations refuse what does not fit, and say what") {
       {"layer_norm", {{"axis", 1}}, {4, 3, 2}, {3}, "gamma is [3] but data [4, 3, 2] needs [3, 2]"},
   };
   for (const auto& row : rows)
-    CHECK(refusal("nn", row.op, row.attributes, {{row.data, tenon::f32}, {row.gamma, tenon::f32}, {{}, tenon::f32}}) == row.reason);
+    CHECK(error_of("nn", row.op, row.attributes, {{row.data, tenon::f32}, {row.gamma, tenon::f32}, {{}, tenon::f32}}) == row.reason);
 }

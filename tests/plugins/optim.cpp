@@ -166,8 +166,8 @@ TEST_CASE("shapes of optimizers follow from weight or gradient, and misfits are 
   CHECK(tenon::to_string(types.inputs[0].shape) == "[2, 3]");
   CHECK(tenon::to_string(types.states[1].shape) == "[2, 3]");
   CHECK(types.states[2].dtype == tenon::i64);
-  CHECK(refusal("optim", "adam", {}, {{{2, 3}, tenon::f32}, {{3}, tenon::f32}, rate}) == "input 'grad' is [3] but needs [2, 3]");
-  CHECK(refusal("optim", "sgd", {}, {{{2}, tenon::f32}, {{2}, tenon::f32}, {{1}, tenon::f32}}) ==
+  CHECK(error_of("optim", "adam", {}, {{{2, 3}, tenon::f32}, {{3}, tenon::f32}, rate}) == "input 'grad' is [3] but needs [2, 3]");
+  CHECK(error_of("optim", "sgd", {}, {{{2}, tenon::f32}, {{2}, tenon::f32}, {{1}, tenon::f32}}) ==
         "input 'learning_rate' is [1] but needs []");
-  CHECK(refusal("optim", "adam", {{"beta1", 1.0}}, {}).find("beta1") != std::string::npos);
+  CHECK(error_of("optim", "adam", {{"beta1", 1.0}}, {}).find("beta1") != std::string::npos);
 }

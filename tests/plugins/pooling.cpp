@@ -114,8 +114,9 @@ TEST_CASE("poolings refuse what does not fit, and say what") {
   };
   for (const auto& row : rows)
     for (const char* op : {"max_pool", "avg_pool"})
-      CHECK(refusal("nn", op, {{"kernel", row.row.kernel}, {"stride", row.row.stride}, {"pad", row.row.pad}},
-                    {{row.row.data, tenon::f32}}) == row.reason);
-  CHECK(refusal("nn", "global_max_pool", {}, {{{2, 3}, tenon::f32}}) == "data is [2, 3] but needs batch, channels and 1 to 3 spatial axes");
-  CHECK(refusal("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) == "data is [2, 3, 0]: only the batch may be empty");
+      CHECK(error_of("nn", op, {{"kernel", row.row.kernel}, {"stride", row.row.stride}, {"pad", row.row.pad}},
+                     {{row.row.data, tenon::f32}}) == row.reason);
+  CHECK(error_of("nn", "global_max_pool", {}, {{{2, 3}, tenon::f32}}) ==
+        "data is [2, 3] but needs batch, channels and 1 to 3 spatial axes");
+  CHECK(error_of("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) == "data is [2, 3, 0]: only the batch may be empty");
 }

@@ -60,7 +60,7 @@ TEST_CASE("softmax and log_softmax take what exp does not") {
 }
 
 TEST_CASE("softmax refuses an axis that is not there") {
-  CHECK(refusal("nn", "softmax", {{"axis", 2}}, {{{3, 4}, tenon::f32}}) == "axis is 2 but data is [3, 4]: needs -2 to 1");
-  CHECK(refusal("nn", "log_softmax", {}, {{tenon::Shape::scalar(), tenon::f32}}) ==
+  CHECK(error_of("nn", "softmax", {{"axis", 2}}, {{{3, 4}, tenon::f32}}) == "axis is 2 but data is [3, 4]: needs -2 to 1");
+  CHECK(error_of("nn", "log_softmax", {}, {{tenon::Shape::scalar(), tenon::f32}}) ==
         "axis is -1 but data is []: needs at least one dimension");
 }

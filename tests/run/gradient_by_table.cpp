@@ -26,7 +26,7 @@ struct Twice : Operator {
 
 using Step = std::int32_t (*)(tenon_gradient* io);
 
-std::string refusal_of(Step step) {
+std::string error_of(Step step) {
   static Step wanted;
   wanted = step;
   tenon_operator table = *table_of<Twice>();
@@ -84,8 +84,8 @@ TEST_CASE("a gradient() that breaks the rules of the boundary is refused in word
   };
   for (const auto& row : rows) {
     CAPTURE(std::string(row.words));
-    const auto refusal = refusal_of(row.step);
-    CAPTURE(refusal);
-    CHECK(refusal.find(row.words) != std::string::npos);
+    const auto error = error_of(row.step);
+    CAPTURE(error);
+    CHECK(error.find(row.words) != std::string::npos);
   }
 }

@@ -23,7 +23,7 @@ tenon_type type_of(const tenon::Shape& shape, DType dtype) {
   return type;
 }
 
-/// What infer() makes of an operator's inputs and output, as text: "float32 [2, 3]", or the reason of a refusal.
+/// What infer() makes of an operator's inputs and output, as text: "float32 [2, 3]", or the text of an error.
 std::string inferred(const tenon_operator* table, std::vector<tenon::TensorType> inputs, tenon::TensorType output = {}, int shown = -1) {
   Instance instance(table);
   std::vector<tenon_type> in;

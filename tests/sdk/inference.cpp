@@ -43,7 +43,7 @@ struct Arg : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs, DType known = none, std::string* refusal = nullptr) {
+DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs, DType known = none, std::string* error_text = nullptr) {
   std::vector<tenon_type> in;
   for (const auto dtype : inputs) {
     auto& type = in.emplace_back();
@@ -64,8 +64,8 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
   io.outputs = &out;
   const by_hand::Instance instance(table);
   const bool refused = table->infer(instance.object(), &io) != 0;
-  if (refused && refusal != nullptr) *refusal = error.text;
-  REQUIRE_MESSAGE((!refused || refusal != nullptr), error.text);
+  if (refused && error_text != nullptr) *error_text = error.text;
+  REQUIRE_MESSAGE((!refused || error_text != nullptr), error.text);
   CHECK(out.reserved == 0);
   return static_cast<DType>(out.dtype);
 }
@@ -80,11 +80,11 @@ TEST_CASE("an output without a dtype has the shared one") {
 }
 
 TEST_CASE("an output that is known to have another dtype is refused, said or not said") {
-  std::string refusal;
-  output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &refusal);
-  CHECK(refusal == "output 'chosen' is int8 but needs float32");
-  output_dtype(tenon::table_of<Place>(), {tenon::i32}, tenon::i64, &refusal);
-  CHECK(refusal == "output 'same' is int64 but needs int32");
+  std::string error_text;
+  output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &error_text);
+  CHECK(error_text == "output 'chosen' is int8 but needs float32");
+  output_dtype(tenon::table_of<Place>(), {tenon::i32}, tenon::i64, &error_text);
+  CHECK(error_text == "output 'same' is int64 but needs int32");
   CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, none, none}, tenon::f64) == tenon::f64);
   CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f64, tenon::f64}, tenon::f64) == tenon::f64);
 }

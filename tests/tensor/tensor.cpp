@@ -156,7 +156,7 @@ TEST_CASE("same_bits compares dtype, shape and every bit") {
   CHECK(same_bits(nan, nan.clone()));
 }
 
-TEST_CASE("mistakes are said in one sentence") {
+TEST_CASE("errors are said in one sentence") {
   constexpr std::int64_t large = std::int64_t{1} << 40;
   float values[4] = {};
   const Ints64 one = {1}, huge = {INT64_MAX, 1}, strided = {1, 2};

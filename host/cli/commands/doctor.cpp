@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 struct Finding {
   std::string what, found;
-  bool trouble = false;
+  bool error = false;
 };
 
 bool in_path(const std::string& program) {
@@ -39,13 +39,12 @@ Finding cuda() {
   if (state.status == CudaStatus::usable) {
     return {"CUDA", fmt::format("runtime {}, driver for CUDA {}", cuda_version_text(state.runtime), cuda_version_text(state.driver))};
   }
-  const bool trouble = state.status == CudaStatus::broken || state.status == CudaStatus::old_driver;
-  return {"CUDA", fmt::format("{}; everything runs on the CPU{}", state.reason, state.hint.empty() ? "" : " (" + state.hint + ")"),
-          trouble};
+  const bool error = state.status == CudaStatus::broken || state.status == CudaStatus::old_driver;
+  return {"CUDA", fmt::format("{}; everything runs on the CPU{}", state.reason, state.hint.empty() ? "" : " (" + state.hint + ")"), error};
 }
 
 Finding look_at(const DeviceInfo& device) {
-  if (!device.trouble.empty()) return {device.name, device.trouble, true};
+  if (!device.error.empty()) return {device.name, device.error, true};
   const auto capability = device.name == "cpu" ? "" : fmt::format(", compute capability {}.{}", device.major, device.minor);
   return {device.name, fmt::format("{}, {}{}, {} of {} free", device.model, counted(device.processors, "processor"), capability,
                                    readable_bytes(device.free), readable_bytes(device.total))};
@@ -75,19 +74,19 @@ std::vector<Finding> examine(Host& host) {
 }
 
 int run_doctor(Context& context, const Arguments&) {
-  bool trouble = false;
+  bool error = false;
   std::vector<JsonItem> items;
   for (const auto& finding : examine(context.host())) {
-    trouble = trouble || finding.trouble;
-    if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.trouble ? "   <-- look here" : "");
-    items.push_back(json_object("what", finding.what, "found", finding.found, "trouble", finding.trouble));
+    error = error || finding.error;
+    if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.error ? "   <-- look here" : "");
+    items.push_back(json_object("what", finding.what, "found", finding.found, "error", finding.error));
   }
   if (context.json()) print(json_list(items));
-  return trouble ? static_cast<int>(FailureKind::failed) : 0;
+  return error ? static_cast<int>(FailureKind::failed) : 0;
 }
 
 const bool added_doctor = add_command({.name = "doctor",
-                                       .doc = "report this machine's devices and tools, and any problems",
+                                       .doc = "report this machine's devices and tools, and any errors",
                                        .details = "The exit code is 1 if something needs attention.",
                                        .positionals = {},
                                        .options = {},

@@ -25,7 +25,7 @@ void print_operators(const Catalog& catalog) {
 }
 
 // Files that bring nothing are never passed over in silence.
-void print_trouble(const Catalog& catalog) {
+void print_errors(const Catalog& catalog) {
   for (const auto& file : catalog.files())
     if (!file.usable()) fmt::print(stderr, "{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
   for (const auto& note : catalog.notes()) fmt::print(stderr, "note: {}\n", note);
@@ -41,7 +41,7 @@ int run_list(Context& context, const Arguments&) {
     return 0;
   }
   print_operators(catalog);
-  print_trouble(catalog);
+  print_errors(catalog);
   return 0;
 }
 

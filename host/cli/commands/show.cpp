@@ -19,16 +19,16 @@ namespace tenon::cli {
 namespace {
 
 std::string run_graphviz(const std::string& dot) {
-  const Child::Refusal refusal{"the graph cannot be drawn: graphviz's program dot cannot be started",
-                               "install graphviz, or write the drawing's text with --dot and draw it elsewhere"};
+  const Child::StartError no_program{"the graph cannot be drawn: graphviz's program dot cannot be started",
+                                     "install graphviz, or write the drawing's text with --dot and draw it elsewhere"};
   // Its input is a file, and no second pipe: two would fill up while each side waits for the other.
   OpenFile input(memfd_create("graph.dot", MFD_CLOEXEC));
   const auto written = write(input.descriptor(), dot.data(), dot.size());
   if (written != static_cast<ssize_t>(dot.size()) || lseek(input.descriptor(), 0, SEEK_SET) != 0)
-    throw Failure(FailureKind::failed, "the graph cannot be drawn: " + system_reason(errno), refusal.hint);
-  const auto [svg, status] = Child({"dot", "-Tsvg"}, {input.descriptor(), Child::report, STDERR_FILENO}, refusal).read_all();
+    throw Failure(FailureKind::failed, "the graph cannot be drawn: " + system_reason(errno), no_program.hint);
+  const auto [svg, status] = Child({"dot", "-Tsvg"}, {input.descriptor(), Child::report, STDERR_FILENO}, no_program).read_all();
   if (status != 0 || svg.empty())
-    throw Failure(FailureKind::failed, "the graph cannot be drawn: graphviz's program dot failed", refusal.hint);
+    throw Failure(FailureKind::failed, "the graph cannot be drawn: graphviz's program dot failed", no_program.hint);
   return svg;
 }
 

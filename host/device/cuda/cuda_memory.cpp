@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 43;  // nobody has more; CUDA may take such a number for a mistake
+static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 43;  // nobody has more; CUDA may take such a number for an error
 
 MemoryPool& CudaDevice::pool() {
   const std::lock_guard lock(mutex_);

@@ -20,7 +20,7 @@ struct SvmExamples {
 };
 
 /// Lines end in \n or \r\n; empty ones and those with a comment alone are no examples; `qid:N` after a label is passed over. Numbers are
-/// decimal, `inf` and `nan` among them. Features ascend within a line. Throws Failure (file) that names the line of the first mistake.
+/// decimal, `inf` and `nan` among them. Features ascend within a line. Throws Failure (file) that names the line of the first fault.
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options = {});
 
 }  // namespace tenon

@@ -83,8 +83,6 @@ class GraphJsonReader {
     if (role != Role::constant) known.emplace(known.begin(), "init");
     object.object(what, known);
     const auto type = read_json_type(object, what);
-    if (role == Role::state && type.storage != TENON_DENSE)
-      object["storage"].refuse("{} is {}, and states are dense", what, name_of(static_cast<Storage>(type.storage)));
     const auto tensor = read_json_tensor(object, what, type, folder_);
     Init init;
     if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));

@@ -24,7 +24,7 @@ constexpr std::size_t piece_size = std::size_t{4} << 20;      // brought in and 
 constexpr std::size_t worth_threads = std::size_t{16} << 20;  // fewer bytes are read sooner than threads begin
 constexpr int most_threads = 8;                               // more wait for memory
 
-/// Maps pages without a fault for each. Only a hint: where the system does not know it, they are mapped when they are read.
+/// Maps pages without a page fault for each. Only a hint: where the system does not know it, they are mapped when they are read.
 void bring_in(std::span<const std::byte> bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto before = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;  // of its first page

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "file/tenon/refusal.hpp"
+#include "file/tenon/refuse_file.hpp"
 
 namespace tenon::layout {
 namespace {

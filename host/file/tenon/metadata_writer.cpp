@@ -6,7 +6,7 @@
 
 #include "file/tenon/layout.hpp"
 #include "file/tenon/metadata_builder.hpp"
-#include "file/tenon/refusal.hpp"
+#include "file/tenon/refuse_file.hpp"
 #include "graph/parameters.hpp"
 #include "io/utf8.hpp"
 

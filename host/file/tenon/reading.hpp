@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "file/tenon/layout.hpp"
-#include "file/tenon/refusal.hpp"
+#include "file/tenon/refuse_file.hpp"
 #include "graph/model.hpp"
 #include "io/counted.hpp"
 

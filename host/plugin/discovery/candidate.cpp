@@ -11,7 +11,7 @@
 #include "io/utf8.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::uint64_t largest_manifest = std::uint64_t{1} << 16;  // bytes of 
 constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;   // bytes of all manifests of a file
 
 [[noreturn]] void refuse_broken(const std::string& reason) {
-  throw Refusal(PluginStatus::broken_manifest, reason);
+  throw PluginError(PluginStatus::broken_manifest, reason);
 }
 
 template <std::size_t Size>
@@ -40,8 +40,8 @@ void read_record(const ElfFile& elf, const ElfSymbol& symbol, PluginFile& file) 
   std::memcpy(&record, bytes.data(), std::min(bytes.size(), sizeof record));
   if (record.size < first_size) refuse_broken("has a broken tenon_plugin_v1: its size field is " + std::to_string(record.size));
   if (record.abi_major != TENON_ABI_MAJOR) {
-    throw Refusal(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(record.abi_major) + "; this host has ABI " +
-                                                     std::to_string(TENON_ABI_MAJOR) + ": build it against this host's SDK");
+    throw PluginError(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(record.abi_major) + "; this host has ABI " +
+                                                         std::to_string(TENON_ABI_MAJOR) + ": build it against this host's SDK");
   }
   file.abi_minor = record.abi_minor;
   file.sdk_version = record.sdk_version;
@@ -50,21 +50,21 @@ void read_record(const ElfFile& elf, const ElfSymbol& symbol, PluginFile& file) 
   file.version = fixed_text(record.version, "version");
   file.compiler = fixed_text(record.compiler, "compiler");
   if (record.abi_minor > TENON_ABI_MINOR) {
-    throw Refusal(PluginStatus::needs_newer_host, "needs ABI " + std::to_string(TENON_ABI_MAJOR) + "." + std::to_string(record.abi_minor) +
-                                                      "; this host has " + std::to_string(TENON_ABI_MAJOR) + "." +
-                                                      std::to_string(TENON_ABI_MINOR) + ": update Tenon");
+    throw PluginError(PluginStatus::needs_newer_host,
+                      "needs ABI " + std::to_string(TENON_ABI_MAJOR) + "." + std::to_string(record.abi_minor) + "; this host has " +
+                          std::to_string(TENON_ABI_MAJOR) + "." + std::to_string(TENON_ABI_MINOR) + ": update Tenon");
   }
 }
 
 void check_majors(const PluginSymbols& symbols) {
   if (!symbols.empty()) return;
   if (symbols.other_majors.empty()) {
-    throw Refusal(PluginStatus::not_a_plugin, "is a shared object without operators or kernels: it exports no symbol " +
-                                                  std::string(TENON_MANIFEST_SYMBOL_PREFIX) + "NAME");
+    throw PluginError(PluginStatus::not_a_plugin, "is a shared object without operators or kernels: it exports no symbol " +
+                                                      std::string(TENON_MANIFEST_SYMBOL_PREFIX) + "NAME");
   }
-  throw Refusal(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(*symbols.other_majors.begin()) +
-                                                   "; this host has ABI " + std::to_string(TENON_ABI_MAJOR) +
-                                                   ": build it against this host's SDK");
+  throw PluginError(PluginStatus::other_abi_major, "is built for ABI " + std::to_string(*symbols.other_majors.begin()) +
+                                                       "; this host has ABI " + std::to_string(TENON_ABI_MAJOR) +
+                                                       ": build it against this host's SDK");
 }
 
 OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& symbols) {
@@ -77,7 +77,7 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
     OperatorInfo info = read_manifest(bytes);
     if (info.name == symbols.name) return info;
     refuse_broken("has a broken manifest of operator '" + symbols.name + "': it says that its name is '" + info.name + "'");
-  } catch (const Refusal&) {
+  } catch (const PluginError&) {
     throw;
   } catch (const Failure& failure) {
     refuse_broken("has a broken manifest of operator '" + symbols.name + "': " + failure.what());
@@ -125,10 +125,10 @@ Candidate read_candidate(const std::filesystem::path& path, const std::function<
     candidate.stamp = FileStamp(file.status());
     read_plugin(file, candidate);
     admit(file);
-  } catch (const Refusal& refusal) {
+  } catch (const PluginError& error) {
     candidate.operators.clear();
-    candidate.file.status = refusal.status();
-    candidate.file.reason = refusal.what();
+    candidate.file.status = error.status();
+    candidate.file.reason = error.what();
   }
   return candidate;
 }

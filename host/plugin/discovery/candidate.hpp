@@ -18,7 +18,7 @@ struct Candidate {
 };
 
 /// Never throws for what is in the file: that becomes its status. Once the file is found sound, `admit` is asked about it, which refuses by
-/// throwing a Refusal.
+/// throwing a PluginError.
 Candidate read_candidate(const std::filesystem::path& path, const std::function<void(const InputFile&)>& admit);
 
 }  // namespace tenon

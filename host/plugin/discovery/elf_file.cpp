@@ -7,7 +7,7 @@
 
 #include "io/counted.hpp"
 #include "plugin/discovery/elf_header.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::size_t name_limit = 512;
 constexpr std::size_t export_limit = 8192;
 
 [[noreturn]] void refuse_object(const std::string& what) {
-  throw Refusal(PluginStatus::not_a_plugin, "is a broken shared object: " + what);
+  throw PluginError(PluginStatus::not_a_plugin, "is a broken shared object: " + what);
 }
 
 /// The data of a section that lies in the file, however large it claims to be.
@@ -108,7 +108,7 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
 }
 
 std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t limit) const {
-  const auto refuse = [&](const std::string& what) { throw Refusal(PluginStatus::broken_manifest, "has a broken symbol: " + what); };
+  const auto refuse = [&](const std::string& what) { throw PluginError(PluginStatus::broken_manifest, "has a broken symbol: " + what); };
   if (symbol.size == 0 || symbol.size > limit) {
     refuse(symbol.name + " has " + counted(symbol.size, "byte") + "; needed are 1 to " + std::to_string(limit));
   }

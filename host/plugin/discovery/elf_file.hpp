@@ -21,13 +21,13 @@ struct ElfSymbol {
 
 class ElfFile {
  public:
-  /// Throws Refusal: not a plugin (no shared object, or a broken one) or wrong machine. `file` must outlive this.
+  /// Throws PluginError: not a plugin (no shared object, or a broken one) or wrong machine. `file` must outlive this.
   explicit ElfFile(const InputFile& file);
 
   /// Symbols of the dynamic symbol table that others can see and whose names begin with `prefix`.
   std::vector<ElfSymbol> exports(std::string_view prefix) const;
 
-  /// The symbol's bytes, as the loader would put them into memory (relocations aside). Throws Refusal (broken manifest) where they are
+  /// The symbol's bytes, as the loader would put them into memory (relocations aside). Throws PluginError (broken manifest) where they are
   /// not in the file, or are more than `limit`.
   std::vector<std::byte> bytes(const ElfSymbol& symbol, std::uint64_t limit) const;
 

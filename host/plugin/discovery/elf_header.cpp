@@ -9,7 +9,7 @@
 #include <string>
 
 #include "io/counted.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -51,11 +51,11 @@ std::string machine_name(unsigned machine) {
 }
 
 [[noreturn]] void refuse_machine(const std::string& found) {
-  throw Refusal(PluginStatus::wrong_machine, "is built for " + found + "; this machine is " + machine_name(own_machine));
+  throw PluginError(PluginStatus::wrong_machine, "is built for " + found + "; this machine is " + machine_name(own_machine));
 }
 
 [[noreturn]] void refuse_header(const std::string& reason) {
-  throw Refusal(PluginStatus::not_a_plugin, reason);
+  throw PluginError(PluginStatus::not_a_plugin, reason);
 }
 
 void check_identity(const Elf64_Ehdr& header) {

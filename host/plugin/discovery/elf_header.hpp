@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-/// Throws Refusal: not a plugin, or wrong machine.
+/// Throws PluginError: not a plugin, or wrong machine.
 void check_elf_header(const InputFile& file);
 
 }  // namespace tenon

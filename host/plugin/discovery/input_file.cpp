@@ -10,13 +10,13 @@
 #include <system_error>
 #include <vector>
 
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
 
 [[noreturn]] void refuse_file(const std::string& reason) {
-  throw Refusal(PluginStatus::not_a_plugin, reason);
+  throw PluginError(PluginStatus::not_a_plugin, reason);
 }
 
 std::string reason_of(int error) {

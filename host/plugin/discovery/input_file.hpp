@@ -12,14 +12,14 @@ namespace tenon {
 
 class InputFile {
  public:
-  /// Throws Refusal (not a plugin) where the path cannot be opened or is no regular file. Never waits, not even on a pipe.
+  /// Throws PluginError (not a plugin) where the path cannot be opened or is no regular file. Never waits, not even on a pipe.
   explicit InputFile(const std::filesystem::path& path);
 
   int descriptor() const { return file_.descriptor(); }
   const struct stat& status() const { return file_.status(); }
   std::uint64_t size() const { return file_.size(); }
 
-  /// Fills `bytes` from `offset` on. Throws Refusal where the file ends before, or cannot be read.
+  /// Fills `bytes` from `offset` on. Throws PluginError where the file ends before, or cannot be read.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:

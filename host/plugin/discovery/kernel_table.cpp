@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugin/discovery/input_file.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -12,7 +12,7 @@ bool same_bytes(const PluginSource& left, const PluginSource& right) {
   try {
     const InputFile first(left.path), second(right.path);
     return first.size() == second.size() && content_hash(first) == content_hash(second);
-  } catch (const Refusal&) {
+  } catch (const PluginError&) {
     return false;
   }
 }

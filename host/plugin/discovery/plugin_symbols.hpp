@@ -26,7 +26,7 @@ struct PluginSymbols {
   bool empty() const { return operators.empty() && kernels.empty(); }
 };
 
-/// Throws Refusal where the file is broken. Symbols that begin as Tenon's do but fit no pattern are ignored.
+/// Throws PluginError where the file is broken. Symbols that begin as Tenon's do but fit no pattern are ignored.
 PluginSymbols read_plugin_symbols(const ElfFile& elf);
 
 }  // namespace tenon

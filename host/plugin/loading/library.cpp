@@ -11,14 +11,14 @@
 
 #include "device/float_modes.hpp"
 #include "plugin/loading/loader_message.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
 
 namespace dll = boost::dll;
 
-Refusal threw(const std::string& who, const char* what) {
+PluginError threw(const std::string& who, const char* what) {
   return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? std::string(": ") + what : std::string(" something"))};
 }
 
@@ -63,7 +63,7 @@ const dll::shared_library* open_library(const std::filesystem::path& path, const
   try {
     for (const auto& companion : companions) load_companion(companion);
     library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
-  } catch (const Refusal&) {
+  } catch (const PluginError&) {
     throw;
   } catch (const std::exception& thrown) {
     throw threw("an initialiser", thrown.what());
@@ -92,11 +92,11 @@ Library::Library(const std::filesystem::path& path, const std::vector<std::files
     : library_(open_library(path, companions, left_modes_)) {}
 
 const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
-  if (!library_->has(symbol)) throw Refusal(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
+  if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
   const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
   const tenon_operator* table = call(get, symbol, host, left_modes_);
   const char* fault = table_fault(table, role);
-  if (fault) throw Refusal(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
+  if (fault) throw PluginError(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
   return table;
 }
 

@@ -18,11 +18,11 @@ namespace tenon {
 /// a plugin may outlive every object that knows of them.
 class Library {
  public:
-  /// Throws Refusal: unresolved symbol, not loadable, crashed (an initialiser threw).
+  /// Throws PluginError: unresolved symbol, not loadable, crashed (an initialiser threw).
   /// `companions` are loaded before it.
   explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions = {});
 
-  /// Calls the function of that name with the host's table. Throws Refusal where there is none, it throws, or its table is not sound.
+  /// Calls the function of that name with the host's table. Throws PluginError where there is none, it throws, or its table is not sound.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);
 
   /// Which floating-point modes its code left changed so far, as words; empty where none. They were put back.

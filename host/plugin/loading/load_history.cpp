@@ -58,8 +58,8 @@ std::optional<QuarantineEntry> read_entry(const fs::path& path) {
   QuarantineEntry entry;
   if (!std::getline(file, kind) || kind != first_line || !std::getline(file, hash) || !std::getline(file, entry.reason))
     return std::nullopt;
-  const auto [end, problem] = std::from_chars(hash.data(), hash.data() + hash.size(), entry.content_hash, 16);
-  if (problem != std::errc() || end != hash.data() + hash.size() || !is_plain_text(entry.reason)) return std::nullopt;
+  const auto [end, parse_error] = std::from_chars(hash.data(), hash.data() + hash.size(), entry.content_hash, 16);
+  if (parse_error != std::errc() || end != hash.data() + hash.size() || !is_plain_text(entry.reason)) return std::nullopt;
   entry.plugin = std::string(std::istreambuf_iterator<char>(file), {});
   entry.record = path;
   if (entry.plugin.empty()) return std::nullopt;

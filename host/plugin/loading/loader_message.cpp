@@ -29,7 +29,7 @@ std::string without_copy(std::string_view message) {
 
 }  // namespace
 
-Refusal explain_loader_message(std::string_view message) {
+PluginError explain_loader_message(std::string_view message) {
   if (!is_plain_text(message)) return {PluginStatus::not_loadable, "cannot be loaded, for a reason that is not plain text"};
   if (const auto symbol = between(message, "undefined symbol: ", ", "); !symbol.empty()) {
     return {PluginStatus::unresolved_symbol, "uses the symbol " + std::string(symbol) +

@@ -2,11 +2,11 @@
 #pragma once
 #include <string_view>
 
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 
 /// `message` is dlerror()'s, in English; any other text becomes part of a general sentence.
-Refusal explain_loader_message(std::string_view message);
+PluginError explain_loader_message(std::string_view message);
 
 }  // namespace tenon

@@ -7,7 +7,7 @@
 #include "plugin/loading/library_place.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/probe.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -27,7 +27,7 @@ void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const Pl
   };
   const bool same =
       now.file.usable() && table_symbols(now.file) == table_symbols(file) && std::all_of(expected.begin(), expected.end(), has);
-  if (!same) throw Refusal(PluginStatus::not_loadable, "has changed since its folder was read: start again to use what it is now");
+  if (!same) throw PluginError(PluginStatus::not_loadable, "has changed since its folder was read: start again to use what it is now");
 }
 
 }  // namespace
@@ -40,16 +40,16 @@ PluginLoader::PluginLoader(const PluginOptions& options)
 void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
   const std::lock_guard lock(admitting_);
   if (!options_.trust_writable) {
-    if (const std::string objection = trust_.objection(path, file); !objection.empty()) throw Refusal(PluginStatus::untrusted, objection);
+    if (const std::string fault = trust_.fault(path, file); !fault.empty()) throw PluginError(PluginStatus::untrusted, fault);
   }
   const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });
-  if (entry) throw Refusal(PluginStatus::quarantined, "is quarantined: it " + entry->reason);
+  if (entry) throw PluginError(PluginStatus::quarantined, "is quarantined: it " + entry->reason);
 }
 
 // One that another took the place of meanwhile is a duplicate, which may be loaded: who asks for it began before that.
 Library& PluginLoader::open(int number, PluginFile& file, const Operators& expected) {
   if (const auto loaded = libraries_.find(number); loaded != libraries_.end()) return loaded->second;
-  if (!file.usable() && file.status != PluginStatus::duplicate) throw Refusal(file.status, file.reason);
+  if (!file.usable() && file.status != PluginStatus::duplicate) throw PluginError(file.status, file.reason);
   try {
     const auto bytes = copy(file, expected);
     file.content_hash = bytes->content_hash();
@@ -58,9 +58,9 @@ Library& PluginLoader::open(int number, PluginFile& file, const Operators& expec
     file.status = PluginStatus::loaded;
     file.reason.clear();
     return libraries_.emplace(number, library).first->second;
-  } catch (const Refusal& refusal) {
-    file.status = refusal.status();
-    file.reason = refusal.what();
+  } catch (const PluginError& error) {
+    file.status = error.status();
+    file.reason = error.what();
     throw;
   }
 }
@@ -89,8 +89,8 @@ std::vector<std::filesystem::path> PluginLoader::admit_companions(const PluginFi
   if (options_.trust_writable) return companions;
   const std::lock_guard lock(admitting_);
   for (const auto& companion : companions) {
-    const std::string objection = trust_.objection(companion, InputFile(companion));
-    if (!objection.empty()) throw Refusal(PluginStatus::untrusted, "needs the library " + companion.string() + ", which " + objection);
+    const std::string fault = trust_.fault(companion, InputFile(companion));
+    if (!fault.empty()) throw PluginError(PluginStatus::untrusted, "needs the library " + companion.string() + ", which " + fault);
   }
   return companions;
 }
@@ -103,11 +103,11 @@ void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy,
   }
   try {
     probe_library(copy.descriptor(), companions, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
-  } catch (const Refusal& refusal) {
-    const bool dangerous = refusal.status() == PluginStatus::crashed || refusal.status() == PluginStatus::hung;
+  } catch (const PluginError& error) {
+    const bool dangerous = error.status() == PluginStatus::crashed || error.status() == PluginStatus::hung;
     if (dangerous) {
       const std::lock_guard lock(admitting_);
-      history_.add_to_quarantine(file.path, copy.content_hash(), refusal.what());
+      history_.add_to_quarantine(file.path, copy.content_hash(), error.what());
     }
     throw;
   }

@@ -22,17 +22,17 @@ class PluginLoader {
   using Operators = std::vector<std::shared_ptr<const OperatorInfo>>;
   explicit PluginLoader(const PluginOptions& options);
 
-  /// May this file be used at all? Throws Refusal: untrusted or quarantined. Before anything of it is loaded.
+  /// May this file be used at all? Throws PluginError: untrusted or quarantined. Before anything of it is loaded.
   void admit(const std::filesystem::path& path, const InputFile& file);
 
   /// The plugin's code, loaded at the first call. `file`, which has that number, must be usable; its status becomes what happens. Throws
-  /// Refusal. `expected` says which operators of it the catalog counts on.
+  /// PluginError. `expected` says which operators of it the catalog counts on.
   Library& open(int number, PluginFile& file, const Operators& expected);
 
  private:
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const Operators& expected);
   Library load(const PluginFile& file, PrivateCopy& copy);
-  /// Libraries that the plugin brings along; others may not be able to write to them either. Throws Refusal (untrusted).
+  /// Libraries that the plugin brings along; others may not be able to write to them either. Throws PluginError (untrusted).
   std::vector<std::filesystem::path> admit_companions(const PluginFile& file, const PrivateCopy& copy);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions);
 

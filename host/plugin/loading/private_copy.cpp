@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -18,8 +18,8 @@ namespace tenon {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
-  throw Refusal(PluginStatus::not_loadable,
-                std::string("cannot be copied for loading: ") + what + ": " + std::generic_category().message(errno));
+  throw PluginError(PluginStatus::not_loadable,
+                    std::string("cannot be copied for loading: ") + what + ": " + std::generic_category().message(errno));
 }
 
 /// Kernels since 6.3 want to be told that nobody will execve the file; older ones do not know the flag.

@@ -17,7 +17,7 @@ namespace tenon {
 // The price: the loader's $ORIGIN does not mean the plugin's folder; companions.hpp makes up for it.
 class PrivateCopy {
  public:
-  /// Throws Refusal (not loadable) where there is no memory or no descriptor left.
+  /// Throws PluginError (not loadable) where there is no memory or no descriptor left.
   explicit PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as);
   ~PrivateCopy();
   PrivateCopy(const PrivateCopy&) = delete;

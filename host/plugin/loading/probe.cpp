@@ -7,8 +7,8 @@
 
 #include "io/child.hpp"
 #include "plugin/loading/loader_message.hpp"
+#include "plugin/plugin_error.hpp"
 #include "plugin/probe/report.hpp"
-#include "plugin/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -19,7 +19,7 @@ std::string seconds(int milliseconds) {
   return milliseconds % 1000 == 0 ? std::to_string(milliseconds / 1000) + " s" : std::to_string(milliseconds) + " ms";
 }
 
-Refusal explain_end(const ChildOutcome& outcome, int timeout_ms) {
+PluginError explain_end(const ChildOutcome& outcome, int timeout_ms) {
   if (outcome.timed_out) return {PluginStatus::hung, "hung: loading it in a child process took more than " + seconds(timeout_ms)};
   const std::string when = " when it was loaded in a child process";
   if (!outcome.status) return {PluginStatus::crashed, "ended the process" + when};
@@ -36,11 +36,11 @@ void judge(std::string_view line) {
   const std::string_view word = line.substr(0, blank), text = line.substr(std::min(blank + 1, line.size()));
   if (word == probe::not_opened) throw explain_loader_message(text);
   if (word == probe::no_symbol) {
-    throw Refusal(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + std::string(text));
+    throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + std::string(text));
   }
   const auto end = std::min(text.find(' '), text.size());
-  throw Refusal(PluginStatus::broken_manifest,
-                "is broken: the table that " + std::string(text.substr(0, end)) + " returns" + std::string(text.substr(end)));
+  throw PluginError(PluginStatus::broken_manifest,
+                    "is broken: the table that " + std::string(text.substr(0, end)) + " returns" + std::string(text.substr(end)));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "plugin/loading/load_history.hpp"
 #include "plugin/loading/trust.hpp"
-#include "plugin/refusal.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -15,7 +15,7 @@ QuarantinedPlugin quarantined(const QuarantineEntry& entry) {
   QuarantinedPlugin plugin{.path = entry.plugin, .reason = entry.reason};
   try {
     if (content_hash(InputFile(entry.plugin)) != entry.content_hash) plugin.file = QuarantinedPlugin::File::changed;
-  } catch (const Refusal&) {
+  } catch (const PluginError&) {
     plugin.file = QuarantinedPlugin::File::missing;
   }
   return plugin;
@@ -52,8 +52,8 @@ std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file
 
 std::string distrust_reason(const std::filesystem::path& plugin) {
   try {
-    return Trust().objection(plugin, InputFile(plugin));
-  } catch (const Refusal&) {
+    return Trust().fault(plugin, InputFile(plugin));
+  } catch (const PluginError&) {
     return {};  // it is not a file; whoever loads it says so
   }
 }

@@ -39,7 +39,7 @@ bool has_access_list(const std::filesystem::path& path) {
 
 Trust::Trust() : user_(geteuid()), private_group_(find_private_group(user_)) {}
 
-std::string Trust::object(const struct stat& status, const char* what, const std::filesystem::path& where) const {
+std::string Trust::status_fault(const struct stat& status, const char* what, const std::filesystem::path& where) const {
   const std::string place = what + (" " + where.string());
   if (status.st_uid != 0 && status.st_uid != user_) {
     return "is not trusted: " + place + " belongs to user number " + std::to_string(status.st_uid) + ", not to you or root";
@@ -52,24 +52,24 @@ std::string Trust::object(const struct stat& status, const char* what, const std
   return {};
 }
 
-std::string Trust::folder_objection(const std::filesystem::path& folder) {
+std::string Trust::folder_fault(const std::filesystem::path& folder) {
   const auto [entry, is_new] = folders_.try_emplace(folder);
   if (!is_new) return entry->second;
   struct stat status {};
   const bool found = stat(folder.empty() ? "." : folder.c_str(), &status) == 0;
-  entry->second = found ? object(status, "the folder", folder) : "is not trusted: its folder cannot be read";
+  entry->second = found ? status_fault(status, "the folder", folder) : "is not trusted: its folder cannot be read";
   return entry->second;
 }
 
-std::string Trust::objection(const std::filesystem::path& path, const InputFile& file) {
-  if (std::string reason = folder_objection(path.parent_path()); !reason.empty()) return reason;
+std::string Trust::fault(const std::filesystem::path& path, const InputFile& file) {
+  if (std::string reason = folder_fault(path.parent_path()); !reason.empty()) return reason;
   std::error_code error;
   if (std::filesystem::is_symlink(path, error)) {
     const auto target = std::filesystem::canonical(path, error);
     if (error) return "is not trusted: where it leads to cannot be read";
-    if (std::string reason = folder_objection(target.parent_path()); !reason.empty()) return reason;
+    if (std::string reason = folder_fault(target.parent_path()); !reason.empty()) return reason;
   }
-  return object(file.status(), "the file", path);
+  return status_fault(file.status(), "the file", path);
 }
 
 }  // namespace tenon

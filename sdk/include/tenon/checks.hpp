@@ -1,5 +1,5 @@
-// An author's mistakes, found at compile time, each with one sentence. TENON_OPERATOR and TENON_KERNEL ask for a class's verdict first; if
-// there is a mistake, the sentence is the compiler's first error, and nothing else of the class is instantiated:
+// Faults of an author's class, found at compile time, each with one sentence. TENON_OPERATOR and TENON_KERNEL ask for a class's verdict
+// first; if there is a fault, the sentence is the compiler's first error, and nothing else of the class is instantiated:
 //
 //     checks.hpp:115: error: static assertion failed: the class has no forward: write void forward(const tenon::Call& call) const, or ...
 //     my_operator.cpp:20: note: in expansion of macro 'TENON_OPERATOR'
@@ -8,7 +8,7 @@
 // are there. A function counts as there if the class has any member of its name, public or not, so that a forward with the wrong arguments
 // is not taken for a missing one. A misspelt name, such as backwards, cannot be found: operator_class.hpp lists the names.
 //
-// A new mistake takes an entry in Mistake (description.hpp), a sentence below, and a source in tests/mistakes that must fail with it.
+// A new fault takes an entry in ClassFault (description.hpp), a sentence below, and a source in tests/compile_errors that fails with it.
 #pragma once
 #include "describe.hpp"
 #include "members.hpp"
@@ -32,65 +32,66 @@ concept DescribedAtCompileTime = requires {
 /// Functions that the class names, but that cannot be called as the SDK calls them: other arguments, another result, private, or not const
 /// (forward and backward may be non-const). Elementwise classes have a gradient of another form, which class_checks.hpp checks.
 template <class C>
-constexpr Mistake check_signatures() {
+constexpr ClassFault check_signatures() {
   using M = Members<C>;
-  if (names_forward<C> && !M::forward) return Mistake::forward_signature;
-  if (names_forward_sparse<C> && !M::forward_sparse) return Mistake::forward_sparse_signature;
-  if (names_backward<C> && !M::backward) return Mistake::backward_signature;
-  if (names_backward_sparse<C> && !M::backward_sparse) return Mistake::backward_sparse_signature;
-  if (names_gradient<C> && !M::gradient && !description_of<C>.elementwise) return Mistake::gradient_signature;
-  if (!M::infer) return Mistake::infer_signature;
-  if (!M::storage_callable) return Mistake::infer_storage_signature;
-  if ((names_workspace<C> && !M::workspace) || (names_backward_workspace<C> && !M::backward_workspace)) return Mistake::workspace_signature;
-  if (!M::configure) return Mistake::configure_signature;
-  return Mistake::none;
+  if (names_forward<C> && !M::forward) return ClassFault::forward_signature;
+  if (names_forward_sparse<C> && !M::forward_sparse) return ClassFault::forward_sparse_signature;
+  if (names_backward<C> && !M::backward) return ClassFault::backward_signature;
+  if (names_backward_sparse<C> && !M::backward_sparse) return ClassFault::backward_sparse_signature;
+  if (names_gradient<C> && !M::gradient && !description_of<C>.elementwise) return ClassFault::gradient_signature;
+  if (!M::infer) return ClassFault::infer_signature;
+  if (!M::storage_callable) return ClassFault::infer_storage_signature;
+  if ((names_workspace<C> && !M::workspace) || (names_backward_workspace<C> && !M::backward_workspace))
+    return ClassFault::workspace_signature;
+  if (!M::configure) return ClassFault::configure_signature;
+  return ClassFault::none;
 }
 
-/// The first mistake of an operator's class. Each branch may use what the ones before it made sure of.
+/// The first fault of an operator's class. Each branch may use what the ones before it made sure of.
 template <class C>
-constexpr Mistake operator_mistake() {
+constexpr ClassFault operator_fault() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
-    return Mistake::not_an_operator;
+    return ClassFault::not_an_operator;
   } else if constexpr (!Described<C>) {
-    return Mistake::no_describe;
+    return ClassFault::no_describe;
   } else if constexpr (!Literal<C>) {
-    return Mistake::not_literal;
+    return ClassFault::not_literal;
   } else if constexpr (!DescribedAtCompileTime<C>) {
-    return Mistake::describe_not_constant;
-  } else if constexpr (description_of<C>.mistake != Mistake::none) {
-    return description_of<C>.mistake;
+    return ClassFault::describe_not_constant;
+  } else if constexpr (description_of<C>.fault != ClassFault::none) {
+    return description_of<C>.fault;
   } else {
-    if (!names_forward<C> && !description_of<C>.kernels_elsewhere) return Mistake::no_forward;
-    if (description_of<C>.zero_where.size > 0 && !description_of<C>.elementwise) return Mistake::zero_where_alone;
+    if (!names_forward<C> && !description_of<C>.kernels_elsewhere) return ClassFault::no_forward;
+    if (description_of<C>.zero_where.size > 0 && !description_of<C>.elementwise) return ClassFault::zero_where_alone;
     return check_signatures<C>();
   }
 }
 
-/// The first mistake of a kernel's class. Its description is its operator's, which TENON_OPERATOR has checked. It need not be constructible
+/// The first fault of a kernel's class. Its description is its operator's, which TENON_OPERATOR has checked. It need not be constructible
 /// at compile time: it may hold handles and buffers.
 template <class C>
-constexpr Mistake kernel_mistake() {
+constexpr ClassFault kernel_fault() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
-    return Mistake::not_an_operator;
+    return ClassFault::not_an_operator;
   } else if constexpr (!Described<C>) {
-    return Mistake::no_describe;
-  } else if constexpr (description_of<C>.mistake != Mistake::none) {
-    return description_of<C>.mistake;
+    return ClassFault::no_describe;
+  } else if constexpr (description_of<C>.fault != ClassFault::none) {
+    return description_of<C>.fault;
   } else {
-    constexpr Mistake signatures = check_signatures<C>();
-    if (signatures != Mistake::none) return signatures;
-    return Members<C>::any_kernel ? Mistake::none : Mistake::empty_kernel;
+    constexpr ClassFault signatures = check_signatures<C>();
+    if (signatures != ClassFault::none) return signatures;
+    return Members<C>::any_kernel ? ClassFault::none : ClassFault::empty_kernel;
   }
 }
 
-/// Fails to compile with exactly one sentence if there is a mistake. Whatever is made of the class afterwards asks for `good` first, so
+/// Fails to compile with exactly one sentence if there is a fault. Whatever is made of the class afterwards asks for `good` first, so
 /// that no second error hides the sentence.
-template <Mistake found>
+template <ClassFault found>
 struct Verdict {
-  static constexpr bool good = found == Mistake::none;
+  static constexpr bool good = found == ClassFault::none;
   static constexpr bool told = true;  ///< naming it instantiates this class, and with it the sentences
 
-#define TENON_SENTENCE(mistake, sentence) static_assert(found != Mistake::mistake, sentence)
+#define TENON_SENTENCE(fault, sentence) static_assert(found != ClassFault::fault, sentence)
   TENON_SENTENCE(not_an_operator, "an operator's class must derive from tenon::Operator or tenon::Elementwise");
   TENON_SENTENCE(no_describe, "the class needs: static constexpr void describe(auto& op)");
   TENON_SENTENCE(
@@ -144,9 +145,9 @@ struct Verdict {
 };
 
 template <class C>
-using OperatorVerdict = Verdict<operator_mistake<C>()>;
+using OperatorVerdict = Verdict<operator_fault<C>()>;
 template <class C>
-using KernelVerdict = Verdict<kernel_mistake<C>()>;
+using KernelVerdict = Verdict<kernel_fault<C>()>;
 
 }  // namespace tenon::TENON_SDK::detail
 #pragma GCC visibility pop

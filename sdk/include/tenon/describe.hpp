@@ -81,7 +81,7 @@ struct RecordedParameter : IgnoredParameter {
 
 /// `op` in describe(auto& op) at compile time; its public functions and those of Words, but for finish(), are what an author may call
 /// there. Class is the operator's class, from whose default object the defaults of the parameters are read; a kernel's class need not be
-/// constructible at compile time, and its defaults are not needed. Limits: see checks.hpp, whose sentences report every mistake at compile
+/// constructible at compile time, and its defaults are not needed. Limits: see checks.hpp, whose sentences report every fault at compile
 /// time.
 template <class Class>
 class Collector : public Words<true> {

@@ -40,8 +40,8 @@ struct Fixed {
 };
 
 /// What an author can get wrong, roughly in the order in which it is looked for; only the first is reported. checks.hpp has the sentences,
-/// and tests/mistakes a source for each.
-enum class Mistake {
+/// and tests/compile_errors a source for each.
+enum class ClassFault {
   none,
   not_an_operator,
   no_describe,
@@ -221,7 +221,7 @@ struct Description {
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
-  Mistake mistake = Mistake::none;  ///< the first that was found
+  ClassFault fault = ClassFault::none;  ///< the first that was found
 
   /// functions: those that the class has, by name.
   template <class Functions, class Key>

@@ -1,5 +1,5 @@
 // The checks of a finished Description that need no more than itself: names, bounds, references. What concerns the class (signatures, base,
-// missing functions) is in checks.hpp. All of it runs at compile time; each check returns the first mistake it finds, or Mistake::none.
+// missing functions) is in checks.hpp. All of it runs at compile time; each check returns the first fault it finds, or ClassFault::none.
 #pragma once
 #include <limits>
 
@@ -31,20 +31,20 @@ constexpr bool is_finite(double number) {
 
 /// Inputs, outputs and states: names are unique among inputs and outputs together, and among states; initial values are finite; only the
 /// last input is variadic, since the number of its tensors is what the others leave; only one output has a count, for the same reason.
-constexpr Mistake check_tensors(const Description& d) {
-  if (repeats_a_name(d.inputs) || repeats_a_name(d.outputs)) return Mistake::same_input_or_output;
+constexpr ClassFault check_tensors(const Description& d) {
+  if (repeats_a_name(d.inputs) || repeats_a_name(d.outputs)) return ClassFault::same_input_or_output;
   for (const auto& output : d.outputs)
-    if (index_of(d.inputs, output.name) >= 0) return Mistake::same_input_or_output;
-  if (repeats_a_name(d.states)) return Mistake::same_state;
+    if (index_of(d.inputs, output.name) >= 0) return ClassFault::same_input_or_output;
+  if (repeats_a_name(d.states)) return ClassFault::same_state;
   for (const auto& input : d.inputs)
-    if (!is_finite(input.initial.value)) return Mistake::initial_not_finite;
+    if (!is_finite(input.initial.value)) return ClassFault::initial_not_finite;
   for (const auto& state : d.states)
-    if (!is_finite(state.initial)) return Mistake::initial_not_finite;
+    if (!is_finite(state.initial)) return ClassFault::initial_not_finite;
   for (int i = 0; i + 1 < d.inputs.size; ++i)
-    if (d.inputs[i].variadic) return Mistake::variadic_not_last;
+    if (d.inputs[i].variadic) return ClassFault::variadic_not_last;
   int counts = 0;
   for (const auto& output : d.outputs) counts += output.counted;
-  return counts > 1 ? Mistake::two_counts : Mistake::none;
+  return counts > 1 ? ClassFault::two_counts : ClassFault::none;
 }
 
 /// Whether a default lies within the parameter's bounds; a NaN is outside of every bound. Integers are compared as integers: a double has
@@ -81,30 +81,30 @@ constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
 /// Types, choices and defaults of the parameters. A required parameter's default is never used, and may be anything; an enum's must still
 /// be one of its choices, so that the manifest can name it. has_defaults: false for the description of a kernel, whose defaults were not
 /// read.
-constexpr Mistake check_params(const Description& d, bool has_defaults) {
-  if (repeats_a_name(d.params)) return Mistake::same_param;
+constexpr ClassFault check_params(const Description& d, bool has_defaults) {
+  if (repeats_a_name(d.params)) return ClassFault::same_param;
   for (const auto& param : d.params) {
-    if (param.kind == Kind::none) return Mistake::param_type;
-    if (param.kind == Kind::choice && param.choices == 0) return Mistake::enum_without_choices;
+    if (param.kind == Kind::none) return ClassFault::param_type;
+    if (param.kind == Kind::choice && param.choices == 0) return ClassFault::enum_without_choices;
     if (!has_defaults) continue;
     const bool needs_choice = param.kind == Kind::choice || (param.choices > 0 && !param.required);
-    if (needs_choice && !default_is_a_choice(d, param)) return Mistake::default_no_choice;
-    if (!param.required && !default_within(d, param)) return Mistake::default_out_of_range;
+    if (needs_choice && !default_is_a_choice(d, param)) return ClassFault::default_no_choice;
+    if (!param.required && !default_within(d, param)) return ClassFault::default_out_of_range;
   }
-  return Mistake::none;
+  return ClassFault::none;
 }
 
 /// Names in inplace, backward_inplace, backward_reads and zero_where: describe() must declare them, before or after.
-constexpr Mistake check_references(const Description& d) {
+constexpr ClassFault check_references(const Description& d) {
   for (const auto& pair : d.inplace)
-    if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0) return Mistake::inplace_unknown;
+    if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0) return ClassFault::inplace_unknown;
   for (const auto& pair : d.backward_inplace)
-    if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0) return Mistake::backward_inplace_unknown;
+    if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0) return ClassFault::backward_inplace_unknown;
   for (const char* name : d.backward_reads.value)
-    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return Mistake::backward_reads_unknown;
+    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return ClassFault::backward_reads_unknown;
   for (const char* name : d.zero_where)
-    if (index_of(d.inputs, name) < 0) return Mistake::zero_where_unknown;
-  return Mistake::none;
+    if (index_of(d.inputs, name) < 0) return ClassFault::zero_where_unknown;
+  return ClassFault::none;
 }
 
 /// Whether a parameter has this name now or had it until it was renamed. A parameter may be renamed twice: 2: a -> b, 3: b -> c.
@@ -116,45 +116,45 @@ constexpr bool ever_named(const Description& d, std::string_view name) {
 }
 
 /// renamed and added: they lead to parameters of the operator, at versions up to its own.
-constexpr Mistake check_versions(const Description& d) {
+constexpr ClassFault check_versions(const Description& d) {
   for (const auto& renaming : d.renamed) {
-    if (!ever_named(d, renaming.to)) return Mistake::renamed_unknown;
-    if (renaming.version > d.version) return Mistake::version_too_new;
+    if (!ever_named(d, renaming.to)) return ClassFault::renamed_unknown;
+    if (renaming.version > d.version) return ClassFault::version_too_new;
   }
   for (const auto& addition : d.added) {
-    if (!ever_named(d, addition.param)) return Mistake::added_unknown;
-    if (addition.version > d.version) return Mistake::version_too_new;
+    if (!ever_named(d, addition.param)) return ClassFault::added_unknown;
+    if (addition.version > d.version) return ClassFault::version_too_new;
   }
-  return Mistake::none;
+  return ClassFault::none;
 }
 
 /// Finds the parameters that outputs' counts stand for: .count(&Split::parts) and op.param("parts", &Split::parts, ...) name one member, so
-/// their addresses in one object are equal. A count that no parameter has is a mistake: the host could not know the number of outputs.
-constexpr Mistake resolve_counts(Description& d, const Addresses& addresses) {
-  Mistake mistake = Mistake::none;
+/// their addresses in one object are equal. A count that no parameter has is a fault: the host could not know the number of outputs.
+constexpr ClassFault resolve_counts(Description& d, const Addresses& addresses) {
+  ClassFault fault = ClassFault::none;
   for (int o = 0; o < d.outputs.size; ++o) {
     if (!d.outputs[o].counted) continue;
     for (int p = 0; p < d.params.size; ++p)
       if (addresses.params[p] == addresses.counts[o]) d.outputs[o].count_param = p;
-    if (d.outputs[o].count_param < 0) mistake = Mistake::count_unknown;
+    if (d.outputs[o].count_param < 0) fault = ClassFault::count_unknown;
   }
-  return mistake;
+  return fault;
 }
 
-/// Completes a description after describe() has run, and notes the first mistake. addresses: null for a kernel, whose class has no object
+/// Completes a description after describe() has run, and notes the first fault. addresses: null for a kernel, whose class has no object
 /// at compile time and whose defaults were not read.
 constexpr void finish(Description& d, const Addresses* addresses) {
   const bool has_defaults = addresses != nullptr;
-  const Mistake counts = addresses ? resolve_counts(d, *addresses) : Mistake::none;
-  const Mistake found[] = {*d.doc ? Mistake::none : Mistake::no_doc,
-                           overflows(d) ? Mistake::too_many : Mistake::none,
-                           check_tensors(d),
-                           check_params(d, has_defaults),
-                           counts,
-                           check_references(d),
-                           check_versions(d)};
-  for (const Mistake mistake : found)
-    if (d.mistake == Mistake::none) d.mistake = mistake;
+  const ClassFault counts = addresses ? resolve_counts(d, *addresses) : ClassFault::none;
+  const ClassFault found[] = {*d.doc ? ClassFault::none : ClassFault::no_doc,
+                              overflows(d) ? ClassFault::too_many : ClassFault::none,
+                              check_tensors(d),
+                              check_params(d, has_defaults),
+                              counts,
+                              check_references(d),
+                              check_versions(d)};
+  for (const ClassFault fault : found)
+    if (d.fault == ClassFault::none) d.fault = fault;
 }
 
 }  // namespace tenon::TENON_SDK::detail

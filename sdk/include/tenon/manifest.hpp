@@ -207,7 +207,7 @@ constexpr std::size_t manifest_size(std::string_view name) {
   return counter.size;
 }
 
-/// Name is a type with `static constexpr std::string_view text()`, since a text cannot be a template argument. For a class with mistakes,
+/// Name is a type with `static constexpr std::string_view text()`, since a text cannot be a template argument. For a class with faults,
 /// which do not compile, one byte: no second error comes from here.
 template <class C, class Name>
 constexpr auto manifest_bytes() {

@@ -5,7 +5,7 @@
 //     names_forward<C>         the class has a member of this name, of whatever form and access
 //     Members<C>::forward      it can be called as the SDK calls it
 //
-// The first without the second is a mistake that gets a sentence; neither means that the operator lacks the function, and the table of the
+// The first without the second is a fault that gets a sentence; neither means that the operator lacks the function, and the table of the
 // C boundary has null there. infer, infer_storage and configure exist in every class, since tenon::Operator has them.
 #pragma once
 #include <concepts>

@@ -1,5 +1,5 @@
 // What a plugin says about itself: one object in its file, which Tenon reads before it loads the plugin. From it come the plugin's name and
-// version in `tenon list`, and the refusal of plugins that need a newer Tenon.
+// version in `tenon list`, and the error for plugins that need a newer Tenon.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -73,7 +73,7 @@ inline const tenon_operator* kernel_table<void>() {
 ///
 /// name: an identifier, without quotes, lower case by convention; no other plugin in the user's folders may use it for another operator.
 /// Class: derives from tenon::Operator or tenon::Elementwise; it may be in a namespace, and a template's instance by an alias. If the class
-/// has a mistake, the first error of the compiler is one sentence from checks.hpp.
+/// has a fault, the first error of the compiler is one sentence from checks.hpp.
 ///
 /// The plugin gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function that returns the table. Nothing runs
 /// when the plugin is loaded: there are no static constructors.

@@ -138,7 +138,7 @@ constexpr tenon_operator make_table() {
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr tenon_operator table = make_table<C>();
 
-/// The table, after the class's verdict (checks.hpp); null for a class with mistakes, which does not compile.
+/// The table, after the class's verdict (checks.hpp); null for a class with faults, which does not compile.
 template <class C, class Checked>
 const tenon_operator* checked_table() {
   static_assert(Checked::told);

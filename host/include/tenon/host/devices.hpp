@@ -15,7 +15,7 @@ struct DeviceInfo {
   int major = 0, minor = 0;           ///< CUDA's compute capability; 0.0 of the CPU
   int processors = 0;                 ///< cores of the CPU, multiprocessors of a GPU
   std::uint64_t free = 0, total = 0;  ///< bytes of memory
-  std::string trouble{};              ///< why a device does not answer, a sentence; empty: it does
+  std::string error{};                ///< why a device does not answer, a sentence; empty: it does
 };
 
 /// The CPU, then CUDA's devices by number. The first call of a process starts CUDA; a process that forks later has no CUDA in the child.

@@ -1,4 +1,4 @@
-// An author's mistakes that only elementwise classes can have, found at compile time, each with one sentence.
+// Faults that only elementwise classes can have, found at compile time, each with one sentence.
 #pragma once
 
 #include <type_traits>
@@ -51,7 +51,7 @@ constexpr Fault gradient_fault() {
   }
 }
 
-/// The first mistake; the description must be sound.
+/// The first fault; the description must be sound.
 template <class Class>
 constexpr Fault class_fault() {
   constexpr Fault inputs = input_fault(detail::description_of<Class>);
@@ -68,7 +68,7 @@ constexpr Fault class_fault() {
   }
 }
 
-/// Fails to compile with exactly one sentence where there is a mistake.
+/// Fails to compile with exactly one sentence where there is a fault.
 template <Fault found>
 void tell() {
   static_assert(found != Fault::input_count, "an elementwise operator has 1 to 6 inputs: name them in describe by op.input");

@@ -173,13 +173,13 @@ constexpr auto all_kernels() {
 template <class Class>
 using AllKernels = typename decltype(all_kernels<Class>())::type;
 
-/// What a class becomes whose description has a mistake: the sentence about that is the only error.
+/// What a class becomes whose description has a fault: the sentence about that is the only error.
 template <class Class>
 struct Undescribed : Class {
   void forward(const Call&) const {}
 };
 
-/// And one with a mistake that only elementwise classes can have.
+/// And one with a fault that only elementwise classes can have.
 template <class Class>
 struct Refused : Class {
   static constexpr void describe(auto& op) {
@@ -202,7 +202,7 @@ constexpr auto choose() {
     return std::type_identity<Semantics<Class>>{};
   } else if constexpr (!detail::Literal<Class> || !detail::DescribedAtCompileTime<Class>) {
     return std::type_identity<Undescribed<Class>>{};
-  } else if constexpr (detail::description_of<Class>.mistake != detail::Mistake::none) {
+  } else if constexpr (detail::description_of<Class>.fault != detail::ClassFault::none) {
     return std::type_identity<Undescribed<Class>>{};
   } else if constexpr (class_fault<Class>() == Fault::none) {
     return std::type_identity<AllKernels<Class>>{};

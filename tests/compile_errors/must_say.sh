@@ -5,7 +5,7 @@ source=$1
 shift
 says=$(head -1 "$source" | grep -oP '^// says: \K.+') || { echo "$source: the first line must be '// says: ...'"; exit 1; }
 if messages=$("$@" -fsyntax-only "$source" 2>&1); then
-  echo "$source compiles, but it holds a mistake"
+  echo "$source compiles, but it holds a fault"
   exit 1
 fi
 if ! grep -m1 -A1 'error:' <<<"$messages" | grep -qF "$says"; then

@@ -7,9 +7,9 @@
 namespace tenon {
 
 /// `what()` begins with a verb, so that it reads on after the file's path: "is cut off: ...".
-class Refusal : public Failure {
+class PluginError : public Failure {
  public:
-  Refusal(PluginStatus status, const std::string& reason) : Failure(FailureKind::plugin, reason), status_(status) {}
+  PluginError(PluginStatus status, const std::string& reason) : Failure(FailureKind::plugin, reason), status_(status) {}
   PluginStatus status() const { return status_; }
 
  private:

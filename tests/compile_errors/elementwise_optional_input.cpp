@@ -1,10 +1,10 @@
-// says: every input declares its own .types()
+// says: the inputs of an elementwise operator can be neither optional nor variadic
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
-    op.input("x", "any shape").types({tenon::f32});
+    op.input("x", "any shape").optional();
     op.output("y", "same shape");
   }
   template <class T>
@@ -12,4 +12,4 @@ struct Mistaken : tenon::Elementwise {
     return x;
   }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

@@ -1,7 +1,7 @@
 // says: operator() returns nothing: it must return the output's element
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
     op.input("x", "any shape");
@@ -10,4 +10,4 @@ struct Mistaken : tenon::Elementwise {
   template <class T>
   TENON_FN void operator()(T) const {}
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

@@ -1,7 +1,7 @@
 // says: operator() must be a template
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
     op.types({tenon::f32});
@@ -10,4 +10,4 @@ struct Mistaken : tenon::Elementwise {
   }
   TENON_FN float operator()(float x) const { return x; }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

@@ -1,10 +1,9 @@
-// says: the inputs of an elementwise operator can be neither optional nor variadic
+// says: an elementwise operator has 1 to 6 inputs
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
-    op.input("x", "any shape").optional();
     op.output("y", "same shape");
   }
   template <class T>
@@ -12,4 +11,4 @@ struct Mistaken : tenon::Elementwise {
     return x;
   }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

@@ -1,11 +1,15 @@
 // says: operator() must be public, const, and take as many arguments of one type as describe() has inputs
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
     op.input("x", "any shape");
     op.output("y", "same shape");
   }
+  template <class T>
+  TENON_FN T operator()(T x) {
+    return x;
+  }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

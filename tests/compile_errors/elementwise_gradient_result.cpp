@@ -1,7 +1,7 @@
 // says: gradient must return T for one input and tenon::Pair<T> for two
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
     op.input("left", "any shape");
@@ -17,4 +17,4 @@ struct Mistaken : tenon::Elementwise {
     return dy;
   }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

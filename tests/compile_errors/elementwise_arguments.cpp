@@ -1,7 +1,7 @@
 // says: operator() must be public, const, and take as many arguments of one type as describe() has inputs
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
     op.input("left", "any shape");
@@ -13,4 +13,4 @@ struct Mistaken : tenon::Elementwise {
     return x;
   }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

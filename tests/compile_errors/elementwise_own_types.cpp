@@ -1,9 +1,10 @@
-// says: an elementwise operator has 1 to 6 inputs
+// says: every input declares its own .types()
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
+    op.input("x", "any shape").types({tenon::f32});
     op.output("y", "same shape");
   }
   template <class T>
@@ -11,4 +12,4 @@ struct Mistaken : tenon::Elementwise {
     return x;
   }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)

@@ -1,7 +1,7 @@
 // says: gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy, tenon::InputOf<T> x)
 #include <tenon/elementwise.hpp>
 
-struct Mistaken : tenon::Elementwise {
+struct Faulty : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("one sentence");
     op.input("x", "any shape");
@@ -16,4 +16,4 @@ struct Mistaken : tenon::Elementwise {
     return 2 * x * dy;
   }
 };
-TENON_OPERATOR(mistaken, Mistaken)
+TENON_OPERATOR(faulty, Faulty)
