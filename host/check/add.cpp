@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -29,11 +29,11 @@ double tolerance_of_sum(DType dtype) {
 
 }  // namespace
 
-Outcome check_add(const Subject& subject) {
+Outcome check_add(const CheckedOperator& subject) {
   if (!subject.op.info->accumulates) return skipped("it does not declare write mode add; the host adds for it");
   Threads threads(1);
-  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
-    Trial fresh(call, sample, subject.seed), added(call, sample, subject.seed);
+  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+    TestCall fresh(call, sample, subject.seed), added(call, sample, subject.seed);
     fresh.run(threads);
     std::vector<std::vector<double>> before;
     for (std::size_t i = 0; i < added.outputs.size(); ++i) {

@@ -29,7 +29,7 @@ inline Outcome failed(std::string sentence) {
   return {Verdict::failed, std::move(sentence)};
 }
 
-struct Subject {
+struct CheckedOperator {
   const LoadedOperator& op;
   std::vector<std::filesystem::path> plugins;  ///< the plugin, then what its operators may need besides
   bool trust_writable = false;
@@ -39,34 +39,34 @@ struct Subject {
 
 struct Check {
   const char *name, *doc;
-  Outcome (*run)(const Subject& subject);  ///< in a child process; what it throws is a failure
+  Outcome (*run)(const CheckedOperator& subject);  ///< in a child process; what it throws is a failure
 };
 const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
 
-Outcome check_manifest(const Subject& subject);
-Outcome check_inference(const Subject& subject);
-Outcome check_dtypes(const Subject& subject);
-Outcome check_shapes(const Subject& subject);
-Outcome check_guard(const Subject& subject);
-Outcome check_coverage(const Subject& subject);
-Outcome check_inputs(const Subject& subject);
-Outcome check_in_place(const Subject& subject);
-Outcome check_add(const Subject& subject);
-Outcome check_determinism(const Subject& subject);
-Outcome check_instances(const Subject& subject);
-Outcome check_float_modes(const Subject& subject);
-Outcome check_save_load(const Subject& subject);
-Outcome check_gradient(const Subject& subject);
-Outcome check_sparse(const Subject& subject);
-Outcome check_bounds(const Subject& subject);
-Outcome check_parameters(const Subject& subject);
-Outcome check_capture(const Subject& subject);
+Outcome check_manifest(const CheckedOperator& subject);
+Outcome check_inference(const CheckedOperator& subject);
+Outcome check_dtypes(const CheckedOperator& subject);
+Outcome check_shapes(const CheckedOperator& subject);
+Outcome check_guard(const CheckedOperator& subject);
+Outcome check_coverage(const CheckedOperator& subject);
+Outcome check_inputs(const CheckedOperator& subject);
+Outcome check_in_place(const CheckedOperator& subject);
+Outcome check_add(const CheckedOperator& subject);
+Outcome check_determinism(const CheckedOperator& subject);
+Outcome check_instances(const CheckedOperator& subject);
+Outcome check_float_modes(const CheckedOperator& subject);
+Outcome check_save_load(const CheckedOperator& subject);
+Outcome check_gradient(const CheckedOperator& subject);
+Outcome check_sparse(const CheckedOperator& subject);
+Outcome check_bounds(const CheckedOperator& subject);
+Outcome check_parameters(const CheckedOperator& subject);
+Outcome check_capture(const CheckedOperator& subject);
 
 /// Runs the checks in a child, one after another, and reports each as soon as it has ended; it may take `timeout_ms`. After a fault the
 /// rest runs in a new child. A check at which the child died runs again as the first of a new one, so that it answers for nothing but
 /// itself. Call while this process has no threads.
-void run_in_children(std::span<const Check> checks, const Subject& subject, int timeout_ms,
+void run_in_children(std::span<const Check> checks, const CheckedOperator& subject, int timeout_ms,
                      const std::function<void(const Check&, Outcome)>& report);
 
 }  // namespace tenon::checks

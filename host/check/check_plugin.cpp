@@ -125,7 +125,7 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
   CheckedPlugin checked(plugin, options);
   std::vector<CheckResult> results;
   for (const auto& name : checked.names) {
-    const checks::Subject subject{checked.plugins.load(name), checked.paths, options.trust_writable, options.seed, checked.device};
+    const checks::CheckedOperator subject{checked.plugins.load(name), checked.paths, options.trust_writable, options.seed, checked.device};
     run_in_children(wanted, subject, limit, [&](const checks::Check& check, checks::Outcome outcome) {
       results.push_back({name, check.name, outcome.verdict, std::move(outcome.sentence)});
       if (report) report(results.back());

@@ -20,7 +20,7 @@ bool is_fault(Verdict verdict) {
   return verdict == Verdict::failed || verdict == Verdict::crashed;
 }
 
-Outcome run_here(const Check& check, const Subject& subject) {
+Outcome run_here(const Check& check, const CheckedOperator& subject) {
   try {
     return check.run(subject);
   } catch (const std::exception& error) {
@@ -38,7 +38,7 @@ std::string line_of(const Outcome& outcome) {
   return line + '\n';
 }
 
-[[noreturn]] void be_the_child(std::span<const Check> checks, const Subject& subject, int pipe) {
+[[noreturn]] void be_the_child(std::span<const Check> checks, const CheckedOperator& subject, int pipe) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the results
   report_guard_hits(pipe);
   for (const auto& check : checks) {
@@ -87,7 +87,7 @@ const std::vector<Check>& checks() {
   return all;
 }
 
-void run_in_children(std::span<const Check> checks, const Subject& subject, int timeout_ms,
+void run_in_children(std::span<const Check> checks, const CheckedOperator& subject, int timeout_ms,
                      const std::function<void(const Check&, Outcome)>& report) {
   std::optional<Child> child;
   const Child::StartError no_child{"no process for the checks could be started", ""};

@@ -4,7 +4,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "check/check.hpp"
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -51,7 +51,7 @@ void forget_shape(tenon_type& type) {
   type.present = before.present;
 }
 
-std::string infer_from_less(const OperatorCall& call, const Sample& sample, std::string& error) {
+std::string infer_from_less(const OperatorCall& call, const TestInput& sample, std::string& error) {
   const auto& all = sample.types;
   if (auto fault = infer_again(call, all, all, error); !fault.empty()) return fault;
   auto less = all;
@@ -74,7 +74,7 @@ std::string infer_from_less(const OperatorCall& call, const Sample& sample, std:
 }  // namespace
 
 // That its bytes decode and refer to nothing that is not there was settled when the catalog was read.
-Outcome check_manifest(const Subject& subject) {
+Outcome check_manifest(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const auto& table = *subject.op.table;
   const std::pair<const char*, bool> functions[] = {{"forward", table.forward != nullptr},
@@ -90,10 +90,10 @@ Outcome check_manifest(const Subject& subject) {
   return passed(std::to_string(info.manifest.size()) + " bytes, all of them sound");
 }
 
-Outcome check_inference(const Subject& subject) {
+Outcome check_inference(const CheckedOperator& subject) {
   std::string error;
-  auto outcome = each_sample(subject, SampleKind::ordinary,
-                             [&](const OperatorCall& call, const Sample& sample) { return infer_from_less(call, sample, error); });
+  auto outcome = each_sample(subject, TestInputKind::ordinary,
+                             [&](const OperatorCall& call, const TestInput& sample) { return infer_from_less(call, sample, error); });
   if (outcome.verdict == Verdict::passed && !error.empty()) return {Verdict::warning, "infer() refuses where less is known: " + error};
   return outcome;
 }

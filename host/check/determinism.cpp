@@ -3,12 +3,12 @@
 #include <atomic>
 #include <thread>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {
 
-std::string compare(const Trial& left, const Trial& right, const char* when) {
+std::string compare(const TestCall& left, const TestCall& right, const char* when) {
   if (const int i = first_difference(left.outputs, right.outputs); i >= 0) return fmt::format("output {} has other bits {}", i, when);
   if (const int i = first_difference(left.states, right.states); i >= 0) return fmt::format("state {} has other bits {}", i, when);
   return {};
@@ -17,14 +17,14 @@ std::string compare(const Trial& left, const Trial& right, const char* when) {
 constexpr int rounds = 20;
 
 struct Runner {
-  Runner(const LoadedOperator& op, const Sample& sample, std::uint64_t own_seed)
+  Runner(const LoadedOperator& op, const TestInput& sample, std::uint64_t own_seed)
       : call(op, sample.attributes), alone(call, sample, own_seed), sample(sample), seed(own_seed) {
     alone.run(threads);
   }
   void run_again(std::atomic<int>& ready) {
     try {
       for (int i = 0; i < rounds && fault.empty(); ++i) {
-        Trial trial(call, sample, seed);
+        TestCall trial(call, sample, seed);
         ++ready;
         while (ready < 2 * (i + 1)) std::this_thread::yield();  // both begin together
         trial.run(threads);
@@ -38,23 +38,23 @@ struct Runner {
 
   Threads threads{1};
   OperatorCall call;
-  Trial alone;
-  const Sample& sample;
+  TestCall alone;
+  const TestInput& sample;
   std::uint64_t seed;
   std::string fault;
 };
 
 }  // namespace
 
-Outcome check_determinism(const Subject& subject) {
+Outcome check_determinism(const CheckedOperator& subject) {
   Threads one(1), four(4);
   constexpr std::size_t most = 4;  // they are large, so that loops are really spread over threads
-  auto kind = SampleKind::large;
-  if (find_samples(subject.op, kind).found.empty()) kind = SampleKind::ordinary;
+  auto kind = TestInputKind::large;
+  if (find_samples(subject.op, kind).found.empty()) kind = TestInputKind::ordinary;
   return each_sample(
       subject, kind,
-      [&](const OperatorCall& call, const Sample& sample) {
-        Trial first(call, sample, subject.seed), again(call, sample, subject.seed), spread(call, sample, subject.seed);
+      [&](const OperatorCall& call, const TestInput& sample) {
+        TestCall first(call, sample, subject.seed), again(call, sample, subject.seed), spread(call, sample, subject.seed);
         first.run(one);
         again.run(one);
         if (auto fault = compare(first, again, "when it runs again"); !fault.empty()) return fault;
@@ -64,10 +64,10 @@ Outcome check_determinism(const Subject& subject) {
       most);
 }
 
-Outcome check_instances(const Subject& subject) {
+Outcome check_instances(const CheckedOperator& subject) {
   return each_sample(
-      subject, SampleKind::ordinary,
-      [&](const OperatorCall&, const Sample& sample) {
+      subject, TestInputKind::ordinary,
+      [&](const OperatorCall&, const TestInput& sample) {
         Runner left(subject.op, sample, subject.seed), right(subject.op, sample, subject.seed + 1000);
         std::atomic<int> ready = 0;
         std::thread other([&] { right.run_again(ready); });

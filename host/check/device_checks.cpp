@@ -7,7 +7,7 @@
 
 #include "check/check.hpp"
 #include "check/same_call.hpp"
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 #include "device/captured.hpp"
 #include "device/devices.hpp"
 #include "io/counted.hpp"
@@ -27,7 +27,7 @@ std::string nothing_to_compare(const LoadedOperator& op, const Device& device) {
 
 /// body(device), or why it cannot be. The device is looked for here, in the child: CUDA does not live through a fork.
 template <class Body>
-Outcome with_device(const Subject& subject, Body&& body) {
+Outcome with_device(const CheckedOperator& subject, Body&& body) {
   Device* device = nullptr;
   try {
     device = &find_device(subject.device);
@@ -58,7 +58,7 @@ bool same_bytes(const Tensor& left, const Tensor& right) {
 /// All ways to make one sample's call.
 class Ways {
  public:
-  Ways(const SameCall& call, const Sample& sample, Result& result) : call_(call), sample_(sample), result_(result) {}
+  Ways(const SameCall& call, const TestInput& sample, Result& result) : call_(call), sample_(sample), result_(result) {}
 
   void forward() {
     for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
@@ -134,7 +134,7 @@ class Ways {
   }
 
   const SameCall& call_;
-  const Sample& sample_;
+  const TestInput& sample_;
   Result& result_;
 };
 
@@ -144,10 +144,11 @@ void each_dtype(const LoadedOperator& op, Result& result, Look&& look) {
   bool first = true;
   for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::boolean, DType::u8, DType::i8, DType::i32, DType::i64}) {
     if (!allows(op.info->types, dtype)) continue;
-    for (const auto kind : {SampleKind::ordinary, SampleKind::odd, SampleKind::empty, SampleKind::scalar, SampleKind::large}) {
-      if (kind == SampleKind::large && !first) continue;
+    for (const auto kind :
+         {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty, TestInputKind::scalar, TestInputKind::large}) {
+      if (kind == TestInputKind::large && !first) continue;
       const auto samples = find_samples(op, dtype, kind);
-      const auto most = kind == SampleKind::large ? most_large : first ? most_of_first_dtype : most_of_others;
+      const auto most = kind == TestInputKind::large ? most_large : first ? most_of_first_dtype : most_of_others;
       for (std::size_t i = 0; i < std::min(most, samples.found.size()) && result.fault.empty(); ++i) look(samples.found[i]);
     }
     first = false;
@@ -160,10 +161,10 @@ Outcome outcome_of(const Result& result) {
   return passed(counted(result.calls, "call"));
 }
 
-Outcome check_forward(const Subject& subject) {
+Outcome check_forward(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
     Result result;
-    each_dtype(subject.op, result, [&](const Sample& sample) {
+    each_dtype(subject.op, result, [&](const TestInput& sample) {
       const SameCall call(subject.op, sample, device, subject.seed);
       Ways(call, sample, result).forward();
     });
@@ -171,13 +172,13 @@ Outcome check_forward(const Subject& subject) {
   });
 }
 
-Outcome check_backward(const Subject& subject) {
+Outcome check_backward(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
     const bool here = subject.op.kernel(TENON_CPU)->backward != nullptr, there = subject.op.kernel(TENON_CUDA)->backward != nullptr;
     if (!here) return skipped(there ? "the CPU has no backward kernel to compare with" : "it has no backward kernel");
     if (!there) return Outcome{Verdict::warning, "its kernel has no backward, which the CPU's has: training goes over the CPU"};
     Result result;
-    each_dtype(subject.op, result, [&](const Sample& sample) {
+    each_dtype(subject.op, result, [&](const TestInput& sample) {
       const SameCall call(subject.op, sample, device, subject.seed);
       if (sample.types.outputs.empty() || !floating.has(static_cast<DType>(sample.types.outputs[0].dtype))) return;
       Ways(call, sample, result).backward();
@@ -186,13 +187,13 @@ Outcome check_backward(const Subject& subject) {
   });
 }
 
-Outcome check_sparse_there(const Subject& subject) {
+Outcome check_sparse_there(const CheckedOperator& subject) {
   return with_device(subject, [&](Device&) { return check_sparse(subject); });
 }
 
 constexpr std::uint64_t at_capture = 0, at_replay = 1;  // steps of random numbers, which no captured kernel may read
 
-std::string try_sample(const Subject& subject, const Sample& sample, Device& device) {
+std::string try_sample(const CheckedOperator& subject, const TestInput& sample, Device& device) {
   const SameCall call(subject.op, sample, device, subject.seed), other(subject.op, sample, device, subject.seed + 1000);
   for (const bool training : {false, true}) {
     const auto memory = call.forward_memory(Numbers::positive);
@@ -256,15 +257,15 @@ std::string SameCall::compare_replayed(const CallMemory& first, const CallMemory
   return fault.empty() ? fault : "replayed from a capture, with other inputs than then, " + fault;
 }
 
-Outcome check_capture(const Subject& subject) {
+Outcome check_capture(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
     if ((subject.op.kernel(TENON_CUDA)->traits & TENON_TRAIT_CAPTURABLE) == 0)
       return skipped("its kernel does not say capturable: each run calls it");
     if (subject.op.info->random) return skipped("its random numbers are other ones in each run, which calls it");
-    const auto look = [&](const OperatorCall&, const Sample& sample) { return try_sample(subject, sample, device); };
-    auto outcome = each_sample(subject, SampleKind::ordinary, look, 12);
+    const auto look = [&](const OperatorCall&, const TestInput& sample) { return try_sample(subject, sample, device); };
+    auto outcome = each_sample(subject, TestInputKind::ordinary, look, 12);
     if (outcome.verdict != Verdict::passed) return outcome;
-    auto large = each_sample(subject, SampleKind::large, look, 2);
+    auto large = each_sample(subject, TestInputKind::large, look, 2);
     return large.verdict == Verdict::failed ? large : outcome;
   });
 }

@@ -2,19 +2,19 @@
 
 #include <tenon/host/session.hpp>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {
 
-std::vector<Value> floating_inputs(const SingleNode& node, const Sample& sample) {
+std::vector<Value> floating_inputs(const SingleNode& node, const TestInput& sample) {
   std::vector<Value> found;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     if (!node.inputs[i].empty() && floating.has(static_cast<DType>(sample.types.inputs[i].dtype))) found.push_back(node.inputs[i]);
   return found;
 }
 
-void add_gradient(SingleNode& node, const Sample& sample) {
+void add_gradient(SingleNode& node, const TestInput& sample) {
   int number = 0;
   try {
     for (const auto value : node.graph.gradient(node.output, floating_inputs(node, sample)))
@@ -25,7 +25,7 @@ void add_gradient(SingleNode& node, const Sample& sample) {
 }
 
 /// Everything that the operator has is called, backward too where it has a gradient; with numbers of both signs too, where it takes them.
-void run_all(Host& host, const Subject& subject, const Sample& sample, Magnitude magnitude, bool training) {
+void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample, Magnitude magnitude, bool training) {
   SingleNode node(host, subject.op, sample);
   node.graph.output("checked", node.output);
   add_gradient(node, sample);
@@ -51,7 +51,7 @@ void run_all(Host& host, const Subject& subject, const Sample& sample, Magnitude
 }  // namespace
 
 // The host puts modes back wherever an operator is called, and warns once.
-Outcome check_float_modes(const Subject& subject) {
+Outcome check_float_modes(const CheckedOperator& subject) {
   std::string warning;
   auto options = host_options(subject);
   options.search_defaults = true;  // a gradient that is a graph may use any operator
@@ -60,7 +60,7 @@ Outcome check_float_modes(const Subject& subject) {
   };
   Host host(options);
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
-  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall&, const Sample& sample) {
+  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall&, const TestInput& sample) {
     for (const bool training : {true, false})
       for (const auto magnitude : {Magnitude::positive, Magnitude::ordinary}) run_all(host, subject, sample, magnitude, training);
     return warning;

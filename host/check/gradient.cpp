@@ -4,7 +4,7 @@
 #include <tenon/host/session.hpp>
 #include <tenon/visit.hpp>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::checks {
@@ -42,7 +42,7 @@ void spread(const Tensor& tensor, InputNumbers numbers, std::uint64_t seed) {
 /// The operator between its inputs and one output, and the sum of that output times fixed numbers.
 class Differences {
  public:
-  Differences(Host& host, const Subject& subject, const Sample& sample, std::uint32_t output, InputNumbers numbers)
+  Differences(Host& host, const CheckedOperator& subject, const TestInput& sample, std::uint32_t output, InputNumbers numbers)
       : sample_(sample), numbers_(numbers), node_(host, subject.op, sample) {
     const auto& type = sample.types.outputs[output];
     const auto dtype = static_cast<DType>(type.dtype);
@@ -78,7 +78,7 @@ class Differences {
   }
 
  private:
-  void add_input(const Subject& subject, std::size_t i) {
+  void add_input(const CheckedOperator& subject, std::size_t i) {
     const auto& type = sample_.types.inputs[i];
     if (!type.present) return;
     auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
@@ -117,7 +117,7 @@ class Differences {
     return fmt::format("element {} of the gradient of input {} is {}, but differences of forward give {}", k, i, gradient, slope);
   }
 
-  const Sample& sample_;
+  const TestInput& sample_;
   const InputNumbers numbers_;
   double terms_ = 0;  // the magnitudes of what the last loss is the sum of
   SingleNode node_;
@@ -127,7 +127,7 @@ class Differences {
   std::optional<Session> session_;
 };
 
-bool is_small(const Sample& sample) {
+bool is_small(const TestInput& sample) {
   std::int64_t elements = 0;
   for (const auto& type : sample.types.inputs)
     if (type.present) elements += element_count(type);
@@ -136,7 +136,7 @@ bool is_small(const Sample& sample) {
 
 }  // namespace
 
-Outcome check_gradient(const Subject& subject) {
+Outcome check_gradient(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   if (subject.op.kernel(TENON_CPU)->backward == nullptr && subject.op.table->gradient == nullptr) return skipped("it has no gradient");
   auto options = host_options(subject);
@@ -145,7 +145,7 @@ Outcome check_gradient(const Subject& subject) {
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   const auto dtype = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
   if (!allows(info.types, dtype)) return skipped("differences need float32 or float64, and it has neither");
-  const auto samples = find_samples(subject.op, dtype, SampleKind::ordinary);
+  const auto samples = find_samples(subject.op, dtype, TestInputKind::ordinary);
   std::size_t count = 0;
   for (const auto& sample : samples.found) {
     if (count == 12 || !is_small(sample)) continue;

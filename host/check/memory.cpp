@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -20,32 +20,32 @@ std::int64_t first_hole(const Tensor& one, std::uint8_t fill, const Tensor& othe
   return -1;
 }
 
-bool may_share(const Trial& trial, std::size_t input, std::size_t output) {
+bool may_share(const TestCall& trial, std::size_t input, std::size_t output) {
   return trial.inputs[input] && trial.inputs[input].bytes() == trial.outputs[output].bytes();
 }
 
 }  // namespace
 
 // A touch of a guard page ends this process with its sentence: see report_guard_hits().
-Outcome check_guard(const Subject& subject) {
+Outcome check_guard(const CheckedOperator& subject) {
   Threads threads(1);
   Outcome worst;
-  for (const auto kind : {SampleKind::odd, SampleKind::ordinary}) {
-    const auto outcome = each_sample(subject, kind, [&](const OperatorCall& call, const Sample& sample) {
+  for (const auto kind : {TestInputKind::odd, TestInputKind::ordinary}) {
+    const auto outcome = each_sample(subject, kind, [&](const OperatorCall& call, const TestInput& sample) {
       for (const auto placement : {Placement::after_guard, Placement::before_guard})
-        Trial(call, sample, subject.seed, placement).run(threads);
+        TestCall(call, sample, subject.seed, placement).run(threads);
       return std::string();
     });
-    if (kind == SampleKind::odd || outcome.verdict == Verdict::passed) worst = outcome;
+    if (kind == TestInputKind::odd || outcome.verdict == Verdict::passed) worst = outcome;
   }
   return worst;
 }
 
-Outcome check_coverage(const Subject& subject) {
+Outcome check_coverage(const CheckedOperator& subject) {
   constexpr std::uint8_t fills[] = {0xc3, 0x5a};
   Threads threads(1);
-  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
-    Trial one(call, sample, subject.seed, Placement::apart, fills[0]), other(call, sample, subject.seed, Placement::apart, fills[1]);
+  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+    TestCall one(call, sample, subject.seed, Placement::apart, fills[0]), other(call, sample, subject.seed, Placement::apart, fills[1]);
     one.run(threads);
     other.run(threads);
     for (std::size_t i = 0; i < one.outputs.size(); ++i)
@@ -55,28 +55,28 @@ Outcome check_coverage(const Subject& subject) {
   });
 }
 
-Outcome check_inputs(const Subject& subject) {
+Outcome check_inputs(const CheckedOperator& subject) {
   Threads threads(1);
-  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
-    const Trial before(call, sample, subject.seed);
-    Trial trial(call, sample, subject.seed);
+  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+    const TestCall before(call, sample, subject.seed);
+    TestCall trial(call, sample, subject.seed);
     trial.run(threads);
     const int changed = first_difference(before.inputs, trial.inputs);
     return changed < 0 ? std::string() : fmt::format("input {} is changed by the call", changed);
   });
 }
 
-Outcome check_in_place(const Subject& subject) {
+Outcome check_in_place(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   if (info.inplace.empty()) return skipped("it does not declare that an output may use an input's memory");
   Threads threads(1);
   int shared = 0;
-  auto outcome = each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
-    Trial apart(call, sample, subject.seed);
+  auto outcome = each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+    TestCall apart(call, sample, subject.seed);
     apart.run(threads);
     for (const auto& [in, out] : info.inplace) {
       const auto input = static_cast<std::size_t>(in), output = static_cast<std::size_t>(out);
-      Trial trial(call, sample, subject.seed);
+      TestCall trial(call, sample, subject.seed);
       if (input >= trial.inputs.size() || output >= trial.outputs.size() || !may_share(trial, input, output)) continue;
       const auto type = trial.outputs[output];
       const auto memory = trial.inputs[input];

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check/check.hpp"
-#include "check/sample.hpp"
+#include "check/test_input.hpp"
 #include "graph/model.hpp"
 #include "io/counted.hpp"
 
@@ -103,7 +103,7 @@ std::vector<double> outside(const ParamInfo& param) {
 
 }  // namespace
 
-Outcome check_parameters(const Subject& subject) {
+Outcome check_parameters(const CheckedOperator& subject) {
   const AcceptedAttributes accepted(subject.op);
   if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.error());
   auto unknown = accepted.all();
@@ -127,7 +127,7 @@ Outcome check_parameters(const Subject& subject) {
   return passed(fmt::format("{} wrong parameter{} refused", count, count == 1 ? " was" : "s were"));
 }
 
-Outcome check_bounds(const Subject& subject) {
+Outcome check_bounds(const CheckedOperator& subject) {
   const AcceptedAttributes accepted(subject.op);
   if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.error());
   int count = 0;

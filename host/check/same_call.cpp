@@ -5,7 +5,7 @@
 #include <cmath>
 #include <tenon/visit.hpp>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 #include "graph/initialize.hpp"
 #include "run/operator_run.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "check/call_memory.hpp"
 #include "check/device_memory.hpp"
-#include "check/sample.hpp"
+#include "check/test_input.hpp"
 
 namespace tenon::checks {
 
@@ -13,7 +13,7 @@ enum class Numbers : std::uint8_t { positive, both_signs };
 class SameCall {
  public:
   /// Throws Failure where either has no kernel or refuses the parameters.
-  SameCall(const LoadedOperator& op, const Sample& sample, Device& device, std::uint64_t seed)
+  SameCall(const LoadedOperator& op, const TestInput& sample, Device& device, std::uint64_t seed)
       : sample_(sample), here_(op, sample.attributes), there_(op, sample.attributes, device), seed_(seed) {}
   const OperatorCall& here() const { return here_; }
   const OperatorCall& there() const { return there_; }
@@ -32,7 +32,7 @@ class SameCall {
   DeviceMemory memory_for(const CallMemory& memory, Lie lie) const;
   std::string differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const;
 
-  const Sample& sample_;
+  const TestInput& sample_;
   OperatorCall here_, there_;
   std::uint64_t seed_;
 };

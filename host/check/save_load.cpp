@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -19,11 +19,11 @@ std::string compare(const Attributes& left, const Attributes& right) {
 
 }  // namespace
 
-Outcome check_save_load(const Subject& subject) {
+Outcome check_save_load(const CheckedOperator& subject) {
   Host host(host_options(subject));
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   Threads threads(1);
-  return each_sample(subject, SampleKind::ordinary, [&](const OperatorCall& call, const Sample& sample) {
+  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
     if (call.outputs() == 0) return std::string();
     SingleNode node(host, subject.op, sample);
     auto& graph = node.graph;
@@ -33,7 +33,7 @@ Outcome check_save_load(const Subject& subject) {
     const auto attributes = attributes_of(loaded);
     if (auto fault = compare(attributes_of(graph), attributes); !fault.empty()) return fault;
     const OperatorCall call_again(subject.op, attributes);
-    Trial trial(call, sample, subject.seed), again(call_again, sample, subject.seed);
+    TestCall trial(call, sample, subject.seed), again(call_again, sample, subject.seed);
     trial.run(threads);
     again.run(threads);
     const int differs = first_difference(trial.outputs, again.outputs);

@@ -9,7 +9,7 @@
 #include <tenon/host/session.hpp>
 #include <tenon/visit.hpp>
 
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 #include "io/counted.hpp"
 #include "plan/operator_storage.hpp"
 #include "plugin/device_kernel.hpp"
@@ -118,7 +118,7 @@ bool has_gradient(const LoadedOperator& op) {
 /// One call with dense inputs, on the CPU, and with the same ones stored otherwise, on the device, and its gradients.
 class Comparison {
  public:
-  Comparison(Host& host, const Subject& subject, const Sample& sample)
+  Comparison(Host& host, const CheckedOperator& subject, const TestInput& sample)
       : subject_(subject), sample_(with_dense_result(subject.op, sample)), node_(host, subject.op, sample_) {
     std::vector<Value> wrt;
     for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
@@ -161,7 +161,7 @@ class Comparison {
   }
 
   // Optimizers differ on purpose where they are lazy.
-  static Sample with_dense_result(const LoadedOperator& op, Sample sample) {
+  static TestInput with_dense_result(const LoadedOperator& op, TestInput sample) {
     const std::string lazy = "lazy_update";
     if (std::none_of(op.info->params.begin(), op.info->params.end(), [&](const ParamInfo& param) { return param.name == lazy; }))
       return sample;
@@ -247,14 +247,14 @@ class Comparison {
 
   static bool is_gradient(const std::string& output) { return output.starts_with("gradient "); }
 
-  const Subject& subject_;
-  const Sample sample_;
+  const CheckedOperator& subject_;
+  const TestInput sample_;
   SingleNode node_;
   std::map<std::string, tenon_type> seed_types_;
 };
 
 // Whether a sparse kernel takes these.
-bool is_claimed(const Subject& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
+bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
   if (call.storage(storages, known.inputs).sparse) return true;
   const Instance kernel(subject.op, call.table(), call.attributes());
   Storages around(call.outputs(), TENON_DENSE);
@@ -274,7 +274,7 @@ std::string describe(const OperatorInfo& info, const Storages& storages, const c
 
 }  // namespace
 
-Outcome check_sparse(const Subject& subject) {
+Outcome check_sparse(const CheckedOperator& subject) {
   Device& device = find_device(subject.device.empty() ? "cpu" : subject.device);
   const auto& kernel = *kernel_on(subject.op, device);
   if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr) return skipped("it has no sparse kernel");
@@ -288,7 +288,7 @@ Outcome check_sparse(const Subject& subject) {
   Host host(options);
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
   std::size_t count = 0;
-  for (const auto kind : {SampleKind::ordinary, SampleKind::odd, SampleKind::empty}) {
+  for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
     const auto samples = find_samples(subject.op, kind).found;
     for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
       const auto& sample = samples[i];

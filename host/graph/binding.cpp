@@ -1,6 +1,7 @@
 #include "graph/binding.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -60,6 +61,24 @@ Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, con
   return {&op, {}};
 }
 
+std::string input_names(const OperatorInfo& info) {
+  std::vector<std::string_view> names;
+  for (const auto& input : info.inputs) names.emplace_back(input.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A node's inputs are kept by their places, which mean nothing to an operator that lists others.
+void check_inputs_agree(const OperatorInfo& stored, const OperatorInfo& here) {
+  if (&stored == &here || stored.version != here.version) return;
+  const auto common = std::min(stored.inputs.size(), here.inputs.size());
+  const auto same = [](const InputInfo& left, const InputInfo& right) { return left.name == right.name; };
+  if (!std::equal(stored.inputs.begin(), stored.inputs.begin() + static_cast<std::ptrdiff_t>(common), here.inputs.begin(), same))
+    throw Failure(FailureKind::plugin,
+                  fmt::format("the graph was made for an operator with the inputs {}, but the installed one of the same version has {}",
+                              input_names(stored), input_names(here)),
+                  "install the plugin that the graph was made with");
+}
+
 }  // namespace
 
 // CUDA starts before the first plugin is loaded, so before anybody asks for the devices that nodes name.
@@ -83,6 +102,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
     at_node(model, id, [&] {
       if (model.operators[node.op].version != op.info->version && node.pass != Pass::backward)
         upgrade(model, node, model.operators[node.op].version, *op.info);
+      check_inputs_agree(*model.operators[node.op].info, *op.info);
       if (node.pass == Pass::backward) return binding.nodes.push_back(bind_backward(model, node, binding));
       check_parameters(model, node, *op.info);
       check_arity(model, node, *op.info);  // a file's operator need not be the one that is here

@@ -57,7 +57,7 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
 
 }  // namespace
 
-void add_record(Graph& graph, const Session& update, const std::vector<Trained>& trained, const TrainerOptions& options,
+void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
                 TrainingRecord where) {
   auto& model = impl_of(graph).edit().model;
   where.optimizer = options.optimizer;
@@ -71,7 +71,7 @@ void add_record(Graph& graph, const Session& update, const std::vector<Trained>&
   model.training = std::move(where);
 }
 
-void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<Trained>& trained,
+void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<TrainedVariable>& trained,
                   const TrainerOptions& options, const std::filesystem::path& path) {
   const auto& record = model_of(checkpoint).training;
   if (!record) refuse(path, "it has no training state");
@@ -95,7 +95,8 @@ void restore_value(const Graph& checkpoint, const std::string& name, const Tenso
   copy(model.tensors[model.values[found->second].tensor], to, fmt::format("'{}'", name), path);
 }
 
-void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<Trained>& trained, const std::filesystem::path& path) {
+void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<TrainedVariable>& trained,
+                   const std::filesystem::path& path) {
   const auto& model = model_of(checkpoint);
   const auto& slots = model.training->slots;
   std::size_t used = 0;

@@ -11,17 +11,18 @@
 namespace tenon {
 
 /// Adds the record to a graph that is about to be saved: the optimizer's parameters and the states of its nodes.
-void add_record(Graph& graph, const Session& update, const std::vector<Trained>& trained, const TrainerOptions& options,
+void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
                 TrainingRecord where);
 
 /// Throws Failure where the checkpoint is not one of this graph (file), or of another optimizer, other parameters or another seed (usage).
-void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<Trained>& trained,
+void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<TrainedVariable>& trained,
                   const TrainerOptions& options, const std::filesystem::path& path);
 
 /// Copies the elements of a variable or state of the same name. Throws Failure (file) where its type is another one.
 void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path);
 
 /// Copies all slots into the states of the optimizers' nodes. Throws Failure (file) for one that is missing or does not fit.
-void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<Trained>& trained, const std::filesystem::path& path);
+void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<TrainedVariable>& trained,
+                   const std::filesystem::path& path);
 
 }  // namespace tenon

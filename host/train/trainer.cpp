@@ -68,7 +68,7 @@ void share(const Session& from, Graph& to, const std::vector<std::string>& names
   });
 }
 
-std::vector<std::string> variables_of(const std::vector<Trained>& trained) {
+std::vector<std::string> variables_of(const std::vector<TrainedVariable>& trained) {
   std::vector<std::string> names;
   names.reserve(trained.size());
   for (const auto& one : trained) names.push_back(one.variable);

@@ -45,14 +45,14 @@ std::string give_out(Graph& graph, const std::string& name, Value value, std::si
 }
 
 /// Gradients of the variables that the loss depends on become outputs, one for each value: both sides of a sum have the same.
-std::vector<Trained> add_gradients(Graph& graph, Value loss, const GradientOptions& how, const TrainerOptions& options) {
+std::vector<TrainedVariable> add_gradients(Graph& graph, Value loss, const GradientOptions& how, const TrainerOptions& options) {
   const auto names = floating_variables(graph);
   std::vector<Value> variables;
   variables.reserve(names.size());
   for (const auto& name : names) variables.push_back(graph.find(name));
   const auto gradients = graph.gradient(loss, variables, how);
   const auto others = model_of(graph).outputs.size();
-  std::vector<Trained> trained;
+  std::vector<TrainedVariable> trained;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (gradients[i].empty()) continue;
     const auto gradient = give_out(graph, "gradient of " + names[i], gradients[i], others);
@@ -136,7 +136,7 @@ Graph training_graph(const Graph& graph, const NamedTensors& batch, const Traine
   return make_gradient_graph(graph, batch, options).graph;
 }
 
-Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options) {
+Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>& trained, const TrainerOptions& options) {
   find_optimizer(forward.host(), options.optimizer);
   Graph graph(forward.host());
   const auto rate = graph.input(rate_input, DType::f32, Shape::scalar());
@@ -159,7 +159,7 @@ Graph make_update_graph(const Graph& forward, const std::vector<Trained>& traine
   return graph;
 }
 
-std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const Trained& trained) {
+std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const TrainedVariable& trained) {
   const auto& model = model_of(update);
   const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
   const auto& declared = model.operators[node.op].info->states;
@@ -169,7 +169,7 @@ std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, 
   return states;
 }
 
-Attributes parameters_of(const Graph& update, const Trained& trained) {
+Attributes parameters_of(const Graph& update, const TrainedVariable& trained) {
   const auto& model = model_of(update);
   const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
   Attributes parameters;

@@ -9,7 +9,7 @@
 namespace tenon {
 
 /// A variable that is trained, and what belongs to it.
-struct Trained {
+struct TrainedVariable {
   std::string variable;
   std::string gradient;  // output of the gradient graph, input of the update graph; several variables may have the same
   std::string node;      // its optimizer, in the update graph
@@ -19,7 +19,7 @@ inline constexpr const char* rate_input = "learning rate";
 
 struct GradientGraph {
   Graph graph;
-  std::vector<Trained> trained;
+  std::vector<TrainedVariable> trained;
   std::string weight_input;  // a batch's share in its step, where there are several batches in one; of the loss's type
 };
 
@@ -39,12 +39,12 @@ void check_data(const Graph& graph, const NamedTensors& data);
 /// where none is left.
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options);
 
-Graph make_update_graph(const Graph& forward, const std::vector<Trained>& trained, const TrainerOptions& options);
+Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>& trained, const TrainerOptions& options);
 
 /// The states of an optimizer's node: the name its operator gives each, and its name in the graph.
-std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const Trained& trained);
+std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const TrainedVariable& trained);
 
 /// Its parameters as they are in force, defaults included.
-Attributes parameters_of(const Graph& update, const Trained& trained);
+Attributes parameters_of(const Graph& update, const TrainedVariable& trained);
 
 }  // namespace tenon

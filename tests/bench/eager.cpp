@@ -65,6 +65,18 @@ void prepared_in_place(benchmark::State& state) {
   measure(state, [&] { call.forward(setting.inputs, {&output, 1}); });
 }
 
+[[gnu::noinline]] void add(const float* left, const float* right, float* sum, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
+}
+
+void bare(benchmark::State& state) {
+  float left = 1, right = 2, sum = 0;
+  measure(state, [&] {
+    add(&left, &right, &sum, 1);
+    benchmark::DoNotOptimize(sum);
+  });
+}
+
 void result_alone(benchmark::State& state) {
   measure(state, [] { benchmark::DoNotOptimize(tenon::Tensor::empty(tenon::f32, {1})); });
 }
@@ -92,5 +104,6 @@ extern "C" int posix_memalign(void** memory, std::size_t alignment, std::size_t 
 BENCHMARK(by_name)->Name("eager call by name, one element");
 BENCHMARK(prepared)->Name("prepared call, one element");
 BENCHMARK(prepared_in_place)->Name("prepared call into given memory, one element");
+BENCHMARK(bare)->Name("the bare function, one element");
 BENCHMARK(result_alone)->Name("the result's tensor alone");
 BENCHMARK_MAIN();

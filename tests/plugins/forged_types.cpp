@@ -5,7 +5,7 @@
 #include <set>
 #include <tenon/host/graph.hpp>
 
-#include "check/sample.hpp"
+#include "check/test_input.hpp"
 #include "failure_of.hpp"
 #include "file/forged_file.hpp"
 #include "graph/model.hpp"
@@ -18,7 +18,7 @@ using tenon::Graph;
 using tenon::format::ModelT;
 
 /// The operator alone, with the gradient of what it makes where it has one, and every value an output.
-Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op, const tenon::checks::Sample& sample) {
+Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op, const tenon::checks::TestInput& sample) {
   Graph graph(host);
   std::vector<tenon::Value> inputs, floating;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
@@ -119,7 +119,7 @@ TEST_CASE("every output of every bundled operator, said to be of another type") 
     for (const auto& name : file.operators) {
       CAPTURE(name);
       const auto& op = impl_of(host.host).plugins().load(name);
-      const auto samples = tenon::checks::find_samples(op, tenon::checks::SampleKind::ordinary);
+      const auto samples = tenon::checks::find_samples(op, tenon::checks::TestInputKind::ordinary);
       REQUIRE_MESSAGE(!samples.found.empty(), samples.error);
       const tenon::Attributes* last = nullptr;
       for (const auto& sample : samples.found) {

@@ -58,6 +58,21 @@ struct StraightLine : tenon::Elementwise {
   }
 };
 
+/// left - right, or right - left where the class lists its inputs in that order.
+template <bool turned>
+struct Difference : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left - right");
+    op.input(turned ? "right" : "left", "any shape");
+    op.input(turned ? "left" : "right", "any shape");
+    op.output("difference", "both broadcast");
+  }
+  template <class T>
+  T operator()(T first, T second) const {
+    return turned ? second - first : first - second;
+  }
+};
+
 void add_shift(tenon::Host& host, float by, const char* name = "shift") {
   host.add<Shift>(name, [by] {
     Shift shift;
@@ -143,6 +158,23 @@ TEST_CASE("a replaced operator: a graph that could not be bound is bound to what
   graph.bind();
   Session session(graph);
   CHECK(run(session) == 6);
+}
+
+TEST_CASE("a replaced operator: a graph is not bound to one of the same version that lists other inputs") {
+  ApplicationHost other, host;
+  other.add<Difference<false>>("difference");
+  Graph made(other);
+  made.output("y", made.add("difference", {made.input("x", tenon::f32, {1}), made.variable("five", Tensor::from({5.f}, {1}))}));
+  host.add<Difference<true>>("difference");
+  const auto bytes = made.to_bytes();
+  auto graph = Graph::from_bytes(host, bytes);
+  CHECK(failure_of([&] { graph.bind(); }).message ==
+        "[difference] node 'difference': the graph was made for an operator with the inputs left, right, but the installed one of the same "
+        "version has right, left");
+  host.add<Difference<false>>("difference");
+  auto again = Graph::from_bytes(host, bytes);
+  Session session(again);
+  CHECK(run(session) == -5);
 }
 
 TEST_CASE("a replaced operator: its gradient nodes are of the operator that their node has") {

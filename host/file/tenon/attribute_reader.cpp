@@ -12,14 +12,14 @@ static_assert(static_cast<int>(format::AttributeKind::boolean) == TENON_ATTR_BOO
               static_cast<int>(format::AttributeKind::integers) == TENON_ATTR_INTS &&
               static_cast<int>(format::AttributeKind::reals) == TENON_ATTR_FLOATS);
 
-const format::Attributes& require(const Reading& reading, const format::Attributes* attributes, const char* whose) {
+const format::Attributes& require(const ReadContext& reading, const format::Attributes* attributes, const char* whose) {
   if (attributes == nullptr) reading.refuse("{} has no attributes", whose);
   return *attributes;
 }
 
 }  // namespace
 
-AttributeReader::AttributeReader(Reading& reading, const format::Attributes* attributes, const char* whose)
+AttributeReader::AttributeReader(ReadContext& reading, const format::Attributes* attributes, const char* whose)
     : reading_(reading),
       from_(require(reading, attributes, whose)),
       names_(reading, from_.names(), count_of(from_.names()), "attributes.names"),

@@ -1,6 +1,6 @@
 // Parameters of nodes, or of an optimizer, read one owner after the other.
 #pragma once
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 
 namespace tenon {
 
@@ -13,7 +13,7 @@ class AttributeReader {
   };
 
   /// `whose`: of whom the table is, for the message where there is none.
-  AttributeReader(Reading& reading, const format::Attributes* attributes, const char* whose);
+  AttributeReader(ReadContext& reading, const format::Attributes* attributes, const char* whose);
 
   /// The next `count` attributes, put at the end of the model's.
   void read(const Owner& owner, std::uint32_t count);
@@ -36,7 +36,7 @@ class AttributeReader {
                     fmt::format(text, std::forward<Args>(args)...));
   }
 
-  Reading& reading_;
+  ReadContext& reading_;
   const format::Attributes& from_;
   Column<std::uint32_t> names_;
   Column<format::AttributeKind> kinds_;

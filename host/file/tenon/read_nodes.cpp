@@ -1,6 +1,6 @@
 // Nodes, their edges, outputs and attributes.
 #include "file/tenon/attribute_reader.hpp"
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "graph/declarations.hpp"
 #include "graph/operator_use.hpp"
 #include "io/counted.hpp"
@@ -9,7 +9,7 @@ namespace tenon {
 namespace {
 
 struct NodeColumns {
-  NodeColumns(const Reading& from, const format::Nodes& nodes, std::size_t count)
+  NodeColumns(const ReadContext& from, const format::Nodes& nodes, std::size_t count)
       : names(from, nodes.names(), count, "nodes.names"),
         operators(from, nodes.operators(), count, "nodes.operators"),
         inputs(from, nodes.input_counts(), count, "nodes.input_counts"),
@@ -26,7 +26,7 @@ struct NodeColumns {
 
 class NodeReader {
  public:
-  NodeReader(Reading& reading, const format::Graph& graph, const format::Nodes& nodes)
+  NodeReader(ReadContext& reading, const format::Graph& graph, const format::Nodes& nodes)
       : reading_(reading),
         model_(reading.model),
         count_(count_of(nodes.names())),
@@ -142,7 +142,7 @@ class NodeReader {
     }
   }
 
-  Reading& reading_;
+  ReadContext& reading_;
   GraphModel& model_;
   std::uint32_t count_;
   NodeColumns columns_;
@@ -154,14 +154,14 @@ class NodeReader {
 
 }  // namespace
 
-void read_nodes(Reading& reading, const format::Graph& graph) {
+void read_nodes(ReadContext& reading, const format::Graph& graph) {
   if (graph.nodes() == nullptr) reading.refuse("its graph has no nodes");
   NodeReader(reading, graph, *graph.nodes()).run();
 }
 
 namespace {
 
-void read_updates(Reading& reading, const format::Graph& graph) {
+void read_updates(ReadContext& reading, const format::Graph& graph) {
   auto& model = reading.model;
   const auto count = count_of(graph.updated());
   require_aligned(reading, graph.updated(), "updated");
@@ -178,7 +178,7 @@ void read_updates(Reading& reading, const format::Graph& graph) {
 
 }  // namespace
 
-void read_outputs(Reading& reading, const format::Graph& graph) {
+void read_outputs(ReadContext& reading, const format::Graph& graph) {
   auto& model = reading.model;
   const auto count = count_of(graph.output_names());
   const Column<std::uint32_t> values(reading, graph.output_values(), count, "output_values");

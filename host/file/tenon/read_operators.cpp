@@ -1,13 +1,13 @@
 // Operators and the plugins they came from.
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
 namespace {
 
-void read_plugins(Reading& reading) {
+void read_plugins(ReadContext& reading) {
   const auto texts = reading.model.strings.size();
-  Budget budget(reading);
+  ReadLimit budget(reading);
   for (std::uint32_t i = 0; i < count_of(reading.file.plugins()); ++i) {
     const auto* from = reading.file.plugins()->Get(i);
     PluginUse plugin;
@@ -21,7 +21,7 @@ void read_plugins(Reading& reading) {
   }
 }
 
-std::shared_ptr<const OperatorInfo> decode(const Reading& reading, const format::Operator& from, const std::string& name) {
+std::shared_ptr<const OperatorInfo> decode(const ReadContext& reading, const format::Operator& from, const std::string& name) {
   const auto bytes = std::as_bytes(std::span(from.manifest()->data(), from.manifest()->size()));
   try {
     auto info = std::make_shared<OperatorInfo>(read_manifest(bytes));
@@ -34,7 +34,7 @@ std::shared_ptr<const OperatorInfo> decode(const Reading& reading, const format:
 
 }  // namespace
 
-void read_operators(Reading& reading) {
+void read_operators(ReadContext& reading) {
   read_plugins(reading);
   std::vector<bool> seen(reading.model.strings.size());
   for (std::uint32_t i = 0; i < count_of(reading.file.operators()); ++i) {

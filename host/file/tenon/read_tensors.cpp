@@ -1,11 +1,11 @@
 // Types, buffers, tensors: from offsets in a file to memory that kernels may trust.
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "tensor/element_count.hpp"
 
 namespace tenon {
 namespace {
 
-tenon_type read_type(const Reading& reading, const format::TensorType& from, std::uint32_t i) {
+tenon_type read_type(const ReadContext& reading, const format::TensorType& from, std::uint32_t i) {
   auto type = unknown_type();
   type.dtype = static_cast<std::uint8_t>(from.dtype());
   type.storage = static_cast<std::uint8_t>(from.storage());
@@ -22,13 +22,13 @@ tenon_type read_type(const Reading& reading, const format::TensorType& from, std
 }
 
 /// The bytes of a type with the dimensions it has, the unknown ones counted as 1: they must fit whatever is done with it later.
-void require_countable(const Reading& reading, tenon_type type, std::uint32_t i) {
+void require_countable(const ReadContext& reading, tenon_type type, std::uint32_t i) {
   for (int axis = 0; axis < type.rank; ++axis) type.dims[axis] = std::max<std::int64_t>(type.dims[axis], 1);
   if (type.dtype == TENON_DTYPE_UNKNOWN) type.dtype = TENON_F64;
   if (byte_count(type) < 0) reading.refuse("type {}, {}, has more bytes than 64 bits count", i, to_string(type));
 }
 
-std::vector<std::span<std::byte>> read_segments(const Reading& reading) {
+std::vector<std::span<std::byte>> read_segments(const ReadContext& reading) {
   std::vector<std::span<std::byte>> segments;
   std::uint64_t end = 0;
   for (std::uint32_t i = 0; i < count_of(reading.file.segments()); ++i) {
@@ -48,34 +48,36 @@ std::vector<std::span<std::byte>> read_segments(const Reading& reading) {
   return segments;
 }
 
-std::span<std::byte> buffer(const Reading& reading, std::uint32_t number, std::uint32_t tensor, std::vector<bool>& used, const char* part) {
+std::span<std::byte> buffer(const ReadContext& reading, std::uint32_t number, std::uint32_t tensor, std::vector<bool>& used,
+                            const char* part) {
   reading.index(number, reading.buffers.size(), "the buffer of tensor {}'s {}", tensor, part);
   if (used[number]) reading.refuse("buffer {} belongs to two tensors, tensor {} is the second", number, tensor);
   used[number] = true;
   return reading.buffers[number];
 }
 
-void require_size(const Reading& reading, std::size_t found, std::int64_t needed, std::uint32_t tensor, const tenon_type& type,
+void require_size(const ReadContext& reading, std::size_t found, std::int64_t needed, std::uint32_t tensor, const tenon_type& type,
                   const char* part) {
   if (needed < 0) reading.refuse("tensor {}, {}, has {} of more bytes than 64 bits count", tensor, to_string(type), part);
   if (found != static_cast<std::uint64_t>(needed))
     reading.refuse("tensor {}, {}, has a buffer of {} bytes for its {}, which need {}", tensor, to_string(type), found, part, needed);
 }
 
-bool names_feature(const Reading& reading, std::string_view feature) {
+bool names_feature(const ReadContext& reading, std::string_view feature) {
   const auto* features = reading.file.required_features();
   return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) { return reading.text(id) == feature; });
 }
 
 /// An array that is mapped, not copied, once its size is right.
-Tensor array(const Reading& reading, std::span<std::byte> bytes, DType dtype, const Shape& shape, std::uint32_t tensor,
+Tensor array(const ReadContext& reading, std::span<std::byte> bytes, DType dtype, const Shape& shape, std::uint32_t tensor,
              const tenon_type& type, const char* part) {
   require_size(reading, bytes.size(), byte_count(dtype, shape).value_or(-1), tensor, type, part);
   return Tensor::borrow(bytes.data(), dtype, shape, {}, reading.owner);
 }
 
 /// Values are mapped unread; indices are read once, so that no kernel meets one that leads anywhere else.
-Tensor read_sparse(const Reading& reading, const format::Tensor& from, const tenon_type& type, std::uint32_t i, std::vector<bool>& used) {
+Tensor read_sparse(const ReadContext& reading, const format::Tensor& from, const tenon_type& type, std::uint32_t i,
+                   std::vector<bool>& used) {
   const bool csr = type.storage == TENON_CSR;
   const auto dtype = static_cast<DType>(type.dtype), index_dtype = static_cast<DType>(from.index_dtype());
   const Shape shape = shape_of(type);
@@ -105,7 +107,7 @@ Tensor read_sparse(const Reading& reading, const format::Tensor& from, const ten
 
 }  // namespace
 
-void read_types(Reading& reading) {
+void read_types(ReadContext& reading) {
   for (std::uint32_t i = 0; i < count_of(reading.file.types()); ++i) {
     const auto* from = reading.file.types()->Get(i);
     if (count_of(from->dim_names()) != 0) reading.refuse("type {} names its dimensions, and this tenon cannot keep such names yet", i);
@@ -114,7 +116,7 @@ void read_types(Reading& reading) {
   }
 }
 
-void read_buffers(Reading& reading) {
+void read_buffers(ReadContext& reading) {
   const auto segments = read_segments(reading);
   std::uint32_t last_segment = 0;
   std::uint64_t end = 0;
@@ -135,7 +137,7 @@ void read_buffers(Reading& reading) {
   }
 }
 
-void read_tensors(Reading& reading) {
+void read_tensors(ReadContext& reading) {
   std::vector<bool> used(reading.buffers.size());
   for (std::uint32_t i = 0; i < count_of(reading.file.tensors()); ++i) {
     const auto* from = reading.file.tensors()->Get(i);

@@ -2,17 +2,17 @@
 #include <unordered_set>
 
 #include "file/tenon/metadata_writer.hpp"
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
-void read_texts(Reading& reading) {
+void read_texts(ReadContext& reading) {
   const auto* strings = reading.file.strings();
   const auto count = count_of(strings);
   if (count == 0 || strings->Get(0)->size() != 0) reading.refuse("text 0 must be the empty text");
   reading.model.strings.reserve(count);
-  Budget budget(reading);
+  ReadLimit budget(reading);
   for (std::uint32_t i = 1; i < count; ++i) {
     const auto text = strings->Get(i)->string_view();
     budget.take(text.size(), "texts");
@@ -21,7 +21,7 @@ void read_texts(Reading& reading) {
   }
 }
 
-void read_features(const Reading& reading) {
+void read_features(const ReadContext& reading) {
   const auto& file = reading.file;
   const auto texts = reading.model.strings.size();
   const auto producer = reading.text(reading.index(file.producer(), texts, "the producer"));
@@ -44,7 +44,7 @@ void read_features(const Reading& reading) {
   if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph belongs inside another one, which is not there");
 }
 
-void read_notes(Reading& reading) {
+void read_notes(ReadContext& reading) {
   const auto& file = reading.file;
   auto& model = reading.model;
   const auto texts = model.strings.size();
@@ -56,7 +56,7 @@ void read_notes(Reading& reading) {
     if (!seen.insert(key).second) reading.refuse("two notes have the key '{}'", printable(reading.text(key)));
     model.meta.emplace_back(key, reading.index(meta->value(), texts, "the text of note {}", i));
   }
-  Budget budget(reading);
+  ReadLimit budget(reading);
   for (std::uint32_t i = 0; i < count_of(file.extensions()); ++i) {
     const auto* extension = file.extensions()->Get(i);
     const auto name = reading.text(reading.index(extension->name(), texts, "the name of extension {}", i));

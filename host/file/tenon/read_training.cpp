@@ -3,21 +3,21 @@
 #include <utility>
 
 #include "file/tenon/attribute_reader.hpp"
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "graph/parameters.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
 namespace {
 
-std::string_view read_name(const Reading& reading, std::uint32_t id, const std::string& whose) {
+std::string_view read_name(const ReadContext& reading, std::uint32_t id, const std::string& whose) {
   const auto text = reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
   if (!is_name(text)) reading.refuse("{}: '{}' is not a name", whose, printable(text));
   return text;
 }
 
 /// They are kept as people write them; the reader puts them at the end of the nodes' and they are taken from there.
-Attributes read_parameters(Reading& reading, const format::TrainingState& from, std::string_view optimizer) {
+Attributes read_parameters(ReadContext& reading, const format::TrainingState& from, std::string_view optimizer) {
   auto& model = reading.model;
   const auto attributes = model.attributes.size(), ints = model.ints.size(), floats = model.floats.size();
   AttributeReader reader(reading, from.parameters(), "the optimizer of its training");
@@ -34,7 +34,7 @@ Attributes read_parameters(Reading& reading, const format::TrainingState& from, 
 
 class SlotReader {
  public:
-  explicit SlotReader(const Reading& reading) : reading_(reading), taken_(reading.model.tensors.size()) {
+  explicit SlotReader(const ReadContext& reading) : reading_(reading), taken_(reading.model.tensors.size()) {
     for (const auto& value : reading.model.values)
       if (value.tensor != none) taken_[value.tensor] = true;
   }
@@ -56,14 +56,14 @@ class SlotReader {
   }
 
  private:
-  const Reading& reading_;
+  const ReadContext& reading_;
   std::vector<bool> taken_;
   std::set<std::pair<ValueId, StringId>> seen_;
 };
 
 }  // namespace
 
-void read_training(Reading& reading) {
+void read_training(ReadContext& reading) {
   const auto* from = reading.file.training();
   if (from == nullptr) return;
   TrainingRecord record;

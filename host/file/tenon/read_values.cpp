@@ -1,5 +1,5 @@
 // The values that no node makes.
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "graph/declarations.hpp"
 #include "io/utf8.hpp"
 
@@ -14,7 +14,7 @@ static_assert(static_cast<int>(Init::Kind::value) == static_cast<int>(format::In
               static_cast<int>(Init::Kind::xavier) == static_cast<int>(format::Initial::xavier));
 
 struct ValueColumns {
-  ValueColumns(const Reading& from, const format::Values& values, std::size_t count)
+  ValueColumns(const ReadContext& from, const format::Values& values, std::size_t count)
       : names(from, values.names(), count, "values.names"),
         roles(from, values.roles(), count, "values.roles"),
         types(from, values.types(), count, "values.types"),
@@ -28,7 +28,7 @@ struct ValueColumns {
   Column<double> numbers;
 };
 
-void take_tensor(const Reading& reading, ValueRecord& value, std::uint32_t number, std::vector<bool>& taken) {
+void take_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t number, std::vector<bool>& taken) {
   const auto name = reading.text(value.name);
   value.tensor = reading.index(number, taken.size(), "the tensor of '{}'", name);
   if (taken[number]) reading.refuse("tensor {} belongs to two values, '{}' is the second", number, name);
@@ -41,7 +41,7 @@ void take_tensor(const Reading& reading, ValueRecord& value, std::uint32_t numbe
     reading.refuse("'{}' is {}, but its tensor is {}", name, name_of(static_cast<Storage>(value.type.storage)), name_of(tensor.storage()));
 }
 
-ValueRecord read_value(const Reading& reading, const ValueColumns& columns, std::uint32_t i, std::vector<bool>& taken) {
+ValueRecord read_value(const ReadContext& reading, const ValueColumns& columns, std::uint32_t i, std::vector<bool>& taken) {
   ValueRecord value;
   value.name = reading.index(columns.names[i], reading.model.strings.size(), "the name of value {}", i);
   require_name(reading, value.name, "value", i);
@@ -64,13 +64,13 @@ ValueRecord read_value(const Reading& reading, const ValueColumns& columns, std:
 
 }  // namespace
 
-void require_name(const Reading& reading, StringId name, const char* what, std::uint32_t i) {
+void require_name(const ReadContext& reading, StringId name, const char* what, std::uint32_t i) {
   const auto text = reading.text(name);
   if (!is_name(text) || text.find(':') != std::string_view::npos)
     reading.refuse("{} {} has the name '{}'; names are not empty and have neither colons nor control characters", what, i, printable(text));
 }
 
-void read_values(Reading& reading, const format::Graph& graph) {
+void read_values(ReadContext& reading, const format::Graph& graph) {
   auto& model = reading.model;
   if (graph.values() == nullptr) reading.refuse("its graph has no values");
   const auto count = count_of(graph.values()->names());

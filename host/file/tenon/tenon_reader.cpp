@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "file/tenon/checksums.hpp"
-#include "file/tenon/reading.hpp"
+#include "file/tenon/read_context.hpp"
 #include "file/tenon/tenon_file.hpp"
 #include "io/mapped_file.hpp"
 
@@ -28,7 +28,7 @@ const format::Model& verify(const std::vector<std::uint8_t>& metadata, const std
   return *format::GetModel(metadata.data());
 }
 
-void read_model(Reading& reading) {
+void read_model(ReadContext& reading) {
   read_texts(reading);
   read_features(reading);
   read_notes(reading);
@@ -49,7 +49,7 @@ bool holds(const Tensor& tensor, const std::byte* begin) {
   return parts.dense.data == begin || (tensor.storage() != Storage::dense && (parts.indices == begin || parts.row_starts == begin));
 }
 
-std::string owner_of(const Reading& reading, std::span<const std::byte> bytes) {
+std::string owner_of(const ReadContext& reading, std::span<const std::byte> bytes) {
   for (const auto& value : reading.model.values)
     if (value.tensor != none && holds(reading.model.tensors[value.tensor], bytes.data()))
       return fmt::format("'{}'", reading.text(value.name));
@@ -60,13 +60,13 @@ std::string owner_of(const Reading& reading, std::span<const std::byte> bytes) {
   return "a tensor that nothing uses";
 }
 
-void require_zeros(const Reading& reading, const std::byte* begin, const std::byte* end) {
+void require_zeros(const ReadContext& reading, const std::byte* begin, const std::byte* end) {
   if (std::any_of(begin, end, [](std::byte byte) { return byte != std::byte{}; }))
     reading.refuse("the bytes between two tensors are not zero: the file is damaged or holds something hidden");
 }
 
 /// `end`: of what was checked before, the metadata.
-void check_data(const Reading& reading, const std::byte* end) {
+void check_data(const ReadContext& reading, const std::byte* end) {
   if (reading.data.empty()) return;
   std::vector<Checked> checked;
   for (std::uint32_t i = 0; i < reading.buffers.size(); ++i)
@@ -87,7 +87,7 @@ GraphModel read_tenon(const FileBytes& file, FileCheck check) {
   const auto header = layout::decode(file.bytes, file.path);
   const auto metadata = take_metadata(file.bytes, header, file.path);
   const auto data = header.data_offset == 0 ? std::span<std::byte>() : file.bytes.subspan(header.data_offset);
-  Reading reading{file.path, verify(metadata, file.path), header.metadata_size, data, file.owner};
+  ReadContext reading{file.path, verify(metadata, file.path), header.metadata_size, data, file.owner};
   read_model(reading);
   if (check == FileCheck::everything) check_data(reading, file.bytes.data() + layout::header_size + header.metadata_size);
   return std::move(reading.model);

@@ -31,7 +31,7 @@ const dll::shared_library* keep(dll::shared_library library) {
 }
 
 /// Never closed, as plugins are not.
-void load_companion(const std::filesystem::path& path) {
+void load_dependency(const std::filesystem::path& path) {
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
   const char* reason = dlerror();
   throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
@@ -55,13 +55,13 @@ class ModesAround {
   FloatModes before_ = FloatModes::now();
 };
 
-const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions,
+const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies,
                                         std::string& left_modes) {
   const ModesAround around(left_modes);
   dll::shared_library library;
   std::error_code error;
   try {
-    for (const auto& companion : companions) load_companion(companion);
+    for (const auto& dependency : dependencies) load_dependency(dependency);
     library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   } catch (const PluginError&) {
     throw;
@@ -88,8 +88,8 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol, co
 
 }  // namespace
 
-Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions)
-    : library_(open_library(path, companions, left_modes_)) {}
+Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies)
+    : library_(open_library(path, dependencies, left_modes_)) {}
 
 const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
   if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);

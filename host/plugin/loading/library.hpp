@@ -19,8 +19,8 @@ namespace tenon {
 class Library {
  public:
   /// Throws PluginError: unresolved symbol, not loadable, crashed (an initialiser threw).
-  /// `companions` are loaded before it.
-  explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& companions = {});
+  /// `dependencies` are loaded before it.
+  explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies = {});
 
   /// Calls the function of that name with the host's table. Throws PluginError where there is none, it throws, or its table is not sound.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);

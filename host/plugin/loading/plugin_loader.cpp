@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugin/discovery/candidate.hpp"
-#include "plugin/loading/companions.hpp"
+#include "plugin/loading/bundled_dependencies.hpp"
 #include "plugin/loading/library_place.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/probe.hpp"
@@ -66,11 +66,11 @@ Library& PluginLoader::open(int number, PluginFile& file, const Operators& expec
 }
 
 Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
-  const auto companions = admit_companions(file, copy);
+  const auto dependencies = admit_dependencies(file, copy);
   auto& all = LoadedLibraries::of_this_process();
   if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
-  try_in_child(file, copy, companions);
-  Library library(copy.path(), companions);
+  try_in_child(file, copy, dependencies);
+  Library library(copy.path(), dependencies);
   copy.keep_open();
   all.add(file.path, copy.content_hash(), library);
   return library;
@@ -84,25 +84,25 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Op
   return copy;
 }
 
-std::vector<std::filesystem::path> PluginLoader::admit_companions(const PluginFile& file, const PrivateCopy& copy) {
-  auto companions = find_companions(InputFile(copy.path()), file.path.parent_path());
-  if (options_.trust_writable) return companions;
+std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy) {
+  auto dependencies = find_bundled_dependencies(InputFile(copy.path()), file.path.parent_path());
+  if (options_.trust_writable) return dependencies;
   const std::lock_guard lock(admitting_);
-  for (const auto& companion : companions) {
-    const std::string fault = trust_.fault(companion, InputFile(companion));
-    if (!fault.empty()) throw PluginError(PluginStatus::untrusted, "needs the library " + companion.string() + ", which " + fault);
+  for (const auto& dependency : dependencies) {
+    const std::string fault = trust_.fault(dependency, InputFile(dependency));
+    if (!fault.empty()) throw PluginError(PluginStatus::untrusted, "needs the library " + dependency.string() + ", which " + fault);
   }
-  return companions;
+  return dependencies;
 }
 
-void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions) {
+void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies) {
   if (!options_.probe || history_.was_loaded(file.path, copy.content_hash())) return;
   if (options_.probe_program.empty()) {
     throw Failure(FailureKind::failed, "the program tenon-probe, which tries a plugin before its first load, is not beside Tenon's library",
                   "install Tenon whole, or give its path as PluginOptions::probe_program");
   }
   try {
-    probe_library(copy.descriptor(), companions, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
+    probe_library(copy.descriptor(), dependencies, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
   } catch (const PluginError& error) {
     const bool dangerous = error.status() == PluginStatus::crashed || error.status() == PluginStatus::hung;
     if (dangerous) {

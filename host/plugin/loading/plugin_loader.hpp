@@ -33,8 +33,8 @@ class PluginLoader {
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const Operators& expected);
   Library load(const PluginFile& file, PrivateCopy& copy);
   /// Libraries that the plugin brings along; others may not be able to write to them either. Throws PluginError (untrusted).
-  std::vector<std::filesystem::path> admit_companions(const PluginFile& file, const PrivateCopy& copy);
-  void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& companions);
+  std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy);
+  void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies);
 
   PluginOptions options_;
   std::mutex admitting_;  // trust_ and history_: files are admitted while others are loaded

@@ -14,7 +14,7 @@ namespace tenon {
 // The descriptor stays open for good, for two reasons: the loader also compares names, so the number must not be used again; and gdb finds
 // code and symbols under that name (hence the process's number in it, "self" would be gdb). perf records the mapping as
 // "/memfd:NAME": `perf record --buildid-mmap` finds the symbols by build id once `perf buildid-cache --add PLUGIN.so` knows the file.
-// The price: the loader's $ORIGIN does not mean the plugin's folder; companions.hpp makes up for it.
+// The price: the loader's $ORIGIN does not mean the plugin's folder; bundled_dependencies.hpp makes up for it.
 class PrivateCopy {
  public:
   /// Throws PluginError (not loadable) where there is no memory or no descriptor left.

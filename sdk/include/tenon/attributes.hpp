@@ -5,10 +5,10 @@
 //
 //     Collector (describe.hpp)    at compile time: everything becomes a Description
 //     Setter                      in create(): members become the attributes of a node
-//     Teller                      in attributes_of(): a visitor gets the members
+//     AttributeVisitor            in attributes_of(): a visitor gets the members
 //
 // A class's describe() is a template, so each `op` must have every word that an author may use. Words and Parameter (words.hpp) have
-// them all; Setter and Teller say what becomes of a parameter. For a node with the attribute p = 1.5, the call
+// them all; Setter and AttributeVisitor say what becomes of a parameter. For a node with the attribute p = 1.5, the call
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
 //
@@ -37,9 +37,9 @@ namespace tenon::TENON_SDK::detail {
 
 /// `op` in describe() at run time, for parameters alone: those that handle them derive from it and add param(). Inputs, outputs, states and
 /// all other words do nothing.
-class Listener : public Words<false> {
+class NullDescriber : public Words<false> {
  public:
-  constexpr Listener() : Words<false>(nullptr) {}
+  constexpr NullDescriber() : Words<false>(nullptr) {}
   Result<void> output(const char*, const char*) { return {}; }
 };
 
@@ -125,7 +125,7 @@ struct SetParameter : IgnoredParameter {
 
 /// `op` of the describe() that sets parameters. Members without an attribute keep their defaults, which were checked at compile time.
 template <class Class>
-class Setter : public Listener {
+class Setter : public NullDescriber {
  public:
   /// Borrows the attributes until describe() returns; texts and lists are copied.
   Setter(Class& object, const tenon_attribute* attributes, std::uint64_t count)
@@ -210,9 +210,9 @@ struct ToldParameter : IgnoredParameter {
 /// `op` of the describe() that passes parameters to a visitor. It checks nothing: the object may have any values. It borrows both until
 /// describe() returns, and changes neither.
 template <class Class, class Visitor>
-class Teller : public Listener {
+class AttributeVisitor : public NullDescriber {
  public:
-  Teller(const Class& object, Visitor& visitor) : object_(&object), visitor_(&visitor) {}
+  AttributeVisitor(const Class& object, Visitor& visitor) : object_(&object), visitor_(&visitor) {}
   /// The visitor gets numbers, texts and lists here, and an enum once describe() calls .one_of().
   template <class Base, class M>
   Parameter<M, ToldParameter<M, Visitor>> param(const char* name, M Base::*member, const char*) {
@@ -243,8 +243,8 @@ namespace tenon::TENON_SDK {
 /// Error (parameter): an enum has a value that its one_of does not name.
 template <class Class, class Visitor>
 void attributes_of(const Class& object, Visitor&& visitor) {
-  detail::Teller<Class, Visitor> teller(object, visitor);
-  Class::describe(teller);
+  detail::AttributeVisitor<Class, Visitor> describer(object, visitor);
+  Class::describe(describer);
 }
 
 }  // namespace tenon::TENON_SDK

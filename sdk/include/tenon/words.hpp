@@ -1,5 +1,5 @@
 // The words that an author may use in describe(auto& op), each once, for all that runs describe(): Collector records them at compile time
-// (describe.hpp), Setter and Teller pass over all but parameters at run time (attributes.hpp). describe.hpp has an example.
+// (describe.hpp), Setter and AttributeVisitor pass over all but parameters at run time (attributes.hpp). describe.hpp has an example.
 //
 // A new word is a function here, and a member and its key in the manifest in description.hpp; the host reads it into OperatorInfo.
 #pragma once

@@ -17,7 +17,7 @@
 namespace tenon {
 
 /// A file while it is read. Its offsets are verified; nothing else is believed before it has been checked.
-struct Reading {
+struct ReadContext {
   const std::filesystem::path& path;
   const format::Model& file;
   std::uint64_t metadata_size;
@@ -50,7 +50,7 @@ std::uint32_t count_of(const flatbuffers::Vector<T>* entries) {
 
 /// FlatBuffers' verifier looks at where a vector's length stands, not at its entries.
 template <class T>
-void require_aligned(const Reading& from, const flatbuffers::Vector<T>* entries, const char* name) {
+void require_aligned(const ReadContext& from, const flatbuffers::Vector<T>* entries, const char* name) {
   if (count_of(entries) != 0 && reinterpret_cast<std::uintptr_t>(entries->Data()) % sizeof(T) != 0)
     from.refuse("column {} does not begin at a multiple of {} bytes", name, sizeof(T));
 }
@@ -59,7 +59,7 @@ void require_aligned(const Reading& from, const flatbuffers::Vector<T>* entries,
 template <class T>
 class Column {
  public:
-  Column(const Reading& from, const flatbuffers::Vector<T>* entries, std::size_t count, const char* name) : entries_(entries) {
+  Column(const ReadContext& from, const flatbuffers::Vector<T>* entries, std::size_t count, const char* name) : entries_(entries) {
     require_aligned(from, entries, name);
     if (entries != nullptr && entries->size() != count)
       from.refuse("column {} has {}, but there are {} of what it tells", name, counted(entries->size(), "entry", "entries"), count);
@@ -71,32 +71,32 @@ class Column {
 };
 
 /// Names of nodes and values are printed, and `node:1` is a reference.
-void require_name(const Reading& reading, StringId name, const char* what, std::uint32_t i);
+void require_name(const ReadContext& reading, StringId name, const char* what, std::uint32_t i);
 
 // The steps, in their order. Each fills its part of `model` (or `types`, `buffers`) and relies on those before it.
-void read_texts(Reading& reading);
-void read_features(const Reading& reading);
-void read_types(Reading& reading);
-void read_buffers(Reading& reading);
-void read_tensors(Reading& reading);
-void read_operators(Reading& reading);
-void read_notes(Reading& reading);
-void read_values(Reading& reading, const format::Graph& graph);
-void read_nodes(Reading& reading, const format::Graph& graph);
-void read_outputs(Reading& reading, const format::Graph& graph);
-void read_training(Reading& reading);
+void read_texts(ReadContext& reading);
+void read_features(const ReadContext& reading);
+void read_types(ReadContext& reading);
+void read_buffers(ReadContext& reading);
+void read_tensors(ReadContext& reading);
+void read_operators(ReadContext& reading);
+void read_notes(ReadContext& reading);
+void read_values(ReadContext& reading, const format::Graph& graph);
+void read_nodes(ReadContext& reading, const format::Graph& graph);
+void read_outputs(ReadContext& reading, const format::Graph& graph);
+void read_training(ReadContext& reading);
 
 /// Many entries of a file may share the same bytes. Together they may not be longer than the metadata, so that the work stays linear.
-class Budget {
+class ReadLimit {
  public:
-  explicit Budget(const Reading& reading) : reading_(reading), left_(reading.metadata_size) {}
+  explicit ReadLimit(const ReadContext& reading) : reading_(reading), left_(reading.metadata_size) {}
   void take(std::uint64_t bytes, const char* what) {
     if (bytes > left_) reading_.refuse("its {} are together longer than the file", what);
     left_ -= bytes;
   }
 
  private:
-  const Reading& reading_;
+  const ReadContext& reading_;
   std::uint64_t left_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "check/check.hpp"
 #include "check/guarded_memory.hpp"
-#include "check/sample.hpp"
+#include "check/test_input.hpp"
 #include "run/operator_call.hpp"
 
 namespace tenon::checks {
@@ -28,11 +28,11 @@ class RandomBits {
   std::uint64_t state_;
 };
 
-class Trial {
+class TestCall {
  public:
   /// Inputs hold numbers made from `seed`: floating ones in (0.1, 0.9), integers from 1 to 4, indices 0 or 1. Outputs hold `fill`.
-  Trial(const OperatorCall& call, const Sample& sample, std::uint64_t seed, Placement placement = Placement::apart,
-        std::uint8_t fill = 0xc3);
+  TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement = Placement::apart,
+           std::uint8_t fill = 0xc3);
 
   /// Throws Failure where the kernel refuses.
   void run(Threads& threads, tenon_write write = TENON_WRITE_TO);
@@ -59,7 +59,7 @@ int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>&
 
 /// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs.
 template <class Look>
-Outcome each_sample(const Subject& subject, SampleKind kind, Look&& look, std::size_t most = 24) {
+Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look, std::size_t most = 24) {
   const auto samples = find_samples(subject.op, kind);
   if (samples.found.empty()) return skipped("no inputs were found that it accepts: " + samples.error);
   std::size_t count = 0;
@@ -90,11 +90,11 @@ inline bool is_about_float_modes(const std::string& warning) {
 }
 
 /// A host with the subject's plugins, on one thread.
-HostOptions host_options(const Subject& subject);
+HostOptions host_options(const CheckedOperator& subject);
 
 /// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty. The node is called `node`.
 struct SingleNode {
-  SingleNode(Host& host, const LoadedOperator& op, const Sample& sample);
+  SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample);
   Graph graph;
   std::vector<Value> inputs;
   Value output;

@@ -1,4 +1,4 @@
-#include "plugin/loading/companions.hpp"
+#include "plugin/loading/bundled_dependencies.hpp"
 
 #include <elf.h>
 
@@ -38,19 +38,19 @@ std::vector<fs::path> run_path(const ElfFile& elf, const fs::path& folder) {
 
 }  // namespace
 
-std::vector<fs::path> find_companions(const InputFile& file, const fs::path& folder) {
+std::vector<fs::path> find_bundled_dependencies(const InputFile& file, const fs::path& folder) {
   const ElfFile elf(file);
   const std::vector<fs::path> folders = run_path(elf, folder);
-  std::vector<fs::path> companions;
-  if (folders.empty()) return companions;
+  std::vector<fs::path> dependencies;
+  if (folders.empty()) return dependencies;
   for (const std::string& name : elf.dynamic_texts(DT_NEEDED)) {
     if (name.find('/') != std::string::npos) continue;
     std::error_code error;
     const auto place =
         std::find_if(folders.begin(), folders.end(), [&](const fs::path& f) { return fs::is_regular_file(f / name, error); });
-    if (place != folders.end()) companions.push_back(*place / name);
+    if (place != folders.end()) dependencies.push_back(*place / name);
   }
-  return companions;
+  return dependencies;
 }
 
 }  // namespace tenon

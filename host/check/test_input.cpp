@@ -1,4 +1,4 @@
-#include "check/sample.hpp"
+#include "check/test_input.hpp"
 
 #include <fmt/format.h>
 
@@ -15,17 +15,17 @@ namespace {
 
 constexpr std::size_t most_samples = 24;
 
-std::vector<Shape> first_shapes(SampleKind kind) {
+std::vector<Shape> first_shapes(TestInputKind kind) {
   switch (kind) {
-    case SampleKind::ordinary:
+    case TestInputKind::ordinary:
       return {{4, 6}, {6}, {2, 3, 4}, {2, 3, 5, 4}, {1, 2}};
-    case SampleKind::odd:
+    case TestInputKind::odd:
       return {{7, 13}, {1}, {3, 1, 5}, {3, 1, 7, 5}, {31}};
-    case SampleKind::empty:
+    case TestInputKind::empty:
       return {{0}, {0, 3}, {3, 0}, {2, 0, 3}, {0, 3, 5, 4}};
-    case SampleKind::scalar:
+    case TestInputKind::scalar:
       return {Shape::scalar()};
-    case SampleKind::large:
+    case TestInputKind::large:
       return {{257, 513}, {70001}, {3, 5, 67, 71}};
   }
   return {};
@@ -42,9 +42,9 @@ std::vector<Shape> shapes_beside(const Shape& first) {
   return shapes;
 }
 
-class SampleSearch {
+class TestInputSearch {
  public:
-  SampleSearch(const OperatorCall& call, DType shared, std::string& error) : call_(call), shared_(shared), error_(error) {}
+  TestInputSearch(const OperatorCall& call, DType shared, std::string& error) : call_(call), shared_(shared), error_(error) {}
 
   bool find(const Shape& first, bool with_optional, OperatorTypes& found) {
     tries_ = 0;
@@ -109,10 +109,11 @@ class SampleSearch {
   int tries_ = 0;
 };
 
-std::vector<Sample> search(const LoadedOperator& op, const Attributes& attributes, DType shared, SampleKind kind, std::string& error) {
-  std::vector<Sample> samples;
+std::vector<TestInput> search(const LoadedOperator& op, const Attributes& attributes, DType shared, TestInputKind kind,
+                              std::string& error) {
+  std::vector<TestInput> samples;
   const OperatorCall call(op, attributes);
-  SampleSearch one(call, shared, error);
+  TestInputSearch one(call, shared, error);
   const bool optional = std::any_of(op.info->inputs.begin(), op.info->inputs.end(), [](const auto& input) { return input.optional; });
   for (const auto& first : first_shapes(kind)) {
     for (const bool with_optional : {true, false}) {
@@ -190,9 +191,9 @@ void add_variants(const OperatorInfo& info, const Attributes& base, std::vector<
 }  // namespace
 
 // The first sample of each set of parameters, then the second of each: every set has its turn before there are enough.
-Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind) {
-  Samples samples;
-  std::vector<std::vector<Sample>> sets;
+TestInputs find_samples(const LoadedOperator& op, DType shared, TestInputKind kind) {
+  TestInputs samples;
+  std::vector<std::vector<TestInput>> sets;
   std::size_t longest = 0;
   for (const auto& attributes : parameter_sets(*op.info)) {
     try {
@@ -208,12 +209,12 @@ Samples find_samples(const LoadedOperator& op, DType shared, SampleKind kind) {
   return samples;
 }
 
-Samples find_samples(const LoadedOperator& op, SampleKind kind) {
+TestInputs find_samples(const LoadedOperator& op, TestInputKind kind) {
   const auto types = op.info->types;
   return find_samples(op, allows(types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(types)), kind);
 }
 
-std::string describe_sample(const OperatorInfo& info, const Sample& sample) {
+std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
   std::string text = describe_inputs(info, sample.types.inputs);
   for (const auto& [name, value] : sample.attributes) text += fmt::format(" {}={}", name, tenon::to_string(value));
   return text.empty() ? "no inputs" : text.substr(1);

@@ -1,4 +1,4 @@
-#include "check/trial.hpp"
+#include "check/test_call.hpp"
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>&
   return -1;
 }
 
-Trial::Trial(const OperatorCall& call, const Sample& sample, std::uint64_t seed, Placement placement, std::uint8_t fill)
+TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement, std::uint8_t fill)
     : call_(call), types_(sample.types), seed_(seed) {
   for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
     auto& input = inputs.emplace_back();
@@ -93,7 +93,7 @@ Trial::Trial(const OperatorCall& call, const Sample& sample, std::uint64_t seed,
   }
 }
 
-void Trial::run(Threads& threads, tenon_write write) {
+void TestCall::run(Threads& threads, tenon_write write) {
   CallTensors tensors;
   std::vector<tenon_tensor> changed;
   for (const auto* group : {&outputs, &states})
@@ -131,7 +131,7 @@ void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uin
   });
 }
 
-HostOptions host_options(const Subject& subject) {
+HostOptions host_options(const CheckedOperator& subject) {
   HostOptions options;
   options.threads = 1;
   options.trust_writable = subject.trust_writable;
@@ -139,7 +139,7 @@ HostOptions host_options(const Subject& subject) {
   return options;
 }
 
-SingleNode::SingleNode(Host& host, const LoadedOperator& op, const Sample& sample) : graph(host) {
+SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample) : graph(host) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
     inputs.push_back(type.present ? graph.input(fmt::format("input_{}", i), static_cast<DType>(type.dtype), shape_of(type)) : Value());
