@@ -273,6 +273,18 @@ TEST_CASE("sparse tensors in a text: what is wrong, and where") {
   }
 }
 
+TEST_CASE("lists of values have at most as many dimensions as tensors") {
+  JsonHost host;
+  const auto read = [&](int dimensions) {
+    const auto depth = static_cast<std::size_t>(dimensions);
+    const auto values = std::string(depth, '[') + "7" + std::string(depth, ']');
+    return Graph::from_json(host, R"({"tenon": 1, "constants": {"c": {"values": )" + values + R"(}}, "outputs": {"y": "c"}})");
+  };
+  const auto graph = read(8);
+  CHECK(graph.shape(graph.find("c")) == Shape{1, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(failure_of([&] { read(9); }).message == "graph.json:1:44: the values have more than 8 dimensions");
+}
+
 TEST_CASE("a csr matrix from a file beside the text") {
   JsonHost host;
   const TemporaryFolder folder;

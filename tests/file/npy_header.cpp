@@ -66,6 +66,8 @@ TEST_CASE("headers that are refused") {
       {with_text(""), "its header is broken at byte 10, where '{' should be"},
       {with_text("{}"), "its header says nothing about 'descr'"},
       {with_text("{'descr': '<f4'}"), "its header says nothing about 'fortran_order'"},
+      {with_text("{'fortran_order': False, 'shape': (1,)}"), "its header says nothing about 'descr'"},
+      {with_text("{'descr': '<f4', 'shape': (1,)}"), "its header says nothing about 'fortran_order'"},
       {with_text("{'descr': '<f4', 'fortran_order': False}"), "its header says nothing about 'shape'"},
       {with_text("{'descr': '<f4', 'descr': '<f4'}"), "its header has 'descr' twice"},
       {with_text("{'order': 1}"), "its header has an entry 'order', which the format does not know"},
