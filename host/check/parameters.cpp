@@ -20,7 +20,7 @@ namespace {
 /// Parameters that the operator accepts, as they cross the boundary.
 class AcceptedAttributes {
  public:
-  /// The first of the parameter sets that makes an object; error() says why there is none.
+  /// The first set of parameters that makes an object. If none does, error() says why.
   explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
     for (const auto& set : parameter_sets(*op.info)) {
       GraphModel model;

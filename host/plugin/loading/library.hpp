@@ -22,7 +22,7 @@ class Library {
   /// `dependencies` are loaded before it.
   explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies = {});
 
-  /// Calls the function of that name with the host's table. Throws PluginError where there is none, it throws, or its table is not sound.
+  /// Calls the function of that name with the host's table. Throws PluginError if there is none, if it throws, or if its table is broken.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);
 
   /// Which floating-point modes its code left changed so far, as words; empty where none. They were put back.

@@ -153,7 +153,7 @@ struct CudaBackward : Forward {
 template <class Class>
 using CudaForwards = std::conditional_t<arity<Class> == 1, CudaSparse<Class>, CudaForward<Class>>;
 
-/// The kernel that comes with an elementwise class; void where the class has kernels of its own or a fault that is told elsewhere.
+/// The kernel that comes with an elementwise class; void if the class has kernels of its own, or a fault that other checks report.
 template <class Class>
 constexpr auto choose_cuda() {
   using Chosen = typename decltype(choose<Class>())::type;
