@@ -1,6 +1,7 @@
 #include "io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,11 +19,37 @@ static std::string descriptor_path(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-// Beside the target, so that renaming never crosses file systems.
+// Names end at 255 bytes.
+static std::string begin_of_temporary(const std::filesystem::path& target) {
+  return target.filename().string().substr(0, 200) + '.';
+}
+
+// NAME.PROCESS-NUMBER.tmp beside the target, so that renaming never crosses file systems.
 static std::filesystem::path temporary_beside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
-  const std::string name = target.filename().string().substr(0, 200);  // names end at 255 bytes
-  return target.parent_path() / (name + ".tmp" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
+  return target.parent_path() / (begin_of_temporary(target) + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
+}
+
+static bool is_temporary_of(const std::filesystem::path& target, std::string_view name) {
+  const auto begin = begin_of_temporary(target);
+  constexpr std::string_view end = ".tmp";
+  if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size()) return false;
+  const auto middle = name.substr(begin.size(), name.size() - begin.size() - end.size());
+  const auto dash = middle.find('-');
+  return dash != 0 && dash < middle.size() - 1 && middle.find_first_not_of("0123456789") == dash &&
+         middle.find_first_not_of("0123456789", dash + 1) == std::string_view::npos;
+}
+
+static bool lock(int descriptor) {
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+// Whether the file that is open still has this name.
+static bool is_named(const std::filesystem::path& path, int descriptor) {
+  struct stat named {
+  }, opened{};
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
 }
 
 // The old file's mode, 0 where there is none. Renaming would replace anything at all, /dev/null included, so look first.
@@ -39,12 +66,12 @@ static unsigned mode_of_old_file(const std::filesystem::path& path, const std::f
 }
 
 void AtomicFile::write_text(const std::filesystem::path& path, std::string_view text, bool synced) {
-  AtomicFile file(path);
+  AtomicFile file(path, synced);
   file.write(text);
-  file.commit(synced);
+  file.commit();
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, bool synced) : path_(path), synced_(synced) {
   if (!path.has_filename()) throw file_failure("write", path.empty() ? "a file" : path, "a file's name is needed");
   std::error_code error;
   target_ = std::filesystem::canonical(path, error);
@@ -56,25 +83,46 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   if (::stat(folder_.c_str(), &status) != 0 && errno == ENOENT) {
     throw file_failure("write", path, "the folder " + folder_.string() + " does not exist", "make it first: mkdir -p " + folder_.string());
   }
+  if (synced_) remove_leftovers();
   open_temporary();
 }
 
-void AtomicFile::open_temporary() {
-  // A nameless file vanishes by itself when the process is killed. Giving it a name later needs /proc.
-  file_ = OpenFile(::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
-  if (file_.descriptor() >= 0 && ::access(descriptor_path(file_.descriptor()).c_str(), F_OK) == 0) return;
-  if (file_.descriptor() < 0 && (errno == EACCES || errno == EPERM)) {
-    throw file_failure("write", path_, "the folder " + folder_.string() + " may not be written");
+// Writers hold a lock on what they write until it has its name. Where there are no locks, everything stays.
+void AtomicFile::remove_leftovers() const {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entries(folder_, error), end; !error && entries != end; entries.increment(error)) {
+    const auto& path = entries->path();
+    if (!is_temporary_of(target_, path.filename().native())) continue;
+    const OpenFile left(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (left.descriptor() >= 0 && lock(left.descriptor()) && is_named(path, left.descriptor())) ::unlink(path.c_str());
   }
-  do {
-    temporary_ = temporary_beside(target_);
-    file_ = OpenFile(::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
-  } while (file_.descriptor() < 0 && errno == EEXIST);
-  if (file_.descriptor() < 0) {
-    const int error = errno;
-    temporary_.clear();
-    if (error == ENOENT) throw file_failure("write", path_, "no file can be made in the folder " + folder_.string());  // as in /proc
-    fail(error);
+}
+
+void AtomicFile::open_temporary() {
+  if (open_nameless() || open_named()) return;
+  if (errno == EACCES || errno == EPERM) throw file_failure("write", path_, "the folder " + folder_.string() + " may not be written");
+  if (errno == ENOENT) throw file_failure("write", path_, "no file can be made in the folder " + folder_.string());  // as in /proc
+  fail(errno);
+}
+
+// A nameless file vanishes by itself when the process is killed. Giving it a name later needs /proc.
+bool AtomicFile::open_nameless() {
+  file_ = OpenFile(::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  if (file_.descriptor() < 0 || ::access(descriptor_path(file_.descriptor()).c_str(), F_OK) != 0) return false;
+  lock(file_.descriptor());
+  return true;
+}
+
+bool AtomicFile::open_named() {
+  for (;;) {
+    const auto name = temporary_beside(target_);
+    file_ = OpenFile(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
+    if (file_.descriptor() < 0 && errno == EEXIST) continue;
+    if (file_.descriptor() < 0) return false;
+    temporary_ = name;
+    // Before it had its lock, another process may have taken it for one that a kill left behind.
+    if (lock(file_.descriptor()) || errno != EWOULDBLOCK)
+      if (is_named(name, file_.descriptor())) return true;
   }
 }
 
@@ -83,7 +131,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(int error) const {
-  throw file_failure("write", path_, system_reason(error));
+  throw write_failure(path_, error);
 }
 
 void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -119,18 +167,25 @@ static void sync_folder(const std::filesystem::path& folder, const std::filesyst
   // A folder that may be written but not read cannot be synced, nor can those of some network file systems. The file is in place.
   if (opened.descriptor() < 0) return;
   if (::fsync(opened.descriptor()) != 0 && errno != EINVAL && errno != ENOTSUP) {
-    throw file_failure("write", path, "it is in place, but syncing its folder failed (" + system_reason(errno) + ")");
+    throw Failure(FailureKind::failed,
+                  "cannot write " + path.string() + ": it is in place, but syncing its folder failed (" + system_reason(errno) + ")");
   }
 }
 
-void AtomicFile::commit(bool synced) {
+// Closing is where some network file systems report a full disk. Another descriptor keeps the lock until the file has its name.
+static bool close_copy(int descriptor) {
+  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  return copy >= 0 && ::close(copy) == 0;
+}
+
+void AtomicFile::commit() {
   if (mode_ != 0 && ::fchmod(file_.descriptor(), mode_) != 0) fail(errno);
-  if (synced && ::fsync(file_.descriptor()) != 0) fail(errno);
+  if (synced_ && ::fsync(file_.descriptor()) != 0) fail(errno);
   if (temporary_.empty()) name_temporary();
-  if (::close(file_.release()) != 0) fail(errno);  // where some network file systems report a full disk
+  if (!close_copy(file_.descriptor())) fail(errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  if (synced) sync_folder(folder_, path_);
+  if (synced_) sync_folder(folder_, path_);
 }
 
 }  // namespace tenon

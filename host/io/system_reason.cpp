@@ -45,4 +45,8 @@ Failure file_failure(const char* action, const std::filesystem::path& path, cons
   return {FailureKind::file, std::string("cannot ") + action + " " + path.string() + ": " + reason, std::move(hint)};
 }
 
+Failure write_failure(const std::filesystem::path& path, int error) {
+  return {FailureKind::failed, "cannot write " + path.string() + ": " + system_reason(error)};
+}
+
 }  // namespace tenon

@@ -12,4 +12,7 @@ std::string system_reason(int error);
 /// `cannot ACTION PATH: REASON`, of kind file. `action` is a verb: read, write.
 Failure file_failure(const char* action, const std::filesystem::path& path, const std::string& reason, std::string hint = {});
 
+/// `cannot write PATH: REASON`, of kind failed: the file may be written, and the system could not.
+Failure write_failure(const std::filesystem::path& path, int error);
+
 }  // namespace tenon

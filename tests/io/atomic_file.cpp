@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -64,6 +65,37 @@ TEST_CASE("a commit that fails leaves nothing beside the target") {
   }
   CHECK(folder.names() == Names{"x"});
   CHECK(std::filesystem::is_directory(folder / "x"));
+}
+
+TEST_CASE("what a kill left of a file is removed by its next save, and nothing else is") {
+  TemporaryFolder folder;
+  const Names others{"x.1-0.tmp.txt", "x.1-.tmp", "x.-0.tmp", "x.a1-0.tmp", "x.1-0-1.tmp", "x.tmp", "xy.1-0.tmp", "y.1-0.tmp"};
+  for (const auto& name : others) write_bytes(folder / name, "somebody's");
+  for (const char* name : {"x.1-0.tmp", "x.4194304-12.tmp"}) write_bytes(folder / name, "left behind");
+  write_bytes(folder / "x.2-0.tmp", "still being written");
+  const int writer = ::open((folder / "x.2-0.tmp").c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(::flock(writer, LOCK_EX) == 0);
+  std::filesystem::create_symlink(folder / "y.1-0.tmp", folder / "x.3-0.tmp");
+  AtomicFile::write_text(folder / "x", "of a cache", false);
+  CHECK(folder.names().size() == others.size() + 5);
+  save(folder / "x", "new");
+  auto expected = others;
+  expected.insert(expected.end(), {"x", "x.2-0.tmp", "x.3-0.tmp"});
+  std::sort(expected.begin(), expected.end());
+  CHECK(folder.names() == expected);
+  ::close(writer);
+  save(folder / "x", "new");
+  CHECK_FALSE(std::filesystem::exists(folder / "x.2-0.tmp"));
+}
+
+TEST_CASE("a file under construction is never taken for one that a kill left") {
+  TemporaryFolder folder;
+  AtomicFile first(folder / "x");
+  first.write("first");
+  save(folder / "x", "second");
+  first.commit();
+  CHECK(read_bytes(folder / "x") == "first");
+  CHECK(folder.names() == Names{"x"});
 }
 
 TEST_CASE("links are followed and modes kept") {
@@ -149,7 +181,7 @@ TEST_CASE("a file that grows beyond the limit fails and leaves the old one") {
   };
   const FailureText failure = limited([&] { save(folder / "x", std::string(20000, 'n')); });
   const FailureText resized = limited([&] { AtomicFile(folder / "x").resize(20000); });
-  CHECK(failure.kind == 4);
+  CHECK(failure.kind == 1);
   CHECK(failure.message == "cannot write " + (folder / "x").string() + ": it would be larger than files may be here");
   CHECK(resized.message == failure.message);
   CHECK(read_bytes(folder / "x") == "old");
@@ -166,7 +198,7 @@ TEST_CASE("a full disk fails and leaves the old file") {
     if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) return no_small_disk;
     save(folder / "x", "old");
     const FailureText failure = failure_of([&] { save(folder / "x", std::string(100000, 'n')); });
-    const bool right = failure.kind == 4 && failure.message == "cannot write " + (folder / "x").string() + ": the disk is full" &&
+    const bool right = failure.kind == 1 && failure.message == "cannot write " + (folder / "x").string() + ": the disk is full" &&
                        read_bytes(folder / "x") == "old" && folder.names() == Names{"x"};
     return right ? fine : wrong;
   });
