@@ -2,14 +2,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string_view>
 #include <tenon/host/devices.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/report.hpp"
+#include "cli/streams.hpp"
 
 namespace {
 
@@ -107,6 +108,14 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const 
   return misuse(app, ": " + at_fault.front()->get_name() + (lacks_value ? " needs a value" : " takes no value"));
 }
 
+// What --help and --version ask for.
+int print_help(const CLI::App& app, const CLI::ParseError& asked) {
+  std::ostringstream text;
+  app.exit(asked, text, text);
+  write_result(text.str());
+  return 0;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Tenon runs operators from plugins: eagerly, in graphs, in training.", "tenon"};
   app.set_version_flag("--version", "tenon " TENON_VERSION);
@@ -126,7 +135,7 @@ int run(int argc, char** argv) {
     suggest_command(argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return print_help(app, error);
     throw explain(error, app, argc > 0 ? argv[argc - 1] : "");
   }
   global.set_options(global_options());
@@ -140,18 +149,22 @@ int run(int argc, char** argv) {
   }
 }
 
+// The command line may be what is wrong, so it is not asked in order.
+bool wants_json(int argc, char** argv) {
+  return std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+}
+
 // What run() gives, or what went wrong, reported.
 int status_of(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const tenon::Failure& failure) {
-    // The command line may be what is wrong, so it is not asked in order.
-    report(failure, std::find(argv, argv + argc, std::string_view("--json")) != argv + argc);
+    report(failure, wants_json(argc, argv));
     return static_cast<int>(failure.kind());
   } catch (const std::bad_alloc&) {
-    std::fputs("error: memory ran out\n", stderr);
+    tell("error: memory ran out\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    tell("error: {}\n", error.what());
   }
   return static_cast<int>(tenon::FailureKind::failed);
 }
@@ -159,9 +172,9 @@ int status_of(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // `tenon list | head` ends quietly
+  open_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
   const int status = status_of(argc, argv);
   tenon::end_workers();
-  return status;
+  return finish_results(status, wants_json(argc, argv));
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -18,31 +19,32 @@ std::string troff(const std::string& text) {
 }
 
 void print_option(const Option& option) {
-  fmt::print(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
-  if (!option.value.empty()) fmt::print(" \\fI{}\\fR", troff(option.value));
-  fmt::print("\n{}.\n", troff(option.help()));
+  write_result(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
+  if (!option.value.empty()) write_result(" \\fI{}\\fR", troff(option.value));
+  write_result("\n{}.\n", troff(option.help()));
 }
 
 int print_manual(Context&, const Arguments&) {
-  fmt::print(".TH TENON 1 \"\" \"tenon {}\" \"User Commands\"\n.SH NAME\ntenon \\- run operators from plugins, in graphs and in training\n",
-             TENON_VERSION);
-  fmt::print(
+  write_result(
+      ".TH TENON 1 \"\" \"tenon {}\" \"User Commands\"\n.SH NAME\ntenon \\- run operators from plugins, in graphs and in training\n",
+      TENON_VERSION);
+  write_result(
       ".SH SYNOPSIS\n.B tenon\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n.SH OPTIONS\nThey may stand before or after the "
       "command.\n");
   for (const auto& option : global_options()) print_option(option);
-  fmt::print(".SH COMMANDS\n");
+  write_result(".SH COMMANDS\n");
   for (const auto& command : commands()) {
-    fmt::print(".SS tenon {}", command.name);
+    write_result(".SS tenon {}", command.name);
     for (const auto& positional : command.positionals)
-      fmt::print("{}", positional.required ? ' ' + positional.name : " [" + positional.name + ']');
-    fmt::print("\n{}.\n{}\n", troff(command.doc), troff(command.details));
-    for (const auto& positional : command.positionals) fmt::print(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
+      write_result("{}", positional.required ? ' ' + positional.name : " [" + positional.name + ']');
+    write_result("\n{}.\n{}\n", troff(command.doc), troff(command.details));
+    for (const auto& positional : command.positionals) write_result(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
     for (const auto& option : command.options) print_option(option);
   }
-  fmt::print(
+  write_result(
       ".SH EXIT STATUS\n0: done. 1: the work failed. 2: wrong usage. 3: a plugin is missing or refused. 4: a file is broken or refused. "
-      "130: interrupted.\n");
-  fmt::print(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, with colons between them.\n");
+      "128 + N: signal N ended the work; 130: interrupted.\n");
+  write_result(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, with colons between them.\n");
   return 0;
 }
 
@@ -55,15 +57,16 @@ std::string flags_of(const std::vector<Option>& options) {
 void print_bash() {
   std::vector<std::string> names;
   for (const auto& command : commands()) names.push_back(command.name);
-  fmt::print("_tenon() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} command= flags='{}' w\n", flags_of(global_options()));
-  fmt::print("  for w in \"${{COMP_WORDS[@]:1:COMP_CWORD-1}}\"; do case $w in {}) command=$w; break;; esac; done\n", fmt::join(names, "|"));
-  fmt::print("  case $command in\n    '') flags=\"$flags {}\";;\n", fmt::join(names, " "));
+  write_result("_tenon() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} command= flags='{}' w\n", flags_of(global_options()));
+  write_result("  for w in \"${{COMP_WORDS[@]:1:COMP_CWORD-1}}\"; do case $w in {}) command=$w; break;; esac; done\n",
+               fmt::join(names, "|"));
+  write_result("  case $command in\n    '') flags=\"$flags {}\";;\n", fmt::join(names, " "));
   for (const auto& command : commands())
-    if (!command.options.empty()) fmt::print("    {}) flags=\"$flags {}\";;\n", command.name, flags_of(command.options));
-  fmt::print(
+    if (!command.options.empty()) write_result("    {}) flags=\"$flags {}\";;\n", command.name, flags_of(command.options));
+  write_result(
       "  esac\n  COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n  [[ -n $command && $word != -* ]] && COMPREPLY+=($(compgen -f -- "
       "\"$word\"))\n"
-      "}}\ncomplete -o filenames -F _tenon tenon\n");
+      "}\ncomplete -o filenames -F _tenon tenon\n");
 }
 
 std::string fish(const std::string& text) {
@@ -75,11 +78,11 @@ std::string fish(const std::string& text) {
 void print_fish() {
   const auto print_options = [](const std::string& condition, const std::vector<Option>& options) {
     for (const auto& option : options)
-      fmt::print("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.help()));
+      write_result("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.help()));
   };
   print_options("", global_options());
   for (const auto& command : commands()) {
-    fmt::print("complete -c tenon -n __fish_use_subcommand -f -a {} -d {}\n", command.name, fish(command.doc));
+    write_result("complete -c tenon -n __fish_use_subcommand -f -a {} -d {}\n", command.name, fish(command.doc));
     print_options(fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name), command.options);
   }
 }
@@ -89,7 +92,7 @@ int print_completion(Context&, const Arguments& arguments) {
   if (shell == "bash") {
     print_bash();
   } else if (shell == "zsh") {
-    fmt::print("autoload -U +X bashcompinit && bashcompinit\n");
+    write_result("autoload -U +X bashcompinit && bashcompinit\n");
     print_bash();
   } else if (shell == "fish") {
     print_fish();

@@ -183,7 +183,11 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
     trace.add(std::string(plan.model().strings[plan.node(i).name]), work_label(plan.model(), plan.node(i)),
               stream == nullptr ? PlannedStream{&plan.device_of(i), StreamRole::kernels} : *stream, begin, end);
   }
-  trace.end_run();
+  try {
+    trace.end_run();
+  } catch (const Failure& failure) {  // the results are worth more
+    host().warnings.once("trace", fmt::format("{}; the trace lacks runs", failure.what()));
+  }
 }
 
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const RunOptions& request) {

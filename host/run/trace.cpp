@@ -65,6 +65,7 @@ void Trace::end_run() {
   try {
     write_at(end_, std::string(events).append(tail));
   } catch (...) {  // the file is left as it was before this run
+    events_.clear();
     if (ftruncate(file_.descriptor(), static_cast<off_t>(end_)) == 0) write_at(end_, tail);
     throw;
   }
@@ -77,7 +78,7 @@ void Trace::write_at(std::uint64_t offset, std::string_view text) const {
   while (!text.empty()) {
     const auto written = pwrite(file_.descriptor(), text.data(), text.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw file_failure("write", path_, system_reason(errno));
+    if (written < 0) throw write_failure(path_, errno);
     text.remove_prefix(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);
   }

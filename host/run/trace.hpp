@@ -24,7 +24,7 @@ class Trace {
   void begin_run();
   void add(const std::string& name, const std::string& category, const PlannedStream& stream, Clock::time_point begin,
            Clock::time_point end);
-  /// Writes what was added, by runs that failed since the last one too. Throws Failure (file).
+  /// Writes what was added, by runs that failed since the last one too. Throws Failure; what was added is forgotten then.
   void end_run();
 
  private:

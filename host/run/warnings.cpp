@@ -22,7 +22,7 @@ void Warnings::once(const std::string& key, const std::string& what) {
   if (warn_)
     warn_(what);
   else
-    fmt::print(stderr, "warning: {}\n", what);
+    std::fputs(fmt::format("warning: {}\n", what).c_str(), stderr);  // which throws nothing where stderr is broken
 }
 
 }  // namespace tenon

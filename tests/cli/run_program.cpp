@@ -58,6 +58,23 @@ void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
   }
 }
 
+// One of the program's own streams, as ProgramPlace says it.
+void direct(posix_spawn_file_actions_t& actions, int stream, const std::string& to, int pipe, int broken) {
+  if (to == "closed")
+    posix_spawn_file_actions_addclose(&actions, stream);
+  else if (to.empty() || to == "broken")
+    posix_spawn_file_actions_adddup2(&actions, to.empty() ? pipe : broken, stream);
+  else
+    posix_spawn_file_actions_addopen(&actions, stream, to.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+}
+
+int unread_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("the test has no pipe");
+  close(ends[0]);
+  return ends[1];
+}
+
 pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place, int out, int err) {
   std::vector<std::string> words{TENON_TEST_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -65,8 +82,9 @@ pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  const int broken = unread_pipe();
+  direct(actions, STDOUT_FILENO, place.out, out, broken);
+  direct(actions, STDERR_FILENO, place.err, err, broken);
   if (!place.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, place.folder.c_str());
   posix_spawnattr_t attributes;  // signals as a shell leaves them, whatever the test ignores
   posix_spawnattr_init(&attributes);
@@ -79,6 +97,7 @@ pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place
       posix_spawn(&child, TENON_TEST_PROGRAM, &actions, &attributes, pointers_to(words).data(), pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
+  close(broken);
   if (error != 0) throw std::runtime_error(std::string("the test cannot start " TENON_TEST_PROGRAM ": ") + std::strerror(error));
   return child;
 }

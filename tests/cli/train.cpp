@@ -3,34 +3,7 @@
 
 #include <filesystem>
 
-#include "cli/workplace.hpp"
-
-namespace {
-
-/// y = x * w, with a loss; 8 examples of x and y.
-struct LineWorkplace : Workplace {
-  LineWorkplace() {
-    write("line.json", R"({"tenon": 1,
- "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
- "nodes": [
-   {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
-   {"name": "loss", "op": "mean_squared_error", "inputs": ["line", "y"]}],
- "outputs": {"loss": "loss", "line": "line"}})");
-    std::string xs, ys;
-    for (int i = 0; i < 8; ++i) xs += bytes_of(static_cast<float>(i) / 4 - 1), ys += bytes_of(2 * (static_cast<float>(i) / 4 - 1) + 0.5F);
-    write("xs.npy", npy_bytes("<f4", "(8, 1)", 0) + xs);
-    write("ys.npy", npy_bytes("<f4", "(8, 1)", 0) + ys);
-  }
-  static std::string bytes_of(float number) { return {reinterpret_cast<const char*>(&number), sizeof number}; }
-
-  ProgramResult train(const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{"train", "line.json", "--data", "x=xs.npy", "--data", "y=ys.npy", "--batch", "3"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
-  }
-};
-
-}  // namespace
+#include "cli/line_workplace.hpp"
 
 TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as JSON lines, a graph that runs") {
   const LineWorkplace site;

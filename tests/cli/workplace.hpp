@@ -38,7 +38,11 @@ class Workplace {
     if (run({"build", "g.json", "-o", "g.tenon"}).code != 0) throw std::runtime_error("the test's own graph cannot be built");
   }
   void write(std::string_view name, std::string_view bytes) const { write_bytes(folder_ / name, bytes); }
-  ProgramResult run(const std::vector<std::string>& arguments) const { return run_tenon(arguments, {folder_.path(), {}, {}}); }
+  ProgramResult run(const std::vector<std::string>& arguments) const { return run_in(arguments, {}); }
+  ProgramResult run_in(const std::vector<std::string>& arguments, ProgramPlace place) const {
+    place.folder = folder_.path();
+    return run_tenon(arguments, place);
+  }
   const TemporaryFolder& folder() const { return folder_; }
 
  private:

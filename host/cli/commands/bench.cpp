@@ -8,6 +8,7 @@
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -54,8 +55,8 @@ int run_bench(Context& context, const Arguments& arguments) {
     print(json_object("unit", "ms", "runs", runs, "threads", context.host().threads(), "first", times.first, "min", times.at(0), "median",
                       times.at(0.5), "p90", times.at(0.9), "max", times.at(1)));
   else
-    fmt::print("first {:.4f} ms (with planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n", times.first,
-               counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
+    write_result("first {:.4f} ms (with planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n", times.first,
+                 counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
   return 0;
 }
 

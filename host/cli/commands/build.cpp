@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -14,7 +15,7 @@ int run_build(Context& context, const Arguments& arguments) {
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.save(to, arguments.count("seed"));
-  fmt::print(stderr, "wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"), counted(graph.operators().size(), "operator"));
+  tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"), counted(graph.operators().size(), "operator"));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -27,9 +28,9 @@ class Results {
     if (only_failed_ && verdict < Verdict::failed) return;
     const auto* word = verdict_names[static_cast<std::size_t>(verdict)];
     if (json_) return items_.push_back(json_object("operator", op, "check", check, "verdict", word, "sentence", sentence));
-    if (op != last_) fmt::print("{}\n", op);
+    if (op != last_) write_result("{}\n", op);
     last_ = op;
-    fmt::print("  {:<8} {:<12} {}\n", word, check, sentence);
+    write_result("  {:<8} {:<12} {}\n", word, check, sentence);
   }
 
   void finish(std::uint64_t seed) const {
@@ -38,9 +39,9 @@ class Results {
       print(json_object("passed", tally(Verdict::passed), "skipped", tally(Verdict::skipped), "warnings", tally(Verdict::warning), "failed",
                         tally(Verdict::failed), "crashed", tally(Verdict::crashed), "seed", seed, "checks", json_list(items_)));
     else
-      fmt::print("{} passed, {} skipped, {}, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
-                 tally(Verdict::skipped), counted(tally(Verdict::warning), "warning"), tally(Verdict::failed), tally(Verdict::crashed),
-                 seed);
+      write_result("{} passed, {} skipped, {}, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
+                   tally(Verdict::skipped), counted(tally(Verdict::warning), "warning"), tally(Verdict::failed), tally(Verdict::crashed),
+                   seed);
   }
   bool all_fine() const {
     return tally_[static_cast<std::size_t>(Verdict::failed)] + tally_[static_cast<std::size_t>(Verdict::crashed)] == 0;

@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 #include "io/readable_bytes.hpp"
 
@@ -78,7 +79,7 @@ int run_doctor(Context& context, const Arguments&) {
   std::vector<JsonItem> items;
   for (const auto& finding : examine(context.host())) {
     error = error || finding.error;
-    if (!context.json()) fmt::print("{:<14} {}{}\n", finding.what, finding.found, finding.error ? "   <-- look here" : "");
+    if (!context.json()) write_result("{:<14} {}{}\n", finding.what, finding.found, finding.error ? "   <-- look here" : "");
     items.push_back(json_object("what", finding.what, "found", finding.found, "error", finding.error));
   }
   if (context.json()) print(json_list(items));

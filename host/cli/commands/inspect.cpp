@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -36,21 +37,21 @@ std::string default_of(const ParamInfo& param) {
 }
 
 void print_arguments(const OperatorInfo& info) {
-  fmt::print("\nInputs\n");
+  write_result("\nInputs\n");
   for (const auto& input : info.inputs)
-    fmt::print("  {:<16} {}{}{}{}\n  {:<16} {}\n", input.name, fmt::join(names_of(input.types.value_or(info.types)), " "),
-               input.optional ? ", optional" : "", input.variadic ? ", any number" : "",
-               input.initial ? fmt::format(", at first {} as a variable", *input.initial) : "", "", input.doc);
-  if (info.inputs.empty()) fmt::print("  none\n");
-  fmt::print("\nOutputs\n");
+    write_result("  {:<16} {}{}{}{}\n  {:<16} {}\n", input.name, fmt::join(names_of(input.types.value_or(info.types)), " "),
+                 input.optional ? ", optional" : "", input.variadic ? ", any number" : "",
+                 input.initial ? fmt::format(", at first {} as a variable", *input.initial) : "", "", input.doc);
+  if (info.inputs.empty()) write_result("  none\n");
+  write_result("\nOutputs\n");
   for (const auto& output : info.outputs)
-    fmt::print("  {:<16} {}{}{}\n", output.name, output.doc, output.hidden ? " (hidden: for the gradient)" : "",
-               output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
-  if (!info.states.empty()) fmt::print("\nStates\n");
-  for (const auto& state : info.states) fmt::print("  {:<16} at first {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
-  if (!info.params.empty()) fmt::print("\nParameters\n");
+    write_result("  {:<16} {}{}{}\n", output.name, output.doc, output.hidden ? " (hidden: for the gradient)" : "",
+                 output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
+  if (!info.states.empty()) write_result("\nStates\n");
+  for (const auto& state : info.states) write_result("  {:<16} at first {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
+  if (!info.params.empty()) write_result("\nParameters\n");
   for (const auto& param : info.params)
-    fmt::print("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, name_of(param.kind), range_of(param), default_of(param), "", param.doc);
+    write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, name_of(param.kind), range_of(param), default_of(param), "", param.doc);
 }
 
 void print_traits(const OperatorInfo& info) {
@@ -62,36 +63,36 @@ void print_traits(const OperatorInfo& info) {
   for (const auto& [input, output] : info.inplace)
     traits.push_back(fmt::format("{} may use the memory of {}", info.outputs[static_cast<std::size_t>(output)].name,
                                  info.inputs[static_cast<std::size_t>(input)].name));
-  fmt::print("\nTraits\n");
-  for (const auto& trait : traits) fmt::print("  {}\n", trait);
-  fmt::print("  {}\n", gradient_of(info));
+  write_result("\nTraits\n");
+  for (const auto& trait : traits) write_result("  {}\n", trait);
+  write_result("  {}\n", gradient_of(info));
 }
 
 void print_operator(const Catalog& catalog, const CatalogOperator& op) {
-  fmt::print("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.info.name, "what it does", op.info.doc, "version",
-             op.info.version);
-  if (!op.info.aliases.empty()) fmt::print("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
+  write_result("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.info.name, "what it does", op.info.doc, "version",
+               op.info.version);
+  if (!op.info.aliases.empty()) write_result("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
   if (op.file >= 0) {
     const auto& file = catalog.files()[static_cast<std::size_t>(op.file)];
-    fmt::print("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name, file.version.empty() ? "" : " ", file.version, "file",
-               file.path.string());
+    write_result("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name, file.version.empty() ? "" : " ", file.version, "file",
+                 file.path.string());
   }
   for (const auto& file : catalog.files())
     for (const auto& kernel : file.kernels)
-      if (kernel.op == op.info.name) fmt::print("  {:<16} {} (plugin {})\n", "kernel", kernel.device, file.name);
+      if (kernel.op == op.info.name) write_result("  {:<16} {} (plugin {})\n", "kernel", kernel.device, file.name);
   print_arguments(op.info);
   print_traits(op.info);
 }
 
 void print_plugin(const PluginFile& file) {
-  fmt::print("Plugin\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "file", file.path.string(), "status", name_of(file.status), "name",
-             file.name);
-  if (!file.reason.empty()) fmt::print("  {:<16} {}\n", "because", file.reason);
-  if (!file.version.empty()) fmt::print("  {:<16} {}\n", "version", file.version);
-  if (!file.compiler.empty()) fmt::print("  {:<16} {}\n", "compiler", file.compiler);
-  if (file.cuda_version != 0) fmt::print("  {:<16} {}.{}\n", "CUDA", file.cuda_version / 1000, file.cuda_version % 1000 / 10);
-  fmt::print("  {:<16} {}\n", "operators", fmt::join(file.operators, ", "));
-  for (const auto& kernel : file.kernels) fmt::print("  {:<16} {} on {}\n", "kernel", kernel.op, kernel.device);
+  write_result("Plugin\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "file", file.path.string(), "status", name_of(file.status), "name",
+               file.name);
+  if (!file.reason.empty()) write_result("  {:<16} {}\n", "because", file.reason);
+  if (!file.version.empty()) write_result("  {:<16} {}\n", "version", file.version);
+  if (!file.compiler.empty()) write_result("  {:<16} {}\n", "compiler", file.compiler);
+  if (file.cuda_version != 0) write_result("  {:<16} {}.{}\n", "CUDA", file.cuda_version / 1000, file.cuda_version % 1000 / 10);
+  write_result("  {:<16} {}\n", "operators", fmt::join(file.operators, ", "));
+  for (const auto& kernel : file.kernels) write_result("  {:<16} {} on {}\n", "kernel", kernel.op, kernel.device);
 }
 
 int inspect_file(Context& context, const std::filesystem::path& path) {
@@ -107,7 +108,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
   host.add_plugins(path);
   const auto file = host.catalog().files().at(0);
   if (context.json())
-    fmt::print("{}\n", json_text(file));
+    write_result("{}\n", json_text(file));
   else
     print_plugin(file);
   return file.usable() ? 0 : static_cast<int>(FailureKind::plugin);
@@ -126,7 +127,7 @@ int run_inspect(Context& context, const Arguments& arguments) {
     throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'", what),
                   did_you_mean(catalog.near(what), "tenon list shows the operators"));
   if (context.json())
-    fmt::print("{}\n", json_text(op->info));
+    write_result("{}\n", json_text(op->info));
   else
     print_operator(catalog, *op);
   return 0;

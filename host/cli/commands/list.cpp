@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -21,23 +22,23 @@ void print_operators(const Catalog& catalog) {
     origin_width = std::max(origin_width, origin_of(catalog, op).size());
   }
   for (const auto& op : catalog.operators())
-    fmt::print("{:<{}}  {:<{}}  {}\n", op.info.name, name_width, origin_of(catalog, op), origin_width, op.info.doc);
+    write_result("{:<{}}  {:<{}}  {}\n", op.info.name, name_width, origin_of(catalog, op), origin_width, op.info.doc);
 }
 
 // Files that bring nothing are never passed over in silence.
 void print_errors(const Catalog& catalog) {
   for (const auto& file : catalog.files())
-    if (!file.usable()) fmt::print(stderr, "{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
-  for (const auto& note : catalog.notes()) fmt::print(stderr, "note: {}\n", note);
+    if (!file.usable()) tell("{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
+  for (const auto& note : catalog.notes()) tell("note: {}\n", note);
   if (!catalog.operators().empty()) return;
-  fmt::print(stderr, "no operators were found; searched {}\n", counted(catalog.searched().size(), "folder"));
-  for (const auto& folder : catalog.searched()) fmt::print(stderr, "  {}\n", folder.string());
+  tell("no operators were found; searched {}\n", counted(catalog.searched().size(), "folder"));
+  for (const auto& folder : catalog.searched()) tell("  {}\n", folder.string());
 }
 
 int run_list(Context& context, const Arguments&) {
   const auto catalog = context.host().catalog();
   if (context.json()) {
-    fmt::print("{}\n", json_text(catalog));
+    write_result("{}\n", json_text(catalog));
     return 0;
   }
   print_operators(catalog);

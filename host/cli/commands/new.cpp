@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/streams.hpp"
 #include "io/atomic_file.hpp"
 #include "io/system_reason.hpp"
 #include "template_files.hpp"
@@ -78,7 +79,7 @@ int run_new(Context&, const Arguments& arguments) {
   fs::create_directories(folder, error);
   if (error) throw cannot_make(folder, error);
   write_sources(folder, name, was_there);
-  fmt::print(
+  write_result(
       "made {}; next:\n  cd {}\n  cmake -B build && cmake --build build && ctest --test-dir build --output-on-failure\n"
       "  tenon --plugins build inspect {}\n",
       folder.string(), folder.string(), name);

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/train_log.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -16,7 +17,7 @@ int run_plot(Context&, const Arguments& arguments) {
   if (curves.epochs().empty())
     throw Failure(FailureKind::file, fmt::format("{} holds no metrics", from), "tenon train --metrics FILE writes them");
   write_plot(to, curves);
-  fmt::print(stderr, "wrote {}\n", to);
+  tell("wrote {}\n", to);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -39,7 +40,7 @@ void write_outputs(const NamedTensors& outputs, const std::map<std::string, std:
 void print_outputs(const NamedTensors& outputs, const std::map<std::string, std::string>& wanted) {
   for (const auto& [name, tensor] : outputs)
     if (const auto found = wanted.find(name); found == wanted.end() || found->second.empty())
-      fmt::print("{}  {}\n", name, tensor.to_string());
+      write_result("{}  {}\n", name, tensor.to_string());
 }
 
 int run_graph(Context& context, const Arguments& arguments) {
@@ -59,7 +60,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
   write_outputs(outputs, wanted);
   if (context.json())
-    fmt::print("{}\n", json_text(outputs));
+    write_result("{}\n", json_text(outputs));
   else
     print_outputs(outputs, wanted);
   return 0;

@@ -11,6 +11,7 @@
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
 #include "io/system_reason.hpp"
@@ -48,13 +49,13 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   }
   const auto plan = Session(graph, options).plan(shapes);
   if (context.json())
-    fmt::print("{}\n", json_text(plan));
+    write_result("{}\n", json_text(plan));
   else if (arguments.has("svg"))
     AtomicFile::write_text(arguments.get("svg"), draw_memory(plan));
   else if (arguments.has("memory"))
-    fmt::print("{}", describe_memory(plan));
+    write_result("{}", describe_memory(plan));
   else
-    fmt::print("{}", describe(plan));
+    write_result("{}", describe(plan));
 }
 
 void check_one_form(const Context& context, const Arguments& arguments) {
@@ -82,7 +83,7 @@ int run_show(Context& context, const Arguments& arguments) {
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, Graph::load(context.host(), path, unread), arguments);
   } else if (arguments.has("dot")) {
-    fmt::print("{}", draw_graph(Graph::load(context.host(), path, unread)));
+    write_result("{}", draw_graph(Graph::load(context.host(), path, unread)));
   } else if (arguments.has("svg")) {
     AtomicFile::write_text(arguments.get("svg"), run_graphviz(draw_graph(Graph::load(context.host(), path, unread))));
   } else {

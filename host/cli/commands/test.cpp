@@ -9,6 +9,7 @@
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -39,10 +40,10 @@ EvaluatorOptions parse_options(Context& context, const Arguments& arguments, con
 }
 
 void print_text(const Evaluation& found) {
-  fmt::print("{}", counted(found.examples, "example"));
-  if (found.loss) fmt::print("  loss {:.5g}", *found.loss);
-  if (found.right) fmt::print("  accuracy {:.4f}  ({} right)", *found.accuracy(), *found.right);
-  fmt::print("\n");
+  write_result("{}", counted(found.examples, "example"));
+  if (found.loss) write_result("  loss {:.5g}", *found.loss);
+  if (found.right) write_result("  accuracy {:.4f}  ({} right)", *found.accuracy(), *found.right);
+  write_result("\n");
 }
 
 int run_test(Context& context, const Arguments& arguments) {

@@ -1,6 +1,7 @@
 // tenon train: a graph, data and an optimizer give a trained graph.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <optional>
@@ -8,20 +9,30 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/output/training_files.hpp"
 #include "cli/print/parameter_text.hpp"
+#include "cli/print/report.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
 
-constexpr int interrupted_code = 130;
-volatile std::sig_atomic_t interrupted = 0;
+// That end a training as Ctrl-C does: a terminal or a connection is gone, or a batch system says that time is up.
+constexpr int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1};
+volatile std::sig_atomic_t interrupted = 0;  // by which; 0: by none
 
 /// The first signal lets the step come to its end; a second one ends the program at once.
 void note_signal(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
+  interrupted = signal;
+  for (const int ending : ending_signals) std::signal(ending, SIG_DFL);
+}
+
+/// What is ignored from the start, as by nohup, stays ignored.
+void note_signals() {
+  for (const int signal : ending_signals)
+    if (std::signal(signal, note_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
 Schedule parse_schedule(const Arguments& arguments) {
@@ -57,107 +68,152 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   return options;
 }
 
-/// Where files go. Without --checkpoint, an interrupted training is kept beside the output.
-struct Files {
-  explicit Files(const Arguments& arguments)
-      : output(arguments.get("output")),
-        checkpoint(arguments.get("checkpoint")),
-        plot(arguments.get("plot")),
-        every(arguments.count("checkpoint-every")) {
-    if (output.empty() && checkpoint.empty())
-      throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
-    for (const auto& path : {output, checkpoint}) {
-      if (!path.empty() && path.extension() != ".tenon")
-        throw Failure(FailureKind::usage, fmt::format("'{}' must end in .tenon to be written", path.string()));
-      if (const auto folder = path.parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
-        throw Failure(FailureKind::file, fmt::format("{} cannot be written: there is no folder {}", path.string(), folder.string()));
-    }
-    if (!plot.empty()) check_plot_path("--plot", plot);
-    always = !checkpoint.empty();
-    if (checkpoint.empty()) checkpoint = std::filesystem::path(output).replace_extension(".checkpoint.tenon");
-  }
-  std::filesystem::path output, checkpoint, plot;
-  std::uint64_t every;
-  bool always = false;  // the checkpoint was asked for
-};
-
 class Training {
  public:
   Training(Context& context, const Arguments& arguments)
-      : files_(arguments),
+      : json_(context.json()),
+        files_(arguments),
         options_(parse_options(context, arguments)),
         graph_(Graph::load(context.host(), arguments.get("GRAPH"))),
         validation_(arguments.has("validate") ? std::optional(read_dataset(graph_, arguments, "validate")) : std::nullopt),
         trainer_(graph_, read_dataset(graph_, arguments, "data"), options_) {
     if (arguments.has("resume")) resume();
-    const auto metrics = arguments.get("metrics");
-    metrics_.emplace(metrics, trainer_.steps());
-    if (!metrics.empty() && trainer_.steps() > 0) curves_ = read_curves(metrics);
+    metrics_.emplace(files_.metrics(), trainer_.steps());
+    if (!files_.metrics().empty() && trainer_.steps() > 0) curves_ = read_curves(files_.metrics());
     progress_.emplace(options_.epochs, trainer_.steps_per_epoch(), trainer_.steps());
   }
 
-  /// False where it was interrupted.
-  bool run() {
-    while (trainer_.epoch() < options_.epochs && interrupted == 0) take_step();
+  /// The exit code.
+  int run() {
+    while (!is_done() && interrupted == 0) take_step();
     progress_->end();
-    const bool done = trainer_.epoch() >= options_.epochs;
-    if (files_.always || files_.every > 0 || !done) checkpoint();
-    return done;
-  }
-
-  void finish(bool json) {
-    if (!files_.output.empty()) trainer_.graph().save(files_.output, options_.seed);
-    const auto last = validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
-    if (json)
-      print(json_object("epochs", trainer_.epoch(), "steps", trainer_.steps(), "train", trained_ ? json_of(*trained_) : JsonItem::null(),
-                        "validation", last ? json_of(*last) : JsonItem::null()));
-    else if (trained_ || last)
-      fmt::print("{}{}\n", trained_ ? text_of(*trained_) : "", last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
-    if (!files_.output.empty()) fmt::print(stderr, "wrote {}\n", files_.output.string());
-  }
-
-  void tell_interrupted() const {
-    fmt::print(stderr, "interrupted after step {}, in epoch {}; {} keeps everything\n", trainer_.steps(), trainer_.epoch() + 1,
-               files_.checkpoint.string());
-    fmt::print(stderr, "hint: the same command with --resume goes on from there\n");
+    if (is_done()) return finish();
+    const bool kept = keep();
+    draw(true);
+    return kept ? 128 + interrupted : static_cast<int>(FailureKind::failed);
   }
 
  private:
+  bool is_done() const { return trainer_.epoch() >= options_.epochs; }
+
   void resume() {
-    if (!std::filesystem::exists(files_.checkpoint)) {
-      fmt::print(stderr, "there is no {} yet: beginning at the start\n", files_.checkpoint.string());
+    if (!std::filesystem::exists(files_.checkpoint())) {
+      tell("there is no {} yet: beginning at the start\n", files_.checkpoint().string());
       return;
     }
-    trainer_.resume(files_.checkpoint);
-    fmt::print(stderr, "going on after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
+    trainer_.resume(files_.checkpoint());
+    tell("going on after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
+  }
+
+  /// Writes what a training can do without. A failure is told once, and again if it comes back after all went well.
+  template <class Write>
+  void attempt(bool& failing, const char* then, Write&& write) {
+    try {
+      write();
+      failing = false;
+    } catch (const std::exception& failure) {
+      progress_->end();
+      if (!failing) tell("warning: {}; {}\n", failure.what(), then);
+      failing = true;
+    }
+  }
+
+  template <class Write>
+  void log(Write&& write) {
+    if (!metrics_failing_) attempt(metrics_failing_, "the training goes on without metrics", write);
   }
 
   void checkpoint() {
-    metrics_->flush();
-    trainer_.save_checkpoint(files_.checkpoint);
+    attempt(checkpoint_failing_, "the training goes on", [&] { trainer_.save_checkpoint(files_.checkpoint()); });
+  }
+
+  /// In the end, or if it was not drawn for a second: drawing takes longer than many an epoch.
+  void draw(bool end) {
+    const auto now = std::chrono::steady_clock::now();
+    if (files_.plot().empty() || (!end && now - drawn_ < std::chrono::seconds(1))) return;
+    drawn_ = now;
+    attempt(plot_failing_, "the training goes on", [&] { write_plot(files_.plot(), curves_); });
   }
 
   void take_step() {
     const auto report = trainer_.step();
-    metrics_->write(report);
+    log([&] { metrics_->write(report); });
     curves_.add_step(report);
     progress_->step(report);
     if (trainer_.epoch() != report.epoch) end_epoch(report);
-    if (files_.every > 0 && trainer_.steps() % files_.every == 0) checkpoint();
+    if (files_.wants_checkpoint(trainer_.steps())) checkpoint();
+    if (trainer_.epoch() != report.epoch) draw(false);
   }
 
   void end_epoch(const StepReport& report) {
     trained_ = progress_->means();
     if (validation_) {
-      validated_ = trainer_.evaluate(*validation_);
-      metrics_->write_validation(report.step, report.epoch, *validated_);
+      validated_ = validate();
+      log([&] { metrics_->write_validation(report.step, report.epoch, *validated_); });
       curves_.add_validation(report.epoch, *validated_);
     }
-    if (!files_.plot.empty()) write_plot(files_.plot, curves_);
     progress_->epoch(report.step, trainer_.epoch(), validated_);
   }
 
-  Files files_;
+  /// Where this fails, the training is kept: it is sound.
+  Metrics validate() {
+    try {
+      return trainer_.evaluate(*validation_);
+    } catch (const std::exception&) {
+      progress_->end();
+      keep();
+      throw;
+    }
+  }
+
+  /// What was trained, for --resume. False where it cannot be written.
+  bool keep() {
+    try {
+      const auto path = files_.keep(trainer_);
+      tell("interrupted after step {}, in epoch {}; {} keeps everything\n", trainer_.steps(), trainer_.epoch() + 1, path.string());
+      tell("hint: the same command with --resume goes on from there\n");
+      return true;
+    } catch (const Failure& failure) {
+      report(failure, json_);
+      return false;
+    }
+  }
+
+  int finish() {
+    if (files_.always_checkpoint()) checkpoint();
+    const bool written = save();
+    draw(true);
+    print_metrics();
+    if (written && !files_.output().empty()) tell("wrote {}\n", files_.output().string());
+    const bool failed = !written || metrics_failing_ || plot_failing_ || checkpoint_failing_;
+    return failed ? static_cast<int>(FailureKind::failed) : 0;
+  }
+
+  /// The trained graph. Where it cannot be written, a checkpoint keeps it.
+  bool save() {
+    if (files_.output().empty()) return true;
+    try {
+      trainer_.graph().save(files_.output(), options_.seed);
+      return true;
+    } catch (const Failure& failure) {
+      report(failure, json_);
+      if (!files_.always_checkpoint()) checkpoint();
+      if (!checkpoint_failing_) tell("hint: {} keeps what was trained; tenon build writes it again\n", files_.checkpoint().string());
+      return false;
+    }
+  }
+
+  void print_metrics() {
+    const auto last = validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
+    if (json_)
+      print(json_object("epochs", trainer_.epoch(), "steps", trainer_.steps(), "train", trained_ ? json_of(*trained_) : JsonItem::null(),
+                        "validation", last ? json_of(*last) : JsonItem::null()));
+    else if (trained_ || last)
+      write_result("{}{}\n", trained_ ? text_of(*trained_) : "", last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
+  }
+
+  bool json_;
+  TrainingFiles files_;
   TrainerOptions options_;
   Graph graph_;
   std::optional<NamedTensors> validation_;
@@ -166,17 +222,14 @@ class Training {
   LearningCurves curves_;
   std::optional<Progress> progress_;
   std::optional<Metrics> trained_, validated_;  // of the last whole epoch
+  std::chrono::steady_clock::time_point drawn_{};
+  bool metrics_failing_ = false, plot_failing_ = false, checkpoint_failing_ = false;
 };
 
 int run_train(Context& context, const Arguments& arguments) {
   Training training(context, arguments);
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, note_signal);
-  if (!training.run()) {
-    training.tell_interrupted();
-    return interrupted_code;
-  }
-  training.finish(context.json());
-  return 0;
+  note_signals();
+  return training.run();
 }
 
 std::vector<Option> train_options() {
@@ -208,7 +261,8 @@ std::vector<Option> train_options() {
           {"no-shuffle", "", "take the examples in their order"},
           {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
           {"plot", "FILE",
-           "draw loss and accuracy as an .svg file after each epoch; a resumed training draws earlier epochs if it has --metrics"},
+           "draw loss and accuracy as an .svg file, at most once a second and at the end; a resumed training draws earlier epochs if it "
+           "has --metrics"},
           {"checkpoint", "FILE",
            "the checkpoint, a .tenon file, written at the end and when interrupted (default: beside the output, if interrupted)"},
           {"checkpoint-every", "STEPS", "also write the checkpoint every STEPS steps", some_steps},
@@ -222,8 +276,11 @@ const bool added_train = add_command(
          "Every input gets an array whose first dimension counts the examples; FILE[BEGIN:END] takes some of its rows. "
          "FILE.svm is the features of a text of svmlight or libsvm, FILE.svm:labels its labels (tenon run --help says more). The same seed "
          "gives "
-         "the same bits on any number of threads, also if the training was interrupted and resumed. Ctrl-C finishes the current step and "
-         "saves a checkpoint; --resume continues from it.",
+         "the same bits on any number of threads, also if the training was interrupted and resumed. Ctrl-C, and the signals TERM, HUP, "
+         "XCPU "
+         "and USR1, finish the current step and save a checkpoint; --resume continues from it. A metrics file, picture or checkpoint that "
+         "cannot be written is told, and the training goes on; the exit code is 1 then. While it runs, FILE.lock beside each file that it "
+         "writes keeps other trainings away from it.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
      .run = run_train});

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -39,7 +40,7 @@ std::vector<Distrusted> find_all(Context& context) {
 void print(Context& context, const std::vector<Distrusted>& found) {
   std::vector<JsonItem> items;
   for (const auto& [state, path, reason] : found) {
-    if (!context.json()) fmt::print("{:<12} {}: {}\n", state, path.string(), reason);
+    if (!context.json()) write_result("{:<12} {}: {}\n", state, path.string(), reason);
     items.push_back(json_object("state", state, "path", path.string(), "reason", reason));
   }
   if (context.json()) print(json_list(items));
@@ -50,11 +51,9 @@ int list(Context& context) {
   print(context, found);
   bool quarantined = false, refused = false;
   for (const auto& entry : found) (entry.state == "refused" ? refused : quarantined) = true;
-  if (found.empty()) fmt::print(stderr, "no plugin is in quarantine or refused\n");
-  if (quarantined)
-    fmt::print(stderr, "tenon trust FILE lets a file in quarantine be tried again; one that is built anew is tried anyway\n");
-  if (refused)
-    fmt::print(stderr, "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted\n");
+  if (found.empty()) tell("no plugin is in quarantine or refused\n");
+  if (quarantined) tell("tenon trust FILE lets a file in quarantine be tried again; one that is built anew is tried anyway\n");
+  if (refused) tell("take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted\n");
   return 0;
 }
 
@@ -70,7 +69,7 @@ int run_trust(Context& context, const Arguments& arguments) {
   if (const auto reason = distrust_reason(path); !reason.empty() && !context.trust_writable())
     throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), reason),
                   "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted");
-  if (released.empty()) fmt::print(stderr, "{} is not quarantined, and only you may write to it\n", path.string());
+  if (released.empty()) tell("{} is not quarantined, and only you may write to it\n", path.string());
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -34,8 +35,8 @@ int run_validate(Context& context, const Arguments& arguments) {
                       tensors));
     return 0;
   }
-  fmt::print("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
-             counted(nodes, "node"), counted(values, "value"), counted(tensors, "tensor"));
+  write_result("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
+               counted(nodes, "node"), counted(values, "value"), counted(tensors, "tensor"));
   return 0;
 }
 

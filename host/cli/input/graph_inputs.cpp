@@ -10,6 +10,7 @@
 #include <tenon/visit.hpp>
 
 #include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -85,7 +86,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
       continue;
     }
     const auto shape = fill_unknown(input, shapes);
-    fmt::print(stderr, "input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
+    tell("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
     const auto number = static_cast<std::uint64_t>(std::find(names.begin(), names.end(), input.name) - names.begin());
     tensors.emplace(input.name, cast_storage(random_tensor(dtype, shape, seed, number), input.storage));
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tenon/visit.hpp>
 
+#include "cli/streams.hpp"
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
 
@@ -169,7 +170,7 @@ JsonItem json_list(const std::vector<JsonItem>& items) {
 }
 
 void print(const JsonItem& item) {
-  fmt::print("{}\n", item.text);
+  write_result("{}\n", item.text);
 }
 
 std::string json_text(const Failure& failure) {

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -25,11 +25,11 @@ bool interactive() {
 
 void report(const Failure& failure, bool json) {
   if (json) {
-    std::fprintf(stderr, "%s\n", json_text(failure).c_str());
+    tell("{}\n", json_text(failure));
     return;
   }
-  std::fprintf(stderr, "%s %s\n", title("error:", "1;31").c_str(), failure.what());
-  if (!failure.hint().empty()) std::fprintf(stderr, "%s %s\n", title("hint:", "1;36").c_str(), failure.hint().c_str());
+  tell("{} {}\n", title("error:", "1;31"), failure.what());
+  if (!failure.hint().empty()) tell("{} {}\n", title("hint:", "1;36"), failure.hint());
 }
 
 }  // namespace tenon::cli

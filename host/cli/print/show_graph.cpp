@@ -7,6 +7,7 @@
 #include <charconv>
 #include <tenon/host/session.hpp>
 
+#include "cli/streams.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::cli {
@@ -14,7 +15,7 @@ namespace {
 
 void print_values(const Graph& graph) {
   const auto print = [](const char* role, const ValueInfo& value, bool has_values) {
-    fmt::print("{:<9} {:<24} {}{}\n", role, value.name, type_text(value), has_values ? "" : "  (no values yet)");
+    write_result("{:<9} {:<24} {}{}\n", role, value.name, type_text(value), has_values ? "" : "  (no values yet)");
   };
   for (const auto& value : graph.inputs()) print("input", value, true);
   for (const auto& [role, values] :
@@ -55,7 +56,7 @@ std::map<std::string, Storage> storages_of(const Graph& graph) {
     for (const auto& step : session.plan(shapes_to_plan(graph)).steps)
       for (const auto& output : step.outputs) found.emplace(output.value, output.storage);
   } catch (const Failure& failure) {
-    fmt::print(stderr, "note: which outputs of nodes are sparse is not known: {}\n", failure.what());
+    tell("note: which outputs of nodes are sparse is not known: {}\n", failure.what());
   }
   return found;
 }
@@ -67,10 +68,10 @@ class GraphText {
   void print() const {
     print_values(graph_);
     for (const auto& node : graph_.nodes()) print_node(node);
-    for (const auto& output : graph_.outputs()) fmt::print("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
+    for (const auto& output : graph_.outputs()) write_result("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
     for (const auto& op : graph_.operators())
-      fmt::print("uses      {:<24} version {}{}\n", op.name, op.version,
-                 op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
+      write_result("uses      {:<24} version {}{}\n", op.name, op.version,
+                   op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
   }
 
  private:
@@ -85,8 +86,8 @@ class GraphText {
     std::vector<std::string> inputs, outputs;
     for (const auto& input : node.inputs) inputs.push_back(input.empty() ? "-" : input);
     for (const auto& output : node.outputs) outputs.push_back(type_of(output));
-    fmt::print("node      {:<24} {}{} ({}) -> {}{}{}\n", node.name, node.op, passes[static_cast<std::size_t>(node.kind)],
-               fmt::join(inputs, ", "), fmt::join(outputs, ", "), node.attributes.empty() ? "" : "  ", text_of(node.attributes));
+    write_result("node      {:<24} {}{} ({}) -> {}{}{}\n", node.name, node.op, passes[static_cast<std::size_t>(node.kind)],
+                 fmt::join(inputs, ", "), fmt::join(outputs, ", "), node.attributes.empty() ? "" : "  ", text_of(node.attributes));
   }
 
   const Graph& graph_;
@@ -95,8 +96,8 @@ class GraphText {
 
 void print_training(const TrainingInfo& training) {
   const auto parameters = text_of(training.parameters);
-  fmt::print("training  {:<24} step {}, epoch {} after {}, {} {}{}\n", training.optimizer, training.step, training.epoch,
-             counted(training.examples, "example"), counted(training.slots, "slot"), parameters.empty() ? "" : " ", parameters);
+  write_result("training  {:<24} step {}, epoch {} after {}, {} {}{}\n", training.optimizer, training.step, training.epoch,
+               counted(training.examples, "example"), counted(training.slots, "slot"), parameters.empty() ? "" : " ", parameters);
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ LoadOptions load_options(const Arguments& arguments) {
 int show_graph(Context& context, const std::string& path, const LoadOptions& options) {
   const auto graph = Graph::load(context.host(), path, options);
   if (context.json())
-    fmt::print("{}\n", graph.to_json());
+    write_result("{}\n", graph.to_json());
   else
     GraphText(graph).print();
   if (const auto training = graph.training(); training && !context.json()) print_training(*training);

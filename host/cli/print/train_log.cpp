@@ -1,14 +1,20 @@
 #include "cli/print/train_log.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <tenon/host/failure.hpp>
 
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/report.hpp"
+#include "cli/streams.hpp"
 #include "io/atomic_file.hpp"
+#include "io/system_reason.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -55,26 +61,35 @@ void write_plot(const std::filesystem::path& path, const LearningCurves& curves)
 MetricsFile::MetricsFile(const std::filesystem::path& path, std::uint64_t step) : path_(path) {
   if (path.empty()) return;
   AtomicFile::write_text(path, lines_up_to(path, step));
-  file_.open(path, std::ios::app);
+  file_ = OpenFile(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (file_.descriptor() < 0) throw write_failure(path, errno);
+}
+
+void MetricsFile::append(const JsonItem& line) {
+  const auto text = line.text + '\n';
+  const auto end = lseek(file_.descriptor(), 0, SEEK_END);
+  for (std::string_view left = text; !left.empty();) {
+    const auto written = ::write(file_.descriptor(), left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      auto failure = write_failure(path_, errno);
+      if (left.size() < text.size() && ftruncate(file_.descriptor(), end) != 0) failure = write_failure(path_, errno);
+      throw failure;
+    }
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
 }
 
 void MetricsFile::write(const StepReport& report) {
   if (path_.empty()) return;
   const auto& [loss, accuracy] = report.metrics;
-  file_ << json_object("step", report.step, "epoch", report.epoch, "loss", loss, "accuracy", accuracy, "learning_rate", report.rate,
-                       "examples", report.examples)
-               .text
-        << '\n';
+  append(json_object("step", report.step, "epoch", report.epoch, "loss", loss, "accuracy", accuracy, "learning_rate", report.rate,
+                     "examples", report.examples));
 }
 
 void MetricsFile::write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics) {
   if (path_.empty()) return;
-  file_ << json_object("step", step, "epoch", epoch, "validation", json_of(metrics)).text << '\n';
-  flush();
-}
-
-void MetricsFile::flush() {
-  if (!path_.empty() && !file_.flush()) throw Failure(FailureKind::file, fmt::format("cannot write {}", path_.string()));
+  append(json_object("step", step, "epoch", epoch, "validation", json_of(metrics)));
 }
 
 Progress::Progress(std::uint64_t epochs, std::uint64_t steps_per_epoch, std::uint64_t first_step)
@@ -92,15 +107,14 @@ void Progress::step(const StepReport& report) {
   shown_ = Clock::now();
   const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
   const auto left = total > report.step ? static_cast<double>(total - report.step) : 0;
-  fmt::print(stderr, "\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1, epochs_, report.step, total,
-             text_of(means()), static_cast<double>(examples_) / seconds(), clock_text(seconds() / static_cast<double>(done) * left));
-  std::fflush(stderr);
+  tell("\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1, epochs_, report.step, total, text_of(means()),
+       static_cast<double>(examples_) / seconds(), clock_text(seconds() / static_cast<double>(done) * left));
   open_ = true;
 }
 
 void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optional<Metrics>& validation) {
-  fmt::print(stderr, "{}epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", open_ ? "\r\033[K" : "", epoch, epochs_, step, text_of(means()),
-             validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
+  tell("{}epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", open_ ? "\r\033[K" : "", epoch, epochs_, step, text_of(means()),
+       validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
   open_ = false;
   epoch_ = {};
 }
@@ -111,7 +125,7 @@ Metrics Progress::means() const {
 }
 
 void Progress::end() {
-  if (open_) fmt::print(stderr, "\n");
+  if (open_) tell("\n");
   open_ = false;
 }
 

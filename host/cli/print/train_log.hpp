@@ -2,31 +2,32 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <tenon/host/draw.hpp>
 #include <tenon/host/trainer.hpp>
 
 #include "cli/print/json_text.hpp"
+#include "io/open_file.hpp"
 
 namespace tenon::cli {
 
 /// One JSON object a line: {"step": 1, "epoch": 0, "loss": ...} for each step, {"step": 24, "epoch": 0, "validation": {...}} after an
-/// epoch.
+/// epoch. Each line is one write, so that a checkpoint never comes before the lines of its steps.
 class MetricsFile {
  public:
   /// Keeps the lines up to `step` of a file that is there, so that a resumed training's file is that of one that never stopped. An empty
   /// path: nothing is written. Throws Failure (file).
   MetricsFile(const std::filesystem::path& path, std::uint64_t step);
+  /// These throw Failure (failed); a line that did not fit is taken away again.
   void write(const StepReport& report);
   void write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics);
-  /// Before a checkpoint, so that no line is missing behind it.
-  void flush();
 
  private:
+  void append(const JsonItem& line);
+
   std::filesystem::path path_;
-  std::ofstream file_;
+  OpenFile file_{-1};
 };
 
 /// Progress on stderr: a line that is written over at a terminal, else one line for each epoch.

@@ -1,0 +1,68 @@
+#include "cli/output/output_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <tenon/host/failure.hpp>
+
+#include "cli/output/output_paths.hpp"
+#include "cli/streams.hpp"
+#include "io/system_reason.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::string_view first_word = "tenon ";
+
+std::string text_in(int descriptor) {
+  char text[64];
+  const auto size = pread(descriptor, text, sizeof text, 0);
+  return {text, static_cast<std::size_t>(size < 0 ? 0 : size)};
+}
+
+Failure is_taken(const std::filesystem::path& output, const std::string& holder) {
+  const auto who = holder.starts_with(first_word) ? fmt::format(" ({})", holder.substr(first_word.size())) : "";
+  return {FailureKind::file, fmt::format("{} is being written by another training{}", output.string(), who),
+          "wait until it has ended, or name another file"};
+}
+
+}  // namespace
+
+OutputLock::OutputLock(const std::filesystem::path& output) : path_(final_path(output).concat(".lock")) {
+  while (!take(output)) continue;
+}
+
+/// False where whoever held the lock removed the file before this process got it.
+bool OutputLock::take(const std::filesystem::path& output) {
+  OpenFile file(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (file.descriptor() < 0 || flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
+    if (file.descriptor() >= 0 && errno == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
+    tell("note: {} cannot be locked ({}): make sure that no other training writes it\n", output.string(), system_reason(errno));
+    return true;
+  }
+  struct stat named {
+  }, opened{};
+  if (stat(path_.c_str(), &named) != 0 || fstat(file.descriptor(), &opened) != 0 || named.st_ino != opened.st_ino ||
+      named.st_dev != opened.st_dev)
+    return false;
+  if (const auto text = text_in(file.descriptor()); !text.empty() && !text.starts_with(first_word))
+    throw Failure(FailureKind::file, fmt::format("{} is another program's file, and a lock is needed there", path_.string()),
+                  "remove it, or name another output");
+  const auto holder = fmt::format("{}process {}", first_word, getpid());
+  if (ftruncate(file.descriptor(), 0) == 0) {  // on a full disk the lock holds without a name
+    [[maybe_unused]] const auto written = pwrite(file.descriptor(), holder.data(), holder.size(), 0);
+  }
+  file_ = std::move(file);
+  return true;
+}
+
+OutputLock::~OutputLock() {
+  if (file_.descriptor() >= 0) unlink(path_.c_str());
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,72 @@
+#include "cli/output/training_files.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/output/output_paths.hpp"
+#include "cli/print/train_log.hpp"
+#include "cli/streams.hpp"
+#include "io/atomic_file.hpp"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path beside(const fs::path& output) {
+  return fs::path(output).replace_extension(".checkpoint.tenon");
+}
+
+}  // namespace
+
+TrainingFiles::TrainingFiles(const Arguments& arguments)
+    : output_(arguments.get("output")),
+      checkpoint_(arguments.get("checkpoint")),
+      metrics_(arguments.get("metrics")),
+      plot_(arguments.get("plot")),
+      every_(arguments.count("checkpoint-every")),
+      always_(!checkpoint_.empty()) {
+  if (output_.empty() && checkpoint_.empty())
+    throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
+  if (checkpoint_.empty()) checkpoint_ = beside(output_);
+  check();
+  refuse_same_outputs({{"--output", output_}, {"--checkpoint", checkpoint_}, {"--metrics", metrics_}, {"--plot", plot_}});
+  // A graph may be trained further in its own file.
+  std::vector<NamedFile> inputs{{"GRAPH", arguments.get("GRAPH")}};
+  for (const auto* option : {"data", "validate"})
+    for (auto& file : array_files(arguments, option)) inputs.push_back(std::move(file));
+  refuse_lost_inputs({{"--metrics", metrics_}, {"--plot", plot_}}, inputs);
+  for (const auto& path : {output_, checkpoint_, metrics_, plot_})
+    if (!path.empty()) locks_.emplace_back(path);
+}
+
+void TrainingFiles::check() const {
+  for (const auto& path : {output_, checkpoint_}) {
+    if (path.empty()) continue;
+    if (path.extension() != ".tenon")
+      throw Failure(FailureKind::usage, fmt::format("'{}' must end in .tenon to be written", path.string()));
+    if (const auto folder = path.parent_path(); !folder.empty() && !fs::is_directory(folder))
+      throw Failure(FailureKind::file, fmt::format("{} cannot be written: there is no folder {}", path.string(), folder.string()));
+    const AtomicFile tried(path);  // not committed: nothing is there yet
+  }
+  if (!plot_.empty()) check_plot_path("--plot", plot_);
+  if (!metrics_.empty()) const AtomicFile tried(metrics_);
+}
+
+fs::path TrainingFiles::keep(const Trainer& trainer) const {
+  try {
+    trainer.save_checkpoint(checkpoint_);
+    return checkpoint_;
+  } catch (const Failure& failure) {
+    const auto other = output_.empty() ? fs::path() : beside(output_);
+    if (other.empty() || other == checkpoint_) throw;
+    tell("warning: {}; {} is written instead\n", failure.what(), other.string());
+    try {
+      trainer.save_checkpoint(other);
+    } catch (const Failure&) {
+      throw failure;
+    }
+    return other;
+  }
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,244 @@
+// What a training keeps when a place for its messages or files fails, a signal ends it, or another training wants the same files.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "cli/failing_calls.hpp"
+#include "cli/line_workplace.hpp"
+
+namespace {
+
+const Words whole{"--epochs",           "4", "--validate", "x=xs.npy", "--validate", "y=ys.npy", "--checkpoint", "c.tenon",
+                  "--checkpoint-every", "1", "--metrics",  "m.jsonl",  "--plot",     "p.svg",    "-o",           "m.tenon"};  // 12 steps
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The bytes of a training that nothing disturbed.
+const std::string& expected(const std::string& name) {
+  static const std::map<std::string, std::string> files = [] {
+    const LineWorkplace site;
+    REQUIRE(site.train(whole).code == 0);
+    std::map<std::string, std::string> bytes;
+    for (const char* file : {"m.tenon", "c.tenon", "m.jsonl", "p.svg"}) bytes[file] = read_bytes(site.folder() / file);
+    return bytes;
+  }();
+  return files.at(name);
+}
+
+struct Site : LineWorkplace {
+  bool is_expected(const std::string& name) const {
+    return std::filesystem::exists(folder() / name) && read_bytes(folder() / name) == expected(name);
+  }
+  bool all_expected() const { return is_expected("m.tenon") && is_expected("c.tenon") && is_expected("m.jsonl") && is_expected("p.svg"); }
+  bool has_no_lock() const {
+    const auto names = folder().names();
+    return std::none_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".lock") || has(name, ".tmp"); });
+  }
+};
+
+int count(const std::string& text, const std::string& words) {
+  int found = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("train: stderr on a full disk, broken or closed changes nothing") {
+  for (const char* err : {"/dev/full", "broken", "closed"}) {
+    CAPTURE(err);
+    const Site site;
+    CHECK(site.train_in(whole, {.err = err}).code == 0);
+    CHECK(site.all_expected());
+  }
+  const Site site;
+  CHECK(site.train_in(whole, {.out = "closed", .err = "closed"}).code == 0);
+  CHECK(site.all_expected());
+}
+
+TEST_CASE("train: results that stdout does not take are told after everything is written") {
+  for (const auto& [out, code] : {std::pair("/dev/full", 1), std::pair("broken", 128 + SIGPIPE)}) {
+    CAPTURE(out);
+    const Site site;
+    CHECK(site.train_in(whole, {.out = out}).code == code);
+    CHECK(site.all_expected());
+  }
+}
+
+TEST_CASE("train: metrics, a picture or a checkpoint that cannot be written are told once, and the rest is as ever") {
+  const struct {
+    const char *calls, *file, *words;
+  } rows[] = {
+      {"write,m.jsonl,3,99,error 28", "m.jsonl", "warning: cannot write m.jsonl: the disk is full; the training goes on without metrics\n"},
+      {"rename,p.svg,1,99,error 28", "p.svg", "warning: cannot write p.svg: the disk is full; the training goes on\n"},
+      {"rename,c.tenon,1,99,error 122", "c.tenon", "warning: cannot write c.tenon: the disk quota is used up; the training goes on\n"},
+      {"rename,c.tenon,1,99,error 5", "c.tenon", "warning: cannot write c.tenon: the device reports an error; the training goes on\n"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.calls);
+    const Site site;
+    const auto result = site.train_in(whole, with_calls(row.calls));
+    CAPTURE(result.err);
+    CHECK(result.code == 1);
+    CHECK(count(result.err, row.words) == 1);
+    CHECK(count(result.err, "warning: ") == 1);
+    CHECK(has(result.out, "validation loss"));
+    for (const char* name : {"m.tenon", "c.tenon", "m.jsonl", "p.svg"}) CHECK(site.is_expected(name) == (std::string(name) != row.file));
+    CHECK(site.has_no_lock());
+  }
+  const Site site;  // whole lines, as many as there were
+  CHECK(site.train_in(whole, with_calls("write,m.jsonl,3,99,error 28")).code == 1);
+  const auto metrics = read_bytes(site.folder() / "m.jsonl");
+  CHECK(count(metrics, "\n") == 2);
+  CHECK(expected("m.jsonl").starts_with(metrics));
+}
+
+TEST_CASE("train: a checkpoint that could not be written for a while is no failure") {
+  const Site site;
+  const auto result = site.train_in(whole, with_calls("rename,c.tenon,2,4,error 28"));
+  CHECK(result.code == 0);
+  CHECK(count(result.err, "warning: cannot write c.tenon") == 1);
+  CHECK(site.all_expected());
+}
+
+TEST_CASE("train: what was trained is kept in a checkpoint where the output cannot be written") {
+  const Site site;
+  const Words words{"--epochs", "4", "-o", "m.tenon"};
+  const auto result = site.train_in(words, with_calls("rename,m.tenon,1,99,error 28"));
+  CAPTURE(result.err);
+  CHECK(result.code == 1);
+  CHECK(has(result.err, "error: cannot write m.tenon: the disk is full\nhint: m.checkpoint.tenon keeps what was trained"));
+  CHECK(has(result.out, "loss "));
+  CHECK(site.train(with(words, {"--resume"})).code == 0);
+  CHECK(site.is_expected("m.tenon"));
+
+  const Site other;  // interrupted, and the checkpoint's own place fails
+  const auto kept = other.train_in({"--epochs", "4", "--checkpoint", "c.tenon", "--metrics", "m.jsonl", "-o", "m.tenon"},
+                                   with_calls("rename,c.tenon,1,99,error 28;write,m.jsonl,2,2,signal 15"));
+  CHECK(kept.code == 128 + SIGTERM);
+  CHECK(has(kept.err, "warning: cannot write c.tenon: the disk is full; m.checkpoint.tenon is written instead\n"));
+  CHECK(has(kept.err, "; m.checkpoint.tenon keeps everything\n"));
+}
+
+TEST_CASE("train: each signal that ends a training ends it as Ctrl-C does") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1}) {
+    CAPTURE(signal);
+    const Site site;
+    const auto result = site.train_in(whole, with_calls("write,m.jsonl,5,5,signal " + std::to_string(signal)));
+    CAPTURE(result.err);
+    CHECK(result.code == 128 + signal);
+    CHECK(has(result.err, "c.tenon keeps everything\nhint: the same command with --resume goes on from there\n"));
+    CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
+    CHECK(site.has_no_lock());
+    CHECK(site.train(with(whole, {"--resume"})).code == 0);
+    CHECK(site.all_expected());
+  }
+}
+
+TEST_CASE("train: a hang-up that is ignored from the start, as nohup does, ends nothing") {
+  const Site site;
+  const auto place = with_calls("write,m.jsonl,5,5,signal " + std::to_string(SIGHUP));
+  std::string line = "cd '" + site.folder().path().string() + "' && trap '' HUP && env TENON_PLUGIN_PATH=";
+  for (const auto& [name, value] : place.environment) line += " '" + name + '=' + value + '\'';
+  line += " '" TENON_TEST_PROGRAM "'";
+  for (const auto& word : LineWorkplace::training(whole)) line += " '" + word + '\'';
+  CHECK(std::system((line + " >/dev/null 2>&1").c_str()) == 0);
+  CHECK(site.all_expected());
+}
+
+TEST_CASE("train: a picture is not drawn again within a second, but in the end") {
+  const Site site;
+  const auto result = site.train_in({"--epochs", "300", "--plot", "p.svg", "-o", "m.tenon"}, with_calls("rename,p.svg,250,250,signal 9"));
+  CHECK(result.code == 0);
+  const Site few;
+  CHECK(few.train_in(whole, with_calls("rename,p.svg,1,1,error 28")).code == 0);  // the first of at least two
+  CHECK(few.is_expected("p.svg"));
+}
+
+TEST_CASE("train: a second training of the same files is refused, and what a kill left keeps nobody out") {
+  const Site site;
+  const auto lock = site.folder() / "c.tenon.lock";
+  const int held = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  REQUIRE(write(held, "tenon process 12", 16) == 16);
+  const auto refused = site.train(whole);
+  CHECK(refused.code == 4);
+  CHECK(refused.err ==
+        "error: c.tenon is being written by another training (process 12)\nhint: wait until it has ended, or name another file\n");
+  CHECK_FALSE(std::filesystem::exists(site.folder() / "m.jsonl"));
+  std::filesystem::create_symlink("c.tenon", site.folder() / "link.tenon");
+  CHECK(site.train({"--checkpoint", "link.tenon"}).code == 4);
+  close(held);
+  CHECK(site.train(whole).code == 0);
+  CHECK(site.all_expected());
+  CHECK(site.has_no_lock());
+
+  site.write("m.tenon.lock", "somebody's own");
+  CHECK(has(site.train(whole).err, "m.tenon.lock is another program's file"));
+  CHECK(read_bytes(site.folder() / "m.tenon.lock") == "somebody's own");
+}
+
+TEST_CASE("train: of two at once, the one that came first ends as if it were alone") {
+  const Site site;
+  ProgramResult first;
+  std::thread running([&] { first = site.train_in(whole, with_calls("write,m.jsonl,5,5,signal " + std::to_string(SIGSTOP))); });
+  const auto metrics = site.folder() / "m.jsonl";
+  const auto lines = [&] { return std::filesystem::exists(metrics) ? count(read_bytes(metrics), "\n") : 0; };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (lines() < 4 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto holder = read_bytes(site.folder() / "m.tenon.lock");
+  REQUIRE(holder.starts_with("tenon process "));
+  for (const auto& words : {Words{"-o", "m.tenon"}, Words{"--checkpoint", "c.tenon"}, Words{"-o", "n.tenon", "--metrics", "m.jsonl"}}) {
+    const auto second = site.train(words);
+    CHECK(second.code == 4);
+    CHECK(has(second.err, " is being written by another training (" + holder.substr(6) + ")"));
+  }
+  const auto process = std::stoi(holder.substr(14));
+  while (first.code < 0 && std::chrono::steady_clock::now() < end) {  // once may be before it stops
+    kill(process, SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (lines() > 4) break;
+  }
+  running.join();
+  CHECK(first.code == 0);
+  CHECK(site.all_expected());
+}
+
+TEST_CASE("train: files that are the same are refused before any work") {
+  const LineWorkplace site;
+  std::filesystem::create_directory(site.folder() / "sub");
+  std::filesystem::create_symlink("m.tenon", site.folder() / "link.tenon");
+  const struct {
+    Words words;
+    const char* message;
+  } rows[] = {
+      {{"--metrics", "m.tenon", "-o", "m.tenon"}, "--output and --metrics are the same file, 'm.tenon'"},
+      {{"--metrics", "./sub/../m.tenon", "-o", "m.tenon"}, "--output and --metrics are the same file, './sub/../m.tenon'"},
+      {{"--checkpoint", "link.tenon", "-o", "m.tenon"}, "--output and --checkpoint are the same file, 'link.tenon'"},
+      {{"--metrics", "p.svg", "--plot", "p.svg", "-o", "m.tenon"}, "--metrics and --plot are the same file, 'p.svg'"},
+      {{"--metrics", "m.checkpoint.tenon", "-o", "m.tenon"}, "--checkpoint and --metrics are the same file, 'm.checkpoint.tenon'"},
+      {{"--metrics", "xs.npy", "-o", "m.tenon"}, "--metrics would replace 'xs.npy', which --data x reads"},
+      {{"--metrics", "line.json", "-o", "m.tenon"}, "--metrics would replace 'line.json', which GRAPH reads"},
+  };
+  const auto names = site.folder().names();
+  for (const auto& row : rows) {
+    const auto result = site.train(row.words);
+    CAPTURE(command_line(row.words));
+    CHECK(result.code == 2);
+    CHECK(has(result.err, std::string("error: ") + row.message + '\n'));
+  }
+  CHECK(site.folder().names() == names);
+  const auto rows_of = site.train({"--metrics", "xs.npy", "-o", "m.tenon", "--validate", "x=xs.npy[0:3]", "--validate", "y=ys.npy"});
+  CHECK(rows_of.code == 2);
+  CHECK(site.train({"--epochs", "1", "-o", "m.tenon"}).code == 0);  // a graph may be trained further in its own file
+  CHECK(site.run({"train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "m.tenon"}).code == 0);
+}
