@@ -175,6 +175,7 @@ TEST_CASE("train: a second training of the same files is refused, and what a kil
   CHECK(refused.err ==
         "error: c.tenon is being written by another training (process 12)\nhint: wait until it has ended, or name another file\n");
   CHECK_FALSE(std::filesystem::exists(site.folder() / "m.jsonl"));
+  site.write("c.tenon", "old");
   std::filesystem::create_symlink("c.tenon", site.folder() / "link.tenon");
   CHECK(site.train({"--checkpoint", "link.tenon"}).code == 4);
   close(held);
@@ -216,6 +217,7 @@ TEST_CASE("train: of two at once, the one that came first ends as if it were alo
 TEST_CASE("train: files that are the same are refused before any work") {
   const LineWorkplace site;
   std::filesystem::create_directory(site.folder() / "sub");
+  site.write("m.tenon", "old");
   std::filesystem::create_symlink("m.tenon", site.folder() / "link.tenon");
   const struct {
     Words words;
