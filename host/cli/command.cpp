@@ -90,6 +90,7 @@ const std::vector<Option>& global_options() {
       {"json", "", "print results as JSON"},
       {"threads", "N", "threads for kernels; 0: as many as this process may use", Integer{0, most_threads}, "0"},
       {"device", "D", "device for nodes that name none: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
+      {"memory-limit", "BYTES", "refuse runs that would make the program use more memory, such as 2G", Bytes{}},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
       {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},
   };
@@ -164,6 +165,7 @@ Host& Context::host() {
   device();  // CUDA starts before the first plugin is loaded
   HostOptions options;
   options.threads = static_cast<int>(global_.integer("threads"));
+  options.memory_limit = global_.count("memory-limit");
   options.trust_writable = global_.has("trust-writable");
   options.strict_storage = global_.has("strict-storage");
   host_ = std::make_unique<Host>(options);

@@ -6,21 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <sstream>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 namespace tenon {
 namespace {
-
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return {};
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 /// `150000 100000`: time in each period; `max 100000` and a time of -1: no limit.
 std::optional<double> quota_in(const std::string& text) {
@@ -39,27 +30,6 @@ std::optional<double> smaller(std::optional<double> one, std::optional<double> o
   return one && other ? std::min(one, other) : one ? one : other;
 }
 
-/// In the folder of a cgroup and in those above it, up to where the hierarchy is mounted. In a container the path may be one outside of
-/// what is mounted there: what is not found has no limit.
-std::optional<double> quota_up_from(const ReadText& read, const std::string& mount, std::string group, bool version_2) {
-  std::optional<double> least;
-  while (true) {
-    while (group.ends_with('/')) group.pop_back();
-    least = smaller(least, quota_at(read, mount + group, version_2));
-    if (group.empty()) return least;
-    group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
-  }
-}
-
-bool names_cpu(std::string_view controllers) {
-  for (std::size_t begin = 0; begin <= controllers.size();) {
-    const auto end = std::min(controllers.find(',', begin), controllers.size());
-    if (controllers.substr(begin, end - begin) == "cpu") return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 int cores_of_affinity(int otherwise) {
   for (int most = 1024; most <= 1 << 20; most *= 2) {
     std::vector<cpu_set_t> set((static_cast<std::size_t>(most) + CPU_SETSIZE - 1) / CPU_SETSIZE);
@@ -73,17 +43,8 @@ int cores_of_affinity(int otherwise) {
 }  // namespace
 
 std::optional<double> cpu_quota(const ReadText& read) {
-  std::istringstream lines(read("/proc/self/cgroup").value_or(""));
   std::optional<double> least;
-  for (std::string line; std::getline(lines, line);) {  // HIERARCHY:CONTROLLERS:PATH
-    const auto first = line.find(':'), second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const auto controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
-    const bool version_2 = controllers.empty();
-    if (!version_2 && !names_cpu(controllers)) continue;
-    for (const auto& mount : version_2 ? std::vector<std::string>{"", "/unified"} : std::vector<std::string>{"/" + controllers, "/cpu"})
-      least = smaller(least, quota_up_from(read, "/sys/fs/cgroup" + mount, group, version_2));
-  }
+  each_cgroup(read, "cpu", [&](const std::string& folder, bool version_2) { least = smaller(least, quota_at(read, folder, version_2)); });
   return least;
 }
 
@@ -96,7 +57,7 @@ UsableCores usable_cores() {
   UsableCores cores;
   cores.machine = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   cores.affinity = cores_of_affinity(cores.machine);
-  cores.quota = cpu_quota(read_file);
+  cores.quota = cpu_quota(read_system_file);
   return cores;
 }
 

@@ -1,14 +1,11 @@
 // What limits the cores that this process may use; <tenon/host/devices.hpp> has the result.
 #pragma once
-#include <functional>
 #include <optional>
-#include <string>
 #include <tenon/host/devices.hpp>
 
-namespace tenon {
+#include "device/cgroups.hpp"
 
-/// The text of a file; nothing where it cannot be read.
-using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
+namespace tenon {
 
 /// The smallest quota of the process's cgroup and those above it, of version 2 (cpu.max) or 1 (cpu.cfs_quota_us, cpu.cfs_period_us).
 std::optional<double> cpu_quota(const ReadText& read);

@@ -85,7 +85,7 @@ void Scheduling::stage_copies() {
     if (!may_stage(copy) || bytes > most_staging - schedule_.staging_bytes) continue;
     schedule_.staging[i] = schedule_.staging_bytes;
     if (graph_.places[copy.copy]->is_cpu()) schedule_.delivered.push_back(i);
-    schedule_.staging_bytes += static_cast<std::int64_t>(align_up(static_cast<std::uint64_t>(bytes)));
+    schedule_.staging_bytes += static_cast<std::int64_t>(align_up(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
   }
 }
 

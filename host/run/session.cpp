@@ -25,13 +25,18 @@ Tensor with_wide_indices(const Tensor& tensor) {
 }  // namespace
 
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
-    : graph(impl_of(given).completed()), tensors(impl_of(graph).current->tensors.of(model())), options(std::move(given_options)) {
+    : graph(impl_of(given).completed()),
+      tensors(impl_of(graph).current->tensors.of(model())),
+      options(std::move(given_options)),
+      plans(options.plans) {
+  if (options.plans < 1)
+    throw Failure(FailureKind::usage, fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
   Device& device = find_device(options.device.empty() ? "cpu" : options.device);
   own_changing();
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
   initialize_missing(declared_types(model()));
   place_tensors(model(), *kernels, options.training, tensors);
-  context = {&host_table(), &host().threads, &streams, &error, options.training, options.seed};
+  context = {&host_table(), &host().threads, &streams, nullptr, &error, options.training, options.seed};
 }
 
 Session::Impl::Use::Use(Impl& session) : session_(session) {
@@ -91,9 +96,9 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   return types;
 }
 
-Session::Impl::Planned& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
-                                                const WantedOutputs* wanted) {
-  std::vector<std::int64_t> key;
+Planned& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
+                                 const WantedOutputs* wanted) {
+  PlanCache::Key key;
   if (wanted != nullptr) {
     for (const auto& [name, value] : wanted->outputs) key.push_back(name);
     key.push_back(-1);
@@ -103,19 +108,14 @@ Session::Impl::Planned& Session::Impl::plan_for(const std::map<ValueId, tenon_ty
     key.insert(key.end(), type.dims, type.dims + type.rank);
   }
   for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
-  if (const auto found = plans.find(key); found != plans.end()) return found->second;
+  if (auto* const found = plans.find(key); found != nullptr) return *found;
   auto types = infer_with(model(), binding(), tensors, inputs, wanted);
   initialize_missing(types);
   auto plan = make_plan(impl_of(graph).current, *kernels, tensors, std::move(types),
                         {options.training, options.keep_on_device, options.capture, devices, wanted});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
-  return plans.emplace(std::move(key), Planned{std::move(plan)}).first->second;
-}
-
-Execution& Session::Impl::execution_of(Planned& planned) {
-  if (!planned.execution) planned.execution = std::make_unique<Execution>(planned.plan, *kernels, tensors, context);
-  return *planned.execution;
+  return plans.keep(std::move(key), std::move(plan));
 }
 
 // The shapes of some variables and states are known only when those of inputs are.
@@ -126,17 +126,19 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   place_tensors(model(), *kernels, options.training, tensors);
 }
 
-Execution& Session::Impl::prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept) {
+Execution& Session::Impl::prepare(const NamedTensors& inputs, const RunOptions& request, std::vector<Tensor>& kept) {
   const auto& model = this->model();
+  const auto& outputs = request.outputs;
   const WantedOutputs* part = nullptr;
-  if (!outputs.empty()) part = &wanted.try_emplace({outputs.begin(), outputs.end()}, model, outputs, options.training).first->second;
+  if (!outputs.empty()) part = &wanted.try_emplace(outputs, model, outputs, options.training).first->second;
   const auto types = check_inputs(inputs, part);
   std::map<ValueId, Device*> devices;
   for (const auto& [value, type] : types) {
     kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
     if (kept.back().abi().dense.device_type != TENON_CPU) devices.emplace(value, &device_of(kept.back()));
   }
-  auto& execution = execution_of(plan_for(types, devices, part));
+  auto& execution =
+      plans.execution_of(plan_for(types, devices, part), *kernels, tensors, context, request.destinations, host().options.memory_limit);
   warn_of_random_values();
   auto next = kept.end() - static_cast<std::ptrdiff_t>(types.size());
   for (const auto& [value, type] : types) execution.set_tensor(value, (next++)->abi());
@@ -221,13 +223,13 @@ Session& Session::operator=(Session&&) noexcept = default;
 NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
   const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
-  return impl_->run(impl_->prepare(inputs, options.outputs, kept), inputs, options);
+  return impl_->run(impl_->prepare(inputs, options, kept), inputs, options);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(*impl_);
   std::vector<Tensor> kept;
-  auto& execution = impl_->prepare(inputs, {}, kept);
+  auto& execution = impl_->prepare(inputs, RunOptions{}, kept);
   const auto outputs = impl_->bind_outputs(execution, inputs, {});
   execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
   return impl_->watch(execution);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <tenon/host/session.hpp>
 
-#include "run/execution/execution.hpp"
 #include "run/graph_impl.hpp"
+#include "run/plan_cache.hpp"
 #include "run/trace.hpp"
 
 namespace tenon {
@@ -24,16 +24,9 @@ struct Session::Impl {
   /// Whether runs change the value's elements.
   bool changes(ValueId value) const;
 
-  /// A plan for inputs of some types on some devices and some outputs, and what runs it, once something has.
-  struct Planned {
-    std::shared_ptr<const Plan> plan;
-    std::unique_ptr<Execution> execution{};
-  };
-
-  /// With the plan for these inputs; no `outputs`: all. `kept`: contiguous copies, which live until the run is over.
-  Execution& prepare(const NamedTensors& inputs, std::span<const std::string> outputs, std::vector<Tensor>& kept);
+  /// With the plan for these inputs and outputs. `kept`: contiguous copies, which live until the run is over.
+  Execution& prepare(const NamedTensors& inputs, const RunOptions& request, std::vector<Tensor>& kept);
   Planned& plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices, const WantedOutputs* wanted);
-  Execution& execution_of(Planned& planned);
   const Plan& plan_for(const std::map<std::string, Shape>& shapes) { return *plan_for(input_types(model(), shapes), {}, nullptr).plan; }
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const RunOptions& request);
   void execute(Execution& execution, const std::stop_token& stop);
@@ -74,7 +67,7 @@ struct Session::Impl {
   Streams streams;
   std::optional<Kernels> kernels;
   ExecutionContext context;
-  std::map<std::vector<std::int64_t>, Planned> plans;
+  PlanCache plans;
   std::map<std::vector<std::string>, WantedOutputs> wanted;  // by their names
   Trace trace{options.trace};
   std::uint64_t step = 0;

@@ -27,6 +27,7 @@ class SparseMemory {
   Tensor release_checked(tenon_tensor& tensor);
 
   std::int64_t bytes() const;  ///< that are held
+  void clear() { parts_.clear(); }
 
  private:
   struct Parts {

@@ -85,7 +85,7 @@ TEST_CASE("steady state: a step asks neither the CPU nor the GPU for memory, and
     const NamedTensors inputs{{"x", ones()}};
     const Destinations outputs{{work.training ? "loss" : "y", {ones(), Write::to}}};
     for (int i = 0; i < 3; ++i) session.run(inputs, outputs);
-    auto& execution = *impl_of(session).plans.begin()->second.execution;  // with the tensors of the last run
+    auto& execution = *impl_of(session).plans.all().begin()->second.execution;  // with the tensors of the last run
     for (int i = 0; i < 3; ++i) {
       std::uint64_t made = 0;
       bool ran = true;

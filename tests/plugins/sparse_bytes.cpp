@@ -44,7 +44,7 @@ std::int64_t bytes_of(Host& host, const SparseGraph& test, std::int64_t stored) 
   graph.output("y", test.build(graph, graph.constant("x", large_matrix(stored, test.storage))));
   Session session(graph);
   const auto result = session.run({}).at("y");
-  return result.bytes() + session.plan_bytes({}) + impl_of(session).plans.begin()->second.execution->sparse_bytes();
+  return result.bytes() + session.plan_bytes({}) + impl_of(session).plans.all().begin()->second.execution->sparse_bytes();
 }
 
 Value weight(Graph& graph, const Shape& shape) {

@@ -25,10 +25,10 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
     : plan_(std::move(plan)),
       error_(*context.error),
       call_context_{*context.threads, sparse_memory_},
-      tensors_(*plan_, tensors, *context.streams),
+      tensors_(*plan_, tensors, *context.arenas),
       copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
       calls_(*plan_, kernels, tensors_, copies_, {context.host, call_context_, error_.error, context.training, context.seed}) {
-  if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams);
+  if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
 }
 
 void Execution::finish() {

@@ -19,12 +19,14 @@ struct ExecutionContext {
   const tenon_host* host = nullptr;
   Threads* threads = nullptr;
   Streams* streams = nullptr;
+  const Arenas* arenas = nullptr;
   ErrorBuffer* error = nullptr;
   bool training = false;
   std::uint64_t seed = 0;
 };
 
-/// A plan with memory, calls and streams. Plan, kernels and the session's tensors outlive it. Threads: one at a time.
+/// A plan with calls and streams, in the session's arenas, which hold it. Kernels, arenas and the session's tensors outlive it. Threads:
+/// one at a time.
 ///
 /// A run: set_data() and the like, start(), each of the steps that it returns, finish(). Steps on a GPU only submit work to its streams;
 /// finish() waits for it, once. A run that fails ends with abandon() instead.
@@ -72,7 +74,8 @@ class Execution {
   /// A sparse output of the run that is over; it belongs to the caller then. Throws Failure where a GPU's kernel broke a rule of its
   /// storage.
   Tensor take_sparse(ValueId output);
-  std::int64_t sparse_bytes() const { return sparse_memory_.bytes(); }  ///< held for sparse values inside
+  std::int64_t sparse_bytes() const { return sparse_memory_.bytes(); }  ///< held for sparse values inside, until the next run
+  void free_sparse() { sparse_memory_.clear(); }                        ///< between runs
   /// Whether an output's kernels can add to what is there; set_add then says whether they do.
   bool can_add(ValueId output) const;
   void set_add(ValueId output, bool add);

@@ -9,11 +9,12 @@
 
 namespace tenon {
 
-GpuExecution::GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams)
+GpuExecution::GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams,
+                           const Arenas& arenas)
     : plan_(plan), calls_(calls), tensors_(tensors), copies_(copies), steps_(calls.steps()) {
   for (const auto& stream : plan.gpus.streams) streams_.push_back(streams.of(stream));
   for (auto* device : plan.gpus.devices) add_device(*device, streams);
-  stage_copies();
+  stage_copies(arenas);
   add_syncs();
   auto segments = find_segments();
   wrap_steps();
@@ -33,12 +34,10 @@ void GpuExecution::add_device(Device& device, Streams& streams) {
   }
 }
 
-void GpuExecution::stage_copies() {
+void GpuExecution::stage_copies(const Arenas& arenas) {
   const auto& gpus = plan_.gpus;
-  if (std::all_of(gpus.staging.begin(), gpus.staging.end(), [](std::int64_t offset) { return offset < 0; })) return;
-  staging_.emplace(*gpus.devices.front(), static_cast<std::uint64_t>(gpus.staging_bytes), "what the plan copies");
   for (std::size_t i = 0; i < gpus.staging.size(); ++i)
-    if (gpus.staging[i] >= 0) copies_[i].stage(staging_->data() + gpus.staging[i]);
+    if (gpus.staging[i] >= 0) copies_[i].stage(arenas.staging() + gpus.staging[i]);
 }
 
 void GpuExecution::add_syncs() {

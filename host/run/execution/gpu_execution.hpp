@@ -13,7 +13,8 @@ namespace tenon {
 /// All that it is made of outlives it. Threads: one at a time.
 class GpuExecution {
  public:
-  GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams);
+  GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams,
+               const Arenas& arenas);
   GpuExecution(const GpuExecution&) = delete;
   GpuExecution& operator=(const GpuExecution&) = delete;
 
@@ -40,7 +41,7 @@ class GpuExecution {
     const StreamSync* end = nullptr;  // waits for all work that a run submits to the device
   };
 
-  void stage_copies();
+  void stage_copies(const Arenas& arenas);
   void add_device(Device& device, Streams& streams);
   void add_syncs();
   std::vector<CaptureSegment> find_segments() const;
@@ -53,8 +54,7 @@ class GpuExecution {
   StepCalls& calls_;
   const PlanTensors& tensors_;
   std::deque<CopyStep>& copies_;
-  std::vector<Stream> streams_;  // as plan_.gpus.streams
-  std::optional<PinnedBlock> staging_;
+  std::vector<Stream> streams_;   // as plan_.gpus.streams
   std::vector<Gpu> gpus_;         // as plan_.gpus.devices
   std::deque<StreamSync> syncs_;  // as plan_.gpus.work
   std::deque<GpuStep> gpu_steps_;

@@ -2,11 +2,10 @@
 
 namespace tenon {
 
-PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, Streams& streams)
+PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arenas& arenas)
     : plan_(plan), types_(plan.types()), tensors_(types_.size()) {
   const auto& memory = plan.memory;
-  for (const auto& [device, placement] : memory.arenas)
-    arenas_.emplace_back(streams.of(*device), static_cast<std::uint64_t>(placement.bytes), "the plan");
+  for (const auto& arena : memory.arenas) arenas_.push_back(arenas.data(*arena.device));
   for (ValueId value = 0; value < tensors_.size(); ++value) {
     if (!is_known(types_[value])) continue;
     auto& tensor = tensors_[value] = tensor_of(types_[value], types_[value].storage);

@@ -2,18 +2,16 @@
 #pragma once
 #include <vector>
 
-#include "device/block.hpp"
-#include "plan/plan.hpp"
+#include "run/execution/arenas.hpp"
 #include "run/execution/kernel_call.hpp"
-#include "run/execution/streams.hpp"
 
 namespace tenon {
 
-/// In arenas of its own, in the session's tensors, or where a run puts them. The plan outlives it. Their addresses stay the same. Threads:
-/// one at a time.
+/// In the session's arenas and tensors, or where a run puts them. The plan and the arenas outlive it. Their addresses stay the same.
+/// Threads: one at a time.
 class PlanTensors {
  public:
-  PlanTensors(const Plan& plan, const TensorTable& given, Streams& streams);
+  PlanTensors(const Plan& plan, const TensorTable& given, const Arenas& arenas);
   PlanTensors(const PlanTensors&) = delete;
   PlanTensors& operator=(const PlanTensors&) = delete;
 
@@ -28,11 +26,11 @@ class PlanTensors {
   void set(ValueId value, const tenon_tensor& tensor);
 
  private:
-  std::byte* memory_at(std::uint32_t buffer) const { return arenas_[plan_.memory.arena_of[buffer]].data() + plan_.memory.offsets[buffer]; }
+  std::byte* memory_at(std::uint32_t buffer) const { return arenas_[plan_.memory.arena_of[buffer]] + plan_.memory.offsets[buffer]; }
 
   const Plan& plan_;
-  std::vector<tenon_type> types_;  // whose shapes the tensors have; a kernel that writes into one does not reach the plan
-  std::vector<Block> arenas_;      // as plan_.memory.arenas
+  std::vector<tenon_type> types_;   // whose shapes the tensors have; a kernel that writes into one does not reach the plan
+  std::vector<std::byte*> arenas_;  // as plan_.memory.arenas
   std::vector<tenon_tensor> tensors_;
 };
 

@@ -1,5 +1,6 @@
 // The host: plugins, devices, eager calls.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -21,6 +22,9 @@ struct HostOptions {
   bool search_defaults = true;    ///< search TENON_PLUGIN_PATH, then the installed folder
   std::filesystem::path cache{};  ///< empty: the user's cache folder
   bool strict_storage = false;    ///< throw Failure instead of converting a sparse tensor to dense because a kernel is missing
+  /// Bytes of memory that the process may use; 0: no limit of its own. A session checks it, the cgroup's limit and the address space's
+  /// before it takes memory for new input shapes, and throws Failure (failed) with the bytes and the largest tensor if they do not fit.
+  std::uint64_t memory_limit = 0;
   /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
   /// a line on stderr.
   std::function<void(const std::string&)> warn{};

@@ -27,6 +27,9 @@ struct SessionOptions {
   /// On GPUs, the second run of a plan captures consecutive capturable kernels as CUDA graphs, and later runs launch these. False: every
   /// run launches each kernel.
   bool capture = true;
+  /// Plans that are kept, each for a combination of input types, devices and outputs; the one not used for the longest time goes first, and
+  /// is made again when it is needed. They share the memory of the one that needs most.
+  int plans = 64;
   bool keep_on_device = false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
 };
 
@@ -50,11 +53,11 @@ struct RunOptions {
   std::stop_token stop{};
 };
 
-/// Binds a graph once, makes and keeps a plan for each combination of input shapes, storages and devices, and runs it. Inputs may be on any
-/// device. A session never changes its graph, and later edits of the graph do not reach the session. It has its own copies of what runs
-/// change: states, and in training the variables that the graph updates. It shares everything else with the graph. Variables, states and
-/// constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one gets a
-/// Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
+/// Binds a graph once, makes a plan for each combination of input shapes, storages and devices, keeps the latest, and runs them. Inputs may
+/// be on any device. A session never changes its graph, and later edits of the graph do not reach the session. It has its own copies of
+/// what runs change: states, and in training the variables that the graph updates. It shares everything else with the graph. Variables,
+/// states and constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one
+/// gets a Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
 class TENON_API Session {
  public:
   explicit Session(const Graph& graph, SessionOptions options = {});

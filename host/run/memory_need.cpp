@@ -1,0 +1,72 @@
+#include "run/memory_need.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "device/available_memory.hpp"
+#include "device/devices.hpp"
+#include "io/readable_bytes.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint64_t small = 1 << 20;  // not worth the reading of system files
+
+struct Need {
+  std::uint64_t arena = 0, present = 0, outputs = 0;
+  ValueId largest = none;
+
+  std::uint64_t bytes() const { return arena - std::min(arena, present) + outputs; }
+};
+
+bool lies_on_cpu(const Plan& plan, ValueId value) {
+  return is_known(plan.types()[value]) && plan.types()[value].storage == TENON_DENSE && plan.graph.places[value]->is_cpu();
+}
+
+void consider(Need& need, const Plan& plan, ValueId value) {
+  if (need.largest == none || byte_count(plan.types()[value]) > byte_count(plan.types()[need.largest])) need.largest = value;
+}
+
+Need need_of(const Plan& plan, const Arenas& present, const Destinations& destinations) {
+  const auto& model = plan.model();
+  Need need;
+  for (const auto& [device, placement] : plan.memory.arenas) {
+    if (!device->is_cpu()) continue;
+    need.arena = static_cast<std::uint64_t>(placement.bytes);
+    need.present = static_cast<std::uint64_t>(std::max<std::int64_t>(0, present.bytes(*device)));
+  }
+  std::set<ValueId> made;
+  for (const auto& [name, value] : model.outputs) {
+    if (model.values[value].role != Role::output || !lies_on_cpu(plan, value)) continue;
+    if (destinations.contains(std::string(model.strings[name])) || !made.insert(value).second) continue;
+    need.outputs += static_cast<std::uint64_t>(std::max<std::int64_t>(0, byte_count(plan.types()[value])));
+    consider(need, plan, value);
+  }
+  for (ValueId value = 0; value < plan.types().size(); ++value)
+    if (plan.memory.offset_of(value) >= 0 && lies_on_cpu(plan, value)) consider(need, plan, value);
+  return need;
+}
+
+std::string largest_of(const Plan& plan, ValueId value) {
+  if (value == none) return {};
+  return fmt::format("; the largest tensor is '{}', {}, of {}", value_label(plan.model(), value), to_string(plan.types()[value]),
+                     readable_bytes(static_cast<std::uint64_t>(byte_count(plan.types()[value]))));
+}
+
+}  // namespace
+
+void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t limit) {
+  const auto need = need_of(plan, present, destinations);
+  if (limit == 0 && need.bytes() < small) return;
+  const auto available = available_memory(limit);
+  if (need.bytes() <= available.bytes) return;
+  throw Failure(
+      FailureKind::failed,
+      fmt::format("the run needs {} for values inside the graph and {} for its outputs, but {} leaves {}{}", readable_bytes(need.arena),
+                  readable_bytes(need.outputs), available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
+      "use a smaller batch; tenon show --memory reports what a graph needs");
+}
+
+}  // namespace tenon

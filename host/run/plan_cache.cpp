@@ -1,0 +1,45 @@
+#include "run/plan_cache.hpp"
+
+#include <algorithm>
+
+#include "run/memory_need.hpp"
+
+namespace tenon {
+
+Planned* PlanCache::find(const Key& key) {
+  const auto found = plans_.find(key);
+  if (found == plans_.end()) return nullptr;
+  found->second.used = ++uses_;
+  return &found->second;
+}
+
+Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan) {
+  if (plans_.size() >= most_) {
+    const auto oldest = std::min_element(plans_.begin(), plans_.end(),
+                                         [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
+    if (oldest->second.execution.get() == last_) last_ = nullptr;
+    plans_.erase(oldest);
+  }
+  return plans_.emplace(std::move(key), Planned{std::move(plan), ++uses_}).first->second;
+}
+
+Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
+                                   const Destinations& destinations, std::uint64_t memory_limit) {
+  if (!planned.execution) {
+    require_memory(*planned.plan, arenas_, destinations, memory_limit);
+    if (!arenas_.hold(*planned.plan)) make_room(*planned.plan, *context.streams);
+    context.arenas = &arenas_;
+    planned.execution = std::make_unique<Execution>(planned.plan, kernels, tensors, context);
+  }
+  if (last_ != nullptr && last_ != planned.execution.get()) last_->free_sparse();
+  return *(last_ = planned.execution.get());
+}
+
+// What ran before uses the addresses of the arenas that go.
+void PlanCache::make_room(const Plan& plan, Streams& streams) {
+  last_ = nullptr;
+  for (auto& [key, planned] : plans_) planned.execution.reset();
+  arenas_.grow(plan, streams);
+}
+
+}  // namespace tenon

@@ -1,0 +1,46 @@
+// The plans of a session, and the memory that they share.
+#pragma once
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "run/execution/execution.hpp"
+
+namespace tenon {
+
+/// A plan, and what runs it, once something has.
+struct Planned {
+  std::shared_ptr<const Plan> plan;
+  std::uint64_t used = 0;  ///< the larger, the later it was used
+  std::unique_ptr<Execution> execution{};
+};
+
+/// At most so many plans; the one not used for the longest time goes first. Their memory is that of the one that needs most. Threads: one
+/// at a time.
+class PlanCache {
+ public:
+  using Key = std::vector<std::int64_t>;  ///< what a plan was made for
+
+  explicit PlanCache(int most) : most_(static_cast<std::size_t>(most)) {}
+
+  /// Null where it is not among them.
+  Planned* find(const Key& key);
+  Planned& keep(Key key, std::shared_ptr<const Plan> plan);
+  /// With room in the arenas, which belong to this run then. Throws Failure (failed) where memory is short.
+  Execution& execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
+                          const Destinations& destinations, std::uint64_t memory_limit);
+
+  const std::map<Key, Planned>& all() const { return plans_; }
+  const Arenas& arenas() const { return arenas_; }
+
+ private:
+  void make_room(const Plan& plan, Streams& streams);
+
+  std::size_t most_;
+  std::uint64_t uses_ = 0;
+  Arenas arenas_;
+  std::map<Key, Planned> plans_;
+  Execution* last_ = nullptr;  // that was given out: of one of the plans, and the only one that may hold memory of sparse values
+};
+
+}  // namespace tenon

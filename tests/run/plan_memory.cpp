@@ -1,0 +1,127 @@
+// The memory of a session that sees many input shapes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+
+#include "../application_host.hpp"
+#include "../failure_of.hpp"
+#include "device/devices.hpp"
+#include "run/session_impl.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct Plus : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left + right");
+    op.input("left", "any shape");
+    op.input("right", "any shape");
+    op.output("sum", "broadcast");
+  }
+  template <class T>
+  TENON_FN T operator()(T left, T right) const {
+    return left + right;
+  }
+};
+
+struct MemoryHost : ApplicationHost {
+  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<Plus>(); }
+};
+
+/// y = 2 ((x + 1)^2 + x): values inside that need memory of their own.
+Graph polynomial(Host& host) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, 8});
+  const auto one = graph.constant("one", Tensor::from({1.0f}, {1}));
+  const auto square = graph.add("quadratic", {graph.add("plus", {x, one})}, {{"a", 1.0}, {"b", 0.0}}, "squared");
+  const auto sum = graph.add("plus", {square, x}, {}, "sum");
+  graph.output("y", graph.add("plus", {sum, sum}, {}, "twice"));
+  return graph;
+}
+
+Tensor rows_of(std::int64_t rows) {
+  std::vector<float> values(static_cast<std::size_t>(8 * rows));
+  std::iota(values.begin(), values.end(), 0.0f);
+  return Tensor::from(values, {rows, 8});
+}
+
+void check_run(Session& session, std::int64_t rows) {
+  const auto result = session.run({{"x", rows_of(rows)}}).at("y");
+  const auto y = result.values<float>();
+  REQUIRE(y.size() == static_cast<std::size_t>(8 * rows));
+  bool right = true;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const auto x = static_cast<float>(i);
+    right = right && y[i] == 2 * ((x + 1) * (x + 1) + x);
+  }
+  CHECK(right);
+}
+
+}  // namespace
+
+TEST_CASE("plans of a session: whatever shapes come in whatever order, memory is the largest plan's") {
+  MemoryHost host;
+  SessionOptions options;
+  options.plans = 3;
+  Session session(polynomial(host), options);
+  for (const std::int64_t rows : {1, 2, 3, 4, 100, 2, 4, 1, 100, 7, 200, 100, 200, 1, 50, 50, 0, 1}) {
+    CAPTURE(rows);
+    check_run(session, rows);
+    CHECK(impl_of(session).plans.all().size() <= 3);
+  }
+  CHECK(impl_of(session).plans.arenas().bytes(cpu_device()) == session.plan_bytes({{"x", {200, 8}}}));
+}
+
+TEST_CASE("plans of a session: the one not used for the longest time goes") {
+  MemoryHost host;
+  SessionOptions options;
+  options.plans = 2;
+  Session session(polynomial(host), options);
+  const auto kept = [&](std::int64_t rows) {
+    const auto& plans = impl_of(session).plans.all();
+    return std::any_of(plans.begin(), plans.end(),
+                       [&](const auto& each) { return std::find(each.first.begin(), each.first.end(), rows) != each.first.end(); });
+  };
+  for (const std::int64_t rows : {11, 12, 11, 13}) check_run(session, rows);
+  CHECK(kept(11));
+  CHECK_FALSE(kept(12));
+  CHECK(kept(13));
+  options.plans = 0;
+  CHECK(failure_of([&] { Session(polynomial(host), options); }).message == "SessionOptions::plans is 0 but must be at least 1");
+}
+
+TEST_CASE("plans of a session: one for which there is no memory is refused before any is taken, and the session goes on") {
+  MemoryHost host;
+  Graph graph(host);
+  const auto column = graph.input("column", f32, {-1, 1}), row = graph.input("row", f32, {1, -1});
+  graph.output("y", graph.add("quadratic", {graph.add("plus", {column, row}, {}, "all_pairs")}, {{"a", 1.0}, {"b", 0.0}}));
+  Session session(graph);
+  const auto run = [&](std::int64_t size) {
+    const auto y = session.run({{"column", ones(f32, {size, 1})}, {"row", ones(f32, {1, size})}}).at("y");
+    return y.values<float>().back();
+  };
+  CHECK(run(3) == 4);
+  const auto failure = failure_of([&] { run(std::int64_t{1} << 19); });
+  CHECK(failure.kind == static_cast<int>(FailureKind::failed));
+  CAPTURE(failure.message);
+  CHECK(failure.message.starts_with("the run needs 1.0 TiB for values inside the graph and 1.0 TiB for its outputs, but the "));
+  CHECK(failure.message.ends_with("; the largest tensor is 'quadratic', float32 [524288, 524288], of 1.0 TiB"));
+  CHECK(run(4) == 4);
+}
+
+TEST_CASE("plans of a session: a host's limit on memory") {
+  auto options = ApplicationHost::options(1);
+  options.memory_limit = 1;  // what the process has already is more
+  MemoryHost host(options);
+  Session session(polynomial(host));
+  const auto failure = failure_of([&] { session.run({{"x", rows_of(2)}}); });
+  CHECK(failure.message.find(", but the memory limit leaves 0 B; the largest tensor is ") != std::string::npos);
+  const NamedTensors inputs{{"x", rows_of(2)}};
+  CHECK(failure_of([&] {
+          session.run(inputs, Destinations{{"y", {rows_of(2), Write::to}}});
+        }).message.find(" and 0 B for its outputs") != std::string::npos);
+}
