@@ -93,6 +93,11 @@ const std::vector<Option>& global_options() {
       {"memory-limit", "BYTES", "refuse runs that would make the program use more memory, such as 2G", Bytes{}},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
       {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},
+      {"isolate", "PLUGIN",
+       "run this plugin, by its name or file, in a worker process without files, network and this program's memory; all: every plugin",
+       Text{true}},
+      {"isolate-timeout", "SECONDS", "end an isolated call that takes longer; 0: no limit", Real{0}, "0"},
+      {"isolate-memory", "BYTES", "memory of an isolated plugin, like 2G; 0: half of this machine's", Bytes{}, "0"},
   };
   return options;
 }
@@ -160,6 +165,26 @@ std::string Context::device() const {
   return global_.has("device") ? device_name(global_.get("device")) : "";
 }
 
+static Isolation isolation(const Arguments& global) {
+  Isolation isolation;
+  for (const auto& name : global.all("isolate")) name == "all" ? void(isolation.all = true) : isolation.plugins.push_back(name);
+  isolation.call_seconds = global.real("isolate-timeout");
+  isolation.memory = global.count("isolate-memory");
+  return isolation;
+}
+
+/// A name that no plugin has isolates nothing, which is not what its user wants.
+static void require_isolated(const Catalog& catalog, const std::vector<std::string>& wanted) {
+  std::vector<std::string> names;
+  for (const auto& file : catalog.files()) names.push_back(file.path.stem().string());
+  for (const auto& name : wanted) {
+    const auto has_name = [&](const PluginFile& file) { return is_called(file, name); };
+    if (std::none_of(catalog.files().begin(), catalog.files().end(), has_name))
+      throw Failure(FailureKind::usage, fmt::format("--isolate names '{}', but there is no such plugin", name),
+                    did_you_mean(near_names(name, names), "tenon list names the plugins"));
+  }
+}
+
 Host& Context::host() {
   if (host_) return *host_;
   device();  // CUDA starts before the first plugin is loaded
@@ -168,8 +193,10 @@ Host& Context::host() {
   options.memory_limit = global_.count("memory-limit");
   options.trust_writable = global_.has("trust-writable");
   options.strict_storage = global_.has("strict-storage");
+  options.isolate = isolation(global_);
   host_ = std::make_unique<Host>(options);
   for (const auto& folder : global_.all("plugins")) host_->add_plugins(folder);
+  if (!options.isolate.plugins.empty()) require_isolated(host_->catalog(), options.isolate.plugins);
   return *host_;
 }
 

@@ -38,6 +38,14 @@ class FloatModes {
 #endif
   }
 
+  /// For another process of this machine.
+  std::uint64_t bits() const {
+    return bits_;
+  }
+  static FloatModes of(std::uint64_t bits) {
+    return FloatModes(bits);
+  }
+
   friend bool operator==(const FloatModes&, const FloatModes&) = default;
   /// `flush-to-zero is on, rounding is upward`: what is otherwise than in `before`.
   std::string difference_from(const FloatModes& before) const;

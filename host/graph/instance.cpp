@@ -4,6 +4,7 @@
 #include <exception>
 #include <tenon/host/failure.hpp>
 
+#include "isolate/isolated_plugin.hpp"
 #include "plugin/float_guard.hpp"
 
 namespace tenon {
@@ -21,11 +22,30 @@ static void* made_by(const OperatorFactory& make, std::span<const tenon_attribut
   return object;
 }
 
+// Of a plugin whose code runs in a worker; null for any other.
+static std::shared_ptr<const IsolatedTable> isolated_table(const LoadedOperator& op, const tenon_operator& table) {
+  for (const auto& isolated : op.isolated)
+    if (&isolated->functions() == &table) return isolated;
+  return nullptr;
+}
+
+static void* made_in_worker(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes) {
+  try {
+    return create_isolated(std::move(table), attributes);
+  } catch (const Failure&) {
+    throw;
+  } catch (const Error& error) {
+    throw Failure(FailureKind::usage, error.what());
+  }
+}
+
 Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes) : op_(&op) {
   ErrorBuffer buffer;
   const FloatGuard guard(op, "create()");
   if (op.make != nullptr && &table == op.table)
     object_ = made_by(*op.make, attributes);
+  else if (auto isolated = isolated_table(op, table))
+    object_ = made_in_worker(std::move(isolated), attributes);
   else if (table.create(attributes.data(), attributes.size(), &object_, &buffer.error) != 0)
     throw Failure(FailureKind::usage, buffer.reason());
   table_ = &table;

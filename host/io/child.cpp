@@ -117,8 +117,17 @@ bool Child::has_ended() const {
   return info.si_pid == child_;
 }
 
-std::optional<int> Child::reap() {
+void Child::wait_for_end() const {
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+}
+
+void Child::end() const {
   kill(-child_, SIGKILL);
+}
+
+std::optional<int> Child::reap() {
+  end();
   const pid_t child = std::exchange(child_, -1);
   int status = 0;
   for (;;) {
@@ -161,8 +170,7 @@ std::pair<std::string, std::optional<int>> Child::read_all() {
   std::string text;
   pollfd wait{pipe_.descriptor(), POLLIN, 0};
   while (read_available(pipe_.descriptor(), text, text.max_size())) poll(&wait, 1, -1);
-  siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  wait_for_end();
   return {std::move(text), reap()};
 }
 

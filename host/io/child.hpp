@@ -41,13 +41,17 @@ class Child {
   ChildOutcome next_line(int timeout_ms);
   /// Waits for one line or the end.
   ChildOutcome watch(int timeout_ms);
+  /// Waits until it has ended; reap() then tells how. Meanwhile any thread may end it.
+  void wait_for_end() const;
+  void end() const;
+  /// Its status as of waitpid, after it was ended where it had not; none: somebody else waited for it.
+  std::optional<int> reap();
   /// All that it says until it ends, and its status as of waitpid.
   std::pair<std::string, std::optional<int>> read_all();
 
  private:
   OpenFile open_pipe(const StartError& start_error);
   bool has_ended() const;
-  std::optional<int> reap();
 
   pid_t child_ = -1;
   OpenFile pipe_{-1};

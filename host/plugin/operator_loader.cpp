@@ -1,5 +1,6 @@
 #include "plugin/operator_loader.hpp"
 
+#include "isolate/isolated_plugin.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -33,7 +34,7 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   op.file = definition->file;
   op.warn = &warn_;
   op.make = definition->own.make.get();
-  op.table = op.file < 0 ? definition->own.table : table(op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
+  op.table = op.file < 0 ? definition->own.table : table(op, op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
   for (const auto& type : device_types)
     if (type.number == TENON_CPU || *cuda_) load_kernel(op, type, definition->kernels[type.number], warnings);
   loaded_.push_back(std::move(made));
@@ -41,18 +42,22 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   return op;
 }
 
-const tenon_operator* OperatorLoader::table(int file, const std::string& symbol, TableRole role, Warnings& warnings) {
+const tenon_operator* OperatorLoader::table(LoadedOperator& op, int file, const std::string& symbol, TableRole role, Warnings& warnings) {
   PluginFile plugin = files_.file(file);
-  const auto open = [&]() -> Library& {
-    try {
-      return loader_.open(file, plugin, files_.operators(file));
-    } catch (const PluginError&) {
-      files_.came_to(file, plugin);
-      throw;
-    }
-  };
-  Library& library = open();
-  files_.came_to(file, plugin);
+  try {
+    const auto* table = loader_.isolates(plugin) ? isolated_table(op, file, plugin, symbol, role, warnings)
+                                                 : table_here(file, plugin, symbol, role, warnings);
+    files_.came_to(file, plugin);
+    return table;
+  } catch (const PluginError&) {
+    files_.came_to(file, plugin);
+    throw;
+  }
+}
+
+const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin, const std::string& symbol, TableRole role,
+                                                 Warnings& warnings) {
+  Library& library = loader_.open(file, plugin, files_.operators(file));
   const auto* table = library.table(symbol, role, host_);
   const auto path = plugin.path.string();
   if (!library.left_modes().empty())
@@ -60,6 +65,19 @@ const tenon_operator* OperatorLoader::table(int file, const std::string& symbol,
                                                                  library.left_modes() +
                                                                  "); they are put back: link it without -ffast-math");
   return table;
+}
+
+const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol,
+                                                     TableRole role, Warnings& warnings) {
+  auto& isolated = loader_.open_isolated(file, plugin, files_.operators(file));
+  const auto table = isolated.table(symbol);
+  const auto* functions = table == nullptr ? nullptr : &table->functions();
+  if (const char* fault = table_fault(functions, role))
+    throw PluginError(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
+  if (const auto limits = isolated.worker()->limits(); limits.find("seccomp") == std::string::npos)
+    warnings.emplace_back("limits of workers", "isolated plugins can open files and connections: this kernel has no seccomp filters");
+  op.isolated.push_back(table);
+  return functions;
 }
 
 /// A kernel that cannot be loaded leaves the operator without it: its other devices go on working.
@@ -72,7 +90,10 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
   if (choice.source != KernelChoice::Source::file) return;
   const auto& name = op.info->name;
   try {
-    kernel = table(choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + name, TableRole::kernel, warnings);
+    if (device.number != TENON_CPU && loader_.isolates(files_.file(choice.file)))
+      throw PluginError(PluginStatus::not_loadable,
+                        "runs in a worker process, where kernels for GPUs do not work: isolate it not, or use the cpu");
+    kernel = table(op, choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + name, TableRole::kernel, warnings);
     distrust_guesses(op, *kernel, choice.file);
   } catch (const PluginError& error) {
     if (!op.kernel_error.empty()) op.kernel_error += "; ";

@@ -36,7 +36,10 @@ class OperatorLoader {
 
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition, Warnings& warnings);
   void load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings);
-  const tenon_operator* table(int file, const std::string& symbol, TableRole role, Warnings& warnings);
+  const tenon_operator* table(LoadedOperator& op, int file, const std::string& symbol, TableRole role, Warnings& warnings);
+  const tenon_operator* table_here(int file, PluginFile& plugin, const std::string& symbol, TableRole role, Warnings& warnings);
+  const tenon_operator* isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol, TableRole role,
+                                       Warnings& warnings);
   void distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const;
 
   const tenon_host& host_;

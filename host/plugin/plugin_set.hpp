@@ -16,6 +16,8 @@
 
 namespace tenon {
 
+class IsolatedTable;
+
 /// An operator ready to be created. Lives as long as its set, and what it points to in plugins as long as the process: they are never
 /// unloaded.
 struct LoadedOperator {
@@ -31,9 +33,20 @@ struct LoadedOperator {
   /// from an SDK before 0.2, which tried six numbers to find where a derivative is 0. Their manifest does not tell that from an author's
   /// own backward_sparse in an elementwise class, which is not run either.
   std::string sparse_gradient_fault;
+  std::vector<std::shared_ptr<const IsolatedTable>> isolated;  ///< those of its tables whose functions run in workers
 
   /// For that type of device (enum tenon_device); null where there is none.
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
+};
+
+/// Plugins whose code runs in worker processes, and never in this one.
+struct PluginIsolation {
+  bool all = false;
+  std::vector<std::string> plugins{};  ///< as is_called() takes them
+  double call_seconds = 0;
+  std::uint64_t memory = 0;
+  int threads = 1;
+  std::filesystem::path program{};  ///< tenon-worker; empty: the one beside the host's library
 };
 
 struct PluginOptions {
@@ -45,6 +58,7 @@ struct PluginOptions {
   /// Whether to load CUDA kernels too; where there is no device they only cost time. Asked once, before the first operator is loaded.
   std::function<bool()> cuda = has_cuda_driver;
   std::function<void(const std::string& key, const std::string& sentence)> warn = nullptr;  ///< see LoadedOperator::warn
+  PluginIsolation isolation{};
 };
 
 /// Threads: any. What is added shows whole or not at all; questions go on being answered meanwhile, from what there was before.

@@ -36,6 +36,13 @@ std::string_view name_of(PluginStatus status) {
   return "unknown";
 }
 
+bool is_called(const PluginFile& file, const std::string& word) {
+  if (word.empty()) return false;
+  std::error_code error;
+  const auto path = std::filesystem::absolute(word, error).lexically_normal();
+  return word == file.name || word == file.path.filename() || word == file.path.stem() || path == file.path;
+}
+
 std::string next_step(const PluginFile& file) {
   switch (file.status) {
     case PluginStatus::crashed:

@@ -2,6 +2,7 @@
 #include <string>
 #include <tenon/host/host.hpp>
 
+#include "device/devices.hpp"
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
 #include "plugin/loading/library_place.hpp"
@@ -11,11 +12,14 @@
 namespace tenon {
 namespace {
 
-PluginOptions plugin_options(const HostOptions& options, Warnings& warnings) {
+PluginOptions plugin_options(const HostOptions& options, Warnings& warnings, int threads) {
   PluginOptions plugin;
   plugin.warn = [&warnings](const std::string& key, const std::string& sentence) { warnings.once(key, sentence); };
   plugin.cache = options.cache;
   plugin.trust_writable = options.trust_writable;
+  const auto& isolate = options.isolate;
+  plugin.isolation = {isolate.all, isolate.plugins, isolate.call_seconds, isolate.memory, threads, {}};
+  if (isolate.memory == 0 && (isolate.all || !isolate.plugins.empty())) plugin.isolation.memory = cpu_device().memory().total / 2;
   return plugin;
 }
 
@@ -25,7 +29,7 @@ Host::Impl::Impl(HostOptions given)
     : options(std::move(given)),
       threads(options.threads),
       warnings(options.strict_storage, options.warn),
-      plugin_set(plugin_options(options, warnings), host_table()),
+      plugin_set(plugin_options(options, warnings, threads.count()), host_table()),
       calls(std::make_unique<CallCache>()) {
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);

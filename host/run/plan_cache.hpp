@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <tenon/host/session.hpp>
 #include <vector>
 
 #include "run/execution/execution.hpp"

@@ -18,7 +18,7 @@ for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
 done
 
 # A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
-declare -A place=([io]=1 [device]=2 [tensor]=3 [plugin]=4 [graph]=5 [file]=6 [plan]=6 [run]=7 [train]=8 [check]=8 [draw]=9 [onnx]=10 [cli]=11 [python]=11)
+declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [train]=9 [check]=9 [draw]=10 [onnx]=11 [cli]=12 [python]=12)
 for folder in host/*/; do
   folder=$(basename "$folder")
   [[ -n ${place[$folder]:-} || " include cmake demo " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <tenon/host/devices.hpp>
+#include <tenon/host/isolation.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
@@ -51,12 +52,20 @@ Finding look_at(const DeviceInfo& device) {
                                    readable_bytes(device.free), readable_bytes(device.total))};
 }
 
+Finding isolation() {
+  const auto info = isolation_info();
+  if (!info.error.empty()) return {"isolation", info.error + "; plugins cannot be isolated", true};
+  const bool all = info.limits.find("seccomp") != std::string::npos;
+  return {"isolation", info.limits + (all ? "" : "; without seccomp, isolated plugins can open connections")};
+}
+
 std::vector<Finding> examine(Host& host) {
   std::vector<Finding> findings;
   findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
   findings.push_back({"threads", fmt::format("{} in use; {}", host.threads(), describe(usable_cores()))});
   findings.push_back(cuda());
   for (const auto& device : list_devices()) findings.push_back(look_at(device));
+  findings.push_back(isolation());
   for (const auto* program : {"g++", "clang++", "nvcc", "cmake"})
     findings.push_back({program, in_path(program) ? "found" : "not in PATH; only needed to build plugins"});
   findings.push_back({"dot", in_path("dot") ? "found" : "not in PATH; tenon show --svg needs it (package graphviz)"});

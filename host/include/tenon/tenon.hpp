@@ -12,6 +12,7 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
+#include <tenon/host/isolation.hpp>
 #include <tenon/host/plan_info.hpp>
 #include <tenon/host/prepared_call.hpp>
 #include <tenon/host/session.hpp>

@@ -6,6 +6,7 @@
 #include "plugin/loading/bundled_dependencies.hpp"
 #include "plugin/loading/library_place.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
+#include "plugin/loading/loader_message.hpp"
 #include "plugin/loading/probe.hpp"
 #include "plugin/plugin_error.hpp"
 
@@ -35,6 +36,8 @@ void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const Pl
 PluginLoader::PluginLoader(const PluginOptions& options)
     : options_(options), history_(options.cache.empty() ? user_cache_folder() : options.cache) {
   if (options_.probe_program.empty()) options_.probe_program = find_beside_library("tenon-probe");
+  auto& worker = options_.isolation.program;
+  if (worker.empty()) worker = find_beside_library("tenon-worker");
 }
 
 void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
@@ -47,21 +50,63 @@ void PluginLoader::admit(const std::filesystem::path& path, const InputFile& fil
 }
 
 // One that another took the place of meanwhile is a duplicate, which may be loaded: who asks for it began before that.
-Library& PluginLoader::open(int number, PluginFile& file, const Operators& expected) {
-  if (const auto loaded = libraries_.find(number); loaded != libraries_.end()) return loaded->second;
+template <class Work>
+void PluginLoader::try_to(PluginFile& file, const Operators& expected, Work work) {
   if (!file.usable() && file.status != PluginStatus::duplicate) throw PluginError(file.status, file.reason);
   try {
     const auto bytes = copy(file, expected);
     file.content_hash = bytes->content_hash();
-    Library library = load(file, *bytes);
-    history_.remember_loaded(file.path, file.content_hash);
+    work(*bytes);
     file.status = PluginStatus::loaded;
     file.reason.clear();
-    return libraries_.emplace(number, library).first->second;
   } catch (const PluginError& error) {
     file.status = error.status();
     file.reason = error.what();
     throw;
+  }
+}
+
+Library& PluginLoader::open(int number, PluginFile& file, const Operators& expected) {
+  if (const auto loaded = libraries_.find(number); loaded != libraries_.end()) return loaded->second;
+  try_to(file, expected, [&](PrivateCopy& bytes) {
+    Library library = load(file, bytes);
+    history_.remember_loaded(file.path, file.content_hash);
+    libraries_.emplace(number, library);
+  });
+  return libraries_.at(number);
+}
+
+bool PluginLoader::isolates(const PluginFile& file) const {
+  const auto& isolation = options_.isolation;
+  return isolation.all ||
+         std::any_of(isolation.plugins.begin(), isolation.plugins.end(), [&](const auto& name) { return is_called(file, name); });
+}
+
+// Its worker is the child process that tries it. That it did no harm there is not remembered: there it may do less than here.
+IsolatedPlugin& PluginLoader::open_isolated(int number, PluginFile& file, const Operators& expected) {
+  if (const auto loaded = isolated_.find(number); loaded != isolated_.end()) return *loaded->second;
+  try_to(file, expected, [&](PrivateCopy& bytes) { isolated_.emplace(number, start_worker(file, bytes)); });
+  return *isolated_.at(number);
+}
+
+std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& file, PrivateCopy& copy) {
+  const auto& isolation = options_.isolation;
+  if (isolation.program.empty()) {
+    throw Failure(FailureKind::failed, "the program tenon-worker, which runs isolated plugins, is not beside Tenon's library",
+                  "install Tenon whole");
+  }
+  const auto dependencies = admit_dependencies(file, copy);
+  copy.keep_open();
+  try {
+    return std::make_shared<IsolatedPlugin>(
+        WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies},
+        WorkerOptions{isolation.program, options_.probe_timeout_ms, isolation.call_seconds, isolation.memory, isolation.threads});
+  } catch (const WorkerStartError& error) {
+    using Reason = WorkerStartError::Reason;
+    if (error.reason() == Reason::not_opened) throw explain_loader_message(error.what());
+    const std::lock_guard lock(admitting_);
+    history_.add_to_quarantine(file.path, copy.content_hash(), error.what());
+    throw PluginError(error.reason() == Reason::hung ? PluginStatus::hung : PluginStatus::crashed, error.what());
   }
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <tenon/host/catalog.hpp>
 
+#include "isolate/isolated_plugin.hpp"
 #include "plugin/loading/library.hpp"
 #include "plugin/loading/load_history.hpp"
 #include "plugin/loading/private_copy.hpp"
@@ -28,10 +29,17 @@ class PluginLoader {
   /// The plugin's code, loaded at the first call. `file`, which has that number, must be usable; its status becomes what happens. Throws
   /// PluginError. `expected` says which operators of it the catalog counts on.
   Library& open(int number, PluginFile& file, const Operators& expected);
+  /// The same for a plugin whose code runs in a worker process: nothing of it is loaded here.
+  IsolatedPlugin& open_isolated(int number, PluginFile& file, const Operators& expected);
+  bool isolates(const PluginFile& file) const;
 
  private:
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const Operators& expected);
+  /// Throws where the file is of no use, and lets its status tell what comes of `work`, which gets the copy.
+  template <class Work>
+  void try_to(PluginFile& file, const Operators& expected, Work work);
   Library load(const PluginFile& file, PrivateCopy& copy);
+  std::shared_ptr<IsolatedPlugin> start_worker(const PluginFile& file, PrivateCopy& copy);
   /// Libraries that the plugin brings along; others may not be able to write to them either. Throws PluginError (untrusted).
   std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies);
@@ -41,6 +49,7 @@ class PluginLoader {
   Trust trust_;
   LoadHistory history_;
   std::map<int, Library> libraries_;  // by the file's number: a path may have several, one after the other
+  std::map<int, std::shared_ptr<IsolatedPlugin>> isolated_;
 };
 
 }  // namespace tenon

@@ -8,11 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include "io/memory_file.hpp"
 #include "plugin/plugin_error.hpp"
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
 
 namespace tenon {
 namespace {
@@ -20,13 +17,6 @@ namespace {
 [[noreturn]] void refuse(const char* what) {
   throw PluginError(PluginStatus::not_loadable,
                     std::string("cannot be copied for loading: ") + what + ": " + std::generic_category().message(errno));
-}
-
-/// Kernels since 6.3 want to be told that nobody will execve the file; older ones do not know the flag.
-int make_memory_file(const std::string& name) {
-  constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int descriptor = memfd_create(name.c_str(), flags | MFD_NOEXEC_SEAL);
-  return descriptor >= 0 || errno != EINVAL ? descriptor : memfd_create(name.c_str(), flags);
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes) {
@@ -42,7 +32,7 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
 }  // namespace
 
 PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as) {
-  descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200));
+  descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200).c_str());
   if (descriptor_ < 0) refuse("no memory file");
   try {
     content_hash_ = tenon::content_hash(file, [this](std::span<const std::byte> part) { write_all(descriptor_, part); });

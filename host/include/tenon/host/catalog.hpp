@@ -54,6 +54,8 @@ struct PluginFile {
   std::vector<KernelInfo> kernels;
   bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
 };
+/// By its name, the file's name with or without `.so`, or its path.
+TENON_API bool is_called(const PluginFile& file, const std::string& word);
 TENON_API std::string next_step(const PluginFile& file);  ///< how to make an unusable file usable, as a hint
 
 struct CatalogOperator {

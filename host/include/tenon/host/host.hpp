@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <tenon/host/api.hpp>
 #include <tenon/host/attribute_map.hpp>
@@ -14,6 +15,16 @@
 #include <vector>
 
 namespace tenon {
+
+/// Plugins that run in worker processes: what they do to their memory, or how they end, is a Failure of the call and of nothing else. Each
+/// plugin has a worker, which has no network, no files and no memory of this process but what its calls read and write. Only operators for
+/// the CPU can run there.
+struct Isolation {
+  bool all = false;
+  std::vector<std::string> plugins{};  ///< by name, file name, file name without `.so`, or path; they may be added later
+  double call_seconds = 0;             ///< a call that takes longer fails, and its worker is ended; 0: no limit
+  std::uint64_t memory = 0;            ///< bytes that a worker may have, and a call's tensors again; 0: half of this machine's
+};
 
 struct HostOptions {
   int threads = 0;                ///< for parallel_for; 0: as many as the affinity mask and the cgroup's CPU quota leave
@@ -28,6 +39,7 @@ struct HostOptions {
   /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
   /// a line on stderr.
   std::function<void(const std::string&)> warn{};
+  Isolation isolate{};  ///< nothing in a graph's file changes it
 };
 
 /// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other

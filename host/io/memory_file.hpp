@@ -1,0 +1,10 @@
+// Files without a name that lie in memory.
+#pragma once
+
+namespace tenon {
+
+/// A descriptor, closed when another program is executed, of a file that can be sealed. -1: errno says why there is none. `name` is what
+/// /proc and debuggers show.
+int make_memory_file(const char* name);
+
+}  // namespace tenon

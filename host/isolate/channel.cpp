@@ -1,0 +1,178 @@
+#include "isolate/channel.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <tenon/host_error.hpp>
+#include <utility>
+
+#include "device/float_modes.hpp"
+#include "device/memory.hpp"
+#include "device/usable_cores.hpp"
+#include "io/readable_bytes.hpp"
+#include "io/system_reason.hpp"
+#include "isolate/message.hpp"
+#include "isolate/turns.hpp"
+#include "isolate/worker_process.hpp"
+
+namespace tenon {
+
+using namespace isolate;
+
+namespace {
+
+constexpr std::uint64_t least_room = 64 << 10;
+
+/// Who looks without sleeping needs a core of its own.
+std::uint32_t spin_ns() {
+  static const std::uint32_t ns = usable_cores().count() > 1 ? 30'000 : 0;
+  return ns;
+}
+
+}  // namespace
+
+bool send_descriptors(int socket, const BlockNotice& notice, std::span<const int> descriptors) {
+  iovec part{const_cast<BlockNotice*>(&notice), sizeof notice};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    auto* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
+  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof notice);
+}
+
+Channel::Channel(std::uint32_t number, std::uint64_t most_bytes)
+    : number_(number), most_bytes_(most_bytes), control_(sizeof(Control), SharedBlock::Access::write, "a conversation") {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Failure(FailureKind::failed, "cannot speak to a worker process: " + system_reason(errno));
+  socket_ = OpenFile(ends[0]);
+  worker_socket_ = OpenFile(ends[1]);
+  control().spin_ns = spin_ns();
+}
+
+SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
+  while (rooms_.size() <= which) rooms_.emplace_back();
+  auto& room = rooms_[which];
+  if (room != nullptr && room->bytes() >= bytes) return *room;
+  if (most_bytes_ > 0 && bytes > most_bytes_)
+    throw Failure(FailureKind::failed,
+                  "its tensors need " + readable_bytes(bytes) + ", but an isolated operator may have " + readable_bytes(most_bytes_));
+  if (room != nullptr) forget(*room);
+  room.reset();
+  const bool read = which == messages || which == inputs;
+  room = std::make_unique<SharedBlock>(std::max(bytes, least_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
+                                       "its tensors");
+  announce(*room);
+  return *room;
+}
+
+void Channel::announce(const SharedBlock& block) {
+  send({block.id(), block.bytes(), block.access() == SharedBlock::Access::write ? 1u : 0u, 0}, block.descriptor());
+}
+
+void Channel::forget(const SharedBlock& block) {
+  send({block.id(), 0, 0, 1}, -1);
+}
+
+// A worker that reads nothing fills the socket; one that has ended has closed it, and is told of where its answer is waited for.
+void Channel::send(const BlockNotice& notice, int descriptor) {
+  send_descriptors(socket_.descriptor(), notice, std::span(&descriptor, descriptor < 0 ? 0 : 1));
+  ++new_blocks_;
+}
+
+const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std::uint64_t instance, std::span<const std::byte> message,
+                                std::uint64_t reply_bytes, CallbackHandler* handler) {
+  const auto& out = room(messages, message.size());
+  const auto& in = room(replies, reply_bytes);
+  if (!message.empty()) std::memcpy(out.data(), message.data(), message.size());
+  control().request = {new_blocks_,    operation,    instance,    {out.id(), 0},
+                       message.size(), {in.id(), 0}, reply_bytes, FloatModes::now().bits()};
+  new_blocks_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  if (const auto seconds = worker.options().call_seconds; seconds > 0)
+    deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+  auto next = Turn::request;
+  std::uint32_t callbacks = 0;
+  for (;;) {
+    give_turn(control(), next, control().worker_sleeps);
+    const auto turn = wait(worker, deadline ? &*deadline : nullptr);
+    try {
+      if (turn != Turn::reply && turn != Turn::callback) throw ProtocolError("it takes a turn that there is not");
+      if (turn == Turn::callback && (handler == nullptr || ++callbacks > callback_limit))
+        throw ProtocolError("it asks for what it may not");
+      read_report(reply_bytes);
+      if (turn == Turn::reply) return report_;
+      answer(handler);
+      next = Turn::resume;
+    } catch (const ProtocolError& error) {
+      worker.end(std::string("broke the protocol (") + error.what() + ") and was ended");
+      throw Failure(FailureKind::failed, worker.end_sentence(number_));
+    }
+  }
+}
+
+Turn Channel::wait(WorkerProcess& worker, const std::chrono::steady_clock::time_point* deadline) {
+  auto turn = Turn::ended;
+  if (!worker.ended()) {
+    turn = wait_for_turn(
+        control(), spin_ns(), control().host_sleeps, [](Turn t) { return t == Turn::request || t == Turn::resume; }, deadline);
+    if (turn == Turn::request || turn == Turn::resume) {
+      auto seconds = std::to_string(worker.options().call_seconds);
+      seconds.erase(seconds.find_last_not_of('0') + 1);
+      if (seconds.back() == '.') seconds.pop_back();
+      worker.end("gave no answer within " + seconds + " s and was ended");
+      turn = Turn::ended;
+    }
+  }
+  if (turn == Turn::ended) {
+    if (!worker.ended()) worker.end("broke the protocol (it says that it has ended) and was ended");
+    throw Failure(FailureKind::failed, worker.end_sentence(number_));
+  }
+  return turn;
+}
+
+// Once: what lies in shared memory may change while it is looked at.
+void Channel::read_report(std::uint64_t capacity) {
+  const auto& shared = control().report;
+  std::memcpy(&report_, &shared, offsetof(Report, text));
+  report_.text[0] = '\0';
+  if (report_.status != 0) {
+    std::memcpy(report_.text, shared.text, sizeof report_.text);
+    report_.text[sizeof report_.text - 1] = '\0';
+  }
+  if (report_.bytes > capacity) throw ProtocolError("a reply is longer than its room");
+  reply_.resize(static_cast<std::size_t>(report_.bytes));
+  if (!reply_.empty()) std::memcpy(reply_.data(), rooms_[replies]->data(), reply_.size());
+}
+
+void Channel::answer(CallbackHandler* handler) {
+  Resume resume{};
+  tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, resume.text, sizeof resume.text};
+  try {
+    handler->answer(report_, reply_, resume);
+  } catch (const ProtocolError&) {
+    throw;
+  } catch (...) {
+    write_current_exception(&error);
+    resume.status = 1;
+    resume.error_kind = error.kind;
+  }
+  resume.new_blocks = std::exchange(new_blocks_, 0);
+  std::memcpy(&control().resume, &resume, resume.status == 0 ? offsetof(Resume, text) : sizeof resume);
+}
+
+}  // namespace tenon

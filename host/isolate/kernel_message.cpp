@@ -1,0 +1,215 @@
+#include "isolate/kernel_message.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tenon/dtype.hpp>
+#include <tenon/host_error.hpp>
+#include <utility>
+
+#include "device/memory.hpp"
+#include "isolate/isolated_plugin.hpp"
+#include "isolate/message.hpp"
+#include "tensor/strided_copy.hpp"
+
+namespace tenon {
+
+using namespace isolate;
+
+namespace {
+
+// Rooms before they have blocks.
+constexpr std::uint64_t nowhere = 0, read_room = 1, written_room = 2;
+constexpr std::uint64_t index_bytes = sizeof(std::int64_t);
+
+std::uint64_t elements(const tenon_dense& dense, int first_axis = 0) {
+  std::uint64_t count = 1;
+  for (int axis = first_axis; axis < dense.ndim; ++axis) count *= static_cast<std::uint64_t>(dense.shape[axis]);
+  return count;
+}
+
+std::uint64_t element_bytes(const tenon_tensor& tensor) {
+  return size_of(static_cast<DType>(tensor.dtype));
+}
+
+std::byte* data_of(const tenon_tensor& tensor) {
+  return tensor.dense.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.dense.data) + tensor.dense.byte_offset;
+}
+
+struct SparseBytes {
+  std::uint64_t values, indices, row_starts;
+};
+
+SparseBytes sparse_bytes(const tenon_tensor& tensor) {
+  const auto stored = static_cast<std::uint64_t>(tensor.stored);
+  const auto index = tensor.index_dtype == TENON_I32 ? sizeof(std::int32_t) : index_bytes;
+  if (tensor.storage == TENON_CSR)
+    return {stored * element_bytes(tensor), stored * index, (static_cast<std::uint64_t>(tensor.dense.shape[0]) + 1) * index};
+  return {stored * elements(tensor.dense, 1) * element_bytes(tensor), stored * index, 0};
+}
+
+bool is_backward(const tenon_call& call) {
+  return call.dispatch == TENON_BACKWARD || call.dispatch == TENON_BACKWARD_SPARSE;
+}
+
+TensorRecord describe(const tenon_tensor& tensor) {
+  TensorRecord record{};
+  record.present = 1;
+  record.dtype = tensor.dtype;
+  record.storage = tensor.storage;
+  record.index_dtype = tensor.index_dtype;
+  record.type_code = tensor.dense.type_code;
+  record.type_bits = tensor.dense.type_bits;
+  record.rank = tensor.dense.ndim;
+  std::copy_n(tensor.dense.shape, tensor.dense.ndim, record.dims);
+  record.stored = tensor.stored;
+  return record;
+}
+
+}  // namespace
+
+std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size, bool before, bool after) {
+  const auto offset = bytes;
+  parts.push_back({static_cast<std::byte*>(const_cast<void*>(memory)), size, offset, before, after});
+  bytes += align_up(size);
+  return offset;
+}
+
+// Memory that is added to, or that an input lies in as well, has a content before the call.
+Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write) {
+  if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr) return {nowhere, 0};
+  const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
+  const bool before = write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
+  const Place place{written_room, written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
+  if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), place);
+  return place;
+}
+
+TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
+  if (tensor == nullptr) return {};
+  auto record = describe(*tensor);
+  const auto* data = data_of(*tensor);
+  const auto add = [&](const void* memory, std::uint64_t bytes) -> Place {
+    strided_.push_back(nullptr);
+    return {read_room, read_.add(memory, bytes, true, false)};
+  };
+  if (tensor->storage == TENON_DENSE) {
+    if (data == nullptr) return record;
+    const auto shared = std::find_if(in_place_.begin(), in_place_.end(), [&](const auto& each) { return each.first == data; });
+    if (shared != in_place_.end()) {
+      record.data = shared->second;
+      return record;
+    }
+    record.data = add(data, elements(tensor->dense) * element_bytes(*tensor));
+    if (tensor->dense.strides != nullptr) strided_.back() = &tensor->dense;
+  } else if (tensor->storage == TENON_CSR || tensor->storage == TENON_ROW_SPARSE) {
+    const auto bytes = sparse_bytes(*tensor);
+    record.data = add(data, bytes.values);
+    record.indices = add(tensor->indices, bytes.indices);
+    if (tensor->storage == TENON_CSR) record.row_starts = add(tensor->row_starts, bytes.row_starts);
+  }
+  return record;
+}
+
+TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Place& place) const {
+  if (tensor == nullptr) return {};
+  auto record = describe(*tensor);
+  record.data = place;
+  return record;
+}
+
+// In the order of CallRecord. What is written comes first into the rooms: inputs may lie in its memory.
+void KernelMessage::lay_out(const tenon_call& call) {
+  const bool backward = is_backward(call);
+  const auto written_count = backward ? call.input_count : call.output_count;
+  auto* const* written = backward ? call.input_grads : call.outputs;
+  read_.clear(), written_.clear();
+  records_.clear(), places_.clear(), in_place_.clear(), strided_.clear();
+  for (std::uint32_t i = 0; i < written_count; ++i) places_.push_back(place_written(written[i], call.writes[i]));
+  for (std::uint32_t i = 0; i < call.state_count; ++i) places_.push_back(place_written(call.states[i], TENON_WRITE_ADD));
+  workspace_offset_ = written_.bytes;
+  written_.bytes += align_up(call.workspace_size);
+
+  for (std::uint32_t i = 0; i < call.input_count; ++i) records_.push_back(read_record(call.inputs[i]));
+  for (std::uint32_t i = 0; i < call.output_count; ++i)
+    records_.push_back(backward ? read_record(call.outputs[i]) : written_record(call.outputs[i], places_[i]));
+  for (std::uint32_t i = 0; i < call.state_count; ++i) records_.push_back(written_record(call.states[i], places_[written_count + i]));
+  if (!backward) return;
+  for (std::uint32_t i = 0; i < call.output_count; ++i) records_.push_back(read_record(call.output_grads[i]));
+  for (std::uint32_t i = 0; i < call.input_count; ++i) records_.push_back(written_record(call.input_grads[i], places_[i]));
+}
+
+void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& call) {
+  const auto& read = conversation.channel().room(Channel::inputs, read_.bytes);
+  const auto& written = conversation.channel().room(Channel::outputs, written_.bytes);
+  written_memory_ = written.data();
+  for (std::size_t i = 0; i < read_.parts.size(); ++i) {
+    const auto& part = read_.parts[i];
+    if (strided_[i] != nullptr)
+      copy_to_contiguous(*strided_[i], read.data() + part.offset);
+    else if (part.bytes > 0)
+      std::memcpy(read.data() + part.offset, part.memory, part.bytes);
+  }
+  for (const auto& part : written_.parts)
+    if (part.before && part.bytes > 0) std::memcpy(written.data() + part.offset, part.memory, part.bytes);
+  const auto settle = [&](Place& place) { place.block = place.block == nowhere ? 0 : place.block == read_room ? read.id() : written.id(); };
+  for (auto& record : records_)
+    for (auto* place : {&record.data, &record.indices, &record.row_starts}) settle(*place);
+  CallRecord record{call.dispatch, call.flags, call.input_count,   call.output_count, call.state_count, call.threads, call.seed, call.step,
+                    call.node,     {},         call.workspace_size};
+  if (call.workspace_size > 0) record.workspace = {written.id(), workspace_offset_};
+  Writer writer(message_);
+  writer.put(record);
+  writer.put_array(records_.data(), records_.size());
+  writer.put_array(call.writes, is_backward(call) ? call.input_count : call.output_count);
+}
+
+/// The host's own memory is allocated as if the kernel ran here; the worker gets as much to write to.
+class KernelMessage::SparseHandler : public CallbackHandler {
+ public:
+  SparseHandler(KernelMessage& message, Channel& channel, const tenon_call& call) : message_(message), channel_(channel), call_(call) {}
+
+  void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
+    if (question.operation != Operation::allocate_sparse) throw ProtocolError("it asks for what kernels do not need");
+    Reader reader(payload);
+    const auto asked = reader.take<SparseCallback>();
+    reader.expect_end();
+    HostError error;
+    tenon_tensor* tensor = nullptr;
+    if (call_.host->allocate_sparse(&call_, asked.output, asked.stored, &tensor, error.raw()) != 0) error.raise();
+    const auto bytes = sparse_bytes(*tensor);
+    Layout layout;
+    for (const auto& [memory, size] : {std::pair<const void*, std::uint64_t>(tensor->dense.data, bytes.values),
+                                       {tensor->indices, bytes.indices},
+                                       {tensor->row_starts, bytes.row_starts}})
+      layout.add(memory, size, false, true);
+    const auto& room = channel_.room(Channel::first_of_sparse + asked.output, layout.bytes);
+    resume.values = {room.id(), layout.parts[0].offset};
+    resume.indices = {room.id(), layout.parts[1].offset};
+    if (tensor->storage == TENON_CSR) resume.row_starts = {room.id(), layout.parts[2].offset};
+    message_.sparse_[asked.output] = {room.data(), {layout.parts[0], layout.parts[1], layout.parts[2]}};
+  }
+
+ private:
+  KernelMessage& message_;
+  Channel& channel_;
+  const tenon_call& call_;
+};
+
+const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call) {
+  lay_out(call);
+  fill_rooms(conversation, call);
+  sparse_.assign(is_backward(call) ? call.input_count : call.output_count, {});
+  SparseHandler handler(*this, conversation.channel(), call);
+  return conversation.exchange(Operation::call, object, message_, sizeof(SparseCallback), &handler);
+}
+
+void KernelMessage::take_results() const {
+  const auto take = [](const std::byte* room, const Part& part) {
+    if (part.after && part.bytes > 0) std::memcpy(part.memory, room + part.offset, part.bytes);
+  };
+  for (const auto& part : written_.parts) take(written_memory_, part);
+  for (const auto& [room, parts] : sparse_)
+    for (const auto& part : parts) take(room, part);
+}
+
+}  // namespace tenon

@@ -1,0 +1,173 @@
+#include "isolate/remote_functions.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <tenon/host_error.hpp>
+
+#include "isolate/attribute_message.hpp"
+#include "isolate/message.hpp"
+#include "isolate/remote_object.hpp"
+#include "tensor/call_context.hpp"
+
+namespace tenon::remote {
+
+using namespace isolate;
+
+namespace {
+
+void put_types(Writer& writer, const tenon_infer& io, std::int32_t dispatch) {
+  writer.put(InferRecord{io.input_count, io.output_count, io.state_count, dispatch});
+  writer.put_array(io.inputs, io.input_count);
+  writer.put_array(io.outputs, io.output_count);
+  writer.put_array(io.states, io.state_count);
+}
+
+std::uint64_t bytes_of_types(const tenon_infer& io) {
+  return sizeof(tenon_type) * (std::uint64_t{io.input_count} + io.output_count + io.state_count);
+}
+
+template <class T>
+void take_into(Reader& reader, T* to, std::uint64_t count) {
+  const auto array = reader.take_array<T>(count);
+  std::copy(array.begin(), array.end(), to);
+}
+
+/// What a reply says must be a whole of its kind.
+template <class Read>
+void read_reply(const Conversation& conversation, const Read& read) {
+  try {
+    Reader reader(conversation.channel().reply());
+    read(reader);
+    reader.expect_end();
+  } catch (const ProtocolError& error) {
+    conversation.worker().end(std::string("broke the protocol (") + error.what() + ") and was ended");
+    throw Failure(FailureKind::failed, conversation.worker().end_sentence(conversation.channel().number()));
+  }
+}
+
+class GradientHandler : public CallbackHandler {
+ public:
+  explicit GradientHandler(tenon_gradient& io) : io_(io) {}
+
+  void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
+    Reader reader(payload);
+    const auto asked = reader.take<GradientCallback>();
+    std::int32_t failed = 0;
+    switch (question.operation) {
+      case Operation::gradient_value:
+        failed = io_.value(&io_, asked.source, asked.index, &resume.number);
+        break;
+      case Operation::gradient_set:
+        failed = io_.set_input_grad(&io_, asked.index, asked.value);
+        break;
+      case Operation::gradient_add: {
+        const std::string name(reader.take_text(asked.name_bytes));
+        const auto inputs = reader.take_array<tenon_value>(asked.input_count);
+        const OwnedAttributes attributes(reader, asked.attribute_count);
+        failed =
+            io_.add(&io_, name.c_str(), inputs.data(), asked.input_count, attributes.all().data(), asked.attribute_count, &resume.number);
+        break;
+      }
+      default:
+        throw ProtocolError("it asks for what gradients do not need");
+    }
+    reader.expect_end();
+    if (failed != 0) throw Error(static_cast<ErrorKind>(io_.error->kind), io_.error->text);
+  }
+
+ private:
+  tenon_gradient& io_;
+};
+
+std::int32_t run(void* instance, const tenon_call* call) {
+  return guarded(call->error, [&] {
+    auto& object = RemoteObject::of(instance);
+    const auto home = object.home();
+    Conversation conversation(home.worker);
+    const auto& report = object.kernel_message().exchange(conversation, home.number, *call);
+    if (report.left_modes != 0) static_cast<CallContext*>(call->context)->left_modes = true;
+    require_success(report);
+    object.kernel_message().take_results();
+  });
+}
+
+}  // namespace
+
+void destroy(void* instance) {
+  delete &RemoteObject::of(instance);
+}
+
+std::int32_t infer(const void* instance, tenon_infer* io) {
+  return guarded(io->error, [&] {
+    const auto home = RemoteObject::of(instance).home();
+    std::vector<std::byte> message;
+    Writer writer(message);
+    put_types(writer, *io, TENON_FORWARD);
+    Conversation conversation(home.worker);
+    require_success(conversation.exchange(Operation::infer, home.number, message, bytes_of_types(*io)));
+    read_reply(conversation, [&](Reader& reader) {
+      take_into(reader, io->inputs, io->input_count);
+      take_into(reader, io->outputs, io->output_count);
+      take_into(reader, io->states, io->state_count);
+    });
+  });
+}
+
+std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
+  return guarded(io->error, [&] {
+    const auto home = RemoteObject::of(instance).home();
+    std::vector<std::byte> message;
+    Writer writer(message);
+    const bool has_types = io->input_types != nullptr;
+    writer.put(StorageRecord{io->input_count, io->output_count, io->device_type, io->dispatch, has_types ? 1u : 0u, 0});
+    writer.put_array(io->inputs, io->input_count);
+    writer.put_array(io->input_types, has_types ? io->input_count : 0);
+    Conversation conversation(home.worker);
+    const auto& report = conversation.exchange(Operation::infer_storage, home.number, message, io->output_count + message_alignment);
+    require_success(report);
+    io->sparse_kernel = report.number != 0 ? 1 : 0;
+    read_reply(conversation, [&](Reader& reader) { take_into(reader, io->outputs, io->output_count); });
+  });
+}
+
+// What it refuses is told by whoever calls it: the struct is its own, but the error is not const.
+std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) {
+  return guarded(io->error, [&] {
+    const auto home = RemoteObject::of(instance).home();
+    std::vector<std::byte> message;
+    Writer writer(message);
+    put_types(writer, *io, dispatch);
+    Conversation conversation(home.worker);
+    const auto& report = conversation.exchange(Operation::workspace, home.number, message);
+    require_success(report);
+    *bytes = report.number;
+  });
+}
+
+std::int32_t gradient(const void* instance, tenon_gradient* io) {
+  return guarded(io->error, [&] {
+    const auto home = RemoteObject::of(instance).home();
+    std::vector<std::byte> message;
+    Writer writer(message);
+    writer.put(GradientRecord{io->input_count, io->output_count});
+    GradientHandler handler(*io);
+    Conversation conversation(home.worker);
+    require_success(conversation.exchange(Operation::gradient, home.number, message, gradient_message_limit, &handler));
+  });
+}
+
+std::int32_t forward(void* instance, const tenon_call* call) {
+  return run(instance, call);
+}
+std::int32_t forward_sparse(void* instance, const tenon_call* call) {
+  return run(instance, call);
+}
+std::int32_t backward(void* instance, const tenon_call* call) {
+  return run(instance, call);
+}
+std::int32_t backward_sparse(void* instance, const tenon_call* call) {
+  return run(instance, call);
+}
+
+}  // namespace tenon::remote

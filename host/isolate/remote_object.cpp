@@ -1,0 +1,57 @@
+#include "isolate/remote_object.hpp"
+
+#include <tenon/host_error.hpp>
+
+#include "isolate/attribute_message.hpp"
+#include "isolate/message.hpp"
+
+namespace tenon {
+
+using namespace isolate;
+
+void require_success(const Report& report) {
+  if (report.status != 0)
+    throw Error(static_cast<ErrorKind>(report.error_kind), report.text[0] != '\0' ? report.text : "it failed without giving a reason");
+}
+
+RemoteObject::RemoteObject(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes)
+    : table_(std::move(table)) {
+  Writer writer(create_message_);
+  const std::uint64_t lengths[] = {table_->symbol().size(), attributes.size()};
+  writer.put_array(lengths, 2);
+  writer.put_text(table_->symbol());
+  put_attributes(writer, attributes);
+  home();
+}
+
+RemoteObject::Home RemoteObject::home() {
+  const std::lock_guard lock(mutex_);
+  if (home_.worker == nullptr || home_.worker->ended()) {
+    auto worker = table_->plugin().worker();
+    const auto number = create_in(worker);
+    home_ = {std::move(worker), number};
+  }
+  return home_;
+}
+
+std::uint64_t RemoteObject::create_in(const std::shared_ptr<WorkerProcess>& worker) const {
+  Conversation conversation(worker);
+  const auto& report = conversation.exchange(Operation::create, 0, create_message_);
+  require_success(report);
+  return report.number;
+}
+
+// Where the worker ends on the way, whoever needs it next starts another one.
+RemoteObject::~RemoteObject() {
+  if (home_.worker == nullptr || home_.worker->ended()) return;
+  try {
+    Conversation(home_.worker).exchange(Operation::destroy, home_.number, {});
+  } catch (const std::exception&) {
+  }
+}
+
+void* create_isolated(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes) {
+  return new RemoteObject(std::move(table), attributes);
+}
+
+}  // namespace tenon

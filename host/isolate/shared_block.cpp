@@ -1,0 +1,76 @@
+#include "isolate/shared_block.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <tenon/host/failure.hpp>
+
+#include "io/memory_file.hpp"
+#include "io/readable_bytes.hpp"
+#include "io/system_reason.hpp"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+namespace tenon {
+namespace {
+
+constexpr std::uint64_t huge_page = 2u << 20;
+
+[[noreturn]] void refuse(const char* what, std::uint64_t bytes) {
+  throw Failure(FailureKind::failed,
+                std::string("cannot share ") + readable_bytes(bytes) + " with a worker process, for " + what + ": " + system_reason(errno));
+}
+
+std::uint64_t whole_pages(std::uint64_t bytes) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes == 0 ? page : (bytes + page - 1) / page * page;
+}
+
+/// Whoever gets the descriptor could open it again for writing, were it not for the seal; kernels before 5.1 do not know that.
+void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
+  constexpr int size = F_SEAL_SHRINK | F_SEAL_GROW;
+  if (access == SharedBlock::Access::write) {
+    if (fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_SEAL) != 0) refuse("a seal", bytes);
+    return;
+  }
+  const bool sealed = fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
+  if (!sealed && fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_SEAL) != 0) refuse("a seal", bytes);
+  const auto path = "/proc/self/fd/" + std::to_string(file.descriptor());
+  OpenFile to_read(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (to_read.descriptor() >= 0)
+    file = std::move(to_read);
+  else if (!sealed)
+    refuse("a descriptor for reading alone", bytes);
+}
+
+}  // namespace
+
+SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what) : bytes_(whole_pages(bytes)), access_(access) {
+  static std::atomic<std::uint64_t> last = 0;
+  id_ = ++last;
+  file_ = OpenFile(make_memory_file("tenon tensors"));
+  if (file_.descriptor() < 0) refuse(what, bytes);
+  if (bytes_ < bytes || bytes_ > INT64_MAX || ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) refuse(what, bytes);
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), 0);
+  if (memory == MAP_FAILED) refuse(what, bytes);
+  data_ = static_cast<std::byte*>(memory);
+  if (bytes_ >= 4 * huge_page) madvise(data_, bytes_, MADV_HUGEPAGE);  // a wish
+  try {
+    seal(file_, access, bytes_);
+  } catch (...) {
+    munmap(data_, bytes_);
+    throw;
+  }
+}
+
+SharedBlock::~SharedBlock() {
+  munmap(data_, bytes_);
+}
+
+}  // namespace tenon

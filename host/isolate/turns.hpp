@@ -1,0 +1,63 @@
+// Host and worker take turns on a word of shared memory: a side that waits looks at it for a while, then sleeps in the kernel.
+#pragma once
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+
+#include "isolate/protocol.hpp"
+
+namespace tenon::isolate {
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+inline void wake(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+/// The other side's turn: it is woken if it sleeps. What was written before is seen by it.
+inline void give_turn(Control& control, Turn turn, std::atomic<std::uint32_t>& other_sleeps) {
+  control.turn.store(static_cast<std::uint32_t>(turn), std::memory_order_seq_cst);
+  if (other_sleeps.load(std::memory_order_seq_cst) != 0) wake(control.turn);
+}
+
+/// Waits until `turn` is none of the two that are the other side's, at most until `deadline`.
+/// The turn there is then, whatever it is.
+template <class Theirs>
+Turn wait_for_turn(Control& control, std::uint32_t spin_ns, std::atomic<std::uint32_t>& sleeps, Theirs theirs,
+                   const std::chrono::steady_clock::time_point* deadline = nullptr) {
+  using Clock = std::chrono::steady_clock;
+  const auto now = [&] { return control.turn.load(std::memory_order_acquire); };
+  auto turn = now();
+  if (!theirs(static_cast<Turn>(turn))) return static_cast<Turn>(turn);
+  for (const auto end = Clock::now() + std::chrono::nanoseconds(spin_ns); Clock::now() < end;)
+    for (int i = 0; i < 32; ++i) {
+      if (turn = now(); !theirs(static_cast<Turn>(turn))) return static_cast<Turn>(turn);
+      relax();
+    }
+  sleeps.store(1, std::memory_order_seq_cst);
+  while (theirs(static_cast<Turn>(turn = control.turn.load(std::memory_order_seq_cst)))) {
+    timespec left{};
+    if (deadline != nullptr) {
+      const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - Clock::now()).count();
+      if (rest <= 0) break;
+      left = {static_cast<time_t>(rest / 1'000'000'000), static_cast<long>(rest % 1'000'000'000)};
+    }
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&control.turn), FUTEX_WAIT, turn, deadline == nullptr ? nullptr : &left, nullptr,
+            0);
+  }
+  sleeps.store(0, std::memory_order_relaxed);
+  return static_cast<Turn>(turn);
+}
+
+}  // namespace tenon::isolate

@@ -1,0 +1,62 @@
+#include "isolate/worker/blocks.hpp"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "isolate/message.hpp"
+
+namespace tenon::isolate {
+
+Received receive(int socket) {
+  Received received;
+  iovec part{&received.notice, sizeof received.notice};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof received.descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = 0;
+  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) throw ProtocolError("its socket cannot be read");
+  received.bytes = static_cast<std::size_t>(got);
+  for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const auto bytes = header->cmsg_len - CMSG_LEN(0);
+    std::memcpy(received.descriptors, CMSG_DATA(header), bytes < sizeof received.descriptors ? bytes : sizeof received.descriptors);
+  }
+  return received;
+}
+
+void Blocks::accept(int socket, std::uint32_t count) {
+  for (; count > 0; --count) {
+    const auto [notice, bytes, descriptors] = receive(socket);
+    if (bytes != sizeof notice) throw ProtocolError("a notice of a block is cut off");
+    if (const auto known = blocks_.find(notice.block); known != blocks_.end()) {
+      munmap(known->second.data, known->second.bytes);
+      blocks_.erase(known);
+    }
+    if (notice.forget != 0) continue;
+    const int protection = PROT_READ | (notice.writable != 0 ? PROT_WRITE : 0);
+    void* memory = mmap(nullptr, notice.bytes, protection, MAP_SHARED, descriptors[0], 0);
+    close(descriptors[0]);
+    if (memory == MAP_FAILED) throw ProtocolError("memory that the host shares cannot be mapped");
+    blocks_.emplace(notice.block, Mapped{static_cast<std::byte*>(memory), notice.bytes});
+  }
+}
+
+std::byte* Blocks::at(const Place& place, std::uint64_t bytes) const {
+  if (place.block == 0) return nullptr;
+  const auto found = blocks_.find(place.block);
+  if (found == blocks_.end()) throw ProtocolError("a place lies in no block");
+  const auto& block = found->second;
+  if (place.offset > block.bytes || bytes > block.bytes - place.offset) throw ProtocolError("a place lies behind its block's end");
+  return block.data + place.offset;
+}
+
+}  // namespace tenon::isolate

@@ -1,0 +1,49 @@
+// One of the host's threads at a time talks to a conversation; a thread of the worker does what it asks for.
+#pragma once
+#include <mutex>
+#include <vector>
+
+#include "isolate/message.hpp"
+#include "isolate/worker/blocks.hpp"
+#include "isolate/worker/kernel_call.hpp"
+#include "isolate/worker/plugin.hpp"
+
+namespace tenon::isolate {
+
+class Conversation {
+ public:
+  Conversation(Plugin& plugin, Control& control, int socket) : plugin_(plugin), control_(control), socket_(socket) {}
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+
+  [[noreturn]] void serve();
+
+  /// From within a function of the plugin: asks the host something, and waits for the answer. Threads: one at a time; hold asking().
+  const Resume& ask(Operation operation, std::span<const std::byte> payload);
+  std::mutex& asking() { return asking_; }
+  const Blocks& blocks() const { return blocks_; }
+
+ private:
+  void answer();
+  std::int32_t work(Reader& reader, tenon_error& error);
+  std::int32_t look(Reader& reader);
+  std::int32_t create(Reader& reader, tenon_error& error);
+  void destroy();
+  std::int32_t infer(Reader& reader, tenon_error& error);
+  std::int32_t infer_storage(Reader& reader, tenon_error& error);
+  std::int32_t workspace(Reader& reader, tenon_error& error);
+  std::int32_t gradient(Reader& reader, tenon_error& error);
+  Object object();
+  /// Copies arrays to where the host reads them.
+  void send(std::span<const std::byte> bytes);
+
+  Plugin& plugin_;
+  Control& control_;
+  const int socket_;
+  std::mutex asking_;
+  Blocks blocks_;
+  KernelCall kernel_call_;
+  std::vector<std::byte> outgoing_;
+};
+
+}  // namespace tenon::isolate

@@ -1,0 +1,113 @@
+#include "isolate/worker/crash.hpp"
+
+#include <execinfo.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace tenon::isolate {
+namespace {
+
+struct Module {
+  std::uintptr_t base, begin, end;
+  char name[sizeof CrashFrame::module];
+};
+constexpr std::size_t most_modules = 128;
+constexpr std::size_t signal_stack_bytes = 64 << 10;
+
+// What the handler reads, all of it written before it is installed.
+Module modules[most_modules];
+std::size_t module_count = 0;
+CrashRecord* crash = nullptr;
+const char* plugin_name = "";
+thread_local std::uint32_t conversation_here = 0;
+
+int add_module(dl_phdr_info* info, std::size_t, void*) {
+  if (module_count == most_modules) return 1;
+  auto& module = modules[module_count];
+  module = {info->dlpi_addr, UINTPTR_MAX, 0, ""};
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+    module.begin = std::min<std::uintptr_t>(module.begin, info->dlpi_addr + part.p_vaddr);
+    module.end = std::max<std::uintptr_t>(module.end, info->dlpi_addr + part.p_vaddr + part.p_memsz);
+  }
+  const char* path = info->dlpi_name == nullptr || *info->dlpi_name == '\0' ? "tenon-worker" : info->dlpi_name;
+  if (std::strcmp(path, "/proc/self/fd/3") == 0) path = plugin_name;
+  const char* slash = std::strrchr(path, '/');
+  std::strncpy(module.name, slash == nullptr ? path : slash + 1, sizeof module.name - 1);
+  ++module_count;
+  return 0;
+}
+
+void add_frame(std::uintptr_t address, bool returns_there) {
+  const auto count = crash->frame_count.load(std::memory_order_relaxed);
+  if (count == CrashRecord::most_frames) return;
+  auto& frame = crash->frames[count];
+  frame.module[0] = '\0';
+  frame.offset = address;
+  const auto inside = address - (returns_there ? 1 : 0);  // the call, not what comes after it
+  for (std::size_t i = 0; i < module_count; ++i) {
+    if (inside < modules[i].begin || inside >= modules[i].end) continue;
+    std::memcpy(frame.module, modules[i].name, sizeof frame.module);
+    frame.offset = inside - modules[i].base;
+    break;
+  }
+  crash->frame_count.store(count + 1, std::memory_order_release);
+}
+
+std::uintptr_t address_of_fault(const void* context) {
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  return 0;
+#endif
+}
+
+// Async-signal-safe: backtrace() has loaded what it needs by now, and libgcc finds tables of frames without a lock. A signal in here kills.
+void on_signal(int signal, siginfo_t*, void* context) {
+  std::uint32_t nobody = 0;
+  if (crash->signal.compare_exchange_strong(nobody, static_cast<std::uint32_t>(signal))) {
+    crash->conversation = conversation_here;
+    const auto fault = address_of_fault(context);
+    add_frame(fault, false);
+    void* addresses[CrashRecord::most_frames + 4];
+    const int count = backtrace(addresses, static_cast<int>(std::size(addresses)));
+    int first = 0;  // the frames of this handler stand before the one that was interrupted
+    while (first < count && reinterpret_cast<std::uintptr_t>(addresses[first]) != fault) ++first;
+    for (int i = first + 1; i < count; ++i) add_frame(reinterpret_cast<std::uintptr_t>(addresses[i]), true);
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+  _exit(128 + signal);  // somebody blocks it
+}
+
+}  // namespace
+
+void record_crashes(CrashRecord& record, const char* plugin) {
+  crash = &record;
+  plugin_name = plugin;
+  dl_iterate_phdr(add_module, nullptr);
+  void* here[2];
+  backtrace(here, 2);  // which loads libgcc
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigaction(signal, &action, nullptr);
+}
+
+void use_signal_stack(std::uint32_t conversation) {
+  conversation_here = conversation;
+  stack_t stack{};
+  stack.ss_sp = std::malloc(signal_stack_bytes);
+  stack.ss_size = signal_stack_bytes;
+  if (stack.ss_sp != nullptr) sigaltstack(&stack, nullptr);
+}
+
+}  // namespace tenon::isolate

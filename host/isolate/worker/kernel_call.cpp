@@ -1,0 +1,137 @@
+#include "isolate/worker/kernel_call.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+#include "device/threads.hpp"
+#include "isolate/worker/conversation.hpp"
+
+namespace tenon::isolate {
+namespace {
+
+std::unique_ptr<Threads> threads;
+
+Conversation& conversation_of(const tenon_call* call) {
+  return *static_cast<Conversation*>(call->context);
+}
+
+void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
+  threads->parallel_for(n, grain, body, context);
+}
+
+// The host says whether there is such an output, and gives the memory.
+std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error* error) {
+  *out = nullptr;
+  auto& conversation = conversation_of(call);
+  const SparseCallback wanted{output, 0, stored};
+  const std::lock_guard lock(conversation.asking());  // a body of a parallel loop may ask, too
+  const auto& resume = conversation.ask(Operation::allocate_sparse, std::as_bytes(std::span(&wanted, 1)));
+  if (resume.status != 0) {
+    error->kind = resume.error_kind;
+    std::snprintf(error->text, error->capacity, "%s", resume.text);
+    return resume.status;
+  }
+  const bool backward = call->dispatch == TENON_BACKWARD || call->dispatch == TENON_BACKWARD_SPARSE;
+  auto* tensor = (backward ? call->input_grads : call->outputs)[output];
+  tensor->dense.data = conversation.blocks().at(resume.values);
+  tensor->indices = conversation.blocks().at(resume.indices);
+  tensor->row_starts = conversation.blocks().at(resume.row_starts);
+  tensor->index_dtype = TENON_I64;
+  tensor->stored = stored;
+  *out = tensor;
+  return 0;
+}
+
+tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
+  switch (dispatch) {
+    case TENON_FORWARD:
+      return table.forward;
+    case TENON_FORWARD_SPARSE:
+      return table.forward_sparse;
+    case TENON_BACKWARD:
+      return table.backward;
+    default:
+      return table.backward_sparse;
+  }
+}
+
+}  // namespace
+
+const tenon_host& worker_host() {
+  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse};
+  return host;
+}
+
+void start_threads(int count) {
+  threads = std::make_unique<Threads>(count);
+}
+
+void KernelCall::read_tensors(Reader& message, const Conversation& conversation, std::size_t count) {
+  for (const auto& record : message.take_array<TensorRecord>(count)) {
+    if (record.present == 0) {
+      pointers_.push_back(nullptr);
+      continue;
+    }
+    auto& [tensor, dims] = tensors_.emplace_back();
+    std::copy_n(record.dims, TENON_MAX_RANK, dims);
+    const auto& blocks = conversation.blocks();
+    tensor = {};
+    tensor.size = sizeof tensor;
+    tensor.dense.data = blocks.at(record.data);
+    tensor.dense.device_type = TENON_CPU;
+    tensor.dense.ndim = static_cast<std::int32_t>(std::clamp<std::int64_t>(record.rank, 0, TENON_MAX_RANK));
+    tensor.dense.type_code = record.type_code;
+    tensor.dense.type_bits = record.type_bits;
+    tensor.dense.type_lanes = 1;
+    tensor.dense.shape = dims;
+    tensor.storage = record.storage;
+    tensor.dtype = record.dtype;
+    tensor.index_dtype = record.index_dtype;
+    tensor.stored = record.stored;
+    tensor.indices = blocks.at(record.indices);
+    tensor.row_starts = blocks.at(record.row_starts);
+    pointers_.push_back(&tensor);
+  }
+}
+
+std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation& conversation, tenon_error& error) {
+  const auto record = message.take<CallRecord>();
+  const bool backward = record.dispatch == TENON_BACKWARD || record.dispatch == TENON_BACKWARD_SPARSE;
+  const std::size_t inputs = record.input_count, outputs = record.output_count, states = record.state_count;
+  const auto count = inputs + outputs + states + (backward ? inputs + outputs : 0);
+  tensors_.clear();
+  tensors_.reserve(count);  // pointers to them stay
+  pointers_.clear();
+  read_tensors(message, conversation, count);
+  tenon_call call{};
+  call.size = sizeof call;
+  call.host = &worker_host();
+  call.context = &conversation;
+  call.error = &error;
+  call.input_count = record.input_count;
+  call.output_count = record.output_count;
+  call.state_count = record.state_count;
+  call.flags = record.flags;
+  call.inputs = pointers_.data();
+  call.outputs = pointers_.data() + inputs;
+  call.states = call.outputs + outputs;
+  if (backward) {
+    call.output_grads = call.states + states;
+    call.input_grads = call.states + states + outputs;
+  }
+  call.writes = message.take_array<std::uint8_t>(backward ? inputs : outputs).data();
+  call.workspace = conversation.blocks().at(record.workspace, record.workspace_bytes);
+  call.workspace_size = record.workspace_bytes;
+  call.seed = record.seed;
+  call.step = record.step;
+  call.node = record.node;
+  call.threads = threads->count();
+  call.dispatch = record.dispatch;
+  const auto function = function_of(*object.table, record.dispatch);
+  if (function == nullptr) throw ProtocolError("the plugin has no such kernel");
+  return function(object.instance, &call);
+}
+
+}  // namespace tenon::isolate

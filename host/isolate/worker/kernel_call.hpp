@@ -1,0 +1,37 @@
+// A kernel's call in the worker: the host's message as the boundary's structs.
+#pragma once
+#include <tenon/abi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "isolate/message.hpp"
+#include "isolate/worker/plugin.hpp"
+
+namespace tenon::isolate {
+
+class Conversation;
+
+/// What plugins get as the host here. Its calls have the Conversation as their context.
+const tenon_host& worker_host();
+/// Threads of parallel loops; once, before the first call.
+void start_threads(int count);
+
+/// Keeps its memory from call to call.
+class KernelCall {
+ public:
+  /// Throws ProtocolError.
+  std::int32_t run(const Object& object, Reader& message, Conversation& conversation, tenon_error& error);
+
+ private:
+  struct Tensor {
+    tenon_tensor tensor;
+    std::int64_t dims[TENON_MAX_RANK];
+  };
+  void read_tensors(Reader& message, const Conversation& conversation, std::size_t count);
+
+  std::vector<Tensor> tensors_;
+  std::vector<tenon_tensor*> pointers_;
+};
+
+}  // namespace tenon::isolate

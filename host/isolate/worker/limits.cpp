@@ -1,0 +1,63 @@
+#include "isolate/worker/limits.hpp"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "isolate/worker/landlock.hpp"
+#include "isolate/worker/system_calls.hpp"
+
+namespace tenon::isolate {
+namespace {
+
+void limit(decltype(RLIMIT_CORE) what, std::uint64_t most) {
+  rlimit now{};
+  if (getrlimit(what, &now) != 0) return;
+  const rlim_t lower = now.rlim_max == RLIM_INFINITY || most < now.rlim_max ? static_cast<rlim_t>(most) : now.rlim_max;
+  const rlimit wanted{lower, lower};
+  setrlimit(what, &wanted);
+}
+
+/// Of root, say; where there are none this does nothing.
+void drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
+  syscall(SYS_capset, &header, none);
+}
+
+}  // namespace
+
+std::string Confinement::text() const {
+  return std::string(seccomp ? "seccomp, " : "") + (landlock ? "landlock, " : "") + "rlimits";
+}
+
+void limit_resources(std::uint64_t memory) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_NOFILE, 64);
+  if (memory > 0) limit(RLIMIT_DATA, memory);
+}
+
+Confinement confine_loading() {
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  Confinement confinement;
+  confinement.landlock = forbid_files(Files::read);
+  confinement.seccomp = forbid_system_calls(Stage::loading);
+  return confinement;
+}
+
+Confinement confine_calls() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an initialiser of the plugin may have changed it
+  drop_capabilities();
+  Confinement confinement;
+  confinement.landlock = forbid_files(Files::none);
+  confinement.seccomp = forbid_system_calls(Stage::calls);
+  return confinement;
+}
+
+}  // namespace tenon::isolate

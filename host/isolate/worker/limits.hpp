@@ -1,0 +1,23 @@
+// What the worker takes from itself before and after the plugin is loaded.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace tenon::isolate {
+
+/// Ends with the thread that started it, writes no core files, makes no file larger, opens few descriptors, and has at most `memory` bytes
+/// of its own (0: no limit).
+void limit_resources(std::uint64_t memory);
+
+/// What the kernel lets a process take from itself. False: this kernel cannot do it.
+struct Confinement {
+  bool seccomp = false, landlock = false;
+  std::string text() const;  ///< `seccomp, landlock, rlimits`
+};
+
+/// No network, no other programs or processes; files can be read alone. For the loader, which must open libraries.
+Confinement confine_loading();
+/// No files at all either. Holds for all threads where seccomp does.
+Confinement confine_calls();
+
+}  // namespace tenon::isolate

@@ -1,0 +1,99 @@
+// tenon-worker PARENT MEMORY THREADS NAME [/LIBRARY]...: loads a plugin from descriptor 3 after the libraries that it brings along, takes
+// from itself what kernels do not need, and runs the plugin's functions for the process that started it, as protocol.hpp says.
+// tenon-worker limits: prints what this machine lets a worker take from itself.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "isolate/worker/conversation.hpp"
+#include "isolate/worker/crash.hpp"
+#include "isolate/worker/limits.hpp"
+
+namespace {
+
+using namespace tenon::isolate;
+
+std::uint64_t number_in(const char* text) {
+  std::uint64_t number = 0;
+  std::from_chars(text, text + std::strlen(text), number);
+  return number;
+}
+
+/// Ends the process without running the plugin's destructors: the host never runs them either.
+[[noreturn]] void end(const std::string& line) {
+  const bool told = write(socket_descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  _exit(told ? 0 : 1);
+}
+
+void* open_or_end(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) return library;
+  const char* reason = dlerror();
+  end(std::string(not_opened) + " " + (reason != nullptr ? reason : "for no reason given"));
+}
+
+CrashRecord& crash_record() {
+  void* memory = mmap(nullptr, sizeof(CrashRecord), PROT_READ | PROT_WRITE, MAP_SHARED, crash_descriptor, 0);
+  if (memory == MAP_FAILED) end(std::string(not_opened) + " its memory cannot be mapped");
+  close(crash_descriptor);
+  return *static_cast<CrashRecord*>(memory);
+}
+
+[[noreturn]] void serve_in_thread(Plugin& plugin, const Received& received, std::uint32_t number) {
+  void* memory = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, received.descriptors[0], 0);
+  close(received.descriptors[0]);
+  if (memory == MAP_FAILED) _exit(1);
+  use_signal_stack(number);
+  Conversation conversation(plugin, *static_cast<Control*>(memory), received.descriptors[1]);
+  conversation.serve();
+}
+
+/// Each message is a conversation to begin. Returns when the host has closed its end.
+void serve(Plugin& plugin) {
+  for (std::uint32_t number = 1;; ++number) {
+    const auto received = receive(socket_descriptor);
+    if (received.bytes == 0) return;
+    std::thread([&plugin, received, number] { serve_in_thread(plugin, received, number); }).detach();
+  }
+}
+
+int print_limits() {
+  limit_resources(0);
+  confine_loading();
+  std::puts(confine_calls().text().c_str());
+  std::fflush(stdout);
+  _exit(0);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count == 2 && std::string_view(arguments[1]) == "limits") return print_limits();
+  if (count < 5) {
+    std::fputs("usage: tenon-worker PARENT MEMORY THREADS NAME [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n", stderr);
+    return 2;
+  }
+  limit_resources(number_in(arguments[2]));
+  if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);  // it ended before this could be told
+  if (chdir("/") != 0) _exit(1);
+  auto& crash = crash_record();
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  confine_loading();
+  for (int i = 5; i < count; ++i) open_or_end(arguments[i]);
+  static Plugin plugin(open_or_end("/proc/self/fd/3"), worker_host());
+  const auto confinement = confine_calls();
+  start_threads(static_cast<int>(number_in(arguments[3])));
+  record_crashes(crash, arguments[4]);
+  const auto line = std::string(ready) + " " + confinement.text();
+  if (write(socket_descriptor, line.data(), line.size()) < 0) _exit(1);
+  serve(plugin);
+  _exit(0);
+}

@@ -1,0 +1,45 @@
+// The plugin and its objects, in the worker.
+#pragma once
+#include <tenon/abi.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "isolate/protocol.hpp"
+
+namespace tenon::isolate {
+
+/// An object that the plugin made, with the functions that it is for.
+struct Object {
+  const tenon_operator* table = nullptr;
+  void* instance = nullptr;
+};
+
+/// Threads: any.
+class Plugin {
+ public:
+  /// `library`: what dlopen gave; `host`: what its functions are called with.
+  Plugin(void* library, const tenon_host& host) : library_(library), host_(host) {}
+
+  /// Null where there is no such symbol, or it gives null; `missing` says which, as TableRecord does.
+  const tenon_operator* table(std::string_view symbol, std::uint32_t* missing = nullptr);
+
+  std::uint64_t keep(const Object& object);
+  /// No functions where there is no such object.
+  Object find(std::uint64_t number);
+  Object take(std::uint64_t number);
+
+ private:
+  void* library_;
+  const tenon_host& host_;
+  std::mutex mutex_;
+  std::map<std::string, const tenon_operator*, std::less<>> tables_;
+  std::unordered_map<std::uint64_t, Object> objects_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace tenon::isolate

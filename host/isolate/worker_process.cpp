@@ -1,0 +1,205 @@
+#include "isolate/worker_process.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "io/system_reason.hpp"
+#include "isolate/turns.hpp"
+
+namespace tenon {
+
+using namespace isolate;
+
+namespace {
+
+/// The application's signals are for its own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& options)
+    : options_(options), name_(plugin.name), crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its report of a crash") {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Failure(FailureKind::failed, "cannot speak to a worker process: " + system_reason(errno));
+  socket_ = OpenFile(ends[0]);
+  OpenFile theirs(ends[1]);
+  std::vector<std::string> arguments{options.program.string(), std::to_string(getpid()), std::to_string(options.memory),
+                                     std::to_string(options.threads), name_};
+  for (const auto& dependency : plugin.dependencies) arguments.push_back(dependency.string());
+  const std::vector<int> descriptors{Child::nothing,    Child::nothing,      Child::nothing,
+                                     plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
+  std::promise<void> started;
+  auto start = started.get_future();
+  {
+    const SignalsBlocked blocked;
+    guardian_ = std::thread([this, arguments, descriptors, &started] { guard(arguments, descriptors, started); });
+  }
+  try {
+    start.get();
+    theirs = OpenFile(-1);  // else the socket would not tell of the worker's end
+    await_ready();
+  } catch (...) {
+    end("did not start");
+    guardian_.join();
+    throw;
+  }
+}
+
+void WorkerProcess::await_ready() {
+  pollfd wait{socket_.descriptor(), POLLIN, 0};
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+  int said = 0;
+  do {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(give_up - std::chrono::steady_clock::now()).count();
+    said = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+  } while (said < 0 && errno == EINTR);
+  char text[4096];
+  const auto got = said > 0 ? recv(socket_.descriptor(), text, sizeof text, MSG_DONTWAIT) : 0;
+  const std::string line(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  const auto starts_with = [&](const std::string& word) { return line.starts_with(word + ' '); };
+  if (starts_with(ready)) {
+    limits_ = line.substr(std::strlen(ready) + 1);
+    return;
+  }
+  using Reason = WorkerStartError::Reason;
+  if (starts_with(not_opened)) {
+    end("was ended");
+    end_.wait();
+    throw WorkerStartError(Reason::not_opened, line.substr(std::strlen(not_opened) + 1));
+  }
+  if (said == 0) {
+    end("hung");
+    end_.wait();
+    throw WorkerStartError(Reason::hung,
+                           "hung: loading it in a worker process took more than " + std::to_string(options_.start_timeout_ms) + " ms");
+  }
+  if (end_.wait_for(std::chrono::seconds(1)) == std::future_status::timeout) end("closed its socket and was ended");
+  end_.wait();
+  throw WorkerStartError(Reason::crashed, how_it_ended(0) + " when it was loaded in a worker process");
+}
+
+// In a thread of its own, which lives as long as the process: that one gets a signal when the thread that started it ends.
+void WorkerProcess::guard(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, std::promise<void>& started) {
+  try {
+    child_.emplace(arguments, descriptors, Child::StartError{"a worker process cannot be started: " + arguments[0], ""});
+  } catch (...) {
+    started.set_exception(std::current_exception());
+    return;
+  }
+  started.set_value();
+  child_->wait_for_end();
+  {
+    const std::lock_guard lock(mutex_);
+    status_ = child_->reap();
+    ended_.store(true, std::memory_order_seq_cst);
+    for (auto* control : controls_) {
+      control->turn.store(static_cast<std::uint32_t>(Turn::ended), std::memory_order_seq_cst);
+      wake(control->turn);
+    }
+  }
+  end_told_.set_value();
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (!guardian_.joinable()) return;
+  end("is not needed any more");
+  guardian_.join();
+}
+
+void WorkerProcess::end(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (ended() || !child_) return;
+  if (ended_because_.empty()) ended_because_ = why;
+  child_->end();
+}
+
+std::unique_ptr<Channel> WorkerProcess::borrow_channel() {
+  const std::lock_guard lock(mutex_);
+  if (!idle_.empty()) {
+    auto channel = std::move(idle_.back());
+    idle_.pop_back();
+    return channel;
+  }
+  auto channel = std::make_unique<Channel>(++channels_, options_.memory);
+  const int descriptors[] = {channel->control_descriptor(), channel->worker_socket()};
+  send_descriptors(socket_.descriptor(), {}, descriptors);  // a worker that cannot be told has ended
+  channel->close_worker_socket();
+  controls_.push_back(&channel->control());
+  return channel;
+}
+
+void WorkerProcess::give_back(std::unique_ptr<Channel> channel) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(channel));
+}
+
+std::string WorkerProcess::end_sentence(std::uint32_t channel) {
+  end_.wait();
+  const std::lock_guard lock(mutex_);
+  return "its worker process " + how_it_ended(channel) + " (" + name_ + ")" + backtrace();
+}
+
+std::string WorkerProcess::how_it_ended(std::uint32_t channel) const {
+  if (!ended_because_.empty()) return ended_because_;
+  if (!status_) return "ended";
+  if (!WIFSIGNALED(*status_)) return "ended with exit code " + std::to_string(WEXITSTATUS(*status_));
+  const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
+  const auto at = crash.conversation;
+  const auto signal = WTERMSIG(*status_);
+  const bool others = crash.signal.load() == static_cast<std::uint32_t>(signal) && at != 0 && channel != 0 && at != channel;
+  if (signal == SIGKILL) return "was killed with SIGKILL, as the system does where memory runs out";
+  return (others ? "ended because another call in it crashed with " : "crashed with ") + signal_name(signal);
+}
+
+// The record lies in the worker's hands: its numbers are looked at once, and its names may hold anything. Frames of the worker's own
+// program, below the plugin's, tell nothing.
+std::string WorkerProcess::backtrace() const {
+  const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
+  if (!ended_because_.empty() || crash.signal.load() == 0) return {};
+  constexpr std::uint32_t most_shown = 8;
+  const auto count = std::min(crash.frame_count.load(), most_shown);
+  std::string text;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    CrashFrame frame;
+    std::memcpy(&frame, &crash.frames[i], sizeof frame);
+    frame.module[sizeof frame.module - 1] = '\0';
+    if (!text.empty() && std::string_view(frame.module) == "tenon-worker") break;
+    for (char& letter : frame.module)
+      if (letter != '\0' && (letter < ' ' || letter > '~')) letter = '?';
+    char number[24];
+    std::snprintf(number, sizeof number, "%s0x%llx", frame.module[0] == '\0' ? "" : "+", static_cast<unsigned long long>(frame.offset));
+    text += (text.empty() ? "; backtrace: " : ", ") + std::string(frame.module) + number;
+  }
+  return text;
+}
+
+}  // namespace tenon

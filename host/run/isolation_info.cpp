@@ -1,0 +1,23 @@
+#include <exception>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/isolation.hpp>
+
+#include "io/child.hpp"
+#include "plugin/loading/library_place.hpp"
+
+namespace tenon {
+
+IsolationInfo isolation_info() {
+  const auto program = find_beside_library("tenon-worker");
+  if (program.empty()) return {{}, "the program tenon-worker is not beside Tenon's library"};
+  try {
+    Child child({program.string(), "limits"}, {Child::nothing, Child::report, Child::nothing}, {"cannot start " + program.string(), ""});
+    const auto outcome = child.watch(10000);
+    if (outcome.line) return {*outcome.line, {}};
+    return {{}, program.string() + (outcome.timed_out ? " hangs" : " ends without an answer")};
+  } catch (const std::exception& error) {
+    return {{}, error.what()};
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,26 @@
+// A worker that does not keep to the protocol: this test's program itself, when it is started as one.
+#pragma once
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+
+#include "isolate/isolated_plugin.hpp"
+
+/// While this lives, workers of plugin() tell that lie.
+class LyingWorker {
+ public:
+  static constexpr const char* variable = "TENON_TEST_LIE";
+
+  explicit LyingWorker(const std::string& lie) { ::setenv(variable, lie.c_str(), 1); }
+  ~LyingWorker() { ::unsetenv(variable); }
+  LyingWorker(const LyingWorker&) = delete;
+  LyingWorker& operator=(const LyingWorker&) = delete;
+
+  std::shared_ptr<tenon::IsolatedPlugin> plugin() const {
+    tenon::WorkerOptions options;
+    options.program = "/proc/self/exe";
+    return std::make_shared<tenon::IsolatedPlugin>(tenon::WorkerPlugin{"lies.so", ::open("/dev/null", O_RDONLY | O_CLOEXEC)}, options);
+  }
+};

@@ -1,0 +1,192 @@
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
+#include <vector>
+
+#include "failure_of.hpp"
+#include "isolated_host.hpp"
+
+using tenon::Tensor;
+
+namespace {
+
+const std::string worker = "[misbehaves] its worker process ";
+const std::string plugin = " (misbehaves.so)";
+
+std::vector<float> numbers(const Tensor& tensor) {
+  const auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+const std::vector<float> doubled{2, 4, 6};
+
+bool mapped_here(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(name) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("an isolated plugin is never loaded into the host's process") {
+  MisbehavingHost isolated;
+  CHECK(numbers(isolated.call("")) == doubled);
+  CHECK_FALSE(mapped_here("misbehaves"));
+  CHECK(isolated.host.catalog().files()[0].status == tenon::PluginStatus::loaded);
+
+  IsolatedHost other("faults/counts_instances.so", false);  // the oracle can tell
+  other.host.call("counts_instances", {Tensor::from({1.0f}, {1})});
+  CHECK(mapped_here("counts_instances"));
+}
+
+TEST_CASE("how a worker ends is a failure of the call, and the next call works") {
+  MisbehavingHost isolated;
+  const struct {
+    std::string what, ending;
+  } cases[] = {{"segv", "crashed with SIGSEGV"},
+               {"abort", "crashed with SIGABRT"},
+               {"overflow", "crashed with SIGSEGV"},
+               {"exit", "ended with exit code 0"},
+               {"_exit", "ended with exit code 0"},
+               {"exit 3", "ended with exit code 3"},
+               {"kills itself", "was killed with SIGKILL"},
+               {"writes far", "crashed with SIGSEGV"}};
+  for (const auto& [what, ending] : cases)
+    for (const std::string where : {"forward", "infer", "create"}) {
+      if (what == "writes far" && where != "forward") continue;
+      CAPTURE(what);
+      CAPTURE(where);
+      const auto failure = failure_of([&, &what = what] { isolated.call(what, where); });
+      CHECK(failure.kind == 1);
+      CHECK(failure.message.starts_with(worker + ending));
+      CHECK(failure.message.find(plugin) != std::string::npos);
+      CHECK(numbers(isolated.call("")) == doubled);
+    }
+}
+
+TEST_CASE("a crash is told with places in the plugin") {
+  MisbehavingHost isolated;
+  const auto failure = failure_of([&] { isolated.call("segv"); });
+  CHECK(failure.message.find("; backtrace: misbehaves.so+0x") != std::string::npos);
+  CHECK(failure.message.find("tenon-worker") == std::string::npos);
+}
+
+TEST_CASE("a destructor that crashes or ends the worker harms nobody") {
+  MisbehavingHost isolated;
+  for (const std::string what : {"segv", "exit", "abort"}) {
+    {
+      auto call = isolated.host.prepare("misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
+                                        {{"what", what}, {"where", "destroy"}});
+      const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
+      CHECK(numbers(call(inputs)) == doubled);
+    }
+    CHECK(numbers(isolated.call("")) == doubled);
+  }
+}
+
+TEST_CASE("a call that takes longer than it may fails, and its worker is ended") {
+  tenon::Isolation limits;
+  limits.call_seconds = 0.3;
+  MisbehavingHost isolated(limits);
+  for (const std::string where : {"forward", "infer", "create"}) {
+    CHECK(failure_of([&] {
+            isolated.call("hangs", where);
+          }).message.starts_with(worker + "gave no answer within 0.3 s and was ended" + plugin));
+    CHECK(numbers(isolated.call("")) == doubled);
+  }
+}
+
+TEST_CASE("a worker that takes more memory than it may fails alone") {
+  if (sanitized) return;
+  tenon::Isolation limits;
+  limits.memory = 256 << 20;
+  MisbehavingHost isolated(limits);
+  CHECK(failure_of([&] { isolated.call("allocates"); }).message == "[misbehaves] out of memory (x float32 [3])");
+  CHECK(numbers(isolated.call("")) == doubled);
+  const auto large = Tensor::empty(tenon::f32, {80 << 20});
+  CHECK(failure_of([&] {
+          isolated.host.call("misbehaves", {large}, {{"what", ""}});
+        }).message.starts_with("[misbehaves] its tensors need 320.0 MiB, but an isolated operator may have 256.0 MiB"));
+}
+
+TEST_CASE("the system refuses a worker files, connections, processes and signals to others") {
+  MisbehavingHost isolated;
+  const struct {
+    std::string what;
+    float error;
+  } cases[] = {{"opens", EACCES}, {"makes a socket", EACCES}, {"kills its parent", EPERM},  {"owns a descriptor", EPERM},
+               {"forks", EPERM},  {"executes", EPERM},        {"traces its parent", EPERM}, {"maps shared memory", EPERM}};
+  for (const auto& [what, error] : cases) {
+    CAPTURE(what);
+    CHECK(numbers(isolated.call(what)) == std::vector<float>(3, error));
+  }
+}
+
+TEST_CASE("a worker that closes its descriptors goes on, or is started again") {
+  MisbehavingHost isolated;
+  CHECK(numbers(isolated.call("closes")) == doubled);
+  CHECK(numbers(isolated.call("")) == doubled);
+}
+
+TEST_CASE("a kernel cannot write to its inputs") {
+  MisbehavingHost isolated;
+  const auto x = Tensor::from({1.0f, 2.0f, 3.0f}, {3});
+  const auto failure = failure_of([&] { isolated.host.call("misbehaves", {x}, {{"what", "writes input"}}); });
+  CHECK(failure.message.starts_with(worker + "crashed with SIGSEGV" + plugin));
+  CHECK(numbers(x) == std::vector<float>{1, 2, 3});
+}
+
+TEST_CASE("what a kernel wrote before it crashed is not seen") {
+  MisbehavingHost isolated;
+  auto call = isolated.host.prepare("misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
+                                    {{"what", "writes and crashes"}});
+  const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
+  std::vector<Tensor> outputs = {Tensor::from({-1.0f, -2.0f, -3.0f}, {3})};
+  CHECK(failure_of([&] { call.forward(inputs, outputs); }).message.starts_with(worker + "crashed with SIGABRT"));
+  CHECK(numbers(outputs[0]) == std::vector<float>{-1, -2, -3});
+}
+
+TEST_CASE("a crash in backward is named, and the same prepared call goes on in a new worker") {
+  MisbehavingHost isolated;
+  const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
+  auto call = isolated.host.prepare("misbehaves", {tenon::Argument::like(inputs[0])}, {{"what", "segv"}, {"where", "backward"}});
+  const std::vector<Tensor> outputs = {call(inputs)};
+  CHECK(numbers(outputs[0]) == doubled);
+  CHECK(failure_of([&] { call.backward(inputs, inputs, outputs); }).message.starts_with(worker + "crashed with SIGSEGV" + plugin));
+  CHECK(numbers(call(inputs)) == doubled);
+}
+
+TEST_CASE("a session whose node crashed runs again") {
+  MisbehavingHost isolated;
+  tenon::Graph graph(isolated.host);
+  const auto x = graph.input("x", tenon::f32, {3});
+  graph.output("z", graph.add("misbehaves", {x}, {{"what", ""}}, "sound"));
+  graph.output("y", graph.add("misbehaves", {x}, {{"what", "abort"}}, "broken"));
+  tenon::Session session(graph);
+  const tenon::NamedTensors inputs = {{"x", Tensor::from({1.0f, 2.0f, 3.0f}, {3})}};
+  CHECK(failure_of([&] {
+          session.run(inputs);
+        }).message.starts_with("[misbehaves] node 'broken': its worker process crashed with SIGABRT (misbehaves.so)"));
+  tenon::RunOptions sound;
+  sound.outputs = {"z"};
+  CHECK(numbers(session.run(inputs, sound).at("z")) == doubled);
+}
+
+TEST_CASE("plugins that end their worker when they are loaded are quarantined") {
+  for (const std::string name : {"crash_at_load", "exit_at_load"}) {
+    IsolatedHost isolated("faults/" + name + ".so");
+    const auto op = isolated.host.catalog().files()[0].operators.at(0);
+    CAPTURE(op);
+    const auto failure = failure_of([&] { isolated.host.call(op, {Tensor::from({1.0f}, {1})}); });
+    CHECK(failure.kind == 3);
+    CHECK(failure.message.ends_with(" when it was loaded in a worker process"));
+    CHECK(isolated.host.catalog().files()[0].status == tenon::PluginStatus::crashed);
+  }
+}

@@ -1,0 +1,138 @@
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <tenon/host/arrays.hpp>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+#include <tenon/host/trainer.hpp>
+#include <thread>
+
+#include "isolated_host.hpp"
+
+using tenon::Tensor;
+
+namespace {
+
+/// All the bits of a tensor, with its shape and storage.
+std::string bits(const Tensor& tensor) {
+  const auto dense = tensor.storage() == tenon::Storage::dense ? tensor : tensor.stored_values();
+  const auto whole = dense.make_contiguous();
+  return tensor.to_string() + std::string(static_cast<const char*>(whole.data()), static_cast<std::size_t>(whole.bytes()));
+}
+
+/// What `work` gives on a host with the bundled plugins, here and in workers.
+template <class Work>
+void same_in_workers(const Work& work) {
+  std::vector<std::string> results;
+  for (const bool isolate : {false, true}) {
+    IsolatedHost each("plugins", isolate);
+    results.push_back(work(each.host));
+  }
+  CHECK(results[0] == results[1]);
+  CHECK_FALSE(results[0].empty());
+}
+
+const char* const network = R"({"tenon": 1,
+ "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
+ "nodes": [
+   {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
+   {"name": "scaled", "op": "quadratic", "inputs": ["pixels"], "attrs": {"b": 0.0625}},
+   {"name": "shaped", "op": "reshape", "inputs": ["scaled"], "attrs": {"shape": [-1, 1, 8, 8]}},
+   {"name": "conv", "op": "convolution", "inputs": ["shaped"], "attrs": {"num_filter": 4, "kernel": [3, 3]}},
+   {"name": "norm", "op": "batch_norm", "inputs": ["conv"]},
+   {"name": "flat", "op": "reshape", "inputs": ["norm"], "attrs": {"shape": [-1, 144]}},
+   {"name": "fc1", "op": "fully_connected", "inputs": ["flat"], "attrs": {"num_hidden": 16}},
+   {"name": "act", "op": "relu", "inputs": ["fc1"]},
+   {"name": "drop", "op": "dropout", "inputs": ["act"], "attrs": {"p": 0.1}},
+   {"name": "scores", "op": "fully_connected", "inputs": ["drop"], "attrs": {"num_hidden": 10}},
+   {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
+ "outputs": {"loss": "loss"}})";
+
+}  // namespace
+
+TEST_CASE("training in workers gives the same bytes: states, random numbers, gradients, optimizers") {
+  TemporaryFolder folder;
+  write_bytes(folder / "net.json", network);
+  const tenon::NamedTensors data = {{"image", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_images.npy"), 0, 96)},
+                                    {"label", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_labels.npy"), 0, 96)}};
+  for (const std::string optimizer : {"adam", "sgd"})
+    same_in_workers([&](tenon::Host& host) {
+      tenon::TrainerOptions options;
+      options.loss = "loss";
+      options.optimizer = optimizer;
+      options.batch = 32;
+      tenon::Trainer trainer(tenon::Graph::load(host, folder / "net.json"), data, options);
+      for (int i = 0; i < 6; ++i) trainer.step();
+      trainer.graph().save(folder / "trained.tenon");
+      return read_bytes(folder / "trained.tenon");
+    });
+}
+
+TEST_CASE("eager calls in workers give the same bits: sparse storages, strided inputs, several outputs, workspaces") {
+  const auto dense = tenon::random_normal(tenon::f32, {6, 8}, 7);
+  const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0f, 5.0f, 0.0f, 0.0f, -7.0f, 0.0f}, {2, 3}), tenon::Storage::csr);
+  const auto weight = tenon::random_normal(tenon::f32, {3, 4}, 8);
+  same_in_workers([&](tenon::Host& host) {
+    std::string all;
+    all += bits(host.call("square", {sparse}));
+    all += bits(host.call("matmul", {sparse, weight}));
+    all += bits(host.call("softmax", {dense}));
+    all += bits(host.call("matmul", {dense, tenon::random_normal(tenon::f32, {8, 5}, 9)}));
+    for (const auto& part : host.call_all("split", {dense}, {{"axis", 1}, {"sections", 2}})) all += bits(part);
+    all += bits(host.call("sum", {dense}, {{"axis", {0}}}));
+    all += bits(host.call("concat", {dense, dense}, {{"axis", 0}}));
+    all += bits(host.call("transpose", {dense}));
+    return all;
+  });
+}
+
+TEST_CASE("symbolic gradients, in-place outputs and row_sparse gradients in workers give the same bits") {
+  same_in_workers([&](tenon::Host& host) {
+    tenon::Graph graph(host);
+    const auto rows = graph.input("rows", tenon::i64, {4});
+    const auto table = graph.variable("table", tenon::random_normal(tenon::f32, {10, 3}, 3));
+    const auto found = graph.add("embedding", {rows, table}, {{"input_dim", 10}, {"output_dim", 3}});
+    const auto loss = graph.add("sum", {graph.add("mul", {graph.add("exp", {found}), graph.add("tanh", {found})})});
+    graph.output("gradient", graph.gradient(loss, {table})[0]);
+    graph.output("loss", loss);
+    tenon::Session session(graph);
+    std::string all;
+    for (int i = 0; i < 3; ++i)
+      for (const auto& [name, tensor] : session.run({{"rows", Tensor::from<std::int64_t>({3, 1, 3, i}, {4})}})) all += name + bits(tensor);
+    return all;
+  });
+}
+
+TEST_CASE("an empty tensor, and one of many elements, pass through a worker") {
+  same_in_workers([&](tenon::Host& host) {
+    return bits(host.call("exp", {Tensor::empty(tenon::f32, {0, 3})})) +
+           bits(host.call("exp", {tenon::random_normal(tenon::f32, {300, 1000}, 4)})) +
+           bits(host.call("exp", {tenon::random_normal(tenon::f32, {10, 10}, 4)}));
+  });
+}
+
+TEST_CASE("several threads use one worker at once") {
+  IsolatedHost isolated("plugins");
+  const auto x = tenon::random_normal(tenon::f32, {50, 20}, 5);
+  const auto expected = bits(IsolatedHost("plugins", false).host.call("gelu", {x}));
+  std::vector<int> wrong(4);
+  std::vector<std::thread> threads;
+  for (auto& count : wrong)
+    threads.emplace_back([&isolated, &x, &expected, &count] {
+      for (int i = 0; i < 20; ++i) count += bits(isolated.host.call("gelu", {x})) == expected ? 0 : 1;
+    });
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("objects of a plugin outlive their host, whose workers end with the last of them") {
+  const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f}, {2})};
+  std::optional<tenon::PreparedCall> call;
+  {
+    IsolatedHost isolated("plugins");
+    call = isolated.host.prepare("square", {tenon::Argument::like(inputs[0])});
+  }
+  CHECK((*call)(inputs).to_string() == "float32 [2]  1 4");
+}

@@ -1,0 +1,114 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <tenon/host_error.hpp>
+#include <vector>
+
+#include "device/threads.hpp"
+#include "failure_of.hpp"
+#include "graph/type.hpp"
+#include "isolate/isolated_plugin.hpp"
+#include "lying_worker.hpp"
+#include "run/host_impl.hpp"
+#include "tensor/call_context.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// An object whose functions a lying worker answers.
+class Object {
+ public:
+  explicit Object(const std::string& lie)
+      : worker_(lie), table_(worker_.plugin()->table("tenon_get_v1__lies")), object_(create_isolated(table_, {})) {}
+  ~Object() { table_->functions().destroy(object_); }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  /// What its error says; empty: it gives 0.
+  std::string infer() {
+    auto input = type_of(f32, {2}), output = unknown_type();
+    tenon_infer io{sizeof io, error_.raw(), 1, 1, 0, 0, &input, &output, nullptr};
+    return text(table_->functions().infer(object_, &io));
+  }
+  std::string infer_storage() {
+    const std::uint8_t input = TENON_CSR;
+    std::uint8_t output = TENON_DENSE;
+    tenon_infer_storage io{sizeof io, error_.raw(), 1, 1, &input, &output, TENON_CPU, TENON_FORWARD, 0, 0, nullptr};
+    return text(table_->functions().infer_storage(object_, &io));
+  }
+  std::string gradient() {
+    tenon_gradient io{};
+    io.size = sizeof io;
+    io.error = error_.raw();
+    io.input_count = io.output_count = 1;
+    io.set_input_grad = [](tenon_gradient* self, std::uint32_t, tenon_value) {
+      write_error(self->error, ErrorKind::failed, "there is no such value");
+      return 1;
+    };
+    return text(table_->functions().gradient(object_, &io));
+  }
+  std::string forward() {
+    auto type = type_of(f32, {2, 3});
+    auto output = tensor_of(type, TENON_CSR);
+    output.dense.device_type = TENON_CPU;
+    tenon_tensor* const outputs[] = {&output};
+    const std::uint8_t write = TENON_WRITE_TO;
+    Threads threads(1);
+    SparseMemory sparse;
+    CallContext context{threads, sparse};
+    tenon_call call{};
+    call.size = sizeof call;
+    call.host = &host_table();
+    call.context = &context;
+    call.error = error_.raw();
+    call.output_count = 1;
+    call.outputs = outputs;
+    call.writes = &write;
+    call.dispatch = TENON_FORWARD_SPARSE;
+    return text(table_->functions().forward_sparse(object_, &call));
+  }
+
+ private:
+  std::string text(std::int32_t failed) const { return failed == 0 ? "" : error_.raw()->text; }
+
+  LyingWorker worker_;
+  std::shared_ptr<const IsolatedTable> table_;
+  void* object_;
+  mutable HostError error_;
+};
+
+const std::string broke = "its worker process broke the protocol (";
+const std::string ended = ") and was ended (lies.so)";
+
+}  // namespace
+
+TEST_CASE("a worker that answers what there is not is ended") {
+  CHECK(Object("a turn that there is not").infer() == broke + "it takes a turn that there is not" + ended);
+  CHECK(Object("its end").infer() == broke + "it says that it has ended" + ended);
+  CHECK(Object("a callback").infer() == broke + "it asks for what it may not" + ended);
+  CHECK(Object("a long reply").infer() == broke + "a reply is longer than its room" + ended);
+  for (const std::string lie : {"a short reply", "no reply"}) {
+    CHECK(Object(lie).infer() == broke + "a message is shorter than it says" + ended);
+    if (lie == "no reply") CHECK(Object(lie).infer_storage() == broke + "a message is shorter than it says" + ended);
+  }
+}
+
+TEST_CASE("what a worker asks for is looked at before it is done") {
+  for (const std::string lie : {"a name without an end", "inputs without number", "attributes without number"})
+    CHECK(Object(lie).gradient() == broke + "a message is shorter than it says" + ended);
+  CHECK(Object("a value of another graph").gradient() == "there is no such value");
+  CHECK(Object("output 9").gradient() == broke + "a message is shorter than it says" + ended);
+  CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
+  CHECK(Object("output 0").forward() == "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
+  CHECK(Object("a value of another graph").forward() == broke + "a reply is longer than its room" + ended);
+}
+
+TEST_CASE("an error's text ends where its room does") {
+  CHECK(Object("an error without an end").infer() == std::string(1023, 'x'));
+}
+
+TEST_CASE("a program that is no worker is told of") {
+  const LyingWorker worker("nonsense");
+  CHECK_THROWS_AS(worker.plugin(), WorkerStartError);
+}
