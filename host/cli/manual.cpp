@@ -8,6 +8,15 @@
 namespace tenon::cli {
 namespace {
 
+/// These texts are the program's own, and have lines.
+void put(std::string_view text) {
+  write_result(text);
+}
+template <class First, class... T>
+void put(fmt::format_string<First, T...> form, First&& first, T&&... rest) {
+  write_result(fmt::format(form, std::forward<First>(first), std::forward<T>(rest)...));
+}
+
 // A dash at the start of a word and a leading dot mean something to troff.
 std::string troff(const std::string& text) {
   std::string out;
@@ -19,32 +28,29 @@ std::string troff(const std::string& text) {
 }
 
 void print_option(const Option& option) {
-  write_result(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
-  if (!option.value.empty()) write_result(" \\fI{}\\fR", troff(option.value));
-  write_result("\n{}.\n", troff(option.help()));
+  put(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter), troff("--" + option.name));
+  if (!option.value.empty()) put(" \\fI{}\\fR", troff(option.value));
+  put("\n{}.\n", troff(option.help()));
 }
 
 int print_manual(Context&, const Arguments&) {
-  write_result(
-      ".TH TENON 1 \"\" \"tenon {}\" \"User Commands\"\n.SH NAME\ntenon \\- run operators from plugins, in graphs and in training\n",
+  put(".TH TENON 1 \"\" \"tenon {}\" \"User Commands\"\n.SH NAME\ntenon \\- run operators from plugins, in graphs and in training\n",
       TENON_VERSION);
-  write_result(
-      ".SH SYNOPSIS\n.B tenon\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n.SH OPTIONS\nThey may stand before or after the "
+  put(".SH SYNOPSIS\n.B tenon\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n.SH OPTIONS\nThey may stand before or after the "
       "command.\n");
   for (const auto& option : global_options()) print_option(option);
-  write_result(".SH COMMANDS\n");
+  put(".SH COMMANDS\n");
   for (const auto& command : commands()) {
-    write_result(".SS tenon {}", command.name);
+    put(".SS tenon {}", command.name);
     for (const auto& positional : command.positionals)
-      write_result("{}", positional.required ? ' ' + positional.name : " [" + positional.name + ']');
-    write_result("\n{}.\n{}\n", troff(command.doc), troff(command.details));
-    for (const auto& positional : command.positionals) write_result(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
+      put("{}", positional.required ? ' ' + positional.name : " [" + positional.name + ']');
+    put("\n{}.\n{}\n", troff(command.doc), troff(command.details));
+    for (const auto& positional : command.positionals) put(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
     for (const auto& option : command.options) print_option(option);
   }
-  write_result(
-      ".SH EXIT STATUS\n0: done. 1: the work failed. 2: wrong usage. 3: a plugin is missing or refused. 4: a file is broken or refused. "
+  put(".SH EXIT STATUS\n0: done. 1: the work failed. 2: wrong usage. 3: a plugin is missing or refused. 4: a file is broken or refused. "
       "128 + N: signal N ended the work; 130: interrupted.\n");
-  write_result(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, with colons between them.\n");
+  put(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, with colons between them.\n");
   return 0;
 }
 
@@ -57,14 +63,12 @@ std::string flags_of(const std::vector<Option>& options) {
 void print_bash() {
   std::vector<std::string> names;
   for (const auto& command : commands()) names.push_back(command.name);
-  write_result("_tenon() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} command= flags='{}' w\n", flags_of(global_options()));
-  write_result("  for w in \"${{COMP_WORDS[@]:1:COMP_CWORD-1}}\"; do case $w in {}) command=$w; break;; esac; done\n",
-               fmt::join(names, "|"));
-  write_result("  case $command in\n    '') flags=\"$flags {}\";;\n", fmt::join(names, " "));
+  put("_tenon() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} command= flags='{}' w\n", flags_of(global_options()));
+  put("  for w in \"${{COMP_WORDS[@]:1:COMP_CWORD-1}}\"; do case $w in {}) command=$w; break;; esac; done\n", fmt::join(names, "|"));
+  put("  case $command in\n    '') flags=\"$flags {}\";;\n", fmt::join(names, " "));
   for (const auto& command : commands())
-    if (!command.options.empty()) write_result("    {}) flags=\"$flags {}\";;\n", command.name, flags_of(command.options));
-  write_result(
-      "  esac\n  COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n  [[ -n $command && $word != -* ]] && COMPREPLY+=($(compgen -f -- "
+    if (!command.options.empty()) put("    {}) flags=\"$flags {}\";;\n", command.name, flags_of(command.options));
+  put("  esac\n  COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n  [[ -n $command && $word != -* ]] && COMPREPLY+=($(compgen -f -- "
       "\"$word\"))\n"
       "}\ncomplete -o filenames -F _tenon tenon\n");
 }
@@ -78,11 +82,11 @@ std::string fish(const std::string& text) {
 void print_fish() {
   const auto print_options = [](const std::string& condition, const std::vector<Option>& options) {
     for (const auto& option : options)
-      write_result("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.help()));
+      put("complete -c tenon{} -l {}{} -d {}\n", condition, option.name, option.value.empty() ? "" : " -r", fish(option.help()));
   };
   print_options("", global_options());
   for (const auto& command : commands()) {
-    write_result("complete -c tenon -n __fish_use_subcommand -f -a {} -d {}\n", command.name, fish(command.doc));
+    put("complete -c tenon -n __fish_use_subcommand -f -a {} -d {}\n", command.name, fish(command.doc));
     print_options(fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name), command.options);
   }
 }
@@ -92,7 +96,7 @@ int print_completion(Context&, const Arguments& arguments) {
   if (shell == "bash") {
     print_bash();
   } else if (shell == "zsh") {
-    write_result("autoload -U +X bashcompinit && bashcompinit\n");
+    put("autoload -U +X bashcompinit && bashcompinit\n");
     print_bash();
   } else if (shell == "fish") {
     print_fish();

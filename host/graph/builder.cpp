@@ -41,6 +41,9 @@ void GraphBuilder::check_name(std::string_view name) const {
 
 ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_type& type) {
   check_name(name);
+  if (type.dtype >= TENON_DTYPE_COUNT && type.dtype != TENON_DTYPE_UNKNOWN)
+    throw Failure(FailureKind::usage, fmt::format("'{}' has dtype number {}, which does not exist", name, type.dtype),
+                  "the dtypes are tenon::boolean, tenon::u8, tenon::f32 and the others of <tenon/dtype.hpp>");
   if (!is_sound(type)) throw Failure(FailureKind::usage, fmt::format("'{}' has an invalid shape", name));
   check_storage(name, role, type);
   const auto id = static_cast<ValueId>(model_.values.size());

@@ -28,12 +28,11 @@ bool holds(DType dtype, double value) {
 }  // namespace
 
 void check_name_text(std::string_view name, const char* what) {
-  const auto bad = [](char c) { return c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (name.empty()) throw Failure(FailureKind::usage, fmt::format("the name of {} is empty", what));
-  if (std::any_of(name.begin(), name.end(), bad))
+  if (!is_utf8(name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is not UTF-8", printable(name)));
+  if (name.find_first_of(":\n\t") != std::string_view::npos || !is_plain_text(name))
     throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", printable(name)),
                   "a colon separates a node's name from the number of its output, as in 'split:1'");
-  if (!is_utf8(name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is not UTF-8", printable(name)));
 }
 
 void check_init(std::string_view name, const Init& init, const tenon_type& type) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <tenon/host/failure.hpp>
 
+#include "io/utf8.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/float_guard.hpp"
 
@@ -14,7 +15,7 @@ static void* made_by(const OperatorFactory& make, std::span<const tenon_attribut
   try {
     object = make(attributes.data(), attributes.size());
   } catch (const std::exception& error) {
-    throw Failure(FailureKind::usage, error.what());
+    throw Failure(FailureKind::usage, printable(error.what()));
   } catch (...) {
     throw Failure(FailureKind::usage, "its factory failed without giving a reason");
   }
@@ -60,9 +61,10 @@ void Instance::reset() noexcept {
   table_ = nullptr;
 }
 
+// One line, whatever the plugin wrote: messages reach terminals and logs of applications that look no further at them.
 std::string ErrorBuffer::reason() const {
   const auto length = strnlen(text, sizeof text);
-  return length == 0 ? "it failed without giving a reason" : std::string(text, length);
+  return length == 0 ? "it failed without giving a reason" : printable({text, length});
 }
 
 }  // namespace tenon

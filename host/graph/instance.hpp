@@ -46,7 +46,7 @@ struct ErrorBuffer {
   }
   ErrorBuffer(const ErrorBuffer&) = delete;
   ErrorBuffer& operator=(const ErrorBuffer&) = delete;
-  /// What was written, or words for nothing; a callee that forgot the final zero does no harm.
+  /// What was written, printable(), or words for nothing; a callee that forgot the final zero does no harm.
   std::string reason() const;
 
   tenon_error error{};

@@ -9,6 +9,8 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "io/utf8.hpp"
+
 namespace tenon {
 namespace {
 
@@ -88,6 +90,7 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const Att
     case TENON_ATTR_TEXT: {
       const auto* text = std::get_if<std::string>(&value.variant());
       if (text == nullptr) refuse_kind(param, value);
+      if (!is_utf8(*text)) refuse("parameter '{}' is '{}', which is not UTF-8", param.name, printable(*text));
       record.i = model.strings.intern(*text);
       break;
     }

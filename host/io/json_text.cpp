@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "io/utf8.hpp"
+
 namespace tenon {
 namespace {
 
@@ -26,7 +28,8 @@ void append_finite(std::string& to, Real value) {
 
 void append_json_text(std::string& to, std::string_view text) {
   to += '"';
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '"' || c == '\\') {
       to += '\\';
       to += c;
@@ -34,6 +37,9 @@ void append_json_text(std::string& to, std::string_view text) {
       to += "\\n";
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       to += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else if (const auto control = leading_control(text.substr(i, 3)); control != 0) {
+      to += fmt::format("\\u{:04x}", control);
+      i += control < 0x800 ? 1 : 2;
     } else {
       to += c;
     }

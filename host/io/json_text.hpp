@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-/// In quotes, with escapes for what JSON does not allow as it is.
+/// In quotes, with escapes for what JSON does not allow as it is, and for what would drive a terminal.
 void append_json_text(std::string& to, std::string_view text);
 
 void append_json_number(std::string& to, std::int64_t value);

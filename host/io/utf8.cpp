@@ -55,6 +55,23 @@ bool drives_terminal(std::uint32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || turns_text_around;
 }
 
+enum class Lines { one, several };
+
+std::string shown(std::string_view text, Lines lines) {
+  std::string out;
+  while (!text.empty()) {
+    const auto length = static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{1} : sequence_length(text);
+    const auto sequence = text.substr(0, std::max<std::size_t>(length, 1));
+    text.remove_prefix(sequence.size());
+    const bool breaks = lines == Lines::one && (sequence[0] == '\n' || sequence[0] == '\t');
+    if (length > 0 && !breaks && !drives_terminal(code_point(sequence)))
+      out += sequence;
+    else
+      for (const char byte : sequence) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  }
+  return out;
+}
+
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -101,17 +118,18 @@ std::string well_formed(std::string_view text) {
   return out;
 }
 
+std::uint32_t leading_control(std::string_view text) {
+  const auto length = sequence_length(text);
+  const auto point = length == 0 ? 0 : code_point(text.substr(0, length));
+  return point != 0 && drives_terminal(point) ? point : 0;
+}
+
 std::string printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const auto length = static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{!is_control(text[0])} : sequence_length(text);
-    if (length == 0)
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-    else
-      out += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
+  return shown(text, Lines::one);
+}
+
+std::string printable_lines(std::string_view text) {
+  return shown(text, Lines::several);
 }
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // Which bytes are text.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,15 @@ bool is_identifier(std::string_view text);
 /// plugins say ends up in terminals, JSON and file names of other people.
 bool is_plain_text(std::string_view text);
 
-/// The text with whatever would disturb a message replaced by \xNN.
+/// A text of somebody else's as part of one line: each byte of what is not UTF-8, of control characters, newlines among them, and of what
+/// turns text around becomes \xNN. It cannot drive a terminal, and it cannot begin a line that looks like the program's own.
 std::string printable(std::string_view text);
+/// The same for texts of several lines: newlines and tabs stay.
+std::string printable_lines(std::string_view text);
+
+/// The character at the beginning of the text if it is one beyond ASCII that printable() replaces; 0 if not. Up to U+07FF it has two bytes
+/// of UTF-8, above them three.
+std::uint32_t leading_control(std::string_view text);
 
 /// The text with U+FFFD for each byte that makes it no UTF-8.
 std::string well_formed(std::string_view text);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <tenon/host/failure.hpp>
 
+#include "io/utf8.hpp"
+
 namespace tenon {
 
 void Warnings::densified(const std::string& key, const std::string& what) {
@@ -20,9 +22,9 @@ void Warnings::once(const std::string& key, const std::string& what) {
     if (!given_.insert(key).second) return;
   }
   if (warn_)
-    warn_(what);
+    warn_(printable(what));
   else
-    std::fputs(fmt::format("warning: {}\n", what).c_str(), stderr);  // which throws nothing where stderr is broken
+    std::fputs(fmt::format("warning: {}\n", printable(what)).c_str(), stderr);  // which throws nothing where stderr is broken
 }
 
 }  // namespace tenon

@@ -133,3 +133,11 @@ TEST_CASE("texts keep every character") {
     CHECK(JsonField(document).text("it") == text);
   }
 }
+
+TEST_CASE("texts have escapes for what would drive a terminal or turn text around") {
+  const std::string text = "\x1b[2J\x7f\u0080\u009f\u00a0\u202a\u202e\u2066\u2069\u2070ü€";
+  std::string json;
+  append_json_text(json, text);
+  CHECK(json == "\"\\u001b[2J\\u007f\\u0080\\u009f\u00a0\\u202a\\u202e\\u2066\\u2069\u2070ü€\"");
+  CHECK(JsonField(parse_json(json, "")).text("it") == text);
+}

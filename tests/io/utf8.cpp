@@ -69,6 +69,11 @@ TEST_CASE("names and how texts are shown") {
   CHECK_FALSE(is_name("\x7f"));
   CHECK_FALSE(is_name("\xff"));
   CHECK(printable("a\x1b[m ü \xff") == "a\\x1b[m ü \\xff");
+  CHECK(printable("a\nerror: b\tc\r\x7f") == "a\\x0aerror: b\\x09c\\x0d\\x7f");
+  CHECK(printable("\u009b2J \u202eevil\u2069 \u00a0") == "\\xc2\\x9b2J \\xe2\\x80\\xaeevil\\xe2\\x81\\xa9 \u00a0");
+  CHECK(printable("\xe2\x80") == "\\xe2\\x80");
+  CHECK(printable(printable("\x1b\n\xff")) == printable("\x1b\n\xff"));
+  CHECK(printable_lines("a\n\tb\x1b\r\n\u202a") == "a\n\tb\\x1b\\x0d\n\\xe2\\x80\\xaa");
   CHECK(well_formed("a\x1b[m ü \xff\xe2\x82"
                     "b\xc3") == "a\x1b[m ü \ufffd\ufffd\ufffdb\ufffd");
   CHECK(well_formed("") == "");

@@ -108,7 +108,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
   host.add_plugins(path);
   const auto file = host.catalog().files().at(0);
   if (context.json())
-    write_result("{}\n", json_text(file));
+    write_result(json_text(file) + '\n');
   else
     print_plugin(file);
   return file.usable() ? 0 : static_cast<int>(FailureKind::plugin);
@@ -127,7 +127,7 @@ int run_inspect(Context& context, const Arguments& arguments) {
     throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'", what),
                   did_you_mean(catalog.near(what), "tenon list shows the operators"));
   if (context.json())
-    write_result("{}\n", json_text(op->info));
+    write_result(json_text(op->info) + '\n');
   else
     print_operator(catalog, *op);
   return 0;

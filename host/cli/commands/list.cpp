@@ -38,7 +38,7 @@ void print_errors(const Catalog& catalog) {
 int run_list(Context& context, const Arguments&) {
   const auto catalog = context.host().catalog();
   if (context.json()) {
-    write_result("{}\n", json_text(catalog));
+    write_result(json_text(catalog) + '\n');
     return 0;
   }
   print_operators(catalog);

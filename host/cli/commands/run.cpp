@@ -60,7 +60,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
   write_outputs(outputs, wanted);
   if (context.json())
-    write_result("{}\n", json_text(outputs));
+    write_result(json_text(outputs) + '\n');
   else
     print_outputs(outputs, wanted);
   return 0;

@@ -15,6 +15,7 @@
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
 #include "io/system_reason.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -49,13 +50,13 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   }
   const auto plan = Session(graph, options).plan(shapes);
   if (context.json())
-    write_result("{}\n", json_text(plan));
+    write_result(json_text(plan) + '\n');
   else if (arguments.has("svg"))
     AtomicFile::write_text(arguments.get("svg"), draw_memory(plan));
   else if (arguments.has("memory"))
-    write_result("{}", describe_memory(plan));
+    write_result(printable_lines(describe_memory(plan)));
   else
-    write_result("{}", describe(plan));
+    write_result(printable_lines(describe(plan)));
 }
 
 void check_one_form(const Context& context, const Arguments& arguments) {
@@ -83,7 +84,7 @@ int run_show(Context& context, const Arguments& arguments) {
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, Graph::load(context.host(), path, unread), arguments);
   } else if (arguments.has("dot")) {
-    write_result("{}", draw_graph(Graph::load(context.host(), path, unread)));
+    write_result(printable_lines(draw_graph(Graph::load(context.host(), path, unread))));
   } else if (arguments.has("svg")) {
     AtomicFile::write_text(arguments.get("svg"), run_graphviz(draw_graph(Graph::load(context.host(), path, unread))));
   } else {

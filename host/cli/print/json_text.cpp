@@ -170,7 +170,7 @@ JsonItem json_list(const std::vector<JsonItem>& items) {
 }
 
 void print(const JsonItem& item) {
-  write_result("{}\n", item.text);
+  write_result(item.text + '\n');
 }
 
 std::string json_text(const Failure& failure) {

@@ -25,11 +25,11 @@ bool interactive() {
 
 void report(const Failure& failure, bool json) {
   if (json) {
-    tell("{}\n", json_text(failure));
+    tell(json_text(failure) + '\n');
     return;
   }
-  tell("{} {}\n", title("error:", "1;31"), failure.what());
-  if (!failure.hint().empty()) tell("{} {}\n", title("hint:", "1;36"), failure.hint());
+  tell(title("error:", "1;31") + " " + printable(failure.what()) + "\n");
+  if (!failure.hint().empty()) tell(title("hint:", "1;36") + " " + printable(failure.hint()) + "\n");
 }
 
 }  // namespace tenon::cli

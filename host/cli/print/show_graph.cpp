@@ -87,7 +87,8 @@ class GraphText {
     for (const auto& input : node.inputs) inputs.push_back(input.empty() ? "-" : input);
     for (const auto& output : node.outputs) outputs.push_back(type_of(output));
     write_result("node      {:<24} {}{} ({}) -> {}{}{}\n", node.name, node.op, passes[static_cast<std::size_t>(node.kind)],
-                 fmt::join(inputs, ", "), fmt::join(outputs, ", "), node.attributes.empty() ? "" : "  ", text_of(node.attributes));
+                 fmt::format("{}", fmt::join(inputs, ", ")), fmt::format("{}", fmt::join(outputs, ", ")),
+                 node.attributes.empty() ? "" : "  ", text_of(node.attributes));
   }
 
   const Graph& graph_;
@@ -117,7 +118,7 @@ LoadOptions load_options(const Arguments& arguments) {
 int show_graph(Context& context, const std::string& path, const LoadOptions& options) {
   const auto graph = Graph::load(context.host(), path, options);
   if (context.json())
-    write_result("{}\n", graph.to_json());
+    write_result(graph.to_json() + '\n');
   else
     GraphText(graph).print();
   if (const auto training = graph.training(); training && !context.json()) print_training(*training);

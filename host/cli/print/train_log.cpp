@@ -113,7 +113,8 @@ void Progress::step(const StepReport& report) {
 }
 
 void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optional<Metrics>& validation) {
-  tell("{}epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", open_ ? "\r\033[K" : "", epoch, epochs_, step, text_of(means()),
+  if (open_) tell("\r\033[K");
+  tell("epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", epoch, epochs_, step, text_of(means()),
        validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
   open_ = false;
   epoch_ = {};

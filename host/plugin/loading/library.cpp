@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/float_modes.hpp"
+#include "io/utf8.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/plugin_error.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 namespace dll = boost::dll;
 
 PluginError threw(const std::string& who, const char* what) {
-  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? std::string(": ") + what : std::string(" something"))};
+  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? ": " + printable(what) : std::string(" something"))};
 }
 
 /// Takes over what is loaded, for good: its destructor would unload the plugin.

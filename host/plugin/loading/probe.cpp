@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "io/child.hpp"
+#include "io/utf8.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/plugin_error.hpp"
 #include "plugin/probe/report.hpp"
@@ -55,7 +56,7 @@ void probe_library(int library, const std::vector<std::filesystem::path>& depend
               {"a plugin cannot be tried in a child process: " + options.program.string(), ""});
   const ChildOutcome outcome = child.watch(options.timeout_ms);
   if (!outcome.line) throw explain_end(outcome, options.timeout_ms);
-  judge(*outcome.line);
+  judge(printable(*outcome.line));  // which the plugin may have written
 }
 
 }  // namespace tenon
