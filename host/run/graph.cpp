@@ -23,24 +23,29 @@ ValueId first_output(const GraphModel& model, NodeId node) {
 Graph::Graph(Host& host) : impl_(std::make_shared<Impl>(host.impl_)) {}
 
 Value Graph::input(std::string_view name, DType dtype, const Shape& shape) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   if (dtype == unknown_dtype)
     throw Failure(FailureKind::usage, fmt::format("input '{}' has no dtype", printable(name)), "only dimensions may be unknown");
   return impl_->value(impl_->builder().input(name, type_of(dtype, shape)));
 }
 
 Value Graph::variable(std::string_view name, const Tensor& tensor) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   return impl_->value(impl_->builder().tensor(name, Role::variable, tensor));
 }
 
 Value Graph::variable(std::string_view name, DType dtype, const Shape& shape, const Init& init) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   return impl_->value(impl_->builder().unset(name, Role::variable, type_of(dtype, shape), init));
 }
 
 Value Graph::constant(std::string_view name, const Tensor& tensor) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   return impl_->value(impl_->builder().tensor(name, Role::constant, tensor));
 }
 
 Value Graph::add(std::string_view op, const std::vector<Value>& inputs, const Attributes& attributes, std::string_view name) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
   const auto node = impl_->builder().node(spec);
@@ -49,6 +54,7 @@ Value Graph::add(std::string_view op, const std::vector<Value>& inputs, const At
 
 Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes,
                  std::string_view name) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto& [input, value] : inputs) spec.named_inputs.emplace_back(input, impl_->id_of(value));
   const auto node = impl_->builder().node(spec);
@@ -56,12 +62,14 @@ Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, V
 }
 
 void Graph::output(std::string_view name, Value value) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   if (value.empty()) throw Failure(FailureKind::usage, fmt::format("the value of output '{}' is empty", name));
   const auto id = impl_->id_of(value);
   impl_->builder().output(name, id);
 }
 
 std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   if (loss.empty()) throw Failure(FailureKind::usage, "the loss is an empty value");
   if (options.memory_budget < 0)
     throw Failure(FailureKind::usage, fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
@@ -92,20 +100,24 @@ Value Graph::stop_gradient(Value value, std::string_view name) {
 }
 
 void Graph::update(Value variable, Value value) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   if (variable.empty() || value.empty()) throw Failure(FailureKind::usage, "update() needs a variable and a value");
   const auto taker = impl_->id_of(variable), taken = impl_->id_of(value);
   impl_->builder().update(taker, taken);
 }
 
 Graph Graph::clone() const {
+  const GraphUsers::Reading use(impl_of(*this).users);
   return Graph(std::make_shared<Impl>(*impl_));
 }
 
 Value Graph::find(std::string_view text) const {
+  const GraphUsers::Reading use(impl_of(*this).users);
   return impl_->value(find_value(impl_->model(), text));
 }
 
 DType Graph::dtype(Value value) const {
+  const GraphUsers::Reading use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none || impl_->model().values[id].type.dtype == TENON_DTYPE_UNKNOWN)
     throw Failure(FailureKind::usage, fmt::format("the dtype of '{}' is not known yet", id == none ? "" : value_label(impl_->model(), id)));
@@ -113,12 +125,14 @@ DType Graph::dtype(Value value) const {
 }
 
 Shape Graph::shape(Value value) const {
+  const GraphUsers::Reading use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no shape");
   return shape_of(impl_->model().values[id].type);
 }
 
 Tensor Graph::tensor(Value value) const {
+  const GraphUsers::Reading use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no elements");
   const auto& record = impl_->model().values[id];
@@ -126,15 +140,16 @@ Tensor Graph::tensor(Value value) const {
 }
 
 void Graph::bind() {
-  impl_->bind();
+  impl_of(*this).bind();
 }
 
 void Graph::initialize(std::uint64_t seed) {
+  const GraphUsers::Changing use(impl_of(*this).users);
   bind();
   impl_->initialize(seed);
 }
 
 Host& Graph::host() const {
-  return impl_->host;
+  return impl_of(*this).host;
 }
 }  // namespace tenon

@@ -21,12 +21,14 @@ std::string read_text(const std::filesystem::path& path) {
 
 // A graph that came from a file and was not bound is written as it was read: its plugins may be missing here.
 void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
-  impl_->initialize(seed);
+  impl_of(*this).initialize(seed);
+  const GraphUsers::Reading use(impl_->users);
   write_tenon(impl_->model(), path);
 }
 
 std::vector<std::byte> Graph::to_bytes(std::uint64_t seed) {
-  impl_->initialize(seed);
+  impl_of(*this).initialize(seed);
+  const GraphUsers::Reading use(impl_->users);
   return write_tenon(impl_->model());
 }
 
@@ -58,6 +60,7 @@ Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem:
 }
 
 std::string Graph::to_json() const {
+  const GraphUsers::Reading use(impl_of(*this).users);
   return write_graph_json(impl_->model());
 }
 

@@ -47,13 +47,21 @@ GraphBuilder Graph::Impl::builder() {
 }
 
 void Graph::Impl::bind() {
-  if (complete) return;
+  {
+    const GraphUsers::Reading use(users);
+    if (complete) return;
+  }
+  const GraphUsers::Changing use(users);
   builder().complete();
   complete = true;
 }
 
 void Graph::Impl::initialize(std::uint64_t seed) {
-  if (!lacks_values(model())) return;
+  {
+    const GraphUsers::Reading use(users);
+    if (!lacks_values(model())) return;
+  }
+  const GraphUsers::Changing use(users);
   const bool was_complete = complete;
   tenon::initialize(edit().model, seed);
   complete = was_complete;
@@ -77,6 +85,7 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
 }
 
 Graph Graph::Impl::completed() {
+  const GraphUsers::Reading use(users);
   if (complete) return Graph(std::make_shared<Impl>(*this));
   const std::lock_guard lock(completing_);
   const auto operators = plugins().generation();

@@ -10,12 +10,13 @@
 
 #include "graph/builder.hpp"
 #include "graph/snapshot.hpp"
+#include "run/graph_users.hpp"
 #include "run/host_impl.hpp"
 #include "run/inner.hpp"
 
 namespace tenon {
 
-/// Copy on write: clones and sessions share the graph until it is edited. Threads: one at a time edits; clone() and completed() from any.
+/// Copy on write: clones and sessions share the graph until it is edited. Threads: any may read, as long as none changes it.
 struct Graph::Impl {
   explicit Impl(std::shared_ptr<Host::Impl> owner);
   /// Shares everything with the other until one of them is edited.
@@ -46,6 +47,7 @@ struct Graph::Impl {
 
   mutable Host host;  // a handle of the graph's own, so that the host lives as long
   std::shared_ptr<GraphSnapshot> current;
+  mutable GraphUsers users;
   bool complete = false;  // bound, with all that operators want
   std::uint32_t identity;
 

@@ -4,12 +4,14 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
 
+#include "run/one_thread.hpp"
+
 namespace tenon {
 
 struct Inner {
-  static Graph::Impl& of(const Graph& graph) { return *graph.impl_; }
+  static Graph::Impl& of(const Graph& graph) { return held(graph.impl_, "the graph"); }
   static Host::Impl& of(Host& host) { return *host.impl_; }
-  static Session::Impl& of(const Session& session) { return *session.impl_; }
+  static Session::Impl& of(const Session& session) { return held(session.impl_, "the session"); }
 };
 
 inline Graph::Impl& impl_of(const Graph& graph) {

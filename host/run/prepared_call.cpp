@@ -241,20 +241,16 @@ namespace {
 /// One thread at a time, and the operator's name before what goes wrong.
 template <class Work>
 decltype(auto) guarded(PreparedCall::Impl& call, Work&& work) {
-  struct Use {
-    explicit Use(std::atomic<bool>& used) : used_(used) {
-      if (used.exchange(true, std::memory_order_acquire))
-        throw Failure(FailureKind::usage, "the prepared call is in use by another thread", "prepare one for each thread");
-    }
-    ~Use() { used_.store(false, std::memory_order_release); }
-    std::atomic<bool>& used_;
-  };
   try {
-    const Use use(call.used);
-    return work();
+    const OneThread::Use use(call.used, "the prepared call", "prepare one for each thread");
+    return work(call);
   } catch (const Failure& failure) {
     throw Failure(failure.kind(), fmt::format("[{}] {}", call.info().name, failure.what()), failure.hint());
   }
+}
+
+PreparedCall::Impl& own(const std::unique_ptr<PreparedCall::Impl>& call) {
+  return held(call, "the prepared call");
 }
 
 }  // namespace
@@ -265,27 +261,27 @@ PreparedCall::PreparedCall(PreparedCall&&) noexcept = default;
 PreparedCall& PreparedCall::operator=(PreparedCall&&) noexcept = default;
 
 const std::vector<Argument>& PreparedCall::inputs() const {
-  return impl_->inputs;
+  return own(impl_).inputs;
 }
 const std::vector<Argument>& PreparedCall::outputs() const {
-  return impl_->outputs;
+  return own(impl_).outputs;
 }
 const std::vector<Argument>& PreparedCall::states() const {
-  return impl_->states;
+  return own(impl_).states;
 }
 bool PreparedCall::has_backward() const {
-  return impl_->has_backward();
+  return own(impl_).has_backward();
 }
 std::vector<Tensor> PreparedCall::make_states() const {
-  return impl_->make_states();
+  return own(impl_).make_states();
 }
 
 void PreparedCall::forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states) {
-  guarded(*impl_, [&] { impl_->forward(inputs, outputs, states, impl_->host.eager_calls.fetch_add(1)); });
+  guarded(own(impl_), [&](Impl& call) { call.forward(inputs, outputs, states, call.host.eager_calls.fetch_add(1)); });
 }
 
 Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
-  const auto& outputs = impl_->outputs;
+  const auto& outputs = own(impl_).outputs;
   const auto first = std::find_if(outputs.begin(), outputs.end(), [](const Argument& output) { return !output.hidden; });
   if (first == outputs.end())
     throw Failure(FailureKind::usage, fmt::format("[{}] gives no output with these parameters", impl_->info().name));
@@ -302,7 +298,8 @@ Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
 std::vector<Tensor> PreparedCall::backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
                                            std::span<const Tensor> outputs, std::span<const Tensor> states,
                                            const std::vector<bool>& wanted) {
-  return guarded(*impl_, [&] { return impl_->backward(output_grads, inputs, outputs, states, wanted, impl_->host.eager_calls.load()); });
+  return guarded(own(impl_),
+                 [&](Impl& call) { return call.backward(output_grads, inputs, outputs, states, wanted, call.host.eager_calls.load()); });
 }
 
 }  // namespace tenon

@@ -1,10 +1,10 @@
 // What a PreparedCall consists of.
 #pragma once
-#include <atomic>
 #include <optional>
 #include <tenon/host/prepared_call.hpp>
 
 #include "run/host_impl.hpp"
+#include "run/one_thread.hpp"
 #include "run/operator_run.hpp"
 
 namespace tenon {
@@ -35,7 +35,7 @@ struct PreparedCall::Impl {
   Host::Impl& host;
   const std::shared_ptr<Host::Impl> owner;
   std::vector<Argument> inputs, outputs, states;
-  std::atomic<bool> used = false;
+  OneThread used;
 
  private:
   /// One direction of the call. `read` and `written` back the pointers in `tensors`, which the run has.

@@ -6,6 +6,8 @@
 
 #include "device/devices.hpp"
 #include "graph/initialize.hpp"
+#include "run/execution/filled_outputs.hpp"
+#include "run/execution/step_failure.hpp"
 #include "run/session_impl.hpp"
 #include "run/tensor_placement.hpp"
 #include "tensor/tensor_device.hpp"
@@ -31,6 +33,8 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
       plans(options.plans) {
   if (options.plans < 1)
     throw Failure(FailureKind::usage, fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
+  if (options.debug && !options.trace.empty())
+    throw Failure(FailureKind::usage, "a session cannot both trace its runs and debug them", "leave one of the two out");
   Device& device = find_device(options.device.empty() ? "cpu" : options.device);
   own_changing();
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
@@ -39,11 +43,9 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   context = {&host_table(), &host().threads, &streams, nullptr, &error, options.training, options.seed};
 }
 
-Session::Impl::Use::Use(Impl& session) : session_(session) {
-  if (session.used.exchange(true, std::memory_order_acquire))
-    throw Failure(FailureKind::usage, "the session is in use by another thread",
-                  "make a session for each thread: sessions of one graph share what they do not change");
-}
+Session::Impl::Use::Use(const std::unique_ptr<Impl>& session)
+    : OneThread::Use(held(session, "the session").used, "the session",
+                     "make a session for each thread: sessions of one graph share what they do not change") {}
 
 bool Session::Impl::changes(ValueId value) const {
   const auto role = model().values[value].role;
@@ -192,11 +194,35 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
   }
 }
 
+// What a GPU's kernels write is not looked at.
+void Session::Impl::execute_debug(Execution& execution, const std::stop_token& stop) {
+  const auto& plan = execution.plan();
+  execution.start_steps();
+  const auto modes = FloatModes::now();
+  for (std::size_t i = 0; i < plan.step_count(); ++i) {
+    const auto& step = execution.steps()[i];
+    const bool looks = plan.copy_of(i) == none && plan.device_of(i).is_cpu();
+    stop_where_asked(stop);
+    if (looks) fill_outputs(*step.call);
+    const bool failed = step.function(step.instance, step.call) != 0;
+    execution.keep_modes(modes, step);
+    if (failed) fail(execution, step);
+    if (const auto hole = looks ? find_unwritten(*step.call) : std::nullopt)
+      throw failure_at(plan, i,
+                       fmt::format("its kernel does not write element {} of '{}'", hole->element,
+                                   value_label(plan.model(), plan.node(i).first_output + hole->output)),
+                       "elements count from 0; tenon check tells more of the operator");
+  }
+}
+
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const RunOptions& request) {
   auto outputs = bind_outputs(execution, inputs, request.destinations);
   execution.set_step(step++);
   try {
-    options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution, request.stop);
+    if (options.debug)
+      execute_debug(execution, request.stop);
+    else
+      options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution, request.stop);
     execution.finish();
     warn_of_capture(execution);
   } catch (...) {
@@ -221,13 +247,13 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   std::vector<Tensor> kept;
   return impl_->run(impl_->prepare(inputs, options, kept), inputs, options);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   std::vector<Tensor> kept;
   auto& execution = impl_->prepare(inputs, RunOptions{}, kept);
   const auto outputs = impl_->bind_outputs(execution, inputs, {});
@@ -236,7 +262,7 @@ std::string Session::first_non_finite(const NamedTensors& inputs) {
 }
 
 PlanInfo Session::plan(const std::map<std::string, Shape>& shapes) {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   return info_of(impl_->plan_for(shapes));
 }
 
@@ -245,31 +271,31 @@ std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
 }
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   return impl_->plan_for(shapes).memory.bytes();
 }
 
 std::uint64_t Session::step() const {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   return impl_->step;
 }
 
 void Session::set_step(std::uint64_t step) {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   impl_->step = step;
 }
 
 Tensor Session::tensor(Value value) const {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   return impl_->copy_of(impl_of(impl_->graph).id_of(value));
 }
 
 Tensor Session::tensor(std::string_view name) const {
-  return tensor(impl_->graph.find(name));
+  return tensor(held(impl_, "the session").graph.find(name));
 }
 
 Graph Session::graph() const {
-  const Impl::Use use(*impl_);
+  const Impl::Use use(impl_);
   auto copy = impl_->graph.clone();
   impl_of(copy).set_tensors([&](ValueId id) {
     const auto& value = impl_->model().values[id];

@@ -1,10 +1,10 @@
 // What a Session consists of.
 #pragma once
-#include <atomic>
 #include <optional>
 #include <tenon/host/session.hpp>
 
 #include "run/graph_impl.hpp"
+#include "run/one_thread.hpp"
 #include "run/plan_cache.hpp"
 #include "run/trace.hpp"
 
@@ -31,6 +31,7 @@ struct Session::Impl {
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const RunOptions& request);
   void execute(Execution& execution, const std::stop_token& stop);
   void execute_traced(Execution& execution, const std::stop_token& stop);
+  void execute_debug(Execution& execution, const std::stop_token& stop);
 
   // session_outputs.cpp
   NamedTensors bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations);
@@ -46,23 +47,16 @@ struct Session::Impl {
   // session_watch.cpp
   std::string watch(Execution& execution);
 
-  /// Held while one of the session's functions runs. Throws Failure (usage) where another thread is in one.
-  class Use {
-   public:
-    explicit Use(Impl& session);
-    ~Use() { session_.used.store(false, std::memory_order_release); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-
-   private:
-    Impl& session_;
+  /// Held while one of the session's functions runs.
+  struct Use : OneThread::Use {
+    explicit Use(const std::unique_ptr<Impl>& session);
   };
 
   const Graph graph;
   TensorTable tensors;
   std::vector<ValueId> random_variables;  // that this session gave their numbers, until it has warned of them
   SessionOptions options;
-  std::atomic<bool> used = false;
+  OneThread used;
   ErrorBuffer error;
   Streams streams;
   std::optional<Kernels> kernels;

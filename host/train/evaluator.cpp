@@ -6,6 +6,7 @@
 
 #include "graph/needed.hpp"
 #include "run/graph_impl.hpp"
+#include "run/one_thread.hpp"
 #include "train/batches.hpp"
 #include "train/tally.hpp"
 #include "train/training_graphs.hpp"
@@ -62,6 +63,13 @@ struct Evaluator::Impl {
     return means_of(sums);
   }
 
+  /// Held while evaluate() runs.
+  struct Use : OneThread::Use {
+    explicit Use(const std::unique_ptr<Impl>& evaluator)
+        : OneThread::Use(held(evaluator, "the evaluator").used, "the evaluator", "make an evaluator for each thread") {}
+  };
+
+  OneThread used;
   EvaluatorOptions options;
   Graph graph;
   Session session;
@@ -75,10 +83,11 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 
 const std::vector<std::string>& Evaluator::inputs() const {
-  return impl_->inputs;
+  return held(impl_, "the evaluator").inputs;
 }
 
 Evaluation Evaluator::evaluate(const NamedTensors& data) {
+  const Impl::Use use(impl_);
   return impl_->evaluate(data);
 }
 

@@ -11,6 +11,7 @@
 #include "graph/model.hpp"
 #include "io/counted.hpp"
 #include "run/graph_impl.hpp"
+#include "run/one_thread.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/finite.hpp"
 #include "train/batches.hpp"
@@ -248,6 +249,13 @@ struct Trainer::Impl {
     gradient.set_step(record.random_step);
   }
 
+  /// Held while one of the trainer's functions runs.
+  struct Use : OneThread::Use {
+    explicit Use(const std::unique_ptr<Impl>& trainer)
+        : OneThread::Use(held(trainer, "the trainer").used, "the trainer", "let one thread train, and tell the others what it reports") {}
+  };
+
+  OneThread used;
   TrainerOptions options;
   Batches batches;
   Graph forward;  // with the memory of the sessions' variables and states
@@ -265,36 +273,47 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
 StepReport Trainer::step() {
+  const Impl::Use use(impl_);
   return impl_->take_step();
 }
 StepReport Trainer::step(NamedTensors batch) {
+  const Impl::Use use(impl_);
   return impl_->take_step(std::move(batch));
 }
 Metrics Trainer::evaluate(const NamedTensors& data) {
+  const Impl::Use use(impl_);
   return impl_->evaluate(data);
 }
 std::uint64_t Trainer::steps() const {
+  const Impl::Use use(impl_);
   return impl_->step;
 }
 std::uint64_t Trainer::epoch() const {
+  const Impl::Use use(impl_);
   return impl_->epoch;
 }
 std::int64_t Trainer::position() const {
+  const Impl::Use use(impl_);
   return impl_->position;
 }
 std::int64_t Trainer::examples() const {
+  const Impl::Use use(impl_);
   return impl_->batches.examples();
 }
 std::uint64_t Trainer::steps_per_epoch() const {
+  const Impl::Use use(impl_);
   return impl_->steps_per_epoch();
 }
 Graph Trainer::graph() const {
+  const Impl::Use use(impl_);
   return impl_->graph_now();
 }
 void Trainer::save_checkpoint(const std::filesystem::path& path) const {
+  const Impl::Use use(impl_);
   impl_->save_checkpoint(path);
 }
 void Trainer::resume(const std::filesystem::path& path) {
+  const Impl::Use use(impl_);
   impl_->resume(path);
 }
 

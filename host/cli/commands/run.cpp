@@ -52,6 +52,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   options.training = arguments.has("training");
   options.device = context.device();
   options.trace = arguments.get("trace");
+  options.debug = arguments.has("debug");
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
   const auto batch = arguments.integer("batch");
@@ -73,6 +74,7 @@ std::vector<Option> run_options() {
                  Text{true}});
   all.push_back({"batch", "N", "run N rows at a time and join the outputs, so that inputs may have any length", Integer{1, INT32_MAX}});
   all.push_back({"training", "", "run as in training: dropout drops, states change"});
+  all.push_back({"debug", "", "fill outputs with NaN before each kernel on the CPU, and name the node that leaves some of them unwritten"});
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
   all.push_back(no_verify_option());
   return all;

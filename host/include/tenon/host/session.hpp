@@ -31,6 +31,9 @@ struct SessionOptions {
   /// is made again when it is needed. They share the memory of the one that needs most.
   int plans = 64;
   bool keep_on_device = false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
+  /// Fill workspace and dense outputs with NaN, or with unlikely integers, before each kernel on the CPU, and throw Failure (failed) with
+  /// the node and the output if elements are the same after it. Runs then take two more passes over all outputs. Not together with `trace`.
+  bool debug = false;
 };
 
 using NamedTensors = std::map<std::string, Tensor>;
