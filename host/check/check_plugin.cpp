@@ -27,6 +27,7 @@ std::string device_to_check(const std::string& device) {
 PluginOptions plugin_options(const CheckOptions& options) {
   PluginOptions plugins;
   plugins.trust_writable = options.trust_writable;
+  plugins.trusted_only = options.trusted_only;
   plugins.cuda = [] { return true; };  // that they load is part of what is checked
   return plugins;
 }

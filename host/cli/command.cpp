@@ -92,6 +92,7 @@ const std::vector<Option>& global_options() {
       {"device", "D", "device for nodes that name none: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
       {"memory-limit", "BYTES", "refuse runs that would make the program use more memory, such as 2G", Bytes{}},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
+      {"trusted-only", "", "load only installed plugins, those that tenon trust add put on your list, and those that a key on it signed"},
       {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},
       {"isolate", "PLUGIN",
        "run this plugin, by its name or file, in a worker process without files, network and this program's memory; all: every plugin",
@@ -192,6 +193,7 @@ Host& Context::host() {
   options.threads = static_cast<int>(global_.integer("threads"));
   options.memory_limit = global_.count("memory-limit");
   options.trust_writable = global_.has("trust-writable");
+  options.trusted_only = global_.has("trusted-only");
   options.strict_storage = global_.has("strict-storage");
   options.isolate = isolation(global_);
   host_ = std::make_unique<Host>(options);

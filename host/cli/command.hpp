@@ -83,6 +83,7 @@ class Context {
   explicit Context(const Arguments& global) : global_(global) {}
   bool json() const { return global_.has("json"); }
   bool trust_writable() const { return global_.has("trust-writable"); }
+  bool trusted_only() const { return global_.has("trusted-only"); }
   /// Its full name; empty where none was asked for. Throws Failure (usage) where this machine has no such device.
   std::string device() const;
   const Arguments& global() const { return global_; }

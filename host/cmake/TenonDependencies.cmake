@@ -29,6 +29,8 @@ tenon_need(TENON_FLATBUFFERS_INCLUDE "FlatBuffers: graph files" libflatbuffers-d
 tenon_need(TENON_FLATC "flatc: graph files" flatbuffers-compiler program flatc)
 tenon_need(TENON_XXHASH_INCLUDE "xxHash: checksums" libxxhash-dev path xxhash.h)
 tenon_need(TENON_XXHASH "xxHash: checksums" libxxhash-dev library xxhash)
+tenon_need(TENON_NETTLE_INCLUDE "Nettle: SHA-256 of plugins" nettle-dev path nettle/sha2.h)
+tenon_need(TENON_NETTLE "Nettle: SHA-256 of plugins" nettle-dev library nettle)
 tenon_need(TENON_LIBZIP_INCLUDE "libzip: .npz files" libzip-dev path zip.h)
 tenon_need(TENON_LIBZIP "libzip: .npz files" libzip-dev library zip)
 tenon_need(TENON_DLPACK_INCLUDE "DLPack: exchanging tensors" libdlpack-dev path dlpack/dlpack.h)

@@ -52,7 +52,9 @@ struct PluginIsolation {
 struct PluginOptions {
   std::filesystem::path cache;  ///< quarantine and first-load records; empty: the user's cache folder (XDG_CACHE_HOME, HOME)
   bool trust_writable = false;
-  bool probe = true;  ///< first load of an unknown file happens in a child process
+  bool trusted_only = false;     ///< only what the lists of trust allow
+  std::filesystem::path config;  ///< where they are; empty: the user's configuration folder
+  bool probe = true;             ///< first load of an unknown file happens in a child process
   int probe_timeout_ms = 10000;
   std::filesystem::path probe_program;  ///< tenon-probe; empty: the one beside the host's library
   /// Whether to load CUDA kernels too; where there is no device they only cost time. Asked once, before the first operator is loaded.

@@ -32,6 +32,8 @@ std::string_view name_of(PluginStatus status) {
       return "quarantined";
     case PluginStatus::untrusted:
       return "refused by trust";
+    case PluginStatus::unlisted:
+      return "not trusted";
   }
   return "unknown";
 }
@@ -51,6 +53,8 @@ std::string next_step(const PluginFile& file) {
       return "it stays in quarantine until it is built anew; `tenon trust " + file.path.string() + "` lets it be tried again";
     case PluginStatus::untrusted:
       return "take the right to write away from others, or say --trust-writable where they may be trusted";
+    case PluginStatus::unlisted:
+      return "if you know where it comes from, `tenon trust add " + file.path.string() + "` adds it, as it is now, to your list";
     default:
       return "`tenon list` shows all plugins and what became of them";
   }

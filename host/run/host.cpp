@@ -17,6 +17,8 @@ PluginOptions plugin_options(const HostOptions& options, Warnings& warnings, int
   plugin.warn = [&warnings](const std::string& key, const std::string& sentence) { warnings.once(key, sentence); };
   plugin.cache = options.cache;
   plugin.trust_writable = options.trust_writable;
+  plugin.trusted_only = options.trusted_only;
+  plugin.config = options.config;
   const auto& isolate = options.isolate;
   plugin.isolation = {isolate.all, isolate.plugins, isolate.call_seconds, isolate.memory, threads, {}};
   if (isolate.memory == 0 && (isolate.all || !isolate.plugins.empty())) plugin.isolation.memory = cpu_device().memory().total / 2;

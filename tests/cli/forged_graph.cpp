@@ -1,4 +1,4 @@
-// A file whose checksums are right and which says that a node makes another type than its operator does.
+// Files whose checksums are right: one says that a node makes another type than its operator does, one names a file to load.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
@@ -32,5 +32,32 @@ TEST_CASE("a node's output of another type than the file says is refused by ever
                                  " [?, 2], but the operator returns float32 [?, 2]\n"
                                  "hint: the file is damaged or forged, or was written with another version of the operator; rebuild it\n"));
     }
+  }
+}
+
+TEST_CASE("a graph cannot name a file to load code from: what it says of plugins is a hint for messages") {
+  const Workplace place;
+  const auto faults = std::filesystem::path(TENON_TEST_FAULTS);
+  const auto evil = (faults / "exit_at_load.so").string();  // loaded, it would end the program without a word
+  place.write("p.json", graph_json(R"({"name": "a", "op": "plain", "inputs": ["x"]})"));
+  REQUIRE(place.run({"--plugins", (faults / "plain.so").string(), "build", "p.json", "-o", "p.tenon"}).code == 0);
+  for (const std::string& name : {evil, std::string("exit_at_load"), std::string("../exit_at_load.so")}) {
+    CAPTURE(name);
+    FileParts parts;
+    parts.metadata = read_bytes(place.folder() / "p.tenon").substr(tenon::layout::header_size);
+    parts.change([&](tenon::format::ModelT& model) {
+      for (const auto& plugin : model.plugins) {
+        model.strings.push_back(name);
+        plugin->name = static_cast<std::uint32_t>(model.strings.size()) - 1;
+      }
+    });
+    place.write("forged.tenon", parts.bytes());
+    const auto run = place.run({"run", "forged.tenon", "--input", "x=x.npy"});
+    CHECK(run.code == 3);
+    CHECK(has(run.err, "no plugin has the operator 'plain' (version 1 from plugin " + name));
+    place.write("named.json", graph_json(R"({"name": "a", "op": ")" + name + R"(", "inputs": ["x"]})"));
+    CHECK(place.run({"run", "named.json"}).code == 3);
+    place.write("keyed.json", graph_json(R"({"name": "a", "op": "plain", "plugin": ")" + name + R"(", "inputs": ["x"]})"));
+    CHECK(place.run({"run", "keyed.json"}).code == 4);
   }
 }

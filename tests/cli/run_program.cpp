@@ -27,6 +27,7 @@ std::vector<std::string> environment_of(const ProgramPlace& place) {
   variables.erase("TENON_PLUGIN_PATH");
   variables["NO_COLOR"] = "1";
   variables["XDG_CACHE_HOME"] = (place.cache.empty() ? own_cache.path() : place.cache).string();
+  variables["XDG_CONFIG_HOME"] = variables["XDG_CACHE_HOME"] + "/config";
   for (const auto& [name, value] : place.environment) variables[name] = value;
   std::vector<std::string> lines;
   for (const auto& [name, value] : variables) lines.push_back(name + '=' + value);

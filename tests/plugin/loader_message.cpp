@@ -19,6 +19,8 @@ TEST_CASE("the loader's messages become statuses and sentences") {
       {"libcudart.so.12: cannot open shared object file: No such file or directory", PluginStatus::not_loadable,
        "needs the library libcudart.so.12, which was not found: install it, or put it beside the plugin and link with "
        "-Wl,-rpath,'$ORIGIN'"},
+      {"/proc/77/fd/9: cannot open shared object file: Too many open files", PluginStatus::not_loadable,
+       "cannot be loaded: too many files are open in this process (ulimit -n), of which each loaded plugin keeps one"},
       {"/proc/77/fd/9: cannot allocate memory in static TLS block", PluginStatus::not_loadable,
        "cannot be loaded: cannot allocate memory in static TLS block"},
       {"/lib/libm.so.6: version `GLIBC_9.9' not found (required by /proc/self/fd/3)", PluginStatus::not_loadable,

@@ -238,8 +238,11 @@ TEST_CASE("what is loaded is what was checked") {
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
   folder.put("plain_otherwise", "plain.so");
-  CHECK(failure_of([&] { set.load("plain"); }).message == "operator 'plain' cannot be used: " + (folder / "plain.so").string() +
-                                                              " has changed since its folder was read: start again to use what it is now");
+  CHECK(failure_of([&] { set.load("plain"); }).message ==
+        "operator 'plain' cannot be used: " + (folder / "plain.so").string() +
+            " has changed since its folder was read: add the folder again (Host::add_plugins), or start again");
+  set.scan(folder.plugins());
+  CHECK(set.load("plain").info->doc == "otherwise");
 
   PluginSet same_manifest(folder.options(), idle_host());
   folder.put("plain");

@@ -71,6 +71,7 @@ int run_check(Context& context, const Arguments& arguments) {
   options.device = context.global().get("device");  // not context.device(), which may start CUDA
   options.seed = arguments.has("reproduce") ? arguments.count("reproduce") : std::random_device{}() % 1'000'000;
   options.trust_writable = context.trust_writable();
+  options.trusted_only = context.trusted_only();
   Results results(context.json(), arguments.has("only-failed"));
   try {
     check_plugin(arguments.get("PLUGIN"), options, [&](const CheckResult& result) { results.add(result); });

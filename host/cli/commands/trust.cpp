@@ -1,7 +1,9 @@
-// tenon trust: plugins that are not loaded because they crashed once, or because others may write to them.
+// tenon trust: plugins that are not loaded because they crashed once, others may write to them, or nobody said that they are trusted.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <tenon/host/trust.hpp>
 
 #include "cli/command.hpp"
@@ -13,10 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Distrusted {
-  std::string state;  // "quarantined", "refused" or "released"
+constexpr const char* rights_hint =
+    "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted";
+
+struct Entry {
+  std::string state;  // "quarantined", "refused", "released", "trusted", "key" or "removed"
   fs::path path;
   std::string reason;  // reads on after the path
+  std::string sha256{}, key{};
 };
 
 fs::path whole_path(const std::string& text) {
@@ -29,57 +35,136 @@ const char* state_today(QuarantinedPlugin::File file) {
   return file == QuarantinedPlugin::File::missing ? " (the file is not there now)" : "";
 }
 
-std::vector<Distrusted> find_all(Context& context) {
-  std::vector<Distrusted> found;
+Entry entry_of(const char* state, const TrustedPlugin& plugin) {
+  return {state, plugin.path, "SHA-256 " + plugin.sha256, plugin.sha256};
+}
+
+Entry entry_of(const char* state, const TrustedSigner& signer) {
+  return {state, signer.name, signer.key, "", signer.key};
+}
+
+std::vector<Entry> find_all(Context& context) {
+  std::vector<Entry> found;
   for (const auto& plugin : quarantined_plugins()) found.push_back({"quarantined", plugin.path, plugin.reason + state_today(plugin.file)});
   for (const auto& file : context.host().catalog().files())
-    if (file.status == PluginStatus::untrusted) found.push_back({"refused", file.path, file.reason});
+    if (file.status == PluginStatus::untrusted || file.status == PluginStatus::unlisted)
+      found.push_back({"refused", file.path, file.reason});
+  for (const auto& plugin : trusted_plugins()) found.push_back(entry_of("trusted", plugin));
+  for (const auto& signer : trusted_signers()) found.push_back(entry_of("key", signer));
   return found;
 }
 
-void print(Context& context, const std::vector<Distrusted>& found) {
+void print(Context& context, const std::vector<Entry>& found) {
   std::vector<JsonItem> items;
-  for (const auto& [state, path, reason] : found) {
-    if (!context.json()) write_result("{:<12} {}: {}\n", state, path.string(), reason);
-    items.push_back(json_object("state", state, "path", path.string(), "reason", reason));
+  for (const auto& [state, path, reason, sha256, key] : found) {
+    if (!context.json()) write_result("{:<12} {}: {}\n", state, path, reason);
+    const auto known = [](const std::string& text) { return text.empty() ? JsonItem() : JsonItem(text); };
+    if (key.empty())
+      items.push_back(
+          json_object("state", state, "path", path.string(), "reason", sha256.empty() ? reason : JsonItem(), "sha256", known(sha256)));
+    else
+      items.push_back(json_object("state", state, "name", path.string(), "key", key));
   }
   if (context.json()) print(json_list(items));
 }
 
-int list(Context& context) {
+int list(Context& context, const std::string&, const Arguments&) {
   const auto found = find_all(context);
   print(context, found);
-  bool quarantined = false, refused = false;
-  for (const auto& entry : found) (entry.state == "refused" ? refused : quarantined) = true;
-  if (found.empty()) tell("no plugin is in quarantine or refused\n");
-  if (quarantined) tell("tenon trust FILE lets a file in quarantine be tried again; one that is built anew is tried anyway\n");
-  if (refused) tell("take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted\n");
+  const auto has = [&](const char* state) {
+    return std::any_of(found.begin(), found.end(), [&](const Entry& entry) { return entry.state == state; });
+  };
+  if (!has("quarantined") && !has("refused")) tell("no plugin is in quarantine or refused\n");
+  if (has("quarantined")) tell("tenon trust FILE lets a file in quarantine be tried again; one that is built anew is tried anyway\n");
+  if (has("refused") && context.trusted_only()) tell("tenon trust add FILE puts a file on your list\n");
+  if (has("refused") && !context.trusted_only()) tell("{}\n", rights_hint);
   return 0;
 }
 
-int run_trust(Context& context, const Arguments& arguments) {
-  if (!arguments.has("FILE")) return list(context);
-  std::vector<Distrusted> released;
-  const auto path = whole_path(arguments.get("FILE"));
+int release(Context& context, const std::string& file, const Arguments&) {
+  std::vector<Entry> released;
+  const auto path = whole_path(file);
   for (const auto& plugin : release_plugins(path)) released.push_back({"released", plugin.path, plugin.reason});
   if (released.empty() && !fs::exists(path))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", path.string()),
                   "tenon trust lists the files in quarantine");
   print(context, released);
   if (const auto reason = distrust_reason(path); !reason.empty() && !context.trust_writable())
-    throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), reason),
-                  "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted");
-  if (released.empty()) tell("{} is not quarantined, and only you may write to it\n", path.string());
+    throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), reason), rights_hint);
+  if (released.empty()) tell("{} is not quarantined, and only you may write to it\n", path);
   return 0;
+}
+
+int add(Context& context, const std::string& file, const Arguments&) {
+  print(context, {entry_of("trusted", trust_plugin(file))});
+  return 0;
+}
+
+template <class Removed>
+int print_removed(Context& context, const Removed& removed, const std::string& what) {
+  if (removed.empty()) throw Failure(FailureKind::usage, what + " is not on your list", "tenon trust lists what is on it");
+  std::vector<Entry> entries;
+  for (const auto& entry : removed) entries.push_back(entry_of("removed", entry));
+  print(context, entries);
+  return 0;
+}
+
+int remove(Context& context, const std::string& file, const Arguments&) {
+  return print_removed(context, distrust_plugin(file), file);
+}
+
+int add_key(Context& context, const std::string& file, const Arguments& arguments) {
+  print(context, {entry_of("key", trust_signer(file, arguments.get("name")))});
+  return 0;
+}
+
+int remove_key(Context& context, const std::string& name, const Arguments&) {
+  return print_removed(context, distrust_signer(name), "key '" + name + "'");
+}
+
+struct Action {
+  const char* needs;  // what its second word is
+  int (*run)(Context&, const std::string&, const Arguments&);
+};
+
+const std::map<std::string, Action>& actions() {
+  static const std::map<std::string, Action> all{{"list", {nullptr, list}},
+                                                 {"add", {"a plugin", add}},
+                                                 {"remove", {"a plugin or a SHA-256", remove}},
+                                                 {"add-key", {"a public key, NAME.pub", add_key}},
+                                                 {"remove-key", {"the name of a key", remove_key}}};
+  return all;
+}
+
+int run_trust(Context& context, const Arguments& arguments) {
+  const auto word = arguments.has("ACTION") ? arguments.get("ACTION") : "list";
+  const auto found = actions().find(word);
+  const bool acts = found != actions().end();
+  const auto* needs = acts ? found->second.needs : nullptr;
+  if (needs != nullptr && !arguments.has("FILE"))
+    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", word, needs), "tenon trust --help says how it is called");
+  if (needs == nullptr && arguments.has("FILE"))
+    throw Failure(FailureKind::usage, fmt::format("tenon trust: unexpected argument '{}'", arguments.get("FILE")),
+                  "tenon trust --help says how it is called");
+  if (arguments.has("name") && word != "add-key") throw Failure(FailureKind::usage, "--name is for tenon trust add-key");
+  return acts ? found->second.run(context, arguments.get("FILE"), arguments) : release(context, word, arguments);
 }
 
 const bool added_trust = add_command(
     {.name = "trust",
-     .doc = "list the plugins that are not trusted, or let one be tried again",
-     .details = "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
-                "named here. A plugin that other users may write to is refused unless --trust-writable is given with each command.",
-     .positionals = {{"FILE", "a quarantined plugin, or a folder of them (default: list all)", false}},
-     .options = {},
+     .doc = "say which plugins are trusted, list those that are not, or let one be tried again",
+     .details =
+         "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
+         "named here (tenon trust FILE). A plugin that other users may write to is refused unless --trust-writable is given with each "
+         "command. With --trusted-only, no plugin is loaded but those of the installed folder, those on your list, and those that a "
+         "key on it signed. `tenon trust add FILE` puts a plugin on the list by the SHA-256 of its content, `remove` takes it off. "
+         "`tenon trust add-key KEY.pub` trusts a key of OpenSSH, `remove-key NAME` ends that; `ssh-keygen -Y sign -n tenon-plugin -f "
+         "KEY PLUGIN.so` signs a plugin, and its signature PLUGIN.so.sig lies beside it. The lists are trusted_plugins and "
+         "trusted_signers in ~/.config/tenon, in the formats of sha256sum and of ssh-keygen's allowed signers.",
+     .positionals = {{"ACTION", "list, add, remove, add-key, remove-key; or a quarantined plugin, or a folder of them (default: list)",
+                      false},
+                     {"FILE", "what add and remove need: a plugin, for keys KEY.pub or NAME", false}},
+     .options = {{"name", "NAME", "add-key: the key's name (default: its comment)"}},
      .run = run_trust});
 
 }  // namespace

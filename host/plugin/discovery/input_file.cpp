@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "io/sha256.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -64,18 +65,30 @@ FileStamp FileStamp::of(const std::filesystem::path& path) {
   return stat(path.c_str(), &status) == 0 ? FileStamp(status) : FileStamp();
 }
 
-std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also) {
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), XXH3_freeState);
-  XXH3_64bits_reset(state.get());
+static void each_part(const InputFile& file, const std::function<void(std::span<const std::byte>)>& take) {
   std::vector<std::byte> part(std::size_t{1} << 18);
   for (std::uint64_t offset = 0; offset < file.size();) {
     const auto bytes = std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), file.size() - offset)));
     file.read_at(offset, bytes);
-    XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-    if (also) also(bytes);
+    take(bytes);
     offset += bytes.size();
   }
+}
+
+std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  each_part(file, [&](std::span<const std::byte> bytes) {
+    XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
+    if (also) also(bytes);
+  });
   return XXH3_64bits_digest(state.get());
+}
+
+std::string sha256_of(const InputFile& file) {
+  Sha256 sum;
+  each_part(file, [&](std::span<const std::byte> bytes) { sum.add(bytes); });
+  return sum.hexadecimal();
 }
 
 }  // namespace tenon

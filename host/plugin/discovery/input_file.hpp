@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "io/open_file.hpp"
 
@@ -41,5 +42,8 @@ struct FileStamp {
 /// XXH3 (64 bits) of everything in the file. `also` gets each part that is hashed, in order: who copies in it has the hash of the copy,
 /// whatever happens to the file meanwhile.
 std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also = {});
+
+/// SHA-256 of everything in the file, in hexadecimal.
+std::string sha256_of(const InputFile& file);
 
 }  // namespace tenon

@@ -1,13 +1,11 @@
 #include "plugin/loading/load_history.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <system_error>
@@ -15,6 +13,7 @@
 
 #include "io/atomic_file.hpp"
 #include "io/utf8.hpp"
+#include "plugin/loading/user_folders.hpp"
 
 namespace tenon {
 namespace {
@@ -30,17 +29,9 @@ fs::path whole_path(const fs::path& path) {
   return error ? path : whole.lexically_normal();
 }
 
-/// For the user alone, as other programs' cache folders are.
-bool make_folder(const fs::path& folder) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return true;
-  if (folder.has_parent_path() && folder.parent_path() != folder && !make_folder(folder.parent_path())) return false;
-  return mkdir(folder.c_str(), 0700) == 0 || fs::is_directory(folder, error);
-}
-
 /// Another process sees the whole file or none.
 bool write_whole(const fs::path& path, const std::string& text) {
-  if (!make_folder(path.parent_path())) return false;
+  if (!make_user_folder(path.parent_path())) return false;
   try {
     AtomicFile::write_text(path, text, false);
     return true;
@@ -112,14 +103,6 @@ int LoadHistory::forget(const fs::path& plugin) {
     if (entry.plugin != whole) return false;
     return entry.record.empty() || unlink(entry.record.c_str()) == 0 || errno == ENOENT;
   }));
-}
-
-fs::path user_cache_folder() {
-  for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", "tenon"), std::pair("HOME", ".cache/tenon")}) {
-    const char* folder = std::getenv(variable);
-    if (folder && folder[0] == '/') return fs::path(folder) / below;
-  }
-  return {};
 }
 
 }  // namespace tenon

@@ -41,7 +41,4 @@ class LoadHistory {
   std::vector<QuarantineEntry> quarantine_;
 };
 
-/// $XDG_CACHE_HOME/tenon, else $HOME/.cache/tenon; empty where neither is set to an absolute path.
-std::filesystem::path user_cache_folder();
-
 }  // namespace tenon

@@ -35,6 +35,8 @@ PluginError explain_loader_message(std::string_view message) {
     return {PluginStatus::unresolved_symbol, "uses the symbol " + std::string(symbol) +
                                                  ", which neither it nor the libraries that it names have: link the library that has it"};
   }
+  if (message.find("open shared object file: Too many open files") != std::string_view::npos)
+    return {PluginStatus::not_loadable, too_many_files};
   constexpr std::string_view no_library = ": cannot open shared object file";
   if (const auto at = message.find(no_library); at != std::string_view::npos) {
     const std::string_view name = message.substr(0, at);

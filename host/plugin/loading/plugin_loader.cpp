@@ -8,6 +8,7 @@
 #include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/loading/probe.hpp"
+#include "plugin/loading/user_folders.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -28,7 +29,9 @@ void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const Pl
   };
   const bool same =
       now.file.usable() && table_symbols(now.file) == table_symbols(file) && std::all_of(expected.begin(), expected.end(), has);
-  if (!same) throw PluginError(PluginStatus::not_loadable, "has changed since its folder was read: start again to use what it is now");
+  if (!same)
+    throw PluginError(PluginStatus::not_loadable,
+                      "has changed since its folder was read: add the folder again (Host::add_plugins), or start again");
 }
 
 }  // namespace
@@ -38,10 +41,21 @@ PluginLoader::PluginLoader(const PluginOptions& options)
   if (options_.probe_program.empty()) options_.probe_program = find_beside_library("tenon-probe");
   auto& worker = options_.isolation.program;
   if (worker.empty()) worker = find_beside_library("tenon-worker");
+  if (options_.trusted_only) lists_.emplace(options_.config);
 }
 
 void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
   const std::lock_guard lock(admitting_);
+  admit_place(path, file);
+  admit_content(path, file);
+}
+
+void PluginLoader::admit_content(const std::filesystem::path& path, const InputFile& content) {
+  if (!lists_) return;
+  if (const std::string fault = lists_->fault(path, content); !fault.empty()) throw PluginError(PluginStatus::unlisted, fault);
+}
+
+void PluginLoader::admit_place(const std::filesystem::path& path, const InputFile& file) {
   if (!options_.trust_writable) {
     if (const std::string fault = trust_.fault(path, file); !fault.empty()) throw PluginError(PluginStatus::untrusted, fault);
   }
@@ -95,8 +109,10 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
     throw Failure(FailureKind::failed, "the program tenon-worker, which runs isolated plugins, is not beside Tenon's library",
                   "install Tenon whole");
   }
-  const auto dependencies = admit_dependencies(file, copy);
+  Sealed sealed;
+  const auto dependencies = admit_dependencies(file, copy, sealed);
   copy.keep_open();
+  for (const auto& dependency : sealed) dependency->keep_open();
   try {
     return std::make_shared<IsolatedPlugin>(
         WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies},
@@ -111,31 +127,41 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
 }
 
 Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
-  const auto dependencies = admit_dependencies(file, copy);
+  Sealed sealed;
+  const auto dependencies = admit_dependencies(file, copy, sealed);
   auto& all = LoadedLibraries::of_this_process();
   if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
   try_in_child(file, copy, dependencies);
   Library library(copy.path(), dependencies);
   copy.keep_open();
+  for (const auto& dependency : sealed) dependency->keep_open();
   all.add(file.path, copy.content_hash(), library);
   return library;
 }
 
 std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Operators& expected) {
   const InputFile input(file.path);
-  admit(file.path, input);
+  const std::lock_guard lock(admitting_);
+  admit_place(file.path, input);
   auto copy = std::make_unique<PrivateCopy>(input, file.path);
+  if (lists_) admit_content(file.path, InputFile(copy->path()));  // the sealed bytes: the file may be another by now
   require_unchanged(*copy, file, expected);
   return copy;
 }
 
-std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy) {
+std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy, Sealed& sealed) {
   auto dependencies = find_bundled_dependencies(InputFile(copy.path()), file.path.parent_path());
-  if (options_.trust_writable) return dependencies;
   const std::lock_guard lock(admitting_);
-  for (const auto& dependency : dependencies) {
-    const std::string fault = trust_.fault(dependency, InputFile(dependency));
-    if (!fault.empty()) throw PluginError(PluginStatus::untrusted, "needs the library " + dependency.string() + ", which " + fault);
+  for (auto& dependency : dependencies) {
+    const auto refuse = [&](PluginStatus status, const std::string& fault) {
+      if (!fault.empty()) throw PluginError(status, "needs the library " + dependency.string() + ", which " + fault);
+    };
+    const InputFile library(dependency);
+    if (!options_.trust_writable) refuse(PluginStatus::untrusted, trust_.fault(dependency, library));
+    if (!lists_) continue;
+    sealed.push_back(std::make_unique<PrivateCopy>(library, dependency));
+    refuse(PluginStatus::unlisted, lists_->fault(dependency, InputFile(sealed.back()->path())));
+    dependency = sealed.back()->path();
   }
   return dependencies;
 }

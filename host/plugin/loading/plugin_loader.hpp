@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <tenon/host/catalog.hpp>
 
 #include "isolate/isolated_plugin.hpp"
@@ -13,6 +14,7 @@
 #include "plugin/loading/load_history.hpp"
 #include "plugin/loading/private_copy.hpp"
 #include "plugin/loading/trust.hpp"
+#include "plugin/loading/trust_lists.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
@@ -34,19 +36,25 @@ class PluginLoader {
   bool isolates(const PluginFile& file) const;
 
  private:
+  /// May this content be used, from that path? Throws PluginError (unlisted).
+  void admit_content(const std::filesystem::path& path, const InputFile& content);
+  void admit_place(const std::filesystem::path& path, const InputFile& file);
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const Operators& expected);
   /// Throws where the file is of no use, and lets its status tell what comes of `work`, which gets the copy.
   template <class Work>
   void try_to(PluginFile& file, const Operators& expected, Work work);
   Library load(const PluginFile& file, PrivateCopy& copy);
   std::shared_ptr<IsolatedPlugin> start_worker(const PluginFile& file, PrivateCopy& copy);
-  /// Libraries that the plugin brings along; others may not be able to write to them either. Throws PluginError (untrusted).
-  std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy);
+  using Sealed = std::vector<std::unique_ptr<PrivateCopy>>;
+  /// Libraries that the plugin brings along; others may not be able to write to them either, and where only what is trusted may be loaded,
+  /// copies of them are, which are `sealed`. Throws PluginError (untrusted, unlisted).
+  std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy, Sealed& sealed);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies);
 
   PluginOptions options_;
-  std::mutex admitting_;  // trust_ and history_: files are admitted while others are loaded
+  std::mutex admitting_;  // trust_, lists_ and history_: files are admitted while others are loaded
   Trust trust_;
+  std::optional<TrustLists> lists_;  // where only what is on them may be loaded
   LoadHistory history_;
   std::map<int, Library> libraries_;  // by the file's number: a path may have several, one after the other
   std::map<int, std::shared_ptr<IsolatedPlugin>> isolated_;

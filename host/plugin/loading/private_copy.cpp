@@ -9,12 +9,14 @@
 #include <system_error>
 
 #include "io/memory_file.hpp"
+#include "plugin/loading/loader_message.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
+  if (errno == EMFILE || errno == ENFILE) throw PluginError(PluginStatus::not_loadable, too_many_files);
   throw PluginError(PluginStatus::not_loadable,
                     std::string("cannot be copied for loading: ") + what + ": " + std::generic_category().message(errno));
 }
@@ -37,6 +39,9 @@ PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& sho
   try {
     content_hash_ = tenon::content_hash(file, [this](std::span<const std::byte> part) { write_all(descriptor_, part); });
     if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) refuse("no seal");
+    // as the loader will open it
+    if (OpenFile::anything(path()).descriptor() < 0)
+      refuse(errno == ENOENT ? "/proc, through which it is loaded, is not mounted" : "it cannot be opened again");
   } catch (...) {
     close(descriptor_);
     throw;

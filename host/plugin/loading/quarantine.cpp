@@ -5,6 +5,7 @@
 
 #include "plugin/loading/load_history.hpp"
 #include "plugin/loading/trust.hpp"
+#include "plugin/loading/user_folders.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {

@@ -34,6 +34,7 @@ enum class PluginStatus : std::uint8_t {
   hung,
   quarantined,
   untrusted,
+  unlisted,  ///< with HostOptions::trusted_only: neither on the list of trusted plugins nor signed by a key on it
 };
 TENON_API std::string_view name_of(PluginStatus status);  ///< for people: `crashed while loading`
 

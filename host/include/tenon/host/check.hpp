@@ -38,6 +38,7 @@ struct CheckOptions {
   std::uint64_t seed = 0;                                          ///< of all inputs: the same seed gives the same ones
   std::chrono::milliseconds time_limit = std::chrono::minutes(1);  ///< for each check of an operator
   bool trust_writable = false;                                     ///< as in HostOptions
+  bool trusted_only = false;                                       ///< as in HostOptions
 };
 
 struct CheckResult {

@@ -39,7 +39,10 @@ struct HostOptions {
   /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
   /// a line on stderr.
   std::function<void(const std::string&)> warn{};
-  Isolation isolate{};  ///< nothing in a graph's file changes it
+  /// Load only plugins of the installed folder, those on this user's list, and those that a key on his list signed: trust.hpp.
+  bool trusted_only = false;
+  std::filesystem::path config{};  ///< where these lists are; empty: the user's configuration folder
+  Isolation isolate{};             ///< nothing in a graph's file changes it
 };
 
 /// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other

@@ -1,4 +1,4 @@
-// Plugins that are not loaded: they crashed once, or other users may write to them.
+// Plugins that are not loaded: they crashed once, other users may write to them, or nobody said that they are trusted.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -31,5 +31,33 @@ TENON_API std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::
 /// Why a Host without HostOptions::trust_writable refuses the file, to follow its path in a sentence: others than root and this user may
 /// write to it or to its folder. Empty if it is trusted, and if there is no such file.
 TENON_API std::string distrust_reason(const std::filesystem::path& plugin);
+
+/// A plugin that a Host with HostOptions::trusted_only loads, wherever it lies: it is known by its content.
+struct TrustedPlugin {
+  std::string sha256;          ///< of the file's bytes, in hexadecimal
+  std::filesystem::path path;  ///< where it was when it was added, for people
+};
+
+/// The user's list: the file `trusted_plugins` in `config` (as in HostOptions), in the format of sha256sum. Here and below: throws Failure
+/// (file) if a file cannot be read or written, is not such a list, or may be written to by others than root and this user.
+TENON_API std::vector<TrustedPlugin> trusted_plugins(const std::filesystem::path& config = {});
+/// Adds the file as it is now. One that is on the list already stays as it is there. Nothing of the file runs.
+TENON_API TrustedPlugin trust_plugin(const std::filesystem::path& file, const std::filesystem::path& config = {});
+/// Takes off the list what has this path or this hash, and returns it.
+TENON_API std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256, const std::filesystem::path& config = {});
+
+/// A key whose signatures a Host with HostOptions::trusted_only accepts. `ssh-keygen -Y sign -n tenon-plugin -f KEY PLUGIN.so` signs a
+/// plugin; the signature is the file PLUGIN.so.sig beside it, which ssh-keygen verifies before anything of the plugin is loaded.
+struct TrustedSigner {
+  std::string name;
+  std::string key;  ///< as OpenSSH writes it: "ssh-ed25519 AAAA..."
+};
+
+/// The file `trusted_signers` in `config`, in OpenSSH's format of allowed signers (ssh-keygen(1)), as far as its lines have one name each.
+TENON_API std::vector<TrustedSigner> trusted_signers(const std::filesystem::path& config = {});
+/// Adds the key in a file NAME.pub of ssh-keygen. `name`: default: the key's comment, or NAME if it has none.
+TENON_API TrustedSigner trust_signer(const std::filesystem::path& public_key, const std::string& name = {},
+                                     const std::filesystem::path& config = {});
+TENON_API std::vector<TrustedSigner> distrust_signer(const std::string& name, const std::filesystem::path& config = {});
 
 }  // namespace tenon

@@ -1,0 +1,249 @@
+#include "plugin/loading/trust_lists.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "io/atomic_file.hpp"
+#include "io/sha256.hpp"
+#include "io/system_reason.hpp"
+#include "io/utf8.hpp"
+#include "plugin/loading/library_place.hpp"
+#include "plugin/loading/signature.hpp"
+#include "plugin/loading/user_folders.hpp"
+#include "plugin/plugin_error.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t size_limit = std::uint64_t{16} << 20;
+constexpr const char* signed_for = "namespaces=\"tenon-plugin\"";
+
+fs::path config_folder(const fs::path& config) {
+  const auto folder = config.empty() ? user_config_folder() : config;
+  if (folder.empty())
+    throw Failure(FailureKind::usage,
+                  "there is no place for lists of trusted plugins: neither XDG_CONFIG_HOME nor HOME is an absolute path",
+                  "set HOME, or HostOptions::config");
+  return folder;
+}
+
+fs::path plugins_in(const fs::path& config) {
+  return config_folder(config) / "trusted_plugins";
+}
+
+fs::path signers_in(const fs::path& config) {
+  return config_folder(config) / "trusted_signers";
+}
+
+/// Who may write to a list decides what is loaded. No lines where there is no file.
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  std::string text;
+  try {
+    const InputFile file(path);
+    if (const auto fault = Trust().fault(path, file); !fault.empty())
+      throw file_failure("use the list", path, "it " + fault, "take the right to write away from others (chmod go-w)");
+    if (file.size() > size_limit) throw file_failure("use the list", path, "it is larger than 16 MiB");
+    text.resize(static_cast<std::size_t>(file.size()));
+    file.read_at(0, std::as_writable_bytes(std::span(text)));
+  } catch (const PluginError& fault) {
+    throw file_failure("use the list", path, std::string("it ") + fault.what());
+  }
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
+  make_user_folder(path.parent_path());
+  std::string text;
+  for (const auto& line : lines) text += line + '\n';
+  AtomicFile::write_text(path, text);
+}
+
+bool is_comment(const std::string& line) {
+  return line.find_first_not_of(" \t") == std::string::npos || line[0] == '#';
+}
+
+/// `HASH  PATH` or `HASH *PATH`.
+TrustedPlugin read_plugin(const std::string& line, const fs::path& list, std::size_t number) {
+  constexpr std::size_t digits = 64;
+  if (line.size() > digits + 2 && is_sha256(line.substr(0, digits)) && line[digits] == ' ')
+    return {line.substr(0, digits), line.substr(digits + 2)};
+  throw file_failure("use the list", list, fmt::format("line {} is not a SHA-256 and a path", number), "sha256sum writes such lines");
+}
+
+std::vector<TrustedPlugin> read_plugins(const fs::path& list) {
+  std::vector<TrustedPlugin> plugins;
+  std::size_t number = 0;
+  for (const auto& line : lines_of(list))
+    if (++number; !is_comment(line)) plugins.push_back(read_plugin(line, list, number));
+  return plugins;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  for (std::size_t begin = line.find_first_not_of(" \t\r"); begin != std::string::npos;) {
+    const auto end = std::min(line.find_first_of(" \t\r", begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(" \t\r", end);
+  }
+  return words;
+}
+
+/// Of a key of OpenSSH's, `TYPE BASE64`, that begins at one of these words.
+bool is_key(const std::vector<std::string>& words, std::size_t at) {
+  if (at + 1 >= words.size()) return false;
+  const auto& type = words[at];
+  const bool known = type.starts_with("ssh-") || type.starts_with("ecdsa-") || type.starts_with("sk-");
+  const auto is_base64 = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '='; };
+  return known && words[at + 1].size() > 16 && std::all_of(words[at + 1].begin(), words[at + 1].end(), is_base64);
+}
+
+TrustedSigner read_signer(const std::string& line) {
+  const auto words = words_of(line);
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (is_key(words, i)) return {words[0], words[i] + ' ' + words[i + 1]};
+  return {};
+}
+
+/// A principal of OpenSSH's file, which is a list of patterns: neither commas nor wildcards nor quotes.
+bool is_signer_name(const std::string& name) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("@._+-").find(c) != std::string_view::npos;
+  };
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), is_plain);
+}
+
+}  // namespace
+
+TrustLists::TrustLists(const fs::path& config)
+    : plugins_file_(plugins_in(config)), signers_file_(signers_in(config)), installed_(find_beside_library("plugins")) {}
+
+void TrustLists::read() {
+  if (const auto now = FileStamp::of(plugins_file_); now != plugins_stamp_) {
+    plugins_ = read_plugins(plugins_file_);
+    plugins_stamp_ = now;
+  }
+  if (const auto now = FileStamp::of(signers_file_); now != signers_stamp_) {
+    has_signers_ = !lines_of(signers_file_).empty();
+    signers_stamp_ = now;
+  }
+}
+
+bool TrustLists::is_installed(const fs::path& path) const {
+  std::error_code error;
+  return !installed_.empty() && fs::canonical(path.parent_path(), error) == installed_ && !error;
+}
+
+std::string TrustLists::fault(const fs::path& path, const InputFile& content) {
+  if (is_installed(path)) return {};
+  read();
+  const auto sha256 = sha256_of(content);
+  if (std::any_of(plugins_.begin(), plugins_.end(), [&](const TrustedPlugin& plugin) { return plugin.sha256 == sha256; })) return {};
+  const fs::path signature = path.native() + ".sig";
+  std::error_code error;
+  const std::string unlisted = "is not on your list of trusted plugins";
+  if (!fs::exists(signature, error)) return unlisted + " and has no signature";
+  if (!has_signers_) return unlisted + ", and you trust no key that could have signed it";
+  const auto fault = signature_fault(content, signature, signers_file_);
+  return fault.empty() ? fault : unlisted + ", and its signature " + signature.string() + " " + fault;
+}
+
+std::vector<TrustedPlugin> trusted_plugins(const fs::path& config) {
+  return read_plugins(plugins_in(config));
+}
+
+TrustedPlugin trust_plugin(const fs::path& file, const fs::path& config) {
+  TrustedPlugin plugin{.sha256 = {}, .path = fs::absolute(file).lexically_normal()};
+  try {
+    plugin.sha256 = sha256_of(InputFile(plugin.path));
+  } catch (const PluginError& fault) {
+    throw Failure(FailureKind::file, plugin.path.string() + " " + fault.what());
+  }
+  const auto list = plugins_in(config);
+  for (const auto& known : read_plugins(list))
+    if (known.sha256 == plugin.sha256) return known;
+  auto lines = lines_of(list);
+  lines.push_back(plugin.sha256 + "  " + printable(plugin.path.native()));
+  write_lines(list, lines);
+  return plugin;
+}
+
+std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256, const fs::path& config) {
+  const auto list = plugins_in(config);
+  const auto path = printable(fs::absolute(path_or_sha256).lexically_normal().native());
+  std::vector<TrustedPlugin> removed;
+  std::vector<std::string> kept;
+  std::size_t number = 0;
+  for (const auto& line : lines_of(list)) {
+    ++number;
+    const auto plugin = is_comment(line) ? TrustedPlugin() : read_plugin(line, list, number);
+    if (!plugin.sha256.empty() && (plugin.sha256 == path_or_sha256 || plugin.path == path))
+      removed.push_back(plugin);
+    else
+      kept.push_back(line);
+  }
+  if (!removed.empty()) write_lines(list, kept);
+  return removed;
+}
+
+std::vector<TrustedSigner> trusted_signers(const fs::path& config) {
+  std::vector<TrustedSigner> signers;
+  for (const auto& line : lines_of(signers_in(config)))
+    if (auto signer = is_comment(line) ? TrustedSigner() : read_signer(line); !signer.key.empty()) signers.push_back(std::move(signer));
+  return signers;
+}
+
+TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, const fs::path& config) {
+  std::string text(std::size_t{1} << 14, '\0');
+  try {
+    const InputFile file(public_key);
+    text.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), text.size())));
+    file.read_at(0, std::as_writable_bytes(std::span(text)));
+  } catch (const PluginError& fault) {
+    throw Failure(FailureKind::file, public_key.string() + " " + fault.what());
+  }
+  const auto words = words_of(text.substr(0, text.find('\n')));
+  if (!is_key(words, 0))
+    throw Failure(FailureKind::file, public_key.string() + " is not a public key of ssh-keygen",
+                  "ssh-keygen -t ed25519 makes a key; its public half is the file NAME.pub");
+  TrustedSigner signer{!name.empty() ? name : words.size() > 2 ? words[2] : public_key.stem().string(), words[0] + ' ' + words[1]};
+  if (!is_signer_name(signer.name))
+    throw Failure(FailureKind::usage,
+                  fmt::format("a key cannot have the name '{}': a name has letters, digits and @._+- only", printable(signer.name)),
+                  "give it another with --name");
+  const auto list = signers_in(config);
+  for (const auto& known : trusted_signers(config))
+    if (known.key == signer.key) return known;
+  auto lines = lines_of(list);
+  lines.push_back(fmt::format("{} {} {}", signer.name, signed_for, signer.key));
+  write_lines(list, lines);
+  return signer;
+}
+
+std::vector<TrustedSigner> distrust_signer(const std::string& name, const fs::path& config) {
+  const auto list = signers_in(config);
+  std::vector<TrustedSigner> removed;
+  std::vector<std::string> kept;
+  for (const auto& line : lines_of(list)) {
+    auto signer = is_comment(line) ? TrustedSigner() : read_signer(line);
+    if (!signer.key.empty() && signer.name == name)
+      removed.push_back(std::move(signer));
+    else
+      kept.push_back(line);
+  }
+  if (!removed.empty()) write_lines(list, kept);
+  return removed;
+}
+
+}  // namespace tenon

@@ -1,0 +1,67 @@
+// Hosts that load trusted content only, and files that change under them.
+#include "plugin/loading/trust_lists.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "failure_of.hpp"
+#include "plugin/folder_of_faults.hpp"
+
+using namespace tenon;
+
+namespace {
+
+PluginOptions trusting_lists(const PluginFolder& folder, const std::filesystem::path& config) {
+  auto options = folder.options();
+  options.trusted_only = true;
+  options.config = config;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a trusted file that becomes another between reading and loading is refused: the copy that is loaded is what is checked") {
+  const PluginFolder folder;
+  const TemporaryFolder config;
+  const auto path = folder.put("plain");
+  trust_plugin(path, config.path());
+  PluginSet set(trusting_lists(folder, config.path()), idle_host());
+  set.scan(folder.plugins());
+  CHECK(file_of(set, "plain.so").status == PluginStatus::indexed);
+  folder.write("plain.so", read_bytes(path) + " ");  // its manifest is the same
+  const auto failure = failure_of([&] { set.load("plain"); });
+  CHECK(failure.kind == 3);
+  CHECK(failure.message.find("is not on your list of trusted plugins") != std::string::npos);
+  CHECK(file_of(set, "plain.so").status == PluginStatus::unlisted);
+
+  trust_plugin(path, config.path());  // the list is read again once it has changed
+  set.scan(folder.plugins());
+  CHECK(set.load("plain").info->name == "plain");
+}
+
+TEST_CASE("an operator of a file that is not trusted does not take the place of a trusted one's") {
+  const PluginFolder trusted, other;
+  const TemporaryFolder config;
+  trust_plugin(trusted.put("plain"), config.path());
+  other.put("plain_otherwise", "plain.so");
+  PluginSet set(trusting_lists(trusted, config.path()), idle_host());
+  set.scan(trusted.plugins());
+  set.scan(other.plugins());
+  CHECK(set.catalog().files().at(1).status == PluginStatus::unlisted);
+  CHECK(set.load("plain").file == 0);
+}
+
+TEST_CASE("libraries that a trusted plugin brings along must be trusted, too, and are loaded from copies") {
+  const PluginFolder folder;
+  const TemporaryFolder config;
+  const auto plugin = folder.put("beside/needs_beside", "needs_beside.so"), library = folder.put("beside/libbeside", "libbeside.so");
+  trust_plugin(plugin, config.path());
+  const auto load = [&] {
+    PluginSet set(trusting_lists(folder, config.path()), idle_host());
+    set.add_file(plugin);
+    return failure_of([&] { set.load(set.catalog().operators().back().info.name); }).message;
+  };
+  CHECK(load().find("needs the library " + library.string() + ", which is not on your list of trusted plugins") != std::string::npos);
+  trust_plugin(library, config.path());
+  CHECK(load() == "");
+}
