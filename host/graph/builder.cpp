@@ -79,8 +79,10 @@ ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& ten
 void GraphBuilder::output(std::string_view name, ValueId value) {
   check_name_text(name, "an output");
   const auto id = model_.strings.intern(name);
-  for (const auto& [other, existing] : model_.outputs)
-    if (other == id) throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
+  auto& names = model_.output_names;
+  if (names.size() > model_.outputs.size()) names.clear();  // there are others since
+  for (auto i = names.size(); i < model_.outputs.size(); ++i) names.insert(model_.outputs[i].first);
+  if (!names.insert(id).second) throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
   model_.outputs.emplace_back(id, value);
 }
 

@@ -89,6 +89,11 @@ std::string free_name(const GraphModel& model, std::string_view wanted) {
   return numbered(free);
 }
 
+ValueId find_input(const GraphModel& model, std::string_view name) {
+  const auto value = look_up(model.strings, model.value_names, name);
+  return value != none && model.values[value].role == Role::input ? value : none;
+}
+
 ValueId find_value(const GraphModel& model, std::string_view text) {
   if (const auto value = look_up(model.strings, model.value_names, text); value != none) return value;
   const auto colon = text.find(':');

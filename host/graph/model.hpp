@@ -12,6 +12,7 @@
 #include <tenon/host/operator_info.hpp>
 #include <tenon/host/tensor.hpp>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/strings.hpp"
@@ -115,6 +116,7 @@ struct GraphModel {
   std::vector<PluginUse> plugins;
   std::vector<Tensor> tensors;
   std::vector<std::pair<StringId, ValueId>> outputs;  // by name, in the order given
+  std::unordered_set<StringId> output_names;          // of the first so many outputs as there are names: for those who add one
   std::vector<ValueId> inputs;                        // in the order given
   std::vector<std::pair<ValueId, ValueId>> updates;   // (variable, the value it takes at the end of a run in training)
   std::unordered_map<StringId, NodeId> node_names;    // also guards uniqueness
@@ -123,6 +125,8 @@ struct GraphModel {
   std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
   std::vector<Extension> extensions;
   std::optional<TrainingRecord> training;  // of checkpoints; running ignores it
+
+  void clear_outputs() { outputs.clear(), output_names.clear(); }
 };
 
 /// Where a node's inputs and outputs come from: itself, or of a backward node its origin.
@@ -141,6 +145,9 @@ std::string value_label(const GraphModel& model, ValueId value);
 bool is_named(const GraphModel& model, std::string_view name);
 /// `wanted`, or `wanted_1` ... where that is taken.
 std::string free_name(const GraphModel& model, std::string_view wanted);
+
+/// The input of this name; none where there is none.
+ValueId find_input(const GraphModel& model, std::string_view name);
 
 /// `node`, `node:1`, `node:mask`, or the name of an input, variable, state or constant. Throws Failure (usage) with near names.
 ValueId find_value(const GraphModel& model, std::string_view text);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <tenon/host/failure.hpp>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tenon {
 namespace {
@@ -19,18 +21,18 @@ namespace {
 }  // namespace
 
 WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::string> names, bool training) {
+  std::unordered_map<StringId, ValueId> all(model.outputs.begin(), model.outputs.end());
+  std::unordered_set<StringId> taken;
   for (const auto& name : names) {
-    const auto found =
-        std::find_if(model.outputs.begin(), model.outputs.end(), [&](const auto& output) { return model.strings[output.first] == name; });
-    if (found == model.outputs.end()) report_unknown(model, name);
-    if (std::find(outputs.begin(), outputs.end(), *found) == outputs.end()) outputs.push_back(*found);
+    const auto found = all.find(model.strings.find(name));
+    if (found == all.end()) report_unknown(model, name);
+    if (taken.insert(found->first).second) outputs.push_back(*found);
   }
-  for (const auto& update : model.updates)
-    if (training && std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) { return output.second == update.first; }))
-      updates.push_back(update);
   values.assign(model.values.size(), false);
   nodes.assign(model.nodes.size(), false);
   for (const auto& [name, value] : outputs) values[value] = true;
+  for (const auto& update : model.updates)
+    if (training && values[update.first]) updates.push_back(update);
   for (const auto& [variable, value] : updates) values[value] = true;
   const auto read = [&](const NodeRecord& node) {
     for (std::uint32_t i = 0; i < node.input_count; ++i)

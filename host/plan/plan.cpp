@@ -23,15 +23,19 @@ void require_tensors(const GraphModel& model, const TensorTable& tensors, NodeId
     if (const auto value = model.edges[node.first_edge + i]; value != none) require_tensor(model, tensors, id, value);
 }
 
+std::string input_names(const GraphModel& model) {
+  std::vector<std::string_view> names;
+  for (const auto id : model.inputs) names.push_back(model.strings[model.values[id].name]);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes) {
   std::map<ValueId, tenon_type> types;
-  std::vector<std::string> names;
   for (const auto id : model.inputs) {
     auto type = model.values[id].type;
-    names.emplace_back(model.strings[model.values[id].name]);
-    if (const auto given = shapes.find(names.back()); given != shapes.end()) {
+    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end()) {
       const auto storage = type.storage;
       type = type_of(static_cast<DType>(type.dtype), given->second);
       type.storage = storage;
@@ -39,9 +43,9 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
     types.emplace(id, type);
   }
   for (const auto& [name, shape] : shapes)
-    if (std::find(names.begin(), names.end(), name) == names.end())
+    if (find_input(model, name) == none)
       throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-                    names.empty() ? "it has no inputs" : fmt::format("its inputs are {}", fmt::join(names, ", ")));
+                    model.inputs.empty() ? "it has no inputs" : fmt::format("its inputs are {}", input_names(model)));
   return types;
 }
 

@@ -25,7 +25,7 @@ Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   const auto loss = options.loss.empty() ? Value() : named_value(own, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(own, options.scores, "scores");
   if (!loss.empty()) require_loss(own, loss, options.loss);
-  impl_of(own).edit().model.outputs.clear();
+  impl_of(own).edit().model.clear_outputs();
   if (!loss.empty()) own.output(loss_output, loss);
   if (!scores.empty()) own.output(scores_output, scores);
   return own;

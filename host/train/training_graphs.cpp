@@ -87,8 +87,8 @@ void require_loss(const Graph& graph, Value loss, const std::string& name) {
 void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label) {
   if (scores.empty() != label.empty()) throw Failure(FailureKind::usage, "accuracy needs both scores and label");
   if (label.empty()) return;
+  if (find_input(model_of(graph), label) != none) return;
   const auto names = inputs_of(graph);
-  if (std::find(names.begin(), names.end(), label) != names.end()) return;
   throw Failure(FailureKind::usage, fmt::format("accuracy needs the labels, but the graph has no input '{}'", label),
                 did_you_mean(near_names(label, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
 }
@@ -97,7 +97,7 @@ void check_data(const Graph& graph, const NamedTensors& data) {
   const auto& model = model_of(graph);
   const auto names = inputs_of(graph);
   for (const auto& [name, tensor] : data)
-    if (std::find(names.begin(), names.end(), name) == names.end())
+    if (find_input(model, name) == none)
       throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
                     did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -118,7 +118,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   const auto loss = named_value(graph, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
   require_loss(graph, loss, options.loss);
-  impl_of(graph).edit().model.outputs.clear();  // what no step needs is not computed
+  impl_of(graph).edit().model.clear_outputs();  // what no step needs is not computed
   graph.output(loss_output, loss);
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;

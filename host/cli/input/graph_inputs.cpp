@@ -8,6 +8,8 @@
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
@@ -50,8 +52,9 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
 
 /// Throws Failure (usage) for a name that is no input of the graph, with near ones in the hint.
 void check_input_names(const std::vector<std::string>& names, const std::map<std::string, std::string>& given) {
+  const std::unordered_set<std::string_view> known(names.begin(), names.end());
   for (const auto& [name, text] : given) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (known.contains(name)) continue;
     throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
                   did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
   }
@@ -76,6 +79,8 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
   const auto names = value_names(graph.inputs());
   check_input_names(names, files);
   check_input_names(names, shapes);
+  std::unordered_map<std::string_view, std::uint64_t> numbers;
+  for (const auto& name : names) numbers.emplace(name, numbers.size());
   const auto seed = arguments.count("seed");
   NamedTensors tensors;
   for (auto input : inputs) {
@@ -87,8 +92,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
     }
     const auto shape = fill_unknown(input, shapes);
     tell("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
-    const auto number = static_cast<std::uint64_t>(std::find(names.begin(), names.end(), input.name) - names.begin());
-    tensors.emplace(input.name, cast_storage(random_tensor(dtype, shape, seed, number), input.storage));
+    tensors.emplace(input.name, cast_storage(random_tensor(dtype, shape, seed, numbers.at(input.name)), input.storage));
   }
   return tensors;
 }
@@ -100,14 +104,17 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
   const auto given = arguments.named(option);
-  check_input_names(value_names(graph.inputs()), given);
+  const auto all = graph.inputs();
+  check_input_names(value_names(all), given);
+  std::unordered_map<std::string_view, const ValueInfo*> known;
+  for (const auto& input : all) known.emplace(input.name, &input);
   NamedTensors examples;
   for (const auto& name : inputs) {
     const auto found = given.find(name);
     if (found == given.end())
       throw Failure(FailureKind::usage, fmt::format("there are no data for input '{}'", name),
                     fmt::format("give them with --{} {}=FILE.npy", option, name));
-    examples.emplace(name, load_input(found->second, graph.info(graph.find(name))));
+    examples.emplace(name, load_input(found->second, *known.at(name)));
   }
   return examples;
 }
