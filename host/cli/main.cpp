@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 #include <tenon/host/devices.hpp>
+#include <tenon/host/mapped_files.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/report.hpp"
@@ -174,6 +175,7 @@ int status_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   open_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
+  tenon::guard_mapped_files();
   const int status = status_of(argc, argv);
   tenon::end_workers();
   return finish_results(status, wants_json(argc, argv));

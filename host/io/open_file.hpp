@@ -18,6 +18,7 @@ class OpenFile {
   static OpenFile anything(const std::filesystem::path& path);
 
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
+  OpenFile(int descriptor, const struct stat& status) : descriptor_(descriptor), status_(status) {}
   OpenFile(OpenFile&& other) noexcept : descriptor_(other.release()), status_(other.status_) {}
   OpenFile& operator=(OpenFile&& other) noexcept;
   ~OpenFile();

@@ -6,6 +6,7 @@
 
 #include "io/counted.hpp"
 #include "run/session_impl.hpp"
+#include "tensor/backing_files.hpp"
 #include "tensor/row_range.hpp"
 #include "tensor/widened.hpp"
 
@@ -29,6 +30,7 @@ struct Rows {
       const std::string name(model.strings[model.values[id].name]);
       const auto given = inputs.find(name);
       if (given == inputs.end() || !given->second) continue;  // Session::run refuses it
+      files.add(given->second);
       const auto& type = model.values[id].type;
       auto& own = types[id] = type_of(given->second);
       if (type.dtype != TENON_DTYPE_UNKNOWN && widens(given->second.dtype(), static_cast<DType>(type.dtype))) own.dtype = type.dtype;
@@ -60,10 +62,12 @@ struct Rows {
   NamedTensors between(std::int64_t begin, std::int64_t end) const {
     auto part = whole;
     for (const auto& [name, tensor] : sliced) part[name] = widened(row_range(tensor, begin, end), dtypes.at(name));
+    files.require_unchanged();
     return part;
   }
 
   NamedTensors whole, sliced;
+  BackingFiles files;                   // of what was given
   std::map<std::string, DType> dtypes;  // of a batch of each sliced one
   std::map<ValueId, tenon_type> types;
   std::vector<ValueId> ids;  // of those in `sliced`

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "run/call_cache.hpp"
+#include "tensor/backing_files.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
@@ -156,6 +157,7 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
     if (call->outputs.size() > few.size()) many.resize(call->outputs.size());
     const auto made = many.empty() ? std::span(few).first(call->outputs.size()) : std::span(many);
     call->forward(inputs, made, states, host.eager_calls.fetch_add(1));
+    if (FileMemory::any_mapped()) BackingFiles(given).require_unchanged();
     use(call->outputs, made);
   } catch (const Failure& failure) {
     if (call == nullptr && loaded == nullptr) throw;

@@ -5,16 +5,20 @@
 #include "device/memory.hpp"
 #include "file/json/graph_json.hpp"
 #include "file/tenon/tenon_file.hpp"
-#include "io/mapped_file.hpp"
+#include "io/file_memory.hpp"
 #include "run/graph_impl.hpp"
+#include "tensor/backing_files.hpp"
 
 namespace tenon {
 namespace {
 
-std::string read_text(const std::filesystem::path& path) {
-  const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+static_assert(LoadOptions{}.map_above == FileMemory::most_read);
+
+std::string read_text(const std::filesystem::path& path, std::uint64_t map_above) {
+  const auto file = FileMemory::open(path, map_above);
+  std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  file->require_unchanged();
+  return text;
 }
 
 }  // namespace
@@ -45,9 +49,10 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
   Graph graph(host);
   if (path.extension() == ".json") {
     auto builder = graph.impl_->builder();
-    read_graph_json(read_text(path), {path.string(), path.parent_path()}, graph.impl_->current->model, builder, host.catalog());
+    read_graph_json(read_text(path, options.map_above), {path.string(), path.parent_path()}, graph.impl_->current->model, builder,
+                    host.catalog());
   } else {
-    graph.impl_->current->model = read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure);
+    graph.impl_->current->model = read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above);
   }
   return graph;
 }
@@ -61,7 +66,9 @@ Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem:
 
 std::string Graph::to_json() const {
   const GraphUsers::Reading use(impl_of(*this).users);
-  return write_graph_json(impl_->model());
+  auto text = write_graph_json(impl_->model());
+  BackingFiles(impl_->model().tensors).require_unchanged();
+  return text;
 }
 
 }  // namespace tenon

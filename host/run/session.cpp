@@ -20,6 +20,12 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+[[noreturn]] void refuse_unknown_input(const GraphModel& model, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
+  throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", list_of(names)));
+}
+
 Tensor with_wide_indices(const Tensor& tensor) {
   return tensor.storage() == Storage::dense ? tensor : cast_storage(tensor, tensor.storage());
 }
@@ -29,6 +35,7 @@ Tensor with_wide_indices(const Tensor& tensor) {
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
     : graph(impl_of(given).completed()),
       tensors(impl_of(graph).current->tensors.of(model())),
+      files(tensors),
       options(std::move(given_options)),
       plans(options.plans) {
   if (options.plans < 1)
@@ -40,6 +47,8 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
   initialize_missing(declared_types(model()));
   place_tensors(model(), *kernels, options.training, tensors);
+  files.require_unchanged();
+  files = BackingFiles(tensors);  // without those of which everything was copied
   context = {&host_table(), &host().threads, &streams, nullptr, &error, options.training, options.seed};
 }
 
@@ -81,19 +90,18 @@ const Tensor& Session::Impl::tensor(ValueId value) const {
 std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const {
   const auto& model = this->model();
   std::map<ValueId, tenon_type> types;
-  std::vector<std::string> names, missing;
+  std::vector<std::string> missing;
   for (const auto id : model.inputs) {
-    names.emplace_back(model.strings[model.values[id].name]);
     if (wanted != nullptr && !wanted->values[id]) continue;
-    const auto given = inputs.find(names.back());
+    const std::string name(model.strings[model.values[id].name]);
+    const auto given = inputs.find(name);
     if (given == inputs.end() || !given->second)
-      missing.push_back(names.back());
+      missing.push_back(name);
     else
       types.emplace(id, type_of(given->second));
   }
   for (const auto& [name, tensor] : inputs)
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", list_of(names)));
+    if (find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty()) throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", list_of(missing)));
   return types;
 }
@@ -215,6 +223,13 @@ void Session::Impl::execute_debug(Execution& execution, const std::stop_token& s
   }
 }
 
+void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
+  files.require_unchanged();
+  BackingFiles given;
+  for (const auto& [name, tensor] : inputs) given.add(tensor);
+  given.require_unchanged();
+}
+
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const RunOptions& request) {
   auto outputs = bind_outputs(execution, inputs, request.destinations);
   execution.set_step(step++);
@@ -227,8 +242,10 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
     warn_of_capture(execution);
   } catch (...) {
     execution.abandon();
+    require_unchanged_files(inputs);  // kernels refuse numbers that are not what they were
     throw;
   }
+  require_unchanged_files(inputs);
   take_sparse_outputs(execution, outputs);
   deliver(request.destinations, outputs);
   return outputs;

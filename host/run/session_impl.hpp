@@ -7,6 +7,7 @@
 #include "run/one_thread.hpp"
 #include "run/plan_cache.hpp"
 #include "run/trace.hpp"
+#include "tensor/backing_files.hpp"
 
 namespace tenon {
 
@@ -54,6 +55,7 @@ struct Session::Impl {
 
   const Graph graph;
   TensorTable tensors;
+  BackingFiles files;                     // of `tensors`
   std::vector<ValueId> random_variables;  // that this session gave their numbers, until it has warned of them
   SessionOptions options;
   OneThread used;
@@ -70,6 +72,7 @@ struct Session::Impl {
   Host::Impl& host() const { return impl_of(graph.host()); }
   void own_changing();
   void initialize_missing(const std::vector<tenon_type>& types);
+  void require_unchanged_files(const NamedTensors& inputs) const;
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const;
 };
 

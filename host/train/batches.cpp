@@ -39,7 +39,9 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
   if (data_.empty()) refuse("there are no data to train on");
   if (batch_ < 1) refuse(fmt::format("batch is {} but must be at least 1", batch_));
   const auto& [first_name, first] = *data_.begin();
+  BackingFiles files;
   for (auto& [name, tensor] : data_) {
+    files.add(tensor);
     const auto shape = tensor.shape();
     if (shape.rank() == 0) refuse(fmt::format("'{}' is a scalar, but its first dimension must count the examples", name));
     if (shape[0] != first.shape()[0])
@@ -49,7 +51,9 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
       refuse(fmt::format("'{}' is row_sparse, but examples must be dense or csr", name),
              "cast_storage(tensor, Storage::dense) converts them");
     tensor = tensor.to("cpu").make_contiguous();
+    files_.add(tensor);
   }
+  files.require_unchanged();
   examples_ = first.shape()[0];
   if (examples_ == 0) refuse(fmt::format("'{}' has no examples", first_name));
 }
@@ -81,6 +85,7 @@ NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int6
       std::memcpy(to + static_cast<std::size_t>(row) * row_bytes,
                   from + static_cast<std::size_t>(order[static_cast<std::size_t>(position + row)]) * row_bytes, row_bytes);
   }
+  files_.require_unchanged();
   return batch;
 }
 

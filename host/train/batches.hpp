@@ -4,6 +4,8 @@
 #include <tenon/host/session.hpp>
 #include <vector>
 
+#include "tensor/backing_files.hpp"
+
 namespace tenon {
 
 /// Named tensors whose first dimension counts the examples. The order of an epoch follows from the seed and the epoch's number alone, so
@@ -17,7 +19,8 @@ class Batches {
   std::int64_t batch() const { return batch_; }
   std::int64_t count() const { return (examples_ + batch_ - 1) / batch_; }  ///< batches of an epoch; the last may be short
 
-  /// The batch that begins after `position` examples of the epoch, position below examples(). `most`: at most so many examples.
+  /// The batch that begins after `position` examples of the epoch, position below examples(). `most`: at most so many examples. Throws
+  /// Failure (file) where a mapped file of the data has changed.
   NamedTensors take(std::uint64_t epoch, std::int64_t position, std::int64_t most);
   NamedTensors take(std::uint64_t epoch, std::int64_t position) { return take(epoch, position, batch_); }
 
@@ -26,6 +29,7 @@ class Batches {
 
  private:
   NamedTensors data_;
+  BackingFiles files_;  // of data_
   std::int64_t batch_, examples_ = 0;
   std::uint64_t seed_;
   bool shuffle_;

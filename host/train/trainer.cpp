@@ -44,6 +44,7 @@ bool has_tensors(const Graph& graph) {
 
 /// Every variable and state with elements of its own. Shapes that only the inputs' decide are found by running one batch.
 Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& options) {
+  const BackingFiles files(model_of(graph).tensors);
   auto own = graph.clone();
   impl_of(own).edit().model.training.reset();
   own.initialize(options.seed);
@@ -56,6 +57,7 @@ Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& op
     const auto& value = model_of(own).values[id];
     return value.role == Role::variable && value.tensor != none ? model_of(own).tensors[value.tensor].clone() : Tensor();
   });
+  files.require_unchanged();
   return own;
 }
 
@@ -243,6 +245,7 @@ struct Trainer::Impl {
       if (value.role == Role::variable || value.role == Role::state)
         restore_value(checkpoint, std::string(model.strings[value.name]), model.tensors[value.tensor], path);
     restore_slots(checkpoint, update, parts.trained, path);
+    BackingFiles(model_of(checkpoint).tensors).require_unchanged();
     step = record.step;
     epoch = record.epoch;
     position = static_cast<std::int64_t>(record.data_position);

@@ -38,6 +38,7 @@ TEST_CASE("damaged weights are refused by whoever uses them") {
       {{"build", "bad.tenon", "-o", "out.tenon"}, true},
       {{"show", "bad.tenon", "--json"}, true},
       {{"inspect", "bad.tenon", "--json"}, false},
+      {{"test", "bad.tenon", "--data", "x=x.npy"}, false},
       {{"train", "bad.tenon", "--data", "x=x.npy", "--epochs", "1", "-o", "out.tenon"}, false},
   };
   const auto before = place.folder().names();

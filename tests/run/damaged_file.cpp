@@ -23,12 +23,18 @@ TEST_CASE("a damaged file is refused by name, unless nobody is to look") {
   const auto y = [&](const Graph& graph) {
     return tenon::Session(graph).run({{"x", Tensor::from({1.0F, 1.0F}, {2})}}).at("y").values<float>()[1];
   };
-  CHECK(y(Graph::load(host, path)) == 3);
+  for (const std::uint64_t map_above : {0U, 1U << 20}) CHECK(y(Graph::load(host, path, {.map_above = map_above})) == 3);
   auto bytes = read_bytes(path);
   bytes.back() = static_cast<char>(bytes.back() ^ 0x01);  // of 2: the number becomes 0.5
   write_bytes(path, bytes);
-  const auto failure = failure_of([&] { Graph::load(host, path); });
-  CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
-  CHECK(failure.message == path.string() + ": the data of 'weight' are damaged: the checksum of its 8 bytes does not fit");
-  CHECK(y(Graph::load(host, path, {.verify = false})) != 3);
+  const auto refused = [](const std::string& name, const auto& open) {
+    const auto failure = failure_of(open);
+    CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
+    CHECK(failure.message == name + ": the data of 'weight' are damaged: the checksum of its 8 bytes does not fit");
+  };
+  for (const std::uint64_t map_above : {0U, 1U << 20}) {  // mapped, read
+    refused(path.string(), [&] { Graph::load(host, path, {.map_above = map_above}); });
+    CHECK(y(Graph::load(host, path, {.verify = false, .map_above = map_above})) != 3);
+  }
+  refused("it", [&] { Graph::from_bytes(host, std::as_bytes(std::span(bytes)), "it"); });
 }

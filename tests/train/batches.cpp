@@ -8,6 +8,8 @@
 #include <tenon/visit.hpp>
 
 #include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "file/array/npy.hpp"
 
 using namespace tenon;
 
@@ -105,4 +107,16 @@ TEST_CASE("data that are no examples are refused") {
     CHECK(failure.message == row.message);
     CHECK(failure.kind == 2);
   }
+}
+
+TEST_CASE("a mapped file of the data that changes is told by the next batch") {
+  const TemporaryFolder folder;
+  const auto path = folder / "x.npy";
+  write_npy(path, rows_of(11).at("x"));
+  Batches mapped({{"x", read_npy(path, 0)}}, 4, 7), read({{"x", read_npy(path)}}, 4, 7);
+  mapped.take(0, 0);
+  const auto before = read.take(0, 4);
+  write_bytes(path, std::string(std::filesystem::file_size(path), 'x'));
+  CHECK(failure_of([&] { mapped.take(0, 4); }).message == path.string() + " was written to while it was in use");
+  CHECK(same_bits(read.take(0, 4).at("x"), before.at("x")));
 }

@@ -9,6 +9,7 @@
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
 #include "graph/type.hpp"
+#include "tensor/backing_files.hpp"
 #include "tensor/widened.hpp"
 
 namespace tenon {
@@ -47,11 +48,16 @@ std::string array_suffixes() {
 
 Tensor load_input(const std::string& source, const ValueInfo& input) {
   const auto tensor = read_for(source, input);
-  return stored_for(input, input.dtype ? widened(tensor, *input.dtype) : tensor);
+  auto converted = stored_for(input, input.dtype ? widened(tensor, *input.dtype) : tensor);
+  BackingFiles(std::span(&tensor, 1)).require_unchanged();
+  return converted;
 }
 
 Tensor load_input_unwidened(const std::string& source, const ValueInfo& input) {
-  return stored_for(input, read_for(source, input));
+  const auto tensor = read_for(source, input);
+  auto converted = stored_for(input, tensor);
+  BackingFiles(std::span(&tensor, 1)).require_unchanged();
+  return converted;
 }
 
 std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz) {

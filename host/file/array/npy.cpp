@@ -10,7 +10,7 @@
 #include "file/array/npy_header.hpp"
 #include "io/atomic_file.hpp"
 #include "io/counted.hpp"
-#include "io/mapped_file.hpp"
+#include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/tensor_impl.hpp"
@@ -70,9 +70,11 @@ Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, cons
   return result;
 }
 
-Tensor read_npy(const std::filesystem::path& path) {
-  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  return tensor_from_npy(path.string(), {file->data(), file->bytes().size()}, file);
+Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above) {
+  const std::shared_ptr<const FileMemory> file = FileMemory::open(path, map_above);
+  Tensor tensor = tensor_from_npy(path.string(), {file->data(), file->bytes().size()}, file);
+  file->require_unchanged();  // it may have been looked at, and copied
+  return tensor;
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {

@@ -8,12 +8,15 @@
 #include <string>
 #include <tenon/host/tensor.hpp>
 
+#include "io/file_memory.hpp"
+
 namespace tenon {
 
-/// The array of a file of version 1.0 to 3.0. Elements that lie as Tenon wants them are mapped: nothing is read before it is used, and
-/// what is written stays in memory. Others (Fortran order, big-endian, not aligned) are converted; the result is always contiguous.
-/// Throws Failure (file) for what cannot be read, is broken, or has bytes after the array; Python objects are never unpickled.
-Tensor read_npy(const std::filesystem::path& path);
+/// The array of a file of version 1.0 to 3.0. Of a file of more than `map_above` bytes, elements that lie as Tenon wants them are mapped:
+/// nothing is read before it is used, and what is written stays in memory. Others (Fortran order, big-endian, not aligned) are converted;
+/// the result is always contiguous. Throws Failure (file) for what cannot be read, is broken, or has bytes after the array; Python objects
+/// are never unpickled.
+Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above = FileMemory::most_read);
 
 /// Version 1.0, in C order. bfloat16, which numpy lacks, is written as ml_dtypes does (see npy_header.hpp). Whole or not at all.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);

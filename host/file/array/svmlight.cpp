@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/counted.hpp"
-#include "io/mapped_file.hpp"
+#include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
 #include "tensor/number_fits.hpp"
@@ -127,8 +127,10 @@ class SvmReader {
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options) {
   if (!floating.has(options.dtype))
     throw Failure(FailureKind::usage, join("the values of ", path.string(), " can be read as floating numbers, not as ", options.dtype));
-  const auto file = MappedFile::open(path);
-  return SvmReader(path, options).read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
+  const auto file = FileMemory::open(path);
+  auto examples = SvmReader(path, options).read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
+  file->require_unchanged();
+  return examples;
 }
 
 }  // namespace tenon

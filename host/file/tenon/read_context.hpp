@@ -23,6 +23,7 @@ struct ReadContext {
   std::uint64_t metadata_size;
   std::span<std::byte> data;  // what follows the metadata; the file's bytes, writable here alone
   std::shared_ptr<const void> owner;
+  bool data_may_change;  // what was checked must be copied first
   GraphModel model{};
   std::vector<tenon_type> types{};
   std::vector<std::span<std::byte>> buffers{};

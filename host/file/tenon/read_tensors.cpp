@@ -68,14 +68,14 @@ bool names_feature(const ReadContext& reading, std::string_view feature) {
   return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) { return reading.text(id) == feature; });
 }
 
-/// An array that is mapped, not copied, once its size is right.
+/// An array that lies in the file's memory, once its size is right.
 Tensor array(const ReadContext& reading, std::span<std::byte> bytes, DType dtype, const Shape& shape, std::uint32_t tensor,
              const tenon_type& type, const char* part) {
   require_size(reading, bytes.size(), byte_count(dtype, shape).value_or(-1), tensor, type, part);
   return Tensor::borrow(bytes.data(), dtype, shape, {}, reading.owner);
 }
 
-/// Values are mapped unread; indices are read once, so that no kernel meets one that leads anywhere else.
+/// Values are not looked at; indices are, once, so that no kernel meets one that leads anywhere else.
 Tensor read_sparse(const ReadContext& reading, const format::Tensor& from, const tenon_type& type, std::uint32_t i,
                    std::vector<bool>& used) {
   const bool csr = type.storage == TENON_CSR;
@@ -96,8 +96,12 @@ Tensor read_sparse(const ReadContext& reading, const format::Tensor& from, const
     return array(reading, buffer(reading, number, i, used, part), kind, wanted, i, type, part);
   };
   const Tensor values = read(from.values(), dtype, values_shape, "values");
-  const Tensor indices = read(from.indices(), index_dtype, {stored}, "indices");
-  const Tensor row_starts = csr ? read(from.row_starts(), index_dtype, {shape[0] + 1}, "row starts") : Tensor();
+  const auto read_for_good = [&](std::uint32_t number, const Shape& wanted, const char* part) {
+    const Tensor mapped = read(number, index_dtype, wanted, part);
+    return reading.data_may_change ? mapped.clone() : mapped;
+  };
+  const Tensor indices = read_for_good(from.indices(), {stored}, "indices");
+  const Tensor row_starts = csr ? read_for_good(from.row_starts(), {shape[0] + 1}, "row starts") : Tensor();
   try {
     return csr ? Tensor::csr(values, indices, row_starts, shape) : Tensor::row_sparse(values, indices, shape);
   } catch (const Failure& failure) {

@@ -4,7 +4,7 @@
 #include "file/tenon/checksums.hpp"
 #include "file/tenon/read_context.hpp"
 #include "file/tenon/tenon_file.hpp"
-#include "io/mapped_file.hpp"
+#include "io/file_memory.hpp"
 
 namespace tenon {
 namespace {
@@ -87,15 +87,22 @@ GraphModel read_tenon(const FileBytes& file, FileCheck check) {
   const auto header = layout::decode(file.bytes, file.path);
   const auto metadata = take_metadata(file.bytes, header, file.path);
   const auto data = header.data_offset == 0 ? std::span<std::byte>() : file.bytes.subspan(header.data_offset);
-  ReadContext reading{file.path, verify(metadata, file.path), header.metadata_size, data, file.owner};
+  ReadContext reading{file.path, verify(metadata, file.path), header.metadata_size, data, file.owner, file.may_change};
   read_model(reading);
   if (check == FileCheck::everything) check_data(reading, file.bytes.data() + layout::header_size + header.metadata_size);
   return std::move(reading.model);
 }
 
-GraphModel read_tenon(const std::filesystem::path& path, FileCheck check) {
-  const auto file = MappedFile::open(path);
-  return read_tenon({path, {file->data(), file->bytes().size()}, file}, check);
+GraphModel read_tenon(const std::filesystem::path& path, FileCheck check, std::uint64_t map_above) {
+  const auto file = FileMemory::open(path, map_above);
+  try {
+    auto model = read_tenon({path, {file->data(), file->bytes().size()}, file, file->mapped()}, check);
+    file->require_unchanged();
+    return model;
+  } catch (const Failure&) {
+    file->require_unchanged();  // which is then why
+    throw;
+  }
 }
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include "file/tenon/numbering.hpp"
 #include "file/tenon/tenon_file.hpp"
 #include "io/atomic_file.hpp"
+#include "tensor/backing_files.hpp"
 
 namespace tenon {
 
@@ -41,19 +42,22 @@ struct Parts {
 }  // namespace
 
 void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
+  const BackingFiles sources(model.tensors);
   const Parts parts(model, path);
   AtomicFile file(path);
   file.resize(parts.header.file_size);
-  parts.put([&](std::uint64_t offset, std::span<const std::byte> bytes) { file.write_at(offset, bytes); });
+  sources.use([&] { parts.put([&](std::uint64_t offset, std::span<const std::byte> bytes) { file.write_at(offset, bytes); }); });
   file.commit();
 }
 
 std::vector<std::byte> write_tenon(const GraphModel& model) {
+  const BackingFiles sources(model.tensors);
   const Parts parts(model, "graph");
   std::vector<std::byte> bytes(parts.header.file_size);
   parts.put([&](std::uint64_t offset, std::span<const std::byte> piece) {
     std::copy(piece.begin(), piece.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
   });
+  sources.require_unchanged();
   return bytes;
 }
 

@@ -10,9 +10,10 @@
 namespace tenon {
 
 /// Reads one array: `x.npy`; `data.npz` with one array, or an archive of scipy.sparse.save_npz (csr); the features of `train.svm`,
-/// `train.libsvm` or `train.svmlight` (csr, float32). `x.npy[100:200]` takes some rows of any of these. A .npy file is mapped if its layout
-/// allows: a large one opens at once, and what you write to the tensor does not reach the file. Throws Failure: (usage) for rows that are
-/// not there and for archives with several arrays, (file) for what cannot be read.
+/// `train.libsvm` or `train.svmlight` (csr, float32). `x.npy[100:200]` takes some rows of any of these. A .npy file of more than
+/// 64 MiB is mapped if its layout allows: it opens at once, and what you write to the tensor does not reach the file; runs that use the
+/// tensor fail where the file has changed (see guard_mapped_files()). Throws Failure: (usage) for rows that are not there and for archives
+/// with several arrays, (file) for what cannot be read.
 TENON_API Tensor load_array(const std::string& source);
 
 /// The names of files that load_array() reads, for a help text: `.npy, .npz, .svm, .libsvm or .svmlight`.

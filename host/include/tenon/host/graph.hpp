@@ -49,6 +49,9 @@ struct LoadOptions {
   /// Compares the tensors of a .tenon file with their checksums, which reads them all. Without it, a file of any size opens at once, and
   /// damaged elements are not noticed.
   bool verify = true;
+  /// Files of more bytes are mapped, not read: pages of tensors come in when they are first used. Runs fail where such a file has changed
+  /// meanwhile (see guard_mapped_files()). What is read stays as it was, whatever happens to the file.
+  std::uint64_t map_above = std::uint64_t{64} << 20;
 };
 
 /// Nodes (operator, parameters, name) and the typed values between them. Copies of the handle share the graph.

@@ -1,0 +1,92 @@
+#include "io/mapped_range.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tenon {
+
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free,
+              "a signal handler reads them");
+
+std::atomic<MappedRange*> MappedRange::first_ = nullptr;
+std::atomic<std::size_t> MappedRange::count_ = 0;
+
+static std::uintptr_t page_size() noexcept {
+  static const auto size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+void MappedRange::set(const Bounds& bounds) {
+  ++version_;
+  begin_ = bounds.begin;
+  end_ = bounds.end;
+  descriptor_ = bounds.descriptor;
+  owner_ = bounds.owner;
+  ++version_;
+}
+
+MappedRange::Bounds MappedRange::get() const noexcept {
+  for (;;) {
+    const auto version = version_.load();
+    const Bounds bounds{begin_, end_, descriptor_, owner_};
+    if (version % 2 == 0 && version == version_.load()) return bounds;
+  }
+}
+
+MappedRange& MappedRange::take_free_one() {
+  for (auto* range = first_.load(); range != nullptr; range = range->next_)
+    if (bool free = false; range->taken_.compare_exchange_strong(free, true)) return *range;
+  auto* const added = new MappedRange;
+  added->next_ = first_.load();
+  while (!first_.compare_exchange_weak(added->next_, added)) {
+  }
+  return *added;
+}
+
+MappedRange& MappedRange::add(const void* begin, std::size_t size, int descriptor, const void* owner) {
+  page_size();  // asked once before any signal
+  auto& range = take_free_one();
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  range.lost_ = false;
+  range.set({address, address + size, descriptor, owner});
+  ++count_;
+  return range;
+}
+
+void MappedRange::remove() {
+  set({});
+  --count_;
+  taken_ = false;
+}
+
+MappedRange* MappedRange::find(const void* address, Bounds& bounds) noexcept {
+  for (auto* range = first_.load(); range != nullptr; range = range->next_) {
+    bounds = range->get();
+    if (bounds.hold(reinterpret_cast<std::uintptr_t>(address))) return range;
+  }
+  return nullptr;
+}
+
+const void* MappedRange::owner_of(const void* address) {
+  if (count() == 0) return nullptr;
+  Bounds bounds;
+  return find(address, bounds) == nullptr ? nullptr : bounds.owner;
+}
+
+// Where the file was cut short, all pages behind its end are gone, and all are replaced: a large file would else cost a signal a page.
+bool MappedRange::repair(const void* address) noexcept {
+  Bounds bounds;
+  auto* const range = find(address, bounds);
+  if (range == nullptr) return false;
+  const auto page = reinterpret_cast<std::uintptr_t>(address) / page_size() * page_size();
+  auto end = page + page_size();
+  struct stat status {};
+  if (::fstat(bounds.descriptor, &status) == 0 && static_cast<std::uintptr_t>(status.st_size) <= page - bounds.begin)
+    end = (bounds.end + page_size() - 1) / page_size() * page_size();
+  range->lost_ = true;  // before anybody can read a zero
+  return ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+                -1, 0) != MAP_FAILED;
+}
+
+}  // namespace tenon
