@@ -8,6 +8,7 @@
 #include "check/test_input.hpp"
 #include "failure_of.hpp"
 #include "file/forged_file.hpp"
+#include "file/tenon/numbering.hpp"
 #include "graph/model.hpp"
 #include "run/graph_impl.hpp"
 #include "strict_host.hpp"
@@ -53,6 +54,19 @@ std::string forged(const FileParts& sound, std::size_t output, Lie&& lie) {
   return parts.bytes();
 }
 
+/// A file that says something else of a value that no node makes.
+template <class Lie>
+std::string forged_value(const FileParts& sound, std::size_t value, Lie&& lie) {
+  auto parts = sound;
+  parts.change([&](ModelT& model) {
+    auto& number = model.graphs[0]->values->types[value];
+    model.types.push_back(std::make_unique<tenon::format::TensorTypeT>(*model.types[number]));
+    lie(*model.types.back());
+    number = static_cast<std::uint32_t>(model.types.size()) - 1;
+  });
+  return parts.bytes();
+}
+
 std::vector<tenon_type> output_types(const Graph& graph) {
   std::vector<tenon_type> types;
   for (const auto& value : model_of(graph).values)
@@ -88,6 +102,8 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
   CHECK(same(output_types(bound(host, sound.bytes())), own));
   for (std::size_t output = 0; output < own.size(); ++output) {
     CAPTURE(output);
+    for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})  // runs choose it, whatever a file says
+      CHECK(same(output_types(bound(host, forged(sound, output, [&](auto& type) { type.storage = storage; }))), own));
     CHECK(same(output_types(bound(host, forged(sound, output, [](auto& type) { type = {}, type.unranked = true; }))), own));
     const bool is_made = tenon::is_known(own[output]);  // gradients of inputs that are not connected are not
     for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype) {
@@ -109,11 +125,33 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
   return own.size();
 }
 
+/// The same for states, which have no elements yet; how many there are.
+std::size_t check_states(tenon::Host& host, const Graph& graph, const FileParts& sound) {
+  std::size_t states = 0;
+  const auto& model = model_of(graph);
+  const auto order = tenon::file_order(model);
+  for (tenon::ValueId id = 0; id < model.values.size(); ++id) {
+    if (model.values[id].role != tenon::Role::state) continue;
+    ++states;
+    const auto& own = model.values[id].type;
+    REQUIRE(tenon::is_known(own));
+    const auto refused = [&](auto&& lie) { CHECK(opened(host, forged_value(sound, order.values.at(id), lie)).kind != 0); };
+    CHECK(opened(host, forged_value(sound, order.values.at(id), [](auto& type) { type = {}, type.unranked = true; })).message == "");
+    for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype)
+      if (dtype != own.dtype) refused([&](auto& type) { type.dtype = static_cast<tenon::format::DType>(dtype); });
+    for (int axis = 0; axis < own.rank; ++axis) refused([&](auto& type) { ++type.dims[static_cast<std::size_t>(axis)]; });
+    refused([](auto& type) { type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1); });
+    for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})
+      refused([&](auto& type) { type.storage = storage; });
+  }
+  return states;
+}
+
 }  // namespace
 
-TEST_CASE("every output of every bundled operator, said to be of another type") {
+TEST_CASE("every output and state of every bundled operator, said to be of another type") {
   StrictHost host(1);
-  std::size_t outputs = 0;
+  std::size_t outputs = 0, states = 0;
   std::set<std::string> tried;
   for (const auto& file : host.host.catalog().files())
     for (const auto& name : file.operators) {
@@ -127,12 +165,15 @@ TEST_CASE("every output of every bundled operator, said to be of another type") 
           continue;  // other parameters, not only other shapes
         last = &sample.attributes;
         const auto graph = graph_of(host, op, sample);
-        outputs += check_all(host, graph, FileParts::of(model_of(graph)));
+        const auto sound = FileParts::of(model_of(graph));
+        outputs += check_all(host, graph, sound);
+        states += check_states(host, graph, sound);
         tried.insert(name);
       }
     }
   CHECK(tried.size() >= 44);
   CHECK(outputs > 2 * tried.size());  // gradients too
+  CHECK(states >= 5);                 // of batch_norm and the optimizers
 }
 
 TEST_CASE("a graph that was refused stays as the file has it, and takes no nodes") {
