@@ -41,7 +41,7 @@ void tell(std::string_view text) {
 
 int finish_results(int status, bool json) {
   errno = 0;
-  if (std::fflush(stdout) != 0) keep_error(errno);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) keep_error(errno);
   if (lost_results == 0) return status;
   if (lost_results == EPIPE) return status == 0 ? 128 + SIGPIPE : status;
   report({FailureKind::failed, "cannot write to standard output: " + system_reason(lost_results)}, json);

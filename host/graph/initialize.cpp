@@ -67,6 +67,14 @@ T as(double value, std::string_view name) {
   return number_as<T>(value);
 }
 
+Tensor empty_tensor(const tenon_type& type, std::string_view name) {
+  try {
+    return Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+  } catch (const Failure& failure) {
+    throw Failure(failure.kind(), fmt::format("'{}': {}", name, failure.what()), failure.hint());
+  }
+}
+
 Tensor first_values(const tenon_type& type, const Init& init, std::string_view name, std::uint64_t seed) {
   const auto fans = fans_of(type);
   const Random random(seed, 0, random_stream_of(name));
@@ -89,7 +97,7 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
         return 0.0;
     }
   };
-  auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+  auto tensor = empty_tensor(type, name);
   visit(tensor.dtype(), [&]<class T>() {
     auto elements = tensor.values<T>();
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = as<T>(draw(i), name);

@@ -7,6 +7,7 @@
 
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"
+#include "io/utf8.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/add_elements.hpp"
@@ -29,6 +30,26 @@ std::string parameters_text(const Attributes& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
   return text;
+}
+
+/// What the bits of a training depend on besides optimizer, parameters and seed, as far as its schedule uses it.
+std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options, std::int64_t examples) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  const auto add = [&](const char* name, const auto& value) { settings.emplace_back(name, fmt::format("{}", value)); };
+  const auto& schedule = options.schedule;
+  const bool steps = schedule.kind == Schedule::Kind::step, cosine = schedule.kind == Schedule::Kind::cosine;
+  add("loss", options.loss);
+  add("learning rate", schedule.rate);
+  add("schedule", steps ? "step" : cosine ? "cosine" : "constant");
+  add("warm-up", schedule.warm_up);
+  if (steps) add("decay every", schedule.every), add("decay", schedule.factor);
+  if (cosine) add("end rate", schedule.end), add("schedule's steps", schedule.total);
+  add("batch", options.batch);
+  add("accumulate", options.accumulate);
+  add("clip norm", options.clip_norm);
+  add("shuffle", options.shuffle ? "on" : "off");
+  add("number of examples", examples);
+  return settings;
 }
 
 /// A node as text: what it does, with what, from where.
@@ -58,11 +79,12 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
 }  // namespace
 
 void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
-                TrainingRecord where) {
+                std::int64_t examples, TrainingRecord where) {
   auto& model = impl_of(graph).edit().model;
   where.optimizer = options.optimizer;
   where.parameters = parameters_of(impl_of(update).graph, trained.front());
   where.seed = options.seed;
+  where.settings = settings_of(options, examples);
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
       where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
@@ -85,6 +107,17 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
   differ("optimizer", record->optimizer, options.optimizer);
   differ("optimizer parameters", parameters_text(record->parameters), parameters_text(parameters_of(update, trained.front())));
   differ("seed", std::to_string(record->seed), std::to_string(options.seed));
+}
+
+void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples, const std::filesystem::path& path) {
+  const auto here = settings_of(options, examples);
+  for (const auto& [name, there] : model_of(checkpoint).training->settings) {
+    const auto found = std::find_if(here.begin(), here.end(), [&, &wanted = name](const auto& setting) { return setting.first == wanted; });
+    if (found == here.end() || found->second == there) continue;
+    const auto what = fmt::format("{}: the checkpoint has {} {}, but this training has {}: it goes on, and ends with other bits",
+                                  path.string(), name, printable(there), found->second);
+    impl_of(checkpoint.host()).warnings.once(what, what);
+  }
 }
 
 void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path) {

@@ -12,11 +12,14 @@ namespace tenon {
 
 /// Adds the record to a graph that is about to be saved: the optimizer's parameters and the states of its nodes.
 void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
-                TrainingRecord where);
+                std::int64_t examples, TrainingRecord where);
 
 /// Throws Failure where the checkpoint is not one of this graph (file), or of another optimizer, other parameters or another seed (usage).
 void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<TrainedVariable>& trained,
                   const TrainerOptions& options, const std::filesystem::path& path);
+
+/// One warning for each option that differs from the checkpoint's. Files of before 0.2 do not hold options.
+void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples, const std::filesystem::path& path);
 
 /// Copies the elements of a variable or state of the same name. Throws Failure (file) where its type is another one.
 void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path);

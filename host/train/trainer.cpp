@@ -229,7 +229,7 @@ struct Trainer::Impl {
     record.epoch = epoch;
     record.data_position = static_cast<std::uint64_t>(position);
     record.random_step = gradient.step();
-    add_record(graph, update, parts.trained, options, std::move(record));
+    add_record(graph, update, parts.trained, options, batches.examples(), std::move(record));
     graph.save(path, options.seed);
   }
 
@@ -250,6 +250,7 @@ struct Trainer::Impl {
     epoch = record.epoch;
     position = static_cast<std::int64_t>(record.data_position);
     gradient.set_step(record.random_step);
+    warn_of_changes(checkpoint, options, batches.examples(), path);
   }
 
   /// Held while one of the trainer's functions runs.

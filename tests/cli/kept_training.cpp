@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -188,26 +189,39 @@ TEST_CASE("train: a second training of the same files is refused, and what a kil
   CHECK(read_bytes(site.folder() / "m.tenon.lock") == "somebody's own");
 }
 
+TEST_CASE("train: where files cannot be locked, that is told and nothing else changes") {
+  const Site site;
+  const auto result = site.train_in(whole, with_calls("flock,*,1,9999,error 37"));
+  CHECK(result.code == 0);
+  CHECK(count(result.err, " cannot be locked (No locks available): make sure that no other training writes it\n") == 4);
+  CHECK(site.all_expected());
+  CHECK(site.has_no_lock());
+}
+
 TEST_CASE("train: of two at once, the one that came first ends as if it were alone") {
   const Site site;
   ProgramResult first;
-  std::thread running([&] { first = site.train_in(whole, with_calls("write,m.jsonl,5,5,signal " + std::to_string(SIGSTOP))); });
+  std::atomic<bool> ended = false;
+  std::atomic<pid_t> process = 0;
+  std::thread running([&] {
+    auto place = with_calls("write,m.jsonl,5,5,signal " + std::to_string(SIGSTOP));
+    place.started = [&](pid_t child) { process = child; };
+    first = site.train_in(whole, place);
+    ended = true;
+  });
   const auto metrics = site.folder() / "m.jsonl";
-  const auto lines = [&] { return std::filesystem::exists(metrics) ? count(read_bytes(metrics), "\n") : 0; };
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (lines() < 4 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  const auto holder = read_bytes(site.folder() / "m.tenon.lock");
-  REQUIRE(holder.starts_with("tenon process "));
+  while (!ended && (!std::filesystem::exists(metrics) || count(read_bytes(metrics), "\n") < 4))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto holder = std::filesystem::exists(site.folder() / "m.tenon.lock") ? read_bytes(site.folder() / "m.tenon.lock") : "";
+  CHECK(holder == "tenon process " + std::to_string(process));
   for (const auto& words : {Words{"-o", "m.tenon"}, Words{"--checkpoint", "c.tenon"}, Words{"-o", "n.tenon", "--metrics", "m.jsonl"}}) {
     const auto second = site.train(words);
     CHECK(second.code == 4);
-    CHECK(has(second.err, " is being written by another training (" + holder.substr(6) + ")"));
+    CHECK(has(second.err, " is being written by another training (process "));
   }
-  const auto process = std::stoi(holder.substr(14));
-  while (first.code < 0 && std::chrono::steady_clock::now() < end) {  // once may be before it stops
+  while (!ended) {  // the first time may be before it stops
     kill(process, SIGCONT);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (lines() > 4) break;
   }
   running.join();
   CHECK(first.code == 0);
@@ -243,4 +257,37 @@ TEST_CASE("train: files that are the same are refused before any work") {
   CHECK(rows_of.code == 2);
   CHECK(site.train({"--epochs", "1", "-o", "m.tenon"}).code == 0);  // a graph may be trained further in its own file
   CHECK(site.run({"train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "m.tenon"}).code == 0);
+}
+TEST_CASE("train: what a resumed training is told to do otherwise than before is warned of") {
+  const LineWorkplace site;
+  const Words first{"--epochs", "2", "--checkpoint", "c.tenon"};
+  const auto resumed = [&](const Words& more) { return site.train(with({"--epochs", "2", "--checkpoint", "c.tenon", "--resume"}, more)); };
+  CHECK(site.train(first).code == 0);
+  const auto checkpoint = read_bytes(site.folder() / "c.tenon");
+  CHECK_FALSE(has(resumed({}).err, "warning"));
+  CHECK_FALSE(has(resumed({"--decay", "0.5", "--end-rate", "0.1"}).err, "warning"));  // of schedules that are not in use
+  const struct {
+    Words words;
+    const char* message;
+  } rows[] = {
+      {{"--no-shuffle"}, "the checkpoint has shuffle on, but this training has off: it goes on, and ends with other bits\n"},
+      {{"--learning-rate", "0.25"}, "the checkpoint has learning rate 0.001, but this training has 0.25: "},
+      {{"--schedule", "cosine"}, "the checkpoint has schedule constant, but this training has cosine: "},
+      {{"--warm-up", "7"}, "the checkpoint has warm-up 0, but this training has 7: "},
+      {{"--accumulate", "2"}, "the checkpoint has accumulate 1, but this training has 2: "},
+      {{"--clip-norm", "0.5"}, "the checkpoint has clip norm 0, but this training has 0.5: "},
+  };
+  for (const auto& row : rows) {
+    site.write("c.tenon", checkpoint);
+    const auto result = resumed(row.words);
+    CAPTURE(command_line(row.words));
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    CHECK(has(result.err, std::string("warning: c.tenon: ") + row.message));
+    CHECK(count(result.err, "warning: ") == 1);
+  }
+  site.write("c.tenon", checkpoint);
+  CHECK(count(resumed({"--no-shuffle", "--clip-norm", "1"}).err, "warning: c.tenon: ") == 2);
+  site.write("c.tenon", checkpoint);
+  CHECK(has(resumed({"--seed", "9"}).err, "error: c.tenon: the checkpoint has seed 0, but this training has 9\n"));
 }

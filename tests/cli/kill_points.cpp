@@ -101,7 +101,7 @@ TEST_CASE("a training killed between its calls goes on to the same bytes") {
   REQUIRE(undisturbed.train(words(undisturbed, false)).code == 0);
   const auto names = undisturbed.folder().names();
   int killed = 0;
-  for (int call = 1; call < 10000 && (wanted == 0 || killed < wanted); call += wanted == 0 ? 7 : 1) {
+  for (int call = 1; call < 10000 && (wanted == 0 || killed < wanted); call += wanted == 0 ? 9 : 1) {
     const LineWorkplace site;
     CAPTURE(call);
     const int code = site.train_in(words(site, false), with_calls(kill_at(site, call))).code;

@@ -1,6 +1,7 @@
 // tenon run of named outputs, and in batches.
 #include <doctest/doctest.h>
 
+#include "cli/failing_calls.hpp"
 #include "cli/workplace.hpp"
 #include "file/array/npy.hpp"
 
@@ -96,4 +97,50 @@ TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
     CHECK(result.out == "");
     CHECK(has(result.err, row.err));
   }
+}
+
+TEST_CASE("run, show and plot: no output is another one, or an input") {
+  const Workplace site;
+  site.write("m.svg", "no metrics");
+  std::filesystem::create_hard_link(site.folder() / "x.npy", site.folder() / "link.npy");
+  const auto names = site.folder().names();
+  const struct {
+    Words words;
+    const char* message;
+  } rows[] = {
+      {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=x.npy"}, "--output y would replace 'x.npy', which --input x reads"},
+      {{"run", "g.tenon", "--input", "x=x.npy[0:1]", "--output", "y=link.npy"}, "--output y would replace 'x.npy', which --input x reads"},
+      {{"run", "g.tenon", "--output", "y=o.npz", "--trace", "./o.npz"}, "--trace and --output y are the same file, 'o.npz'"},
+      {{"run", "g.tenon", "--trace", "g.tenon"}, "--trace would replace 'g.tenon', which GRAPH reads"},
+      {{"show", "g.json", "--memory", "--svg", "g.json"}, "--svg would replace 'g.json', which GRAPH reads"},
+      {{"plot", "m.svg", "-o", "m.svg"}, "--output would replace 'm.svg', which METRICS reads"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(command_line(row.words));
+    const auto result = site.run(row.words);
+    CHECK(result.code == 2);
+    CHECK(has(result.err, std::string("error: ") + row.message + '\n'));
+  }
+  CHECK(site.folder().names() == names);
+}
+
+TEST_CASE("run: a trace that cannot be written is told, and the result is there") {
+  const Workplace site;
+  const auto result = site.run_in({"run", "g.tenon", "--input", "x=x.npy", "--trace", "t.json"}, with_calls("write,t.json,1,1,error 28"));
+  CHECK(result.code == 1);
+  CHECK(result.err == "warning: cannot write t.json: the disk is full; the trace lacks runs\n");
+  CHECK(result.out == site.run({"run", "g.tenon", "--input", "x=x.npy"}).out);
+  CHECK(has(read_bytes(site.folder() / "t.json"), "\"traceEvents\":[\n]}"));
+}
+
+TEST_CASE("memory that there is not is told with the node or variable that it is for") {
+  const Workplace site;
+  site.write("big.json", graph_json(R"({"name": "a", "op": "broadcast_to", "inputs": ["x"], "attrs": {"shape": [281474976710656, 4]}})"));
+  site.write("wide.json",
+             graph_json(R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 281474976710656}})"));
+  const auto big = site.run({"run", "big.json"}), wide = site.run({"build", "wide.json", "-o", "wide.tenon"});
+  CHECK(big.code == 1);
+  CHECK(has(big.err, "the largest tensor is 'a', float32 [281474976710656, 4], of 4.0 PiB\n"));
+  CHECK(wide.code == 1);
+  CHECK(has(wide.err, "error: 'a_weight': cannot allocate 4.0 PiB: out of memory\n"));
 }

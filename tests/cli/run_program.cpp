@@ -117,6 +117,7 @@ ProgramResult run_tenon(const std::vector<std::string>& arguments, const Program
   const auto child = start(arguments, place, out[1], err[1]);
   close(out[1]);
   close(err[1]);
+  if (place.started) place.started(child);
   ProgramResult result;
   read_both({{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}}, {&result.out, &result.err});
   int status = 0;

@@ -1,6 +1,9 @@
 // Runs the program tenon as a user would: a process of its own, with what it prints and its exit code.
 #pragma once
+#include <sys/types.h>
+
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +19,7 @@ struct ProgramPlace {
   std::map<std::string, std::string> environment{};  ///< besides; PATH may be taken away with an empty one
   /// Where stdout and stderr go: a file, `closed`, or `broken`, a pipe that nobody reads; empty: into the result.
   std::string out{}, err{};
+  std::function<void(pid_t)> started{};  ///< is told the process
 };
 
 /// The command as one types it, for what a test says when it fails.

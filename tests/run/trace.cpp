@@ -10,6 +10,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "file_size_limit.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
@@ -120,4 +121,25 @@ TEST_CASE("trace: a file that cannot be written is told before anything runs, an
     session.run(good);
   }
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 6);
+}
+
+TEST_CASE("trace: a full disk costs the trace's events and not the run's results") {
+  std::vector<std::string> warnings;
+  auto options = ApplicationHost::options(1);
+  options.warn = [&](const std::string& what) { warnings.push_back(what); };
+  ApplicationHost host(options);
+  const TemporaryFolder folder;
+  const auto path = folder / "trace.json";
+  Session session(chain(host), {.trace = path});
+  const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
+  const auto expected = session.run(inputs).at("y").to_string();
+  for (int i = 0; i < 2; ++i) {
+    const FileSizeLimit full_disk(std::filesystem::file_size(path) + 100);
+    CHECK(session.run(inputs).at("y").to_string() == expected);
+    CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == nodes);
+  }
+  CHECK(warnings ==
+        std::vector<std::string>{"cannot write " + path.string() + ": it would be larger than files may be here; the trace lacks runs"});
+  session.run(inputs);
+  CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 2 * nodes);
 }

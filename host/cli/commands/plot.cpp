@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/output/output_paths.hpp"
 #include "cli/print/train_log.hpp"
 #include "cli/streams.hpp"
 
@@ -13,6 +14,7 @@ int run_plot(Context&, const Arguments& arguments) {
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon plot metrics.jsonl -o plot.svg");
   check_plot_path("--output", to);
   const auto from = arguments.get("METRICS");
+  refuse_lost_inputs({{"--output", to}}, {{"METRICS", from}});
   const auto curves = read_curves(from);
   if (curves.epochs().empty())
     throw Failure(FailureKind::file, fmt::format("{} holds no metrics", from), "tenon train --metrics FILE writes them");

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/output/output_paths.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
@@ -25,6 +26,16 @@ std::map<std::string, std::string> wanted_outputs(const Arguments& arguments) {
     if (!wanted.emplace(name, file).second) throw Failure(FailureKind::usage, fmt::format("--output names '{}' twice", name));
   }
   return wanted;
+}
+
+/// Files that would overwrite each other, or what is read, are refused before any work.
+void check_files(const Arguments& arguments, const std::map<std::string, std::string>& wanted) {
+  std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")}};
+  for (const auto& [name, file] : wanted) outputs.push_back({"--output " + name, file});
+  refuse_same_outputs(outputs);
+  auto inputs = array_files(arguments, "input");
+  inputs.push_back({"GRAPH", arguments.get("GRAPH")});
+  refuse_lost_inputs(outputs, inputs);
 }
 
 void write_outputs(const NamedTensors& outputs, const std::map<std::string, std::string>& wanted) {
@@ -47,6 +58,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.bind();
   const auto wanted = wanted_outputs(arguments);
+  check_files(arguments, wanted);
   SessionOptions options;
   options.seed = arguments.count("seed");
   options.training = arguments.has("training");
@@ -64,7 +76,7 @@ int run_graph(Context& context, const Arguments& arguments) {
     write_result(json_text(outputs) + '\n');
   else
     print_outputs(outputs, wanted);
-  return 0;
+  return context.lost_file() ? static_cast<int>(FailureKind::failed) : 0;
 }
 
 std::vector<Option> run_options() {

@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/output/output_paths.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
@@ -79,6 +80,7 @@ void check_one_form(const Context& context, const Arguments& arguments) {
 
 int run_show(Context& context, const Arguments& arguments) {
   check_one_form(context, arguments);
+  refuse_lost_inputs({{"--svg", arguments.get("svg")}}, {{"GRAPH", arguments.get("GRAPH")}});
   const auto path = arguments.get("GRAPH");
   const LoadOptions unread{.verify = false};  // only JSON has the weights in it
   if (arguments.has("plan") || arguments.has("memory")) {

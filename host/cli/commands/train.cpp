@@ -195,8 +195,8 @@ class Training {
     try {
       trainer_.graph().save(files_.output(), options_.seed);
       return true;
-    } catch (const Failure& failure) {
-      report(failure, json_);
+    } catch (const std::exception& failure) {  // memory may run out, too
+      report({FailureKind::failed, failure.what()}, json_);
       if (!files_.always_checkpoint()) checkpoint();
       if (!checkpoint_failing_) tell("hint: {} keeps what was trained; tenon build writes it again\n", files_.checkpoint().string());
       return false;

@@ -41,8 +41,10 @@ OutputLock::OutputLock(const std::filesystem::path& output) : path_(final_path(o
 bool OutputLock::take(const std::filesystem::path& output) {
   OpenFile file(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
   if (file.descriptor() < 0 || flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
-    if (file.descriptor() >= 0 && errno == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
-    tell("note: {} cannot be locked ({}): make sure that no other training writes it\n", output.string(), system_reason(errno));
+    const int error = errno;
+    if (file.descriptor() >= 0 && error == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
+    tell("note: {} cannot be locked ({}): make sure that no other training writes it\n", output.string(), system_reason(error));
+    if (file.descriptor() >= 0 && text_in(file.descriptor()).empty()) unlink(path_.c_str());
     return true;
   }
   struct stat named {

@@ -45,6 +45,15 @@ TablesOffset<format::Slot> write_slots(MetadataBuilder& to, const TrainingRecord
   return to.tables(slots);
 }
 
+TablesOffset<format::Meta> write_settings(MetadataBuilder& to, const TrainingRecord& record) {
+  std::vector<flatbuffers::Offset<format::Meta>> settings;
+  for (const auto& [name, value] : record.settings) {
+    const auto name_text = to.texts(std::string_view(name));
+    settings.push_back(format::CreateMeta(to.buffer, name_text, to.texts(std::string_view(value))));
+  }
+  return to.tables(settings);
+}
+
 }  // namespace
 
 flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to) {
@@ -58,8 +67,9 @@ flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to) {
   }
   const auto parameters = write_attributes(to, columns);
   const auto slots = write_slots(to, record);
+  const auto settings = write_settings(to, record);
   return format::CreateTrainingState(to.buffer, optimizer, parameters, record.step, record.seed, slots, record.data_position, record.epoch,
-                                     record.random_step);
+                                     record.random_step, settings);
 }
 
 }  // namespace tenon

@@ -18,6 +18,7 @@ using flatbuffers::Offset;
 std::uint64_t text_bytes(const TrainingRecord& training) {
   std::uint64_t size = training.optimizer.size() + 200;
   for (const auto& slot : training.slots) size += slot.name.size() + 80;
+  for (const auto& [name, value] : training.settings) size += name.size() + value.size() + 80;
   for (const auto& [name, value] : training.parameters) size += name.size() + to_string(value).size() * 8 + 80;
   return size;
 }

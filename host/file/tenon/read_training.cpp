@@ -32,6 +32,17 @@ Attributes read_parameters(ReadContext& reading, const format::TrainingState& fr
   return parameters;
 }
 
+std::vector<std::pair<std::string, std::string>> read_settings(const ReadContext& reading, const format::TrainingState& from) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (std::uint32_t i = 0; i < count_of(from.settings()); ++i) {
+    const auto* setting = from.settings()->Get(i);
+    const auto texts = reading.model.strings.size();
+    const auto name = reading.index(setting->key(), texts, "the name of setting {}", i);
+    settings.emplace_back(reading.text(name), reading.text(reading.index(setting->value(), texts, "the value of setting {}", i)));
+  }
+  return settings;
+}
+
 class SlotReader {
  public:
   explicit SlotReader(const ReadContext& reading) : reading_(reading), taken_(reading.model.tensors.size()) {
@@ -74,6 +85,7 @@ void read_training(ReadContext& reading) {
   record.epoch = from->epoch();
   record.data_position = from->data_position();
   record.random_step = from->random_step();
+  record.settings = read_settings(reading, *from);
   SlotReader slots(reading);
   for (std::uint32_t i = 0; i < count_of(from->slots()); ++i) record.slots.push_back(slots.read(*from->slots()->Get(i), i));
   reading.model.training = std::move(record);

@@ -82,7 +82,7 @@ class TENON_API Trainer {
   /// Writes a .tenon file, completely or not at all, from which resume() continues on any device. The file also runs like any other graph.
   void save_checkpoint(const std::filesystem::path& path) const;
   /// Continues from a checkpoint. Throws Failure: (file) if it has no training state or belongs to another graph or other data, (usage) if
-  /// its seed, optimizer or the optimizer's parameters differ.
+  /// its seed, optimizer or the optimizer's parameters differ. Other options that differ are warned of, one by one.
   void resume(const std::filesystem::path& path);
 
  private:
