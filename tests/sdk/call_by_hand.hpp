@@ -17,8 +17,8 @@ enum class Order { forwards, backwards, threads };
 inline Order order = Order::forwards;
 
 inline void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
-  const std::int64_t parts = (n + grain - 1) / grain;
-  const auto run = [&](std::int64_t part) { body(context, part * grain, std::min(n, (part + 1) * grain)); };
+  const std::int64_t parts = n / grain + (n % grain != 0 ? 1 : 0);
+  const auto run = [&](std::int64_t part) { body(context, part * grain, part * grain + std::min(grain, n - part * grain)); };
   if (order == Order::threads) {
     std::vector<std::thread> threads;
     for (std::int64_t thread = 0; thread < 4; ++thread)

@@ -1,5 +1,6 @@
 // A loop on the host's threads, through the C boundary.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -10,31 +11,51 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
+namespace detail {
+
+/// One loop: what all of its parts share.
+template <class Body>
+struct ParallelLoop {
+  Body& body;
+  const std::int64_t n, grain;
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure{};  // written by the one thread that set failed, read when all are done
+
+  std::int64_t parts() const { return n / grain + (n % grain != 0 ? 1 : 0); }
+
+  /// Parts from `first` to before `last`, as far as none has thrown: that is looked at before the first part and every 64.
+  void run(std::int64_t first, std::int64_t last) noexcept {
+    try {
+      for (auto part = first; part < last && !failed.load(std::memory_order_relaxed);) {
+        const std::int64_t stop = part + std::min<std::int64_t>(last - part, 64);
+        for (; part < stop; ++part) body(part * grain, part * grain + std::min(grain, n - part * grain));
+      }
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
+  }
+};
+
+}  // namespace detail
+
 /// For the SDK; authors call Call::parallel_for. Calls body(begin, end) for parts of [0, n) on the host's threads and on this one, and
-/// returns when all are done. n and grain are at least 1.
+/// returns when all are done. n and grain are at least 1. The host gets at most 65536 pieces: of loops with more parts, several that follow
+/// each other, so that many small parts cost little.
 ///
 /// Threads: body runs on several at once and must not write what another part reads or writes. It sees all writes before the call, and the
 /// caller sees all of its writes afterwards. It must start no threads and wait for none.
 ///
-/// Errors: the first exception that a body throws is thrown here, on the calling thread; parts that have not begun then do nothing. Nothing
-/// may be thrown through the host, whose code may come from another compiler.
+/// Errors: the first exception that a body throws is thrown here, on the calling thread; parts that have not begun then are left out.
+/// Nothing may be thrown through the host, whose code may come from another compiler.
 template <class Body>
 void run_parallel(const tenon_call& call, std::int64_t n, std::int64_t grain, Body& body) {
-  struct Loop {
-    Body* body;
-    std::atomic<bool> failed{false};
-    std::exception_ptr failure;  // written by the one thread that set failed, read when all are done
-  } loop{&body, {}, {}};
-  const tenon_body part = [](void* context, std::int64_t begin, std::int64_t end) {
-    auto& shared = *static_cast<Loop*>(context);
-    if (shared.failed.load(std::memory_order_relaxed)) return;  // an earlier part threw
-    try {
-      (*shared.body)(begin, end);
-    } catch (...) {
-      if (!shared.failed.exchange(true)) shared.failure = std::current_exception();
-    }
+  constexpr std::int64_t most_pieces = 65536;
+  detail::ParallelLoop<Body> loop{body, n, grain};
+  const std::int64_t parts = loop.parts();
+  const tenon_body run = [](void* context, std::int64_t first, std::int64_t last) {
+    static_cast<detail::ParallelLoop<Body>*>(context)->run(first, last);
   };
-  call.host->parallel_for(&call, n, grain, part, &loop);
+  call.host->parallel_for(&call, parts, (parts - 1) / most_pieces + 1, run, &loop);
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 
