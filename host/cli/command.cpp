@@ -123,7 +123,7 @@ const Option* Arguments::find(const std::string& name) const {
 
 void Arguments::add(const Option& option, std::string value) {
   std::visit([&](const auto& type) { read(type, option, value); }, option.type);
-  values_[option.name].push_back(std::move(value));
+  values_[option.name].push_back(output_file(std::move(value)));
 }
 
 std::string Arguments::get(const std::string& name) const {

@@ -13,10 +13,27 @@
 namespace tenon::cli {
 namespace {
 
-int lost_results = 0;  // the first error number of stdout; 0: none
+std::FILE* results = nullptr;  // stdout as the program got it
+int lost_results = 0;          // the first error number of stdout; 0: none
 
 void keep_error(int error) {
   if (lost_results == 0) lost_results = error == 0 ? EIO : error;
+}
+
+/// Descriptor 1 becomes stderr, for whatever else prints; without a descriptor to spare, everything stays as it is.
+void keep_results_apart() {
+  results = stdout;
+  const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (own < 0) return;
+  auto* stream = fdopen(own, "w");
+  if (stream == nullptr) {
+    close(own);
+  } else if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    std::fclose(stream);
+  } else {
+    results = stream;
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in order with what goes to stderr itself
+  }
 }
 
 }  // namespace
@@ -28,11 +45,20 @@ void open_streams() {
     if (open("/dev/null", O_RDWR) < 0) open("/", O_PATH | O_DIRECTORY);
   }
   std::signal(SIGPIPE, SIG_IGN);
+  keep_results_apart();
+}
+
+std::string output_file(std::string value) {
+  if (results == stdout) return value;
+  const auto begin = value.find('=') + 1;  // of FILE in NAME=FILE, else 0
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+    if (value.compare(begin, std::string::npos, name) == 0) return value.substr(0, begin) + "/dev/fd/" + std::to_string(fileno(results));
+  return value;
 }
 
 void write_result(std::string_view text) {
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) keep_error(errno);
+  if (std::fwrite(text.data(), 1, text.size(), results) != text.size()) keep_error(errno);
 }
 
 void tell(std::string_view text) {
@@ -41,7 +67,7 @@ void tell(std::string_view text) {
 
 int finish_results(int status, bool json) {
   errno = 0;
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) keep_error(errno);
+  if (std::fflush(results) != 0 || std::ferror(results) != 0) keep_error(errno);
   if (lost_results == 0) return status;
   if (lost_results == EPIPE) return status == 0 ? 128 + SIGPIPE : status;
   report({FailureKind::failed, "cannot write to standard output: " + system_reason(lost_results)}, json);

@@ -13,8 +13,12 @@
 namespace tenon::cli {
 
 /// First in main(). Opens /dev/null where 0, 1 or 2 is closed, so that no file that is written gets their numbers and with them what is
-/// printed. From here on a reader that went away is an error of the writer, and no signal that ends the work.
+/// printed. From here on a reader that went away is an error of the writer, and no signal that ends the work; and what code of plugins
+/// prints to stdout goes to stderr: only write_result() reaches stdout.
 void open_streams();
+
+/// An option's value, FILE or NAME=FILE: where FILE is `/dev/stdout` or another name of descriptor 1, the file that results go to.
+std::string output_file(std::string value);
 
 /// Writes a result to stdout. Never throws for what cannot be written: finish_results() tells it.
 void write_result(std::string_view text);
