@@ -59,6 +59,8 @@ void ElfFile::read_segments() {
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
     if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header)) refuse_object("its table of segments cannot be read");
+    if (header.p_type == PT_DYNAMIC && header.p_offset <= file_.size() && header.p_filesz <= file_.size() - header.p_offset)
+      dynamic_ = {header.p_offset, header.p_filesz};
     if (header.p_type != PT_LOAD) continue;
     if (header.p_offset > file_.size() || header.p_filesz > file_.size() - header.p_offset) {
       refuse_object("a segment extends past the end of the file, at byte " + std::to_string(file_.size()));
@@ -105,6 +107,29 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
     found.push_back({std::string(name), symbol.st_value, symbol.st_size, GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
   }
   return found;
+}
+
+template <class Wanted>
+bool ElfFile::has_symbol(const Wanted& wanted) const {
+  for (std::uint64_t i = 1; i < symbol_count_; ++i) {
+    GElf_Sym symbol;
+    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol)) refuse_object("its symbol table cannot be read");
+    if (wanted(symbol, name_at(symbol.st_name))) return true;
+  }
+  return false;
+}
+
+bool ElfFile::imports(std::string_view prefix) const {
+  return has_symbol(
+      [&](const GElf_Sym& symbol, std::string_view name) { return symbol.st_shndx == SHN_UNDEF && name.starts_with(prefix); });
+}
+
+bool ElfFile::defines(std::string_view wanted) const {
+  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) { return is_visible(symbol) && name == wanted; });
+}
+
+bool ElfFile::defines_any(std::string_view prefix) const {
+  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) { return is_visible(symbol) && name.starts_with(prefix); });
 }
 
 std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t limit) const {

@@ -27,6 +27,18 @@ class ElfFile {
   /// Symbols of the dynamic symbol table that others can see and whose names begin with `prefix`.
   std::vector<ElfSymbol> exports(std::string_view prefix) const;
 
+  /// Whether it needs a symbol from elsewhere whose name begins so.
+  bool imports(std::string_view prefix) const;
+  /// Whether others can see a symbol of it that has this name, or whose name begins so.
+  bool defines(std::string_view name) const;
+  bool defines_any(std::string_view prefix) const;
+
+  /// Where the loader finds the dynamic section in the file; all of it lies in the file. Size 0: nowhere.
+  struct Place {
+    std::uint64_t offset = 0, size = 0;
+  };
+  Place dynamic_section() const { return dynamic_; }
+
   /// The symbol's bytes, as the loader would put them into memory (relocations aside). Throws PluginError (broken manifest) where they are
   /// not in the file, or are more than `limit`.
   std::vector<std::byte> bytes(const ElfSymbol& symbol, std::uint64_t limit) const;
@@ -52,7 +64,11 @@ class ElfFile {
 
   const InputFile& file_;
   std::unique_ptr<Elf, Close> elf_;
+  template <class Wanted>
+  bool has_symbol(const Wanted& wanted) const;
+
   std::vector<Segment> segments_;
+  Place dynamic_;
   Elf_Data* symbols_ = nullptr;  // owned by elf_; null where there is no table
   std::string_view names_;       // the string table, also elf_'s
   std::uint64_t symbol_count_ = 0;

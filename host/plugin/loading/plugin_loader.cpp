@@ -146,7 +146,7 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Op
   auto copy = std::make_unique<PrivateCopy>(input, file.path);
   if (lists_) admit_content(file.path, InputFile(copy->path()));  // the sealed bytes: the file may be another by now
   require_unchanged(*copy, file, expected);
-  return copy;
+  return std::make_unique<PrivateCopy>(InputFile(copy->path()), file.path, PrivateCopy::Symbols::own_first);
 }
 
 std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy, Sealed& sealed) {

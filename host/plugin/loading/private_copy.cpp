@@ -10,6 +10,7 @@
 
 #include "io/memory_file.hpp"
 #include "plugin/loading/loader_message.hpp"
+#include "plugin/loading/own_symbols.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -33,15 +34,16 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as) {
+PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as, Symbols symbols) {
   descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200).c_str());
   if (descriptor_ < 0) refuse("no memory file");
   try {
     content_hash_ = tenon::content_hash(file, [this](std::span<const std::byte> part) { write_all(descriptor_, part); });
-    if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) refuse("no seal");
     // as the loader will open it
     if (OpenFile::anything(path()).descriptor() < 0)
       refuse(errno == ENOENT ? "/proc, through which it is loaded, is not mounted" : "it cannot be opened again");
+    if (symbols == Symbols::own_first) prefer_own_symbols(descriptor_, InputFile(path()));
+    if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) refuse("no seal");
   } catch (...) {
     close(descriptor_);
     throw;

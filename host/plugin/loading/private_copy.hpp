@@ -18,7 +18,9 @@ namespace tenon {
 class PrivateCopy {
  public:
   /// Throws PluginError (not loadable) where there is no memory or no descriptor left.
-  explicit PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as);
+  /// own_first: the loader is to look for symbols in the plugin first, which changes the copy (see own_symbols.hpp), but not its hash.
+  enum class Symbols : bool { as_in_file, own_first };
+  explicit PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as, Symbols symbols = Symbols::as_in_file);
   ~PrivateCopy();
   PrivateCopy(const PrivateCopy&) = delete;
   PrivateCopy& operator=(const PrivateCopy&) = delete;
