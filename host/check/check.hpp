@@ -3,11 +3,13 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <tenon/host/check.hpp>
 #include <vector>
 
+#include "check/process_state.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon::checks {
@@ -17,6 +19,7 @@ using Verdict = CheckVerdict;
 struct Outcome {
   Verdict verdict = Verdict::passed;
   std::string sentence;
+  bool ends_checks = false;  ///< the operator does what no other check could bear
 };
 
 inline Outcome passed(std::string sentence) {
@@ -33,8 +36,16 @@ struct CheckedOperator {
   const LoadedOperator& op;
   std::vector<std::filesystem::path> plugins;  ///< the plugin, then what its operators may need besides
   bool trust_writable = false;
-  std::uint64_t seed = 0;  ///< of every number that a check makes up
-  std::string device{};    ///< whose kernels are held against the CPU's
+  std::uint64_t seed = 0;                                ///< of every number that a check makes up
+  std::string device{};                                  ///< whose kernels are held against the CPU's
+  std::shared_ptr<const ProcessState> before_loading{};  ///< this process before the plugin was loaded
+  std::vector<std::string> changed_by_loading{};         ///< what was otherwise afterwards, as clauses
+};
+
+/// What a child of the checks may take.
+struct CheckLimits {
+  int time_ms = 0;                 ///< for each check
+  std::uint64_t memory_bytes = 0;  ///< for data; 0: all that there is
 };
 
 struct Check {
@@ -45,6 +56,7 @@ const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
 
 Outcome check_manifest(const CheckedOperator& subject);
+Outcome check_process(const CheckedOperator& subject);
 Outcome check_inference(const CheckedOperator& subject);
 Outcome check_dtypes(const CheckedOperator& subject);
 Outcome check_shapes(const CheckedOperator& subject);
@@ -63,10 +75,10 @@ Outcome check_bounds(const CheckedOperator& subject);
 Outcome check_parameters(const CheckedOperator& subject);
 Outcome check_capture(const CheckedOperator& subject);
 
-/// Runs the checks in a child, one after another, and reports each as soon as it has ended; it may take `timeout_ms`. After a fault the
-/// rest runs in a new child. A check at which the child died runs again as the first of a new one, so that it answers for nothing but
-/// itself. Call while this process has no threads.
-void run_in_children(std::span<const Check> checks, const CheckedOperator& subject, int timeout_ms,
+/// Runs the checks in a child, one after another, and reports each as soon as it has ended. The child loads the operator first, by `load`.
+/// After a fault the rest runs in a new child. A check at which the child died runs again as the first of a new one, so that it answers for
+/// nothing but itself. After one that did not end in time the rest is skipped. Call while this process has no threads.
+void run_in_children(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits,
                      const std::function<void(const Check&, Outcome)>& report);
 
 }  // namespace tenon::checks

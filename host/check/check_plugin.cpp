@@ -1,6 +1,8 @@
 // A plugin, with what its operators need besides, and one check after another.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
@@ -11,6 +13,7 @@
 #include "device/devices.hpp"
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
+#include "io/child.hpp"
 #include "plugin/loading/library_place.hpp"
 #include "run/host_impl.hpp"
 
@@ -109,6 +112,31 @@ int limit_in_ms(std::chrono::milliseconds limit) {
   return static_cast<int>(limit.count());
 }
 
+/// Loads them in a child first, which it may end. Throws the Failure of loading them.
+void try_loading(CheckedPlugin& checked, int limit_ms) {
+  const auto load_all = [&] {
+    for (const auto& name : checked.names) checked.plugins.load(name);
+  };
+  Child child(
+      [&](int report) {
+        std::string said = "loaded\n";
+        try {
+          load_all();
+        } catch (const std::exception&) {
+          said = "failed\n";
+        }
+        if (write(report, said.data(), said.size()) < 0) _exit(1);
+      },
+      {"no process for the checks could be started", ""});
+  const auto outcome = child.watch(limit_ms);
+  if (outcome.line == "loaded") return;
+  if (outcome.line) return load_all();  // which throws here what it threw there
+  std::string end = "ends the process";
+  if (outcome.timed_out) end = "does not end";
+  if (outcome.status && WIFSIGNALED(*outcome.status)) end = fmt::format("crashes with signal {}", WTERMSIG(*outcome.status));
+  throw Failure(FailureKind::plugin, fmt::format("{} {} when it is loaded beside Tenon's library", checked.path.string(), end));
+}
+
 }  // namespace
 
 std::vector<CheckInfo> list_checks(std::string_view device) {
@@ -120,14 +148,18 @@ std::vector<CheckInfo> list_checks(std::string_view device) {
 std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions& options,
                                       const std::function<void(const CheckResult&)>& report) {
   const auto wanted = wanted_checks(options);
-  const int limit = limit_in_ms(options.time_limit);
+  checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
   static std::recursive_mutex one_at_a_time;  // recursive: `report` may check something, too
   const std::lock_guard lock(one_at_a_time);
   CheckedPlugin checked(plugin, options);
+  if (!checked.device.empty()) limits.memory_bytes = 0;  // drivers map what they please
+  try_loading(checked, limits.time_ms);
   std::vector<CheckResult> results;
   for (const auto& name : checked.names) {
-    const checks::CheckedOperator subject{checked.plugins.load(name), checked.paths, options.trust_writable, options.seed, checked.device};
-    run_in_children(wanted, subject, limit, [&](const checks::Check& check, checks::Outcome outcome) {
+    const auto load = [&] {
+      return checks::CheckedOperator{checked.plugins.load(name), checked.paths, options.trust_writable, options.seed, checked.device};
+    };
+    run_in_children(wanted, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
       results.push_back({name, check.name, outcome.verdict, std::move(outcome.sentence)});
       if (report) report(results.back());
     });

@@ -75,8 +75,8 @@ void on_bad_access(int signal_number, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   for (const auto& range : ranges) {
     if (address < range.begin || address >= range.end) continue;
-    static constexpr char after[] = "3touches memory right behind a tensor's last element\n";
-    static constexpr char before[] = "3touches memory right before a tensor's first element\n";
+    static constexpr char after[] = "3 touches memory right behind a tensor's last element\n";
+    static constexpr char before[] = "3 touches memory right before a tensor's first element\n";
     const bool is_before = address < range.begin + page;
     [[maybe_unused]] const auto written = write(report_pipe, is_before ? before : after, (is_before ? sizeof before : sizeof after) - 1);
     _exit(0);

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +52,17 @@ void set_attributes(posix_spawnattr_t& attributes) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
+void end_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/// This process, and what it forks, ends when its parent does, however that ends.
+void end_with(pid_t parent) {
+  end_with_parent();
+  if (getppid() != parent) _exit(1);  // it had ended before
+  pthread_atfork(nullptr, nullptr, end_with_parent);
+}
+
 }  // namespace
 
 OpenFile Child::open_pipe(const StartError& start_error) {
@@ -93,6 +106,7 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
 Child::Child(const std::function<void(int report)>& work, const StartError& start_error) {
   const OpenFile to_write = open_pipe(start_error);
   std::fflush(nullptr);
+  const pid_t parent = getpid();
   child_ = fork();
   if (child_ < 0) fail(start_error, errno);
   if (child_ > 0) {
@@ -100,6 +114,7 @@ Child::Child(const std::function<void(int report)>& work, const StartError& star
     return;
   }
   setpgid(0, 0);
+  end_with(parent);
   // A signal that ends this process is what is to be told, whatever handlers came along.
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   work(to_write.descriptor());

@@ -2,6 +2,7 @@
 // a process that may die of it. It links nothing of the host, so that it starts in a millisecond and a plugin that dies here dies of
 // itself.
 #include <dlfcn.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -30,11 +31,13 @@ std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, 
 constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, run_in_place, refuse_to_allocate};
 
 /// Signals kill as they would without anybody's handlers (a sanitizer's, say); no core files; no life without the host.
-void prepare() {
+void prepare(int descriptor) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  pollfd pipe{descriptor, 0, 0};
+  if (poll(&pipe, 1, 0) == 1) _exit(1);  // the host ended before that: nobody reads
 }
 
 /// Ends the process without running the plugin's destructors: the host never runs them either.
@@ -77,7 +80,7 @@ int main(int count, char** arguments) {
         stderr);
     return 2;
   }
-  prepare();
+  prepare(descriptor);
   int first_symbol = 3;
   while (first_symbol < count && arguments[first_symbol][0] == '/') open_or_report(arguments[first_symbol++], descriptor);
   void* library = open_or_report(arguments[1], descriptor);

@@ -39,6 +39,8 @@ struct CheckOptions {
   std::chrono::milliseconds time_limit = std::chrono::minutes(1);  ///< for each check of an operator
   bool trust_writable = false;                                     ///< as in HostOptions
   bool trusted_only = false;                                       ///< as in HostOptions
+  /// What the checks' process may allocate, in bytes; 0: no limit. Not for devices' kernels, and not under sanitizers.
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;
 };
 
 struct CheckResult {
@@ -48,10 +50,11 @@ struct CheckResult {
 };
 
 /// Runs the checks on the operators of a plugin file with inputs that it finds by trying, those of an operator one after another in a child
-/// process, and in a new one after a fault. `report` is called with each result as soon as there is one. Forks: call it before the process
-/// starts CUDA or threads, as a Host does for its first operator; of two calls at once, the second waits. Throws Failure: (file) if there
-/// is no such file, (plugin) if it cannot be used or has no operators, (usage) for an operator that it does not have and for unknown checks
-/// and devices. What an operator does wrong is a result.
+/// process, and in a new one after a fault; after a check that did not end in time, the operator's others are skipped. The plugin is loaded
+/// in such processes alone, which end with this one. `report` is called with each result as soon as there is one. Forks: call it before the
+/// process starts CUDA or threads, as a Host does for its first operator; of two calls at once, the second waits. Throws Failure: (file) if
+/// there is no such file, (plugin) if it cannot be used or has no operators, (usage) for an operator that it does not have and for unknown
+/// checks and devices. What an operator does wrong is a result.
 TENON_API std::vector<CheckResult> check_plugin(const std::filesystem::path& plugin, const CheckOptions& options = {},
                                                 const std::function<void(const CheckResult&)>& report = {});
 

@@ -1,0 +1,129 @@
+// What a plugin leaves otherwise in its process, for everything else that runs there.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "check/printed_text.hpp"
+#include "check/process_state.hpp"
+#include "check/same_call.hpp"
+#include "check/test_call.hpp"
+#include "io/counted.hpp"
+#include "io/utf8.hpp"
+#include "plugin/discovery/elf_file.hpp"
+
+namespace tenon::checks {
+namespace {
+
+constexpr std::size_t watched_samples = 4;
+
+/// `prints "text" to stdout`, of the first line; empty where there is none.
+std::string about_printed(const std::string& text, const char* where) {
+  if (text.empty()) return {};
+  return fmt::format("it prints '{}' to {}", printable(text.substr(0, std::min<std::size_t>(text.find('\n'), 60))), where);
+}
+
+/// Looks after each step whether the process is as it was before the first one.
+class Watch {
+ public:
+  /// After `step`, as in "forward()". Nothing is looked for after the first fault.
+  void look(const char* step) {
+    if (getpid() != own_) _exit(0);  // a copy of this process that the step made and that came back from it
+    if (!fault_.empty()) return;
+    const auto printed = printed_.take();
+    auto changes = ProcessState::now().changes_since(before_);
+    if (auto text = about_printed(printed.out, "stdout"); !text.empty()) changes.push_back(std::move(text));
+    if (warning_.empty()) warning_ = about_printed(printed.err, "stderr");
+    if (!changes.empty()) fault_ = fmt::format("after {}, {}", step, fmt::join(changes, ", "));
+  }
+  const std::string& fault() const { return fault_; }
+  const std::string& warning() const { return warning_; }
+  const ProcessState& before() const { return before_; }
+
+ private:
+  const pid_t own_ = getpid();
+  PrintedText printed_;
+  ProcessState before_ = ProcessState::now();
+  std::string fault_, warning_;
+};
+
+bool has_gradient(const CheckedOperator& subject, const TestInput& sample) {
+  return subject.op.kernel(TENON_CPU)->backward != nullptr && !sample.types.outputs.empty() && is_floating(sample.types.outputs[0]);
+}
+
+/// All that an object of the operator goes through.
+void live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch) {
+  Threads threads(1);
+  const CallSetting setting{threads, subject.seed, 0, nullptr, true};
+  try {
+    const SameCall calls(subject.op, sample, cpu_device(), subject.seed);
+    watch.look("create()");
+    run_call(calls.here(), sample.types, calls.forward_memory(Numbers::positive), false, setting);
+    watch.look("forward()");
+    if (has_gradient(subject, sample)) {
+      const std::vector<bool> all(sample.types.inputs.size(), true);
+      run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true), true, setting);
+      watch.look("backward()");
+    }
+  } catch (const Failure&) {
+    watch.look("a call that it refuses");
+  }
+  watch.look("destroy()");
+}
+
+/// Threads that are ending get a moment to do so.
+ProcessState settled(const ProcessState& before) {
+  auto state = ProcessState::now();
+  for (int i = 0; i < 50 && state.new_threads_since(before) > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    state = ProcessState::now();
+  }
+  return state;
+}
+
+/// Whether its own code starts threads, and not a library that it uses.
+bool starts_threads(const std::filesystem::path& plugin) {
+  const InputFile file(plugin);
+  const ElfFile elf(file);
+  return elf.imports("pthread_create") || elf.imports("thrd_create") || elf.imports("_ZNSt6thread15_M_start_thread");
+}
+
+Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& first, const ProcessState& second, Outcome outcome) {
+  if (const auto left = second.new_descriptors_since(first); !left.empty())
+    return failed(fmt::format("each call leaves descriptors open: {}", fmt::join(left, ", ")));
+  const char* advice = "the host's threads are for that: Call::parallel_for";
+  if (const auto more = second.new_threads_since(first); more > 0)
+    return failed(fmt::format("calls start {} that go on after them; {}", counted(more, "thread"), advice));
+  const auto all = second.new_threads_since(*subject.before_loading);
+  if (all == 0) return outcome;
+  if (starts_threads(subject.plugins.front()))
+    return failed(fmt::format("it starts {} that goes on after its calls; {}", counted(all, "thread"), advice));
+  if (outcome.verdict == Verdict::passed) outcome.sentence += fmt::format("; libraries that it uses keep {}", counted(all, "thread"));
+  return outcome;
+}
+
+}  // namespace
+
+Outcome check_process(const CheckedOperator& subject) {
+  if (!subject.changed_by_loading.empty())
+    return failed(fmt::format("after it is loaded, {}", fmt::join(subject.changed_by_loading, ", ")));
+  Watch watch;
+  const auto samples = find_samples(subject.op, TestInputKind::ordinary);
+  watch.look("its shapes were inferred");
+  const auto count = std::min(samples.found.size(), watched_samples);
+  std::optional<ProcessState> first, second;
+  for (auto* round : {&first, &second}) {
+    for (std::size_t i = 0; i < count && watch.fault().empty(); ++i) live_once(subject, samples.found[i], watch);
+    *round = settled(first ? *first : watch.before());
+  }
+  if (!watch.fault().empty()) return {Verdict::failed, watch.fault(), watch.fault().find("a child process") != std::string::npos};
+  if (count == 0) return skipped("no inputs were found that it accepts: " + samples.error);
+  auto outcome = watch.warning().empty() ? passed(counted(2 * count, "call")) : Outcome{Verdict::warning, watch.warning()};
+  return judge_leftovers(subject, *first, *second, std::move(outcome));
+}
+
+}  // namespace tenon::checks

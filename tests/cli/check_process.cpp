@@ -1,0 +1,122 @@
+// tenon check: what operators do to the process that they run in, and that nothing of them is left.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <tenon/host/check.hpp>
+
+#include "cli/workplace.hpp"
+#include "failure_of.hpp"
+
+namespace {
+
+std::string fault(const std::string& name) {
+  return TENON_TEST_FAULTS "/" + name + ".so";
+}
+
+std::vector<tenon::CheckResult> check(const std::string& plugin, const std::string& op, const tenon::CheckOptions& more) {
+  auto options = more;
+  options.op = op;
+  options.trust_writable = true;
+  return tenon::check_plugin(fault(plugin), options);
+}
+
+tenon::CheckOptions only(const std::string& name) {
+  tenon::CheckOptions options;
+  options.checks = {name};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("check process: what an operator changes in its process is told") {
+  struct Case {
+    const char *plugin, *op, *words;
+    tenon::CheckVerdict verdict = tenon::CheckVerdict::failed;
+  };
+  const Case cases[] = {
+      {"changes_process", "leaks_descriptor", "each call leaves descriptors open: /dev/zero"},
+      {"changes_process", "changes_folder", "after forward(), the working folder is /proc, not /"},
+      {"changes_process", "changes_umask", "after forward(), umask is 000, not 0"},
+      {"changes_process", "changes_locale", "after forward(), the locale is C.UTF-8, not C"},
+      {"changes_process", "changes_environment", "after forward(), environment variable TENON_FAULT is set"},
+      {"changes_process", "handles_signal", "after forward(), SIGUSR1 has another handler"},
+      {"changes_process", "blocks_signal", "after forward(), the signal mask is USR2, not "},
+      {"changes_process", "moves_signal_stack", "after forward(), the alternate signal stack is 65536 bytes at "},
+      {"changes_process", "closes_input", "after forward(), descriptor 0 is closed"},
+      {"changes_process", "redirects_output", "after forward(), descriptor 1 is /dev/null, not "},
+      {"changes_process", "closes_all", "closed the pipe through which the checks report", tenon::CheckVerdict::crashed},
+      {"changes_process", "starts_thread", "that go on after them; the host's threads are for that: Call::parallel_for"},
+      {"changes_process", "sets_alarm", "after forward(), the running timer is alarm"},
+      {"changes_process", "lowers_limit", "after forward(), the limit of open files is 200 (hard: "},
+      {"changes_process", "forks", "after forward(), a child process is left behind"},
+      {"changes_process", "changes_when_made", "after its shapes were inferred, umask is 000, not 0"},
+      {"changes_process", "changes_in_backward", "after backward(), umask is 000, not 0"},
+      {"changes_at_load", "changes_at_load", "after it is loaded, the running timer is alarm, umask is 000, not 0"},
+      {"prints", "prints", "after it is loaded, it has printed to stdout"},
+      {"prints_when_called", "prints_when_called", "after forward(), it prints 'twice' to stdout"},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.op);
+    const auto results = check(test.plugin, test.op, only("process"));
+    REQUIRE(results.size() == 1);
+    CAPTURE(results[0].sentence);
+    CHECK(results[0].verdict == test.verdict);
+    CHECK(has(results[0].sentence, test.words));
+    const auto others = check(test.plugin, test.op, only("coverage"));  // in a process that ends by itself, and once
+    CHECK(others.size() == 1);
+  }
+}
+
+TEST_CASE("check: what an operator changes when it is loaded changes nothing for the caller") {
+  check("changes_at_load", "changes_at_load", only("manifest"));
+  const auto mask = umask(0);
+  umask(mask);
+  CHECK(mask != 0);
+  CHECK(alarm(0) == 0);
+}
+
+TEST_CASE("check: after a check that did not end, the operator's others are skipped") {
+  tenon::CheckOptions options;
+  options.checks = {"manifest", "process", "guard", "coverage"};
+  options.time_limit = std::chrono::milliseconds(1500);
+  const auto results = check("never_ends", "never_ends", options);
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].verdict == tenon::CheckVerdict::passed);
+  CHECK(results[1].verdict == tenon::CheckVerdict::crashed);
+  CHECK(results[1].sentence == "did not end within 1.5 s");
+  for (const auto i : {2, 3}) {
+    CHECK(results[static_cast<std::size_t>(i)].verdict == tenon::CheckVerdict::skipped);
+    CHECK(results[static_cast<std::size_t>(i)].sentence == "the check 'process' did not end within 1.5 s");
+  }
+}
+
+TEST_CASE("check: nothing of an operator that never ends outlives the program, however that ends") {
+  for (const int signal : {SIGKILL, SIGTERM, SIGHUP, SIGINT}) {
+    CAPTURE(signal);
+    const auto result =
+        run_tenon({"check", fault("never_ends"), "--trust-writable"}, {.environment = {{"TENON_FAULT_SIGNAL", std::to_string(signal)}}});
+    CHECK(result.code == 128 + signal);
+    CHECK_FALSE(has(result.err, "outlived"));  // nor would run_tenon() return: it reads until nobody holds stderr
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("check: an operator gets no more memory than the limit says") {
+  auto options = only("coverage");
+  options.memory_limit = std::uint64_t{400} << 20;
+  const auto results = check("takes_memory", "takes_memory", options);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].verdict == tenon::CheckVerdict::failed);
+  CHECK(has(results[0].sentence, "out of memory"));
+}
+#endif
+
+TEST_CASE("check: a plugin that crashes beside the library, and not in the process that tries it first, is named") {
+  const auto failure = failure_of([] { check("crashes_in_host", "crashes_in_host", {}); });
+  CHECK(failure.kind == 3);
+  CHECK(failure.message == fault("crashes_in_host") + " crashes with signal 11 when it is loaded beside Tenon's library");
+}
