@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t size_limit = std::uint64_t{16} << 20;
+constexpr std::uint64_t list_size_limit = std::uint64_t{16} << 20;
 constexpr const char* signed_for = "namespaces=\"tenon-plugin\"";
 
 fs::path config_folder(const fs::path& config) {
@@ -48,7 +48,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
     const InputFile file(path);
     if (const auto fault = Trust().fault(path, file); !fault.empty())
       throw file_failure("use the list", path, "it " + fault, "take the right to write away from others (chmod go-w)");
-    if (file.size() > size_limit) throw file_failure("use the list", path, "it is larger than 16 MiB");
+    if (file.size() > list_size_limit) throw file_failure("use the list", path, "it is larger than 16 MiB");
     text.resize(static_cast<std::size_t>(file.size()));
     file.read_at(0, std::as_writable_bytes(std::span(text)));
   } catch (const PluginError& fault) {
