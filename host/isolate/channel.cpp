@@ -17,6 +17,7 @@
 #include "io/readable_bytes.hpp"
 #include "io/system_reason.hpp"
 #include "isolate/message.hpp"
+#include "isolate/shared_memory.hpp"
 #include "isolate/turns.hpp"
 #include "isolate/worker_process.hpp"
 
@@ -78,6 +79,24 @@ SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
                                        "its tensors");
   announce(*room);
   return *room;
+}
+
+// For reading a block is mapped apart from where it may be written to: a kernel that writes to an input crashes, and changes nothing.
+std::uint64_t Channel::share(const SharedBlock& block, SharedBlock::Access access) {
+  constexpr std::uint64_t for_reading = std::uint64_t{1} << 63;
+  const bool writes = access == SharedBlock::Access::write;
+  const auto number = block.id() | (writes ? 0 : for_reading);
+  if (shared_.contains(number)) return number;
+  std::erase_if(shared_, [&](std::uint64_t known) {
+    if (shared_memory::lives(known & ~for_reading)) return false;
+    send({known, 0, 0, 1}, -1);
+    return true;
+  });
+  const auto read_alone = block.open_for_reading();
+  if (!writes && read_alone.descriptor() < 0) return 0;
+  send({number, block.bytes(), writes ? 1u : 0u, 0}, writes ? block.descriptor() : read_alone.descriptor());
+  shared_.insert(number);
+  return number;
 }
 
 void Channel::announce(const SharedBlock& block) {

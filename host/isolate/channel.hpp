@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "io/open_file.hpp"
@@ -35,6 +36,9 @@ class Channel {
   enum Room { messages, inputs, outputs, replies, first_of_sparse };
   SharedBlock& room(std::size_t which, std::uint64_t bytes);
 
+  /// Lets the worker use a block of shared_memory for its next request; its number there, 0 where it cannot.
+  std::uint64_t share(const SharedBlock& block, SharedBlock::Access access);
+
   /// Sends a request with this message and waits for the reply. Throws Failure where the worker ends, breaks the protocol or takes too
   /// long. The report's text is set where its status is not 0, and ends with a zero.
   const isolate::Report& exchange(WorkerProcess& worker, isolate::Operation operation, std::uint64_t instance,
@@ -61,6 +65,7 @@ class Channel {
   SharedBlock control_;
   OpenFile socket_{-1}, worker_socket_{-1};
   std::deque<std::unique_ptr<SharedBlock>> rooms_;
+  std::unordered_set<std::uint64_t> shared_;  // numbers of blocks that the worker knows
   std::uint32_t new_blocks_ = 0;
   isolate::Report report_{};
   std::vector<std::byte> reply_;

@@ -9,6 +9,7 @@
 #include "device/memory.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "isolate/message.hpp"
+#include "isolate/shared_memory.hpp"
 #include "tensor/strided_copy.hpp"
 
 namespace tenon {
@@ -18,7 +19,7 @@ using namespace isolate;
 namespace {
 
 // Rooms before they have blocks.
-constexpr std::uint64_t nowhere = 0, read_room = 1, written_room = 2;
+constexpr std::uint64_t nowhere = 0, read_room = UINT64_MAX, written_room = UINT64_MAX - 1;
 constexpr std::uint64_t index_bytes = sizeof(std::int64_t);
 
 std::uint64_t elements(const tenon_dense& dense, int first_axis = 0) {
@@ -74,10 +75,21 @@ std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size,
   return offset;
 }
 
+std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint64_t bytes, SharedBlock::Access access) const {
+  if (bytes < shared_memory::worth_sharing || tensor.dense.strides != nullptr) return std::nullopt;
+  const auto* block = shared_memory::find(data_of(tensor), bytes);
+  if (block == nullptr || (access == SharedBlock::Access::write && block->access() != access)) return std::nullopt;
+  const auto number = channel_->share(*block, access);
+  if (number == 0) return std::nullopt;
+  return Place{number, static_cast<std::uint64_t>(data_of(tensor) - block->data())};
+}
+
 // Memory that is added to, or that an input lies in as well, has a content before the call.
 Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr) return {nowhere, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
+  if (write == TENON_WRITE_TO)
+    if (const auto place = share(*tensor, bytes, SharedBlock::Access::write)) return *place;
   const bool before = write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
   const Place place{written_room, written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
   if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), place);
@@ -99,7 +111,12 @@ TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
       record.data = shared->second;
       return record;
     }
-    record.data = add(data, elements(tensor->dense) * element_bytes(*tensor));
+    const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
+    if (const auto place = share(*tensor, bytes, SharedBlock::Access::read)) {
+      record.data = *place;
+      return record;
+    }
+    record.data = add(data, bytes);
     if (tensor->dense.strides != nullptr) strided_.back() = &tensor->dense;
   } else if (tensor->storage == TENON_CSR || tensor->storage == TENON_ROW_SPARSE) {
     const auto bytes = sparse_bytes(*tensor);
@@ -118,7 +135,8 @@ TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Pla
 }
 
 // In the order of CallRecord. What is written comes first into the rooms: inputs may lie in its memory.
-void KernelMessage::lay_out(const tenon_call& call) {
+void KernelMessage::lay_out(Channel& channel, const tenon_call& call) {
+  channel_ = &channel;
   const bool backward = is_backward(call);
   const auto written_count = backward ? call.input_count : call.output_count;
   auto* const* written = backward ? call.input_grads : call.outputs;
@@ -151,7 +169,10 @@ void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& cal
   }
   for (const auto& part : written_.parts)
     if (part.before && part.bytes > 0) std::memcpy(written.data() + part.offset, part.memory, part.bytes);
-  const auto settle = [&](Place& place) { place.block = place.block == nowhere ? 0 : place.block == read_room ? read.id() : written.id(); };
+  const auto settle = [&](Place& place) {
+    if (place.block == read_room) place.block = read.id();
+    if (place.block == written_room) place.block = written.id();
+  };
   for (auto& record : records_)
     for (auto* place : {&record.data, &record.indices, &record.row_starts}) settle(*place);
   CallRecord record{call.dispatch, call.flags, call.input_count,   call.output_count, call.state_count, call.threads, call.seed, call.step,
@@ -196,7 +217,7 @@ class KernelMessage::SparseHandler : public CallbackHandler {
 };
 
 const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call) {
-  lay_out(call);
+  lay_out(conversation.channel(), call);
   fill_rooms(conversation, call);
   sparse_.assign(is_backward(call) ? call.input_count : call.output_count, {});
   SparseHandler handler(*this, conversation.channel(), call);

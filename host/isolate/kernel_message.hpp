@@ -1,12 +1,15 @@
-// A kernel's call as a message: tensors that it reads are copied to where the worker reads them, results back when it has succeeded.
+// A kernel's call as a message. Large tensors in shared memory are used where they are; others are copied to where the worker reads them,
+// and results back when it has succeeded.
 #pragma once
 #include <tenon/abi.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "isolate/channel.hpp"
 #include "isolate/protocol.hpp"
 
 namespace tenon {
@@ -18,8 +21,7 @@ class KernelMessage {
  public:
   /// Sends the call and waits. Throws Failure. The conversation goes on until take_results() is done.
   const isolate::Report& exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call);
-  /// Copies what a call that succeeded wrote: until then outputs and states are as they were before it. Of what this process looks at
-  /// later nothing lies in memory that the worker could still change.
+  /// Copies what a call that succeeded wrote: until then states, and outputs that are not the call's alone, are as they were before it.
   void take_results() const;
 
  private:
@@ -38,12 +40,14 @@ class KernelMessage {
     void clear() { parts.clear(), bytes = 0; }
   };
 
-  void lay_out(const tenon_call& call);
+  void lay_out(Channel& channel, const tenon_call& call);
+  std::optional<isolate::Place> share(const tenon_tensor& tensor, std::uint64_t bytes, SharedBlock::Access access) const;
   isolate::Place place_written(const tenon_tensor* tensor, std::uint8_t write);
   isolate::TensorRecord read_record(const tenon_tensor* tensor);
   isolate::TensorRecord written_record(const tenon_tensor* tensor, const isolate::Place& place) const;
   void fill_rooms(Conversation& conversation, const tenon_call& call);
 
+  Channel* channel_ = nullptr;  // of the call that is made
   Layout read_, written_;
   std::vector<isolate::TensorRecord> records_;
   std::vector<isolate::Place> places_;  // of what is written, then of states

@@ -32,6 +32,11 @@ std::uint64_t whole_pages(std::uint64_t bytes) {
   return bytes == 0 ? page : (bytes + page - 1) / page * page;
 }
 
+OpenFile opened_for_reading(int descriptor) {
+  const auto path = "/proc/self/fd/" + std::to_string(descriptor);
+  return OpenFile(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 /// Whoever gets the descriptor could open it again for writing, were it not for the seal; kernels before 5.1 do not know that.
 void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
   constexpr int size = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -41,8 +46,7 @@ void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
   }
   const bool sealed = fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
   if (!sealed && fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_SEAL) != 0) refuse("a seal", bytes);
-  const auto path = "/proc/self/fd/" + std::to_string(file.descriptor());
-  OpenFile to_read(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  OpenFile to_read = opened_for_reading(file.descriptor());
   if (to_read.descriptor() >= 0)
     file = std::move(to_read);
   else if (!sealed)
@@ -67,6 +71,10 @@ SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what) :
     munmap(data_, bytes_);
     throw;
   }
+}
+
+OpenFile SharedBlock::open_for_reading() const {
+  return opened_for_reading(descriptor());
 }
 
 SharedBlock::~SharedBlock() {

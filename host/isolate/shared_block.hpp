@@ -25,6 +25,8 @@ class SharedBlock {
   Access access() const { return access_; }
   /// What a worker gets to map it: for reading alone, nobody can map it for writing by this or by opening it again.
   int descriptor() const { return file_.descriptor(); }
+  /// Another one, for reading alone; none where /proc is not there.
+  OpenFile open_for_reading() const;
 
  private:
   OpenFile file_{-1};

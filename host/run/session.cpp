@@ -47,6 +47,7 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
   initialize_missing(declared_types(model()));
   place_tensors(model(), *kernels, options.training, tensors);
+  share_with_workers(model(), *kernels, options.training, tensors);
   files.require_unchanged();
   files = BackingFiles(tensors);  // without those of which everything was copied
   context = {&host_table(), &host().threads, &streams, nullptr, &error, options.training, options.seed};
@@ -134,6 +135,7 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   const auto random = initialize(model(), options.seed, types, tensors);
   random_variables.insert(random_variables.end(), random.begin(), random.end());
   place_tensors(model(), *kernels, options.training, tensors);
+  share_with_workers(model(), *kernels, options.training, tensors);
 }
 
 Execution& Session::Impl::prepare(const NamedTensors& inputs, const RunOptions& request, std::vector<Tensor>& kept) {

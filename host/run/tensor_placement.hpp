@@ -9,4 +9,8 @@ namespace tenon {
 /// session's own device, whoever reads them: so sessions of several graphs can share them.
 void place_tensors(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors);
 
+/// Moves large tensors that isolated nodes read to memory that workers read as it is. The session's own table: the graph's tensors stay
+/// where they are. In training variables may be shared with other sessions, so only those move that this session updates: it cloned them.
+void share_with_workers(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors);
+
 }  // namespace tenon

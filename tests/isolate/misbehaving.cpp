@@ -143,6 +143,23 @@ TEST_CASE("a kernel cannot write to its inputs") {
   CHECK(numbers(x) == std::vector<float>{1, 2, 3});
 }
 
+TEST_CASE("a kernel cannot write to large inputs, which are shared, not even to what its own plugin wrote") {
+  MisbehavingHost isolated;
+  tenon::Graph graph(isolated.host);
+  const auto x = graph.input("x", tenon::f32, {100'000});
+  const auto sound = graph.add("misbehaves", {x}, {{"what", ""}}, "sound");
+  graph.output("z", graph.add("misbehaves", {sound}, {{"what", ""}}, "next"));
+  graph.output("y", graph.add("misbehaves", {sound}, {{"what", "writes input"}}, "broken"));
+  tenon::Session session(graph);
+  const tenon::NamedTensors inputs = {{"x", Tensor::from(std::vector<float>(100'000, 1.0f), {100'000})}};
+  CHECK(failure_of([&] {
+          session.run(inputs);
+        }).message.starts_with("[misbehaves] node 'broken': its worker process crashed with SIGSEGV (misbehaves.so)"));
+  tenon::RunOptions only;
+  only.outputs = {"z"};
+  for (int run = 0; run < 2; ++run) CHECK(numbers(session.run(inputs, only).at("z")) == std::vector<float>(100'000, 4.0f));
+}
+
 TEST_CASE("what a kernel wrote before it crashed is not seen") {
   MisbehavingHost isolated;
   auto call = isolated.host.prepare("misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},

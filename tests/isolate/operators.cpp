@@ -43,7 +43,7 @@ const char* const network = R"({"tenon": 1,
    {"name": "conv", "op": "convolution", "inputs": ["shaped"], "attrs": {"num_filter": 4, "kernel": [3, 3]}},
    {"name": "norm", "op": "batch_norm", "inputs": ["conv"]},
    {"name": "flat", "op": "reshape", "inputs": ["norm"], "attrs": {"shape": [-1, 144]}},
-   {"name": "fc1", "op": "fully_connected", "inputs": ["flat"], "attrs": {"num_hidden": 16}},
+   {"name": "fc1", "op": "fully_connected", "inputs": ["flat"], "attrs": {"num_hidden": 256}},
    {"name": "act", "op": "relu", "inputs": ["fc1"]},
    {"name": "drop", "op": "dropout", "inputs": ["act"], "attrs": {"p": 0.1}},
    {"name": "scores", "op": "fully_connected", "inputs": ["drop"], "attrs": {"num_hidden": 10}},
@@ -52,22 +52,56 @@ const char* const network = R"({"tenon": 1,
 
 }  // namespace
 
+// fc1's weight is large enough to be shared and not copied.
 TEST_CASE("training in workers gives the same bytes: states, random numbers, gradients, optimizers") {
   TemporaryFolder folder;
   write_bytes(folder / "net.json", network);
   const tenon::NamedTensors data = {{"image", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_images.npy"), 0, 96)},
                                     {"label", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_labels.npy"), 0, 96)}};
-  for (const std::string optimizer : {"adam", "sgd"})
-    same_in_workers([&](tenon::Host& host) {
-      tenon::TrainerOptions options;
-      options.loss = "loss";
-      options.optimizer = optimizer;
-      options.batch = 32;
-      tenon::Trainer trainer(tenon::Graph::load(host, folder / "net.json"), data, options);
-      for (int i = 0; i < 6; ++i) trainer.step();
-      trainer.graph().save(folder / "trained.tenon");
-      return read_bytes(folder / "trained.tenon");
-    });
+  const auto trained = [&](const std::string& optimizer, bool all, const std::vector<std::string>& plugins) {
+    tenon::Isolation isolation;
+    isolation.plugins = plugins;
+    IsolatedHost each("plugins", all, isolation);
+    tenon::TrainerOptions options;
+    options.loss = "loss";
+    options.optimizer = optimizer;
+    options.batch = 32;
+    tenon::Trainer trainer(tenon::Graph::load(each.host, folder / "net.json"), data, options);
+    for (int i = 0; i < 6; ++i) trainer.step();
+    trainer.graph().save(folder / "trained.tenon");
+    return read_bytes(folder / "trained.tenon");
+  };
+  for (const std::string optimizer : {"adam", "sgd"}) {
+    const auto here = trained(optimizer, false, {});
+    CHECK(trained(optimizer, true, {}) == here);
+    CHECK(trained(optimizer, false, {"tenon_nn"}) == here);
+    CHECK(trained(optimizer, false, {"tenon_optim", "tenon_elementwise"}) == here);
+  }
+}
+
+TEST_CASE("large values between nodes here and in workers have the same bits in every run, for every shape") {
+  std::vector<std::string> results;
+  for (const std::string isolated : {"", "tenon_elementwise", "tenon_linalg", "tenon_reduce", "all"}) {
+    CAPTURE(isolated);
+    tenon::Isolation isolation;
+    isolation.plugins = {isolated};
+    IsolatedHost each("plugins", isolated == "all", isolation);
+    tenon::Graph graph(each.host);
+    const auto x = graph.input("x", tenon::f32, {-1, 200});
+    const auto weight = graph.variable("weight", tenon::random_normal(tenon::f32, {200, 200}, 1));
+    const auto product = graph.add("matmul", {graph.add("tanh", {x}), weight});
+    const auto both = graph.add("add", {graph.add("neg", {product}), graph.add("exp", {product})});
+    const auto loss = graph.add("sum", {graph.add("mul", {both, product})});
+    graph.output("loss", loss);
+    graph.output("gradient", graph.gradient(loss, {weight})[0]);
+    graph.output("both", both);
+    tenon::Session session(graph);
+    std::string all;
+    for (const std::int64_t rows : {100, 300, 90, 300})
+      for (const auto& [name, tensor] : session.run({{"x", tenon::random_normal(tenon::f32, {rows, 200}, 2)}})) all += name + bits(tensor);
+    results.push_back(all);
+    CHECK(results.back() == results.front());
+  }
 }
 
 TEST_CASE("eager calls in workers give the same bits: sparse storages, strided inputs, several outputs, workspaces") {

@@ -2,6 +2,7 @@
 // from itself what kernels do not need, and runs the plugin's functions for the process that started it, as protocol.hpp says.
 // tenon-worker limits: prints what this machine lets a worker take from itself.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "isolate/worker/conversation.hpp"
 #include "isolate/worker/crash.hpp"
@@ -38,6 +40,12 @@ void* open_or_end(const char* path) {
   if (library != nullptr) return library;
   const char* reason = dlerror();
   end(std::string(not_opened) + " " + (reason != nullptr ? reason : "for no reason given"));
+}
+
+/// Another process's descriptors cannot be opened once this one is confined.
+std::string opened_before(const char* path) {
+  if (!std::string_view(path).starts_with("/proc/")) return path;
+  return "/proc/self/fd/" + std::to_string(open(path, O_RDONLY | O_CLOEXEC));
 }
 
 CrashRecord& crash_record() {
@@ -86,8 +94,10 @@ int main(int count, char** arguments) {
   if (chdir("/") != 0) _exit(1);
   auto& crash = crash_record();
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  std::vector<std::string> dependencies;
+  for (int i = 5; i < count; ++i) dependencies.push_back(opened_before(arguments[i]));
   confine_loading();
-  for (int i = 5; i < count; ++i) open_or_end(arguments[i]);
+  for (const auto& dependency : dependencies) open_or_end(dependency.c_str());
   static Plugin plugin(open_or_end("/proc/self/fd/3"), worker_host());
   const auto confinement = confine_calls();
   start_threads(static_cast<int>(number_in(arguments[3])));
