@@ -71,6 +71,9 @@ std::int64_t read(const Choice& type, const Option& option, const std::string& t
 }  // namespace
 
 bool add_command(Command command) {
+  if (command.plugins == Plugins::runs)
+    command.options.push_back(
+        {"timeout", "SECONDS", "end the program, and name the operator, if one call of an operator takes longer", Real{0.001}});
   auto& all = list();
   const auto place =
       std::lower_bound(all.begin(), all.end(), command.name, [](const Command& c, const auto& name) { return c.name < name; });

@@ -98,12 +98,20 @@ class Context {
   std::unique_ptr<Host> host_;
 };
 
+/// Whether a command has the code of plugins in its process.
+enum class Plugins : std::uint8_t {
+  apart,
+  loads,  ///< below a parent process, which tells how a plugin ended it
+  runs    ///< the same, with --timeout
+};
+
 struct Command {
   std::string name, doc;  ///< doc: one line, without a full stop
   std::string details;    ///< for its own help and the man page
   std::vector<Positional> positionals;
   std::vector<Option> options;
   std::function<int(Context&, const Arguments&)> run;  ///< the exit code; throws Failure
+  Plugins plugins = Plugins::apart;
 };
 
 /// Called by each command's file before main begins.

@@ -1,11 +1,16 @@
 // The program tenon: reads the command line, runs one command, turns what it throws into a message and an exit code.
+#include <cxxabi.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <exception>
 #include <new>
 #include <sstream>
 #include <string_view>
+#include <tenon/host/crash.hpp>
 #include <tenon/host/devices.hpp>
 #include <tenon/host/mapped_files.hpp>
 
@@ -117,6 +122,13 @@ int print_help(const CLI::App& app, const CLI::ParseError& asked) {
   return 0;
 }
 
+// What plugins do to this process is told. From here on it may be a child of the one that was started.
+void name_crashes(const Command& command, const Arguments& own, bool json) {
+  if (command.plugins == Plugins::apart) return tenon::name_crashes();
+  tenon::continue_below_parent([json](const tenon::Failure& failure) { report(failure, json); });
+  if (own.has("timeout")) tenon::end_hung_calls(std::chrono::milliseconds(std::llround(std::min(own.real("timeout"), 1e12) * 1000)));
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Tenon runs operators from plugins: eagerly, in graphs, in training.", "tenon"};
   app.set_version_flag("--version", "tenon " TENON_VERSION);
@@ -143,6 +155,7 @@ int run(int argc, char** argv) {
   own.set_options(chosen->options);
   Context context(global);
   try {
+    name_crashes(*chosen, own, context.json());
     return chosen->run(context, own);
   } catch (const tenon::Failure& failure) {
     report(failure, context.json());
@@ -162,10 +175,14 @@ int status_of(int argc, char** argv) {
   } catch (const tenon::Failure& failure) {
     report(failure, wants_json(argc, argv));
     return static_cast<int>(failure.kind());
+  } catch (const abi::__forced_unwind&) {
+    tenon::end_unwound_process();
   } catch (const std::bad_alloc&) {
     tell("error: memory ran out\n");
   } catch (const std::exception& error) {
     tell("error: {}\n", error.what());
+  } catch (...) {
+    tell("error: something was thrown that is not a std::exception\n");
   }
   return static_cast<int>(tenon::FailureKind::failed);
 }
@@ -177,6 +194,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
   tenon::guard_mapped_files();
   const int status = status_of(argc, argv);
+  const int code = finish_results(status, wants_json(argc, argv));
   tenon::end_workers();
-  return finish_results(status, wants_json(argc, argv));
+  tenon::end_process(code);  // without the destructors of plugins
 }

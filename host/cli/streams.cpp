@@ -65,9 +65,13 @@ void tell(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-int finish_results(int status, bool json) {
+void flush_results() {
   errno = 0;
   if (std::fflush(results) != 0 || std::ferror(results) != 0) keep_error(errno);
+}
+
+int finish_results(int status, bool json) {
+  flush_results();
   if (lost_results == 0) return status;
   if (lost_results == EPIPE) return status == 0 ? 128 + SIGPIPE : status;
   report({FailureKind::failed, "cannot write to standard output: " + system_reason(lost_results)}, json);

@@ -56,6 +56,9 @@ void tell(fmt::format_string<Shown<First>, Shown<T>...> format, const First& fir
   tell(std::string_view(line_of(format, first, rest...)));
 }
 
+/// After the last result of a command, before what may still go wrong: objects of plugins are freed.
+void flush_results();
+
 /// Last in main(), with the command's exit code. Flushes stdout; where results were lost, tells why once (as JSON with `json`), and 0
 /// becomes 1. If the reader only went away (`tenon list | head`), that is quiet, and 0 becomes 128 + SIGPIPE.
 int finish_results(int status, bool json);

@@ -17,6 +17,7 @@
 
 #include "device/float_modes.hpp"
 #include "device/usable_cores.hpp"
+#include "io/crash/running.hpp"
 
 // ThreadSanitizer's; null in programs without it.
 // NOLINTBEGIN(bugprone-reserved-identifier)
@@ -62,11 +63,15 @@ class Loop {
   }
 
  private:
-  // A worker may have modes of its own.
+  // A worker may have modes of its own, and runs the caller's code.
   void run_as_caller(const tbb::blocked_range<std::int64_t>& range) {
     const auto own = FloatModes::now();
     if (own != modes_) modes_.set();
+    auto& slot = RunningSlot::here();
+    const auto* const before = slot.now();
+    slot.enter(running_);
     run(range.begin(), range.end());
+    slot.leave(before);
     if (own != modes_) own.set();
   }
 
@@ -81,6 +86,7 @@ class Loop {
   const tenon_body body_;
   void* const context_;
   const FloatModes modes_ = FloatModes::now();
+  const Running* const running_ = RunningSlot::here().now();
   std::atomic<bool> left_modes_ = false;
   char begun_ = 0, ended_ = 0;  // two moments: with one, parts would seem to be ordered among themselves
 };

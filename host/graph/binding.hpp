@@ -6,6 +6,7 @@
 
 #include "graph/instance.hpp"
 #include "graph/model.hpp"
+#include "io/crash/running.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
@@ -31,9 +32,10 @@ std::string node_label(const GraphModel& model, NodeId node);
 /// The same failure with the label before its message.
 [[noreturn]] void rethrow_at(const std::string& label, const Failure& failure);
 
-/// Runs f; a Failure that comes out of it then begins with the node's label.
+/// Runs f, whose calls into plugins are made at that node; a Failure that comes out of it then begins with the node's label.
 template <class F>
 decltype(auto) at_node(const GraphModel& model, NodeId node, F&& f) {
+  const AtNode at(model.strings[model.nodes[node].name].data());
   try {
     return f();
   } catch (const Failure& failure) {

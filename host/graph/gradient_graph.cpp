@@ -5,7 +5,7 @@
 #include <cstring>
 #include <tenon/host_error.hpp>
 
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 
 namespace tenon {
 namespace {
@@ -112,7 +112,7 @@ void run_gradient(GraphBuilder& builder, NodeId node, GradientAround& around) {
   raw.add = Construction::add;
   raw.set_input_grad = Construction::set_input_grad;
   const auto* object = bound.instance->get();
-  const FloatGuard guard(*bound.op, "gradient()");
+  const PluginCall call(*bound.op, bound.op->owner, PluginFunction::gradient);
   if (bound.op->table->gradient(object, &raw) != 0) throw Failure(FailureKind::failed, construction.buffer.reason());
 }
 

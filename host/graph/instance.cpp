@@ -6,7 +6,7 @@
 
 #include "io/utf8.hpp"
 #include "isolate/isolated_plugin.hpp"
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 
 namespace tenon {
 
@@ -40,9 +40,10 @@ static void* made_in_worker(std::shared_ptr<const IsolatedTable> table, std::spa
   }
 }
 
-Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes) : op_(&op) {
+Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes)
+    : op_(&op), owner_(op.owner_of(table)) {
   ErrorBuffer buffer;
-  const FloatGuard guard(op, "create()");
+  const PluginCall call(op, owner_, PluginFunction::create);
   if (op.make != nullptr && &table == op.table)
     object_ = made_by(*op.make, attributes);
   else if (auto isolated = isolated_table(op, table))
@@ -56,6 +57,7 @@ Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::s
 void Instance::reset() noexcept {
   if (table_ == nullptr) return;
   const auto modes = FloatModes::now();
+  const RunningCall running(owner_, PluginFunction::destroy);
   if (table_->destroy != nullptr) table_->destroy(object_);
   if (FloatModes::now() != modes) modes.set();
   table_ = nullptr;

@@ -18,9 +18,13 @@ class Instance {
   Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes);
   ~Instance() { reset(); }
   Instance(Instance&& other) noexcept
-      : op_(other.op_), table_(std::exchange(other.table_, nullptr)), object_(std::exchange(other.object_, nullptr)) {}
+      : op_(other.op_),
+        owner_(other.owner_),
+        table_(std::exchange(other.table_, nullptr)),
+        object_(std::exchange(other.object_, nullptr)) {}
   Instance& operator=(Instance&& other) noexcept {
     std::swap(op_, other.op_);
+    std::swap(owner_, other.owner_);
     std::swap(table_, other.table_);
     std::swap(object_, other.object_);
     return *this;
@@ -29,10 +33,12 @@ class Instance {
   void* get() const { return object_; }
   const tenon_operator* table() const { return table_; }
   const LoadedOperator& op() const { return *op_; }
+  const CodeOwner* owner() const { return owner_; }
 
  private:
   void reset() noexcept;
   const LoadedOperator* op_ = nullptr;
+  const CodeOwner* owner_ = nullptr;  // of table_
   const tenon_operator* table_ = nullptr;
   void* object_ = nullptr;
 };

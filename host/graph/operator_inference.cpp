@@ -7,7 +7,7 @@
 #include <cstring>
 #include <tenon/host/failure.hpp>
 
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 
 namespace tenon {
 namespace {
@@ -106,7 +106,7 @@ tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
 static void ask(const LoadedOperator& op, const void* instance, const OperatorTypes& before, OperatorTypes& types) {
   ErrorBuffer buffer;
   auto io = as_boundary(types, buffer);
-  const FloatGuard guard(op, "infer()");
+  const PluginCall call(op, op.owner, PluginFunction::infer);
   if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
   check_said(*op.info, before, &OperatorTypes::inputs, "input", types);
   check_said(*op.info, before, &OperatorTypes::states, "state", types);
@@ -142,7 +142,7 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   std::uint64_t bytes = 0;
-  const FloatGuard guard(kernel.op(), "workspace()");
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::workspace);
   if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0) refuse(info, types, buffer.reason());
   if (bytes > limit) refuse(info, types, fmt::format("its workspace() asks for {} bytes, more than any machine has", bytes));
   return bytes;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tenon/host/failure.hpp>
 
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 
 namespace tenon {
 namespace {
@@ -40,7 +40,7 @@ StorageChoice choose_storage(const LoadedOperator& op, const Instance& kernel, b
   io.input_types = types.data();
   io.device_type = device;
   io.dispatch = backward ? TENON_BACKWARD : TENON_FORWARD;
-  const FloatGuard guard(kernel.op(), "infer_storage()");
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::infer_storage);
   if (kernel.table()->infer_storage(kernel.get(), &io) != 0) throw Failure(FailureKind::plugin, buffer.reason());
   choice.sparse = io.sparse_kernel != 0;
   if (!choice.sparse) choice.outputs.assign(outputs, TENON_DENSE);

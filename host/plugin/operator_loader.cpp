@@ -34,12 +34,17 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   op.file = definition->file;
   op.warn = &warn_;
   op.make = definition->own.make.get();
+  op.owner = owner_in(op.file, op.info->name);
   op.table = op.file < 0 ? definition->own.table : table(op, op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
   for (const auto& type : device_types)
     if (type.number == TENON_CPU || *cuda_) load_kernel(op, type, definition->kernels[type.number], warnings);
   loaded_.push_back(std::move(made));
   definition->loaded.store(&op, std::memory_order_release);
   return op;
+}
+
+const CodeOwner* OperatorLoader::owner_in(int file, const std::string& op) const {
+  return code_owner(op, file < 0 ? "" : files_.file(file).path.native());
 }
 
 const tenon_operator* OperatorLoader::table(LoadedOperator& op, int file, const std::string& symbol, TableRole role, Warnings& warnings) {
@@ -94,6 +99,7 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
       throw PluginError(PluginStatus::not_loadable,
                         "runs in a worker process, where kernels for GPUs do not work: isolate it not, or use the cpu");
     kernel = table(op, choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + name, TableRole::kernel, warnings);
+    op.kernel_owners[device.number] = owner_in(choice.file, name);
     distrust_guesses(op, *kernel, choice.file);
   } catch (const PluginError& error) {
     if (!op.kernel_error.empty()) op.kernel_error += "; ";

@@ -13,6 +13,7 @@
 
 #include "device/cuda_state.hpp"
 #include "device/device_types.hpp"
+#include "io/crash/running.hpp"
 
 namespace tenon {
 
@@ -26,6 +27,8 @@ struct LoadedOperator {
   const tenon_operator* table = nullptr;     ///< create, infer, gradient ...
   const OperatorFactory* make = nullptr;     ///< instead of the table's create(); mostly null
   ByDevice<const tenon_operator*> kernels;   ///< forward ...: table itself, or a TENON_KERNEL's; null if a device has none
+  const CodeOwner* owner = nullptr;          ///< of table
+  ByDevice<const CodeOwner*> kernel_owners;  ///< of kernels
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
   const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
   std::string kernel_error;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
@@ -37,6 +40,12 @@ struct LoadedOperator {
 
   /// For that type of device (enum tenon_device); null where there is none.
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
+  /// Whose table that is: the operator's own, or one of its kernels'.
+  const CodeOwner* owner_of(const tenon_operator& its) const {
+    for (const auto& type : device_types)
+      if (kernels[type.number] == &its && &its != table) return kernel_owners[type.number];
+    return owner;
+  }
 };
 
 /// Plugins whose code runs in worker processes, and never in this one.

@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <string>
+#include <tenon/host/crash.hpp>
 #include <tenon/host/host.hpp>
 
 #include "device/devices.hpp"
@@ -33,6 +34,7 @@ Host::Impl::Impl(HostOptions given)
       warnings(options.strict_storage, options.warn),
       plugin_set(plugin_options(options, warnings, threads.count()), host_table()),
       calls(std::make_unique<CallCache>()) {
+  if (options.name_crashes) name_crashes();
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
 }

@@ -2,7 +2,7 @@
 
 #include "device/devices.hpp"
 #include "device/fault.hpp"
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 #include "run/execution/kernel_call.hpp"
 #include "run/host_impl.hpp"
 #include "tensor/tensor_device.hpp"
@@ -17,7 +17,12 @@ Place in_memory(tenon_fault& fault) {
 }  // namespace
 
 OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting)
-    : op_(op), types_(types), dispatch_(dispatch), context_{setting.threads, setting.sparse != nullptr ? *setting.sparse : none_needed_} {
+    : op_(op),
+      types_(types),
+      dispatch_(dispatch),
+      context_{setting.threads, setting.sparse != nullptr ? *setting.sparse : none_needed_},
+      records_(1, 0),
+      running_(records_.add(op.kernel().owner(), {}, called_by(dispatch))) {
   auto& device = op.device();
   device.make_current();  // how much scratch a library wants follows the device
   const auto scratch = workspace_bytes(op.info(), op.kernel(), dispatch, types);
@@ -42,10 +47,16 @@ void OperatorRun::put() {
     device.make_current();
   }
   const auto modes = FloatModes::now();
-  const bool failed = function_of(op_.table(), dispatch_)(op_.kernel().get(), &call_) != 0;
+  const bool failed = call_kernel();
   if (FloatModes::now() != modes || context_.left_modes) [[unlikely]]
-    put_back(modes, op_.kernel().op(), name_of_dispatch(dispatch_));
+    put_back(modes, op_.kernel().op(), called_by(dispatch_));
   if (failed) fail(error_.reason());
+}
+
+bool OperatorRun::call_kernel() {
+  RunningCalls calls;
+  calls.enter(running_);
+  return function_of(op_.table(), dispatch_)(op_.kernel().get(), &call_) != 0;
 }
 
 void OperatorRun::finish() const {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "device/block.hpp"
+#include "io/crash/running.hpp"
 #include "run/operator_call.hpp"
 
 namespace tenon {
@@ -23,6 +24,7 @@ class OperatorRun {
   void finish() const;
 
  private:
+  bool call_kernel();  // whether it failed
   [[noreturn]] void fail(const std::string& reason) const;
 
   const OperatorCall& op_;
@@ -33,6 +35,8 @@ class OperatorRun {
   SparseMemory none_needed_;
   CallContext context_;
   tenon_call call_{};
+  RunningRecords records_;
+  const Running* running_;
 };
 
 }  // namespace tenon

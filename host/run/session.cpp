@@ -6,6 +6,7 @@
 
 #include "device/devices.hpp"
 #include "graph/initialize.hpp"
+#include "io/crash/crash_handler.hpp"
 #include "run/execution/filled_outputs.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/session_impl.hpp"
@@ -170,8 +171,10 @@ static void stop_where_asked(const std::stop_token& stop) {
 void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
   const auto modes = FloatModes::now();
   const bool may_stop = stop.stop_possible();
+  RunningCalls calls;
   for (const auto& step : execution.start()) {
     if (may_stop) stop_where_asked(stop);
+    calls.enter(step.running);
     const bool failed = step.function(step.instance, step.call) != 0;
     execution.keep_modes(modes, step);
     if (failed) fail(execution, step);
@@ -184,9 +187,11 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
   trace.begin_run();
   execution.start_steps();
   const auto modes = FloatModes::now();
+  RunningCalls calls;
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
     const auto& step = execution.steps()[i];
     stop_where_asked(stop);
+    calls.enter(step.running);
     const auto begin = Trace::Clock::now();
     const bool failed = step.function(step.instance, step.call) != 0;
     execution.keep_modes(modes, step);
@@ -209,11 +214,13 @@ void Session::Impl::execute_debug(Execution& execution, const std::stop_token& s
   const auto& plan = execution.plan();
   execution.start_steps();
   const auto modes = FloatModes::now();
+  RunningCalls calls;
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
     const auto& step = execution.steps()[i];
     const bool looks = plan.copy_of(i) == none && plan.device_of(i).is_cpu();
     stop_where_asked(stop);
     if (looks) fill_outputs(*step.call);
+    calls.enter(step.running);
     const bool failed = step.function(step.instance, step.call) != 0;
     execution.keep_modes(modes, step);
     if (failed) fail(execution, step);
@@ -240,6 +247,7 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
       execute_debug(execution, request.stop);
     else
       options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution, request.stop);
+    end_copied_process();
     execution.finish();
     warn_of_capture(execution);
   } catch (...) {

@@ -46,8 +46,10 @@ std::string watch_steps(Execution& execution) {
   const auto& plan = execution.plan();
   execution.start_steps();
   const auto modes = FloatModes::now();
+  RunningCalls calls;
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
     const auto& step = execution.steps()[i];
+    calls.enter(step.running);
     const bool failed = step.function(step.instance, step.call) != 0;
     execution.keep_modes(modes, step);
     if (failed) throw execution.failure_of(step);

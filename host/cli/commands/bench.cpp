@@ -57,6 +57,7 @@ int run_bench(Context& context, const Arguments& arguments) {
   else
     write_result("first {:.4f} ms (with planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n", times.first,
                  counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
+  flush_results();
   return 0;
 }
 
@@ -74,7 +75,8 @@ const bool added_bench =
                  .details = "The first run makes the plan and is reported separately; the others give median and spread.",
                  .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
                  .options = bench_options(),
-                 .run = run_bench});
+                 .run = run_bench,
+                 .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -26,7 +26,8 @@ const bool added_build = add_command({.name = "build",
                                       .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
                                                   {"seed", "N", "seed of the variables' first values", Integer{}, "0"},
                                                   no_verify_option()},
-                                      .run = run_build});
+                                      .run = run_build,
+                                      .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

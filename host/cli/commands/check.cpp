@@ -101,7 +101,8 @@ const bool added_check =
                  .options = {{"op", "NAME", "only this operator"},
                              {"only-failed", "", "print only the checks that failed or crashed"},
                              {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
-                 .run = run_check});
+                 .run = run_check,
+                 .plugins = Plugins::loads});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -76,6 +76,7 @@ int run_graph(Context& context, const Arguments& arguments) {
     write_result(json_text(outputs) + '\n');
   else
     print_outputs(outputs, wanted);
+  flush_results();
   return context.lost_file() ? static_cast<int>(FailureKind::failed) : 0;
 }
 
@@ -104,7 +105,8 @@ const bool added_run = add_command(
                 "that look at several rows at once see those of one batch.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = run_options(),
-     .run = run_graph});
+     .run = run_graph,
+     .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -111,7 +111,8 @@ const bool added_show = add_command(
                  {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
                  {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
                  no_verify_option()},
-     .run = run_show});
+     .run = run_show,
+     .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -54,6 +54,7 @@ int run_test(Context& context, const Arguments& arguments) {
     print(json_object("examples", found.examples, "loss", found.loss, "right", found.right, "accuracy", found.accuracy()));
   else
     print_text(found);
+  flush_results();
   return 0;
 }
 
@@ -71,7 +72,8 @@ const bool added_test = add_command(
                  {"loss", "NAME", "the output or value to measure (default: loss, if the graph has one)"},
                  {"batch", "N", "examples that are run at once", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
                  {"seed", "N", "seed of random operators", Integer{}, "0"}},
-     .run = run_test});
+     .run = run_test,
+     .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

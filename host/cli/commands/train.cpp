@@ -1,8 +1,10 @@
 // tenon train: a graph, data and an optimizer give a trained graph.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <tenon/host/arrays.hpp>
@@ -23,10 +25,21 @@ namespace {
 constexpr int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1};
 volatile std::sig_atomic_t interrupted = 0;  // by which; 0: by none
 
-/// The first signal lets the step come to its end; a second one ends the program at once.
+std::atomic<std::int64_t> interrupted_at = 0;  // in milliseconds
+
+/// The first signal lets the step come to its end; a second one ends the program at once. Those of one moment count as one: `timeout` sends
+/// its signal to the process and to the group.
 void note_signal(int signal) {
-  interrupted = signal;
-  for (const int ending : ending_signals) std::signal(ending, SIG_DFL);
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t now = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+  if (interrupted == 0) {
+    interrupted_at = now;
+    interrupted = signal;
+  } else if (now - interrupted_at > 100) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+  }
 }
 
 /// What is ignored from the start, as by nohup, stays ignored.
@@ -229,7 +242,9 @@ class Training {
 int run_train(Context& context, const Arguments& arguments) {
   Training training(context, arguments);
   note_signals();
-  return training.run();
+  const int code = training.run();
+  flush_results();
+  return code;
 }
 
 std::vector<Option> train_options() {
@@ -283,7 +298,8 @@ const bool added_train = add_command(
          "writes keeps other trainings away from it.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
-     .run = run_train});
+     .run = run_train,
+     .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

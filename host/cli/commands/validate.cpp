@@ -46,7 +46,8 @@ const bool added_validate =
                  .details = "The exit code tells what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
                  .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
                  .options = {{"file-only", "", "only the file itself; needs no plugin"}},
-                 .run = run_validate});
+                 .run = run_validate,
+                 .plugins = Plugins::loads});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <tenon/host/failure.hpp>
+#include <thread>
 
 #include "cli/output/output_paths.hpp"
 #include "cli/streams.hpp"
@@ -23,6 +25,16 @@ std::string text_in(int descriptor) {
   char text[64];
   const auto size = pread(descriptor, text, sizeof text, 0);
   return {text, static_cast<std::size_t>(size < 0 ? 0 : size)};
+}
+
+/// Waits a moment: one that was killed lets go when its last system call has ended.
+bool lock(int descriptor) {
+  using namespace std::chrono_literals;
+  for (int tries = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK || tries == 50) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
 }
 
 Failure is_taken(const std::filesystem::path& output, const std::string& holder) {
@@ -40,7 +52,7 @@ OutputLock::OutputLock(const std::filesystem::path& output) : path_(final_path(o
 /// False where whoever held the lock removed the file before this process got it.
 bool OutputLock::take(const std::filesystem::path& output) {
   OpenFile file(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-  if (file.descriptor() < 0 || flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
+  if (file.descriptor() < 0 || !lock(file.descriptor())) {
     const int error = errno;
     if (file.descriptor() >= 0 && error == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
     tell("note: {} cannot be locked ({}): make sure that no other training writes it\n", output.string(), system_reason(error));

@@ -6,6 +6,7 @@
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/check.hpp>
+#include <tenon/host/crash.hpp>
 #include <tenon/host/devices.hpp>
 #include <tenon/host/draw.hpp>
 #include <tenon/host/evaluator.hpp>

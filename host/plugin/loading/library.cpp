@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/float_modes.hpp"
+#include "io/crash/crash_handler.hpp"
 #include "io/utf8.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/plugin_error.hpp"
@@ -57,8 +58,9 @@ class ModesAround {
 };
 
 const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies,
-                                        std::string& left_modes) {
+                                        const CodeOwner* owner, std::string& left_modes) {
   const ModesAround around(left_modes);
+  const RunningCall running(owner, PluginFunction::load);
   dll::shared_library library;
   std::error_code error;
   try {
@@ -71,13 +73,16 @@ const dll::shared_library* open_library(const std::filesystem::path& path, const
   } catch (...) {
     throw threw("an initialiser", nullptr);
   }
+  guard_exit();
   if (!error) return keep(std::move(library));
   const char* reason = dlerror();
   throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
 }
 
-const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host, std::string& left_modes) {
+const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host, const CodeOwner* owner,
+                           std::string& left_modes) {
   const ModesAround around(left_modes);
+  const RunningCall running(owner, PluginFunction::get);
   try {
     return get(&host);
   } catch (const std::exception& thrown) {
@@ -89,13 +94,15 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol, co
 
 }  // namespace
 
-Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies)
-    : library_(open_library(path, dependencies, left_modes_)) {}
+Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies,
+                 const std::filesystem::path& shown_as)
+    : owner_(code_owner("", shown_as.empty() ? path.native() : shown_as.native())),
+      library_(open_library(path, dependencies, owner_, left_modes_)) {}
 
 const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
   if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
   const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
-  const tenon_operator* table = call(get, symbol, host, left_modes_);
+  const tenon_operator* table = call(get, symbol, host, owner_, left_modes_);
   const char* fault = table_fault(table, role);
   if (fault) throw PluginError(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
   return table;

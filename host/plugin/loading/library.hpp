@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/crash/running.hpp"
 #include "plugin/operator_table.hpp"
 
 namespace boost::dll {
@@ -19,8 +20,9 @@ namespace tenon {
 class Library {
  public:
   /// Throws PluginError: unresolved symbol, not loadable, crashed (an initialiser threw).
-  /// `dependencies` are loaded before it.
-  explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies = {});
+  /// `dependencies` are loaded before it. `shown_as`: its name for people, where `path` is that of a copy.
+  explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies = {},
+                   const std::filesystem::path& shown_as = {});
 
   /// Calls the function of that name with the host's table. Throws PluginError if there is none, if it throws, or if its table is broken.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);
@@ -30,6 +32,7 @@ class Library {
 
  private:
   std::string left_modes_;
+  const CodeOwner* owner_;
   const boost::dll::shared_library* library_;
 };
 

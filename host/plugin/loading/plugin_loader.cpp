@@ -132,7 +132,7 @@ Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
   auto& all = LoadedLibraries::of_this_process();
   if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
   try_in_child(file, copy, dependencies);
-  Library library(copy.path(), dependencies);
+  Library library(copy.path(), dependencies, file.path);
   copy.keep_open();
   for (const auto& dependency : sealed) dependency->keep_open();
   all.add(file.path, copy.content_hash(), library);

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t most_variants = 4;  // memory that takes turns, as of two batches; more do not come again soon
 
 void put(const Step& step) {
+  RunningCalls calls;
+  calls.enter(step.running);
   if (step.function(step.instance, step.call) == 0) return;
   throw Failure(FailureKind::failed, step.call->error->text);
 }
@@ -43,7 +45,8 @@ void Captures::capture(Variant& variant) {
       stream.device().make_current();
       Captured captured(stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), put); });
       variant.launches.push_back({std::move(captured), *segment.sync});
-      steps.push_back({launch, &variant.launches.back(), segment.kernels.front().call});
+      const auto& first = segment.kernels.front();
+      steps.push_back({launch, &variant.launches.back(), first.call, first.running});
       next = segment.end;
     }
     steps.insert(steps.end(), steps_.begin() + next, steps_.end());

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "device/stream.hpp"
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 #include "run/execution/step_failure.hpp"
 
 namespace tenon {
@@ -71,7 +71,7 @@ void Execution::put_modes_back(const FloatModes& modes, const Step& step) {
   call_context_.left_modes = false;
   const auto id = plan_->node_of(calls_.step_of(step));
   const auto* op = plan_->graph.binding().nodes[id].op;
-  op == nullptr ? modes.set() : put_back(modes, *op, name_of_dispatch(step.call->dispatch));
+  op == nullptr ? modes.set() : put_back(modes, *op, called_by(step.call->dispatch));
 }
 
 // A failure on a GPU is found by whoever waits for it next.

@@ -69,7 +69,8 @@ void GpuExecution::wrap_steps() {
     const auto* begin = step == work.begin && !sync.is_free() ? &sync : nullptr;
     const auto* end = step + 1 == work.end && !sync.is_free() ? &sync : nullptr;
     if (device == nullptr && begin == nullptr && end == nullptr) continue;
-    steps_[step] = {GpuStep::run, &gpu_steps_.emplace_back(GpuStep{steps_[step], device, begin, end}), steps_[step].call};
+    steps_[step] = {GpuStep::run, &gpu_steps_.emplace_back(GpuStep{steps_[step], device, begin, end}), steps_[step].call,
+                    steps_[step].running};
   }
 }
 

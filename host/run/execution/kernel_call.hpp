@@ -72,8 +72,8 @@ inline tenon_kernel_function function_of(const tenon_operator& table, std::int32
 }
 
 /// For messages.
-inline const char* name_of_dispatch(std::int32_t dispatch) {
-  return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE ? "backward()" : "forward()";
+inline PluginFunction called_by(std::int32_t dispatch) {
+  return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE ? PluginFunction::backward : PluginFunction::forward;
 }
 
 }  // namespace tenon

@@ -2,6 +2,8 @@
 #pragma once
 #include <tenon/abi.h>
 
+#include "io/crash/running.hpp"
+
 namespace tenon {
 
 /// One call. Running a plan is a loop over these and nothing else.
@@ -9,6 +11,7 @@ struct Step {
   tenon_kernel_function function;
   void* instance;
   tenon_call* call;
+  const Running* running = nullptr;  ///< while it is called
 };
 
 }  // namespace tenon

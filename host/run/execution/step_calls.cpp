@@ -14,11 +14,21 @@ std::int32_t refuse_sparse(tenon_error& error, std::uint32_t output, const char*
   return 1;
 }
 
+std::string_view name_of_node(const Plan& plan, std::size_t step) {
+  return plan.model().strings[plan.node(step).name];
+}
+
+std::size_t name_bytes(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (std::size_t step = 0; step < plan.step_count(); ++step) bytes += name_of_node(plan, step).size() + 1;
+  return bytes;
+}
+
 }  // namespace
 
 StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies,
                      const CallEnvironment& environment)
-    : plan_(plan), tensors_(tensors), copies_(copies), writes_(plan.memory.writes) {
+    : plan_(plan), tensors_(tensors), copies_(copies), writes_(plan.memory.writes), records_(plan.step_count(), name_bytes(plan)) {
   const auto& model = plan.model();
   std::size_t pointer_count = 0, unread_count = 0;
   for (std::size_t step = 0; step < plan.step_count(); ++step) {
@@ -41,6 +51,7 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
     call.node = random_stream_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
     if (plan.operator_of(plan.node_of(step)).info->random) random_calls_.push_back(&call);
     steps_.push_back(make_step(step, kernels));
+    steps_.back().running = running(step, kernels);
   }
 }
 
@@ -54,6 +65,12 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
   const auto is_dense = [](const tenon_type& type) { return type.storage == TENON_DENSE; };
   if (!plan_.runs_sparse(step) || std::all_of(first, first + node.output_count, is_dense)) return {function, kernel.get(), &call};
   return {run_sparse, &sparse_steps_.emplace_back(SparseStep{function, kernel.get()}), &call};
+}
+
+const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
+  const bool copies = plan_.copy_of(step) != none;
+  const auto* owner = copies ? code_owner("copy", "") : kernels.of(plan_.model(), plan_.node_of(step), plan_.device_of(step)).owner();
+  return records_.add(owner, name_of_node(plan_, step), called_by(calls_[step].dispatch));
 }
 
 std::int32_t StepCalls::run_sparse(void* step, const tenon_call* call) {

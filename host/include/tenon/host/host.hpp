@@ -36,6 +36,7 @@ struct HostOptions {
   /// Bytes of memory that the process may use; 0: no limit of its own. A session checks it, the cgroup's limit and the address space's
   /// before it takes memory for new input shapes, and throws Failure (failed) with the bytes and the largest tensor if they do not fit.
   std::uint64_t memory_limit = 0;
+  bool name_crashes = false;  ///< name the plugin whose code ends the process; for the whole process: see crash.hpp
   /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
   /// a line on stderr.
   std::function<void(const std::string&)> warn{};

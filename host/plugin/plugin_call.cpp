@@ -1,17 +1,17 @@
-#include "plugin/float_guard.hpp"
+#include "plugin/plugin_call.hpp"
 
 #include <exception>
 #include <tenon/host/operator_info.hpp>
 
 namespace tenon {
 
-void put_back(const FloatModes& before, const LoadedOperator& op, const char* function) noexcept {
+void put_back(const FloatModes& before, const LoadedOperator& op, PluginFunction function) noexcept {
   const auto left = FloatModes::now();
   before.set();
   if (op.warn == nullptr || !*op.warn) return;
   try {
     (*op.warn)("floating-point modes of " + op.info->name,
-               "[" + op.info->name + "] " + function + " leaves floating-point modes changed (" +
+               "[" + op.info->name + "] " + name_of(function) + " leaves floating-point modes changed (" +
                    (left == before ? "in a parallel loop" : left.difference_from(before)) + "); they are put back after it");
   } catch (const std::exception&) {
     // a warning that cannot be given ends no work

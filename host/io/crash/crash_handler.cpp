@@ -1,0 +1,180 @@
+#include "io/crash/crash_handler.hpp"
+
+#include <pthread.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <tenon/host/crash.hpp>
+
+#include "io/crash/crash_report.hpp"
+#include "io/crash/signal_stack.hpp"
+#include "io/crash/slots_of_copy.hpp"
+#include "io/mapping_guard.hpp"
+
+// AddressSanitizer's, which it calls at exit(); null in programs without it.
+extern "C" __attribute__((weak)) void __lsan_do_leak_check();  // NOLINT(bugprone-reserved-identifier)
+
+namespace tenon {
+namespace {
+
+constexpr int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+struct sigaction before[std::size(crash_signals)];
+
+std::atomic<bool> installed = false, whole_program = false;
+std::atomic<pid_t> crashing_thread = 0;
+pid_t installed_in = 0;
+std::atomic<bool> copied = false;
+Ending copy_ending;
+thread_local bool forks_in_plugin = false;
+
+struct sigaction& before_of(int signal) {
+  std::size_t i = 0;
+  while (crash_signals[i] != signal) ++i;
+  return before[i];
+}
+
+bool runs_plugin() noexcept {
+  const auto* slot = RunningSlot::here_if_any();
+  return slot != nullptr && slot->now() != nullptr;
+}
+
+void fill_in_address(Ending& ending, const siginfo_t& info, const void* context) noexcept {
+  if (info.si_code <= 0 || (ending.number != SIGSEGV && ending.number != SIGBUS)) return;
+  ending.address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  ending.has_address = true;
+#if defined(__x86_64__)
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  constexpr std::uint64_t page_fault = 14, general_protection = 13, reach = 64 << 10;
+  if (registers[REG_TRAPNO] == general_protection) ending.has_address = false;  // an address that is none
+  if (registers[REG_TRAPNO] == page_fault) ending.access = (registers[REG_ERR] & 2) != 0 ? Ending::Access::write : Ending::Access::read;
+  const auto stack = static_cast<std::uint64_t>(registers[REG_RSP]);
+  ending.stack_overflow = ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
+#elif defined(__aarch64__)
+  constexpr std::uint64_t reach = 64 << 10;
+  const std::uint64_t stack = static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
+  ending.stack_overflow = ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
+#else
+  static_cast<void>(context);
+#endif
+}
+
+/// As if there had been no handler of ours. A fault happens once more when this returns.
+void go_on(int signal, siginfo_t* info, void* context) noexcept {
+  const auto& old = before_of(signal);
+  if ((old.sa_flags & SA_SIGINFO) != 0) return old.sa_sigaction(signal, info, context);
+  if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) return old.sa_handler(signal);
+  struct sigaction ends {};
+  ends.sa_handler = SIG_DFL;
+  sigaction(signal, &ends, nullptr);
+  if (info->si_code <= 0 || signal == SIGABRT) raise(signal);
+}
+
+bool has_handler_before(int signal) noexcept {
+  const auto& old = before_of(signal);
+  return (old.sa_flags & SA_SIGINFO) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
+  if (signal == SIGBUS && info->si_code > 0 && repair_mapping(info->si_addr)) return;
+  const int error = errno;
+  const bool ours = whole_program.load();
+  if (ours || runs_plugin()) {
+    pid_t nobody = 0;
+    // Other threads that crash wait for the end that the first one brings.
+    if (!crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid())
+      for (;;) pause();
+    Ending ending;
+    ending.number = signal;
+    fill_in_address(ending, *info, context);
+    ending.name(RunningSlot::here_if_any());
+    tell_ending(ending);
+    if (ours && !is_watched() && !has_handler_before(signal)) _exit(static_cast<int>(FailureKind::failed));
+  }
+  go_on(signal, info, context);
+  crashing_thread = 0;  // the handler before us has mended it
+  errno = error;
+}
+
+void on_exit_of_plugin(int status, void*) {
+  if (copied.load()) _exit(status);  // what this process has not written yet is the other one's to write
+  if (getpid() != installed_in || (!whole_program.load() && !runs_plugin())) return;
+  Ending ending;
+  ending.way = Ending::Way::exited;
+  ending.number = status & 0xff;
+  ending.name(RunningSlot::here_if_any());
+  tell_ending(ending);
+  _exit(static_cast<int>(FailureKind::failed));
+}
+
+// Plugins may fork, as long as the copy does not come back. Who it is is known before: what the copy sees may be of a moment later.
+void before_fork() {
+  forks_in_plugin = runs_plugin();
+  if (!forks_in_plugin) return;
+  copy_ending = {};
+  copy_ending.way = Ending::Way::copied;
+  copy_ending.name(RunningSlot::here_if_any());
+}
+
+void in_copy() {
+  copied = forks_in_plugin;
+  part_from_original();
+}
+
+}  // namespace
+
+void install_crash_handlers(CrashScope scope) {
+  static std::mutex installing;
+  const std::lock_guard lock(installing);
+  if (scope == CrashScope::program) whole_program = true;
+  if (installed.load()) return;
+  installed_in = getpid();
+  use_signal_stacks();
+  RunningSlot::here();
+  give_thread_signal_stack();
+  struct sigaction ours {};
+  ours.sa_sigaction = on_crash;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  for (std::size_t i = 0; i < std::size(crash_signals); ++i) sigaction(crash_signals[i], nullptr, &before[i]);
+  for (const int signal : crash_signals) sigaction(signal, &ours, nullptr);
+  pthread_atfork(before_fork, nullptr, in_copy);
+  installed = true;
+  guard_exit();
+}
+
+void guard_exit() noexcept {
+  if (installed.load()) on_exit(on_exit_of_plugin, nullptr);
+}
+
+void end_copied_process() noexcept {
+  if (!copied.load(std::memory_order_relaxed)) return;
+  tell_ending(copy_ending);
+  _exit(static_cast<int>(FailureKind::failed));
+}
+
+void name_crashes() {
+  install_crash_handlers(CrashScope::plugins);
+}
+
+void end_process(int status) noexcept {
+  end_copied_process();
+  if (__lsan_do_leak_check != nullptr) __lsan_do_leak_check();
+  tell_finished();
+  _exit(status);
+}
+
+void end_unwound_process() noexcept {
+  Ending ending;
+  ending.way = Ending::Way::unwound;
+  ending.name(RunningSlot::here_if_any());
+  if (ending.culprit == Ending::Culprit::ran_last) ending.culprit = Ending::Culprit::runs;  // the way out led through its caller
+  tell_ending(ending);
+  _exit(static_cast<int>(FailureKind::failed));
+}
+
+}  // namespace tenon

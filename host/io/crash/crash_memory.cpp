@@ -1,0 +1,73 @@
+#include "io/crash/crash_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t shared_bytes = std::size_t{16} << 20;  // of addresses; pages are taken as they are used
+constexpr std::size_t alignment = alignof(std::max_align_t);
+
+std::byte* begin = nullptr;  // null: nothing is shared
+std::size_t used = 0;
+bool left = false;
+
+std::mutex& taking() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+constexpr std::size_t rounded(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+void* take_shared(std::size_t bytes) {
+  const std::lock_guard lock(taking());
+  if (begin == nullptr || left || bytes > shared_bytes - used) return nullptr;
+  auto* const memory = begin + used;
+  used += bytes;
+  return memory;
+}
+
+}  // namespace
+
+bool share_crash_memory() noexcept {
+  if (begin != nullptr) return true;
+  void* pages = mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  begin = static_cast<std::byte*>(pages);
+  return true;
+}
+
+void leave_crash_memory() noexcept {
+  left = true;
+}
+
+void* take_crash_memory(std::size_t bytes) {
+  bytes = rounded(std::max(bytes, alignment));
+  if (void* shared = take_shared(bytes)) return std::memset(shared, 0, bytes);
+  return std::memset(::operator new(bytes), 0, bytes);
+}
+
+// What was taken last is free again: plans come and go in turns. Other shared bytes stay as they are.
+void give_back_crash_memory(void* memory, std::size_t bytes) noexcept {
+  if (memory == nullptr) return;
+  bytes = rounded(std::max(bytes, alignment));
+  if (!is_shared_crash_memory(memory, bytes)) return ::operator delete(memory);
+  const std::lock_guard lock(taking());
+  if (!left && static_cast<std::byte*>(memory) + bytes == begin + used) used -= bytes;
+}
+
+bool is_shared_crash_memory(const void* memory, std::size_t bytes) noexcept {
+  if (begin == nullptr || memory == nullptr || bytes > shared_bytes) return false;
+  const auto at = reinterpret_cast<std::uintptr_t>(memory), first = reinterpret_cast<std::uintptr_t>(begin);
+  return at >= first && at - first <= shared_bytes - bytes;
+}
+
+}  // namespace tenon

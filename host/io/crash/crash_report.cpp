@@ -1,0 +1,51 @@
+#include "io/crash/crash_report.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+
+namespace tenon {
+namespace {
+
+WatchedProcess* shared = nullptr;
+std::atomic<bool> told = false;
+
+void write_all(const char* text) noexcept {
+  for (auto left = std::strlen(text); left > 0;) {
+    const auto written = write(STDERR_FILENO, text, left);
+    if (written <= 0) return;
+    text += written;
+    left -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace
+
+void tell_parent_of(WatchedProcess* watched) noexcept {
+  shared = watched;
+}
+
+bool is_watched() noexcept {
+  return shared != nullptr && shared->process == getpid();
+}
+
+void tell_finished() noexcept {
+  if (is_watched()) shared->finished.store(true, std::memory_order_release);
+}
+
+void tell_ending(const Ending& ending) noexcept {
+  if (told.exchange(true)) return;
+  if (is_watched()) {
+    shared->ending = ending;
+    shared->told.store(true, std::memory_order_release);
+    return;
+  }
+  EndingText text;
+  describe(ending, text);
+  char line[sizeof text.sentence + sizeof text.hint + 32];
+  char* end = stpcpy(stpcpy(stpcpy(line, "error: "), text.sentence), "\n");
+  if (text.hint[0] != '\0') stpcpy(stpcpy(stpcpy(end, "hint: "), text.hint), "\n");
+  write_all(line);
+}
+
+}  // namespace tenon

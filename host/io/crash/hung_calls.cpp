@@ -1,0 +1,53 @@
+// Ends the process when a call into a plugin takes too long.
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <tenon/host/crash.hpp>
+#include <thread>
+
+#include "io/crash/crash_report.hpp"
+
+namespace tenon {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::int64_t now_in_ms() {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void end_hung(const RunningSlot& slot, milliseconds limit) {
+  Ending ending;
+  ending.way = Ending::Way::hung;
+  ending.number = static_cast<int>(std::min<std::int64_t>(limit.count(), INT_MAX));
+  ending.name(&slot);
+  if (slot.changes() != slot.seen.changes) return;  // it came back in the last moment
+  tell_ending(ending);
+  _exit(static_cast<int>(FailureKind::failed));
+}
+
+// A hung call may hold the heap's lock, so that nothing here takes memory.
+void watch(milliseconds limit) {
+  const auto pause = std::clamp(limit / 10, milliseconds(1), milliseconds(100));
+  for (;; std::this_thread::sleep_for(pause)) {
+    for (auto* slot = RunningSlot::newest(); slot != nullptr; slot = slot->next()) {
+      if (slot->now() == nullptr) continue;
+      if (const auto changes = slot->changes(); changes != slot->seen.changes)
+        slot->seen = {changes, now_in_ms()};
+      else if (now_in_ms() - slot->seen.since >= limit.count())
+        end_hung(*slot, limit);
+    }
+  }
+}
+
+}  // namespace
+
+void end_hung_calls(std::chrono::milliseconds limit) {
+  if (limit.count() <= 0)
+    throw Failure(FailureKind::usage, "the time limit of a call is " + std::to_string(limit.count()) + " ms but must be positive");
+  std::thread(watch, limit).detach();
+}
+
+}  // namespace tenon

@@ -1,0 +1,199 @@
+// The parent of a program's process: it waits, passes signals on, and tells how the process ended.
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <tenon/host/crash.hpp>
+
+#include "io/crash/crash_handler.hpp"
+#include "io/crash/crash_memory.hpp"
+#include "io/crash/crash_report.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGWINCH, SIGTSTP, SIGCONT};
+constexpr double same_press = 0.1;  // seconds in which signals count as one: `timeout` sends two
+constexpr double patience = 0.5;    // of a second Ctrl-C with a process that does not end
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+bool is_traced() {
+  char text[1024];
+  const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const auto size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return false;
+  text[size] = '\0';
+  const char* tracer = std::strstr(text, "TracerPid:");
+  return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
+}
+
+/// Ends this process as the signal would have, without a second core file.
+[[noreturn]] void die_of(int signal) {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  std::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  raise(signal);
+  _exit(128 + signal);
+}
+
+bool is_crash(int signal) {
+  for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
+    if (each == signal) return true;
+  return false;
+}
+
+class Parent {
+ public:
+  Parent(pid_t child, const WatchedProcess& watched, const sigset_t& signals, const std::function<void(const Failure&)>& report)
+      : child_(child), watched_(watched), signals_(signals), report_(report) {}
+
+  [[noreturn]] void wait() {
+    for (;;) {
+      look_at_child();
+      siginfo_t info{};
+      const double left = kill_at_ > 0 ? std::max(0.0, kill_at_ - now()) : 3600.0;
+      const timespec limit{static_cast<time_t>(left), static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
+      const int signal = sigtimedwait(&signals_, &info, &limit);
+      if (signal > 0 && signal != SIGCHLD) take(signal, info);
+      if (kill_at_ > 0 && now() >= kill_at_) {
+        kill(child_, SIGKILL);
+        kill_at_ = 0;
+      }
+    }
+  }
+
+ private:
+  // What a terminal or a limit sends, the child gets from there as well.
+  void take(int signal, const siginfo_t& info) {
+    if (info.si_code != SI_KERNEL && info.si_pid != child_) kill(child_, signal);
+    if (signal == SIGCONT) kill(child_, SIGCONT);
+    if (signal != SIGINT) return;
+    if (first_interrupt_ == 0)
+      first_interrupt_ = now();
+    else if (now() - first_interrupt_ > same_press && kill_at_ == 0)
+      kill_at_ = now() + patience, interrupted_ = true;
+  }
+
+  void look_at_child() {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WSTOPPED | WNOHANG) != 0 && errno != EINTR) _exit(1);
+    if (info.si_pid != child_) return;
+    if (info.si_code == CLD_STOPPED) return info.si_status == SIGSTOP ? tell_stopped() : stop_too(info.si_status);
+    if (info.si_code == CLD_EXITED) end_as_exited(info.si_status);
+    if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) end_as_killed(info.si_status);
+  }
+
+  // Nobody but a plugin, or somebody who knows the process by its number, stops it so.
+  void tell_stopped() const {
+    if (const auto ending = named(Ending::Way::stopped, child_); ending.culprit == Ending::Culprit::runs) say(ending);
+  }
+
+  // As the shell expects of a job. Goes on when somebody says so, and the child with it.
+  void stop_too(int signal) {
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, signal);
+    raise(signal);  // where it is blocked, it waits for the next line
+    sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    sigprocmask(SIG_BLOCK, &signals_, nullptr);
+    kill(child_, SIGCONT);
+  }
+
+  [[noreturn]] void end_as_exited(int code) {
+    if (!watched_.told.load(std::memory_order_acquire)) {
+      if (watched_.finished.load(std::memory_order_acquire)) _exit(code);
+      tell(named(Ending::Way::exited, code));
+    }
+    tell(watched_.ending);
+  }
+
+  [[noreturn]] void end_as_killed(int signal) {
+    if (interrupted_ && signal == SIGKILL) signal = SIGINT;
+    if (watched_.told.load(std::memory_order_acquire)) tell(watched_.ending);
+    if (is_crash(signal)) tell(named(Ending::Way::crashed, signal));
+    if (signal != SIGPIPE)
+      if (const auto ending = named(Ending::Way::signalled, signal); ending.culprit == Ending::Culprit::runs) say(ending);
+    die_of(signal);
+  }
+
+  static Ending named(Ending::Way way, int number) {
+    Ending ending;
+    ending.way = way;
+    ending.number = number;
+    ending.name(nullptr, true);
+    // which thread it was is not known, but one of a plugin's own is the rare case
+    if (ending.culprit == Ending::Culprit::elsewhere) ending.culprit = Ending::Culprit::runs;
+    return ending;
+  }
+
+  void say(const Ending& ending) const {
+    EndingText text;
+    describe(ending, text);
+    report_(Failure(FailureKind::failed, text.sentence, text.hint));
+    std::fflush(stderr);
+  }
+  [[noreturn]] void tell(const Ending& ending) const {
+    say(ending);
+    _exit(static_cast<int>(FailureKind::failed));
+  }
+
+  const pid_t child_;
+  const WatchedProcess& watched_;
+  const sigset_t& signals_;
+  const std::function<void(const Failure&)>& report_;
+  double first_interrupt_ = 0, kill_at_ = 0;
+  bool interrupted_ = false;
+};
+
+/// In the child: it does not outlive its parent.
+void follow(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(128 + SIGKILL);
+}
+
+}  // namespace
+
+void continue_below_parent(const std::function<void(const Failure&)>& report) {
+  if (std::getenv("TENON_NO_PARENT") != nullptr || is_traced() || !share_crash_memory()) return install_crash_handlers(CrashScope::program);
+  auto& watched = *new (take_crash_memory(sizeof(WatchedProcess))) WatchedProcess;
+  RunningSlot::keep_list_in(watched.slots);
+  std::fflush(nullptr);
+  sigset_t signals, old;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  for (const int signal : passed_on) sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, &old);
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how children end
+  const auto parent = getpid();
+  const auto child = fork();
+  if (child > 0) Parent(child, watched, signals, report).wait();
+  if (child == 0) {
+    follow(parent);
+    watched.process = getpid();
+    tell_parent_of(&watched);
+  }
+  sigprocmask(SIG_SETMASK, &old, nullptr);
+  install_crash_handlers(CrashScope::program);
+}
+
+}  // namespace tenon

@@ -1,0 +1,66 @@
+#include "io/crash/signal_stack.hpp"
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+
+namespace tenon {
+namespace {
+
+std::atomic<bool> wanted = false;
+
+/// With a page below it that nobody may touch.
+class SignalStack {
+ public:
+  SignalStack() noexcept {
+    stack_t old{};
+    if (sigaltstack(nullptr, &old) != 0 || (old.ss_flags & SS_DISABLE) == 0) return;
+    page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    std::size_t size = std::size_t{64} << 10;
+#ifdef AT_MINSIGSTKSZ  // what the processor's registers take
+    size += getauxval(AT_MINSIGSTKSZ);
+#endif
+    bytes_ = (size + page_ - 1) / page_ * page_ + page_;
+    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (pages == MAP_FAILED) return;
+    mprotect(pages, page_, PROT_NONE);
+    memory_ = static_cast<std::byte*>(pages);
+    stack_t own{};
+    own.ss_sp = memory_ + page_;
+    own.ss_size = bytes_ - page_;
+    sigaltstack(&own, nullptr);
+  }
+  ~SignalStack() {
+    if (memory_ == nullptr) return;
+    stack_t now{};
+    if (sigaltstack(nullptr, &now) != 0 || now.ss_sp != memory_ + page_) return;  // somebody else's took its place and may come back to it
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    if (sigaltstack(&none, nullptr) == 0) munmap(memory_, bytes_);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::size_t page_ = 0, bytes_ = 0;
+};
+
+}  // namespace
+
+void use_signal_stacks() noexcept {
+  wanted.store(true, std::memory_order_relaxed);
+}
+
+void give_thread_signal_stack() noexcept {
+  if (!wanted.load(std::memory_order_relaxed)) return;
+  thread_local const SignalStack stack;
+  static_cast<void>(&stack);
+}
+
+}  // namespace tenon

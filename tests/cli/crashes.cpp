@@ -1,0 +1,170 @@
+// What the code of plugins does to the program is named, and the exit code tells it.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "cli/workplace.hpp"
+
+namespace {
+
+std::string fault(const std::string& name) {
+  return TENON_TEST_FAULTS "/" + name + ".so";
+}
+
+/// A graph whose node 'a' is the operator of a plugin that ends the process in some way.
+class FaultySite {
+ public:
+  explicit FaultySite(std::string plugin, const std::string& attributes = "") : plugin_(std::move(plugin)) {
+    write_bytes(folder_ / "g.json", graph_json(R"({"name": "a", "op": ")" + plugin_ + R"(", "inputs": ["x"])" + attributes + '}'));
+    write_bytes(folder_ / "x.npy", npy_bytes("<f4", "(2, 4)", 32));
+  }
+  ProgramResult run(Words words, const std::map<std::string, std::string>& environment = {}) const {
+    for (const auto& word : {std::string("--plugins"), fault(plugin_), std::string("--trust-writable")}) words.push_back(word);
+    return run_tenon(words, {folder_.path(), {}, environment});
+  }
+  ProgramResult run_graph(const Words& more = {}, const std::map<std::string, std::string>& environment = {}) const {
+    Words words{"run", "g.json", "--input", "x=x.npy", "--threads", "4"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words, environment);
+  }
+  bool has_file(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+
+ private:
+  std::string plugin_;
+  TemporaryFolder folder_;
+};
+
+FaultySite doing(const std::string& deed) {
+  return FaultySite("ends_process", R"(, "attrs": {"deed": ")" + deed + "\"}");
+}
+
+const std::string twice_nothing = "y  float32 [2, 4]  0 0 0 0 0 0 0 0\n";
+
+std::string node_a(const std::string& what) {
+  return "[ends_process] node 'a' of " + fault("ends_process") + ' ' + what;
+}
+
+void check_named(const ProgramResult& result, const std::string& words) {
+  INFO(result.err);
+  INFO(words);
+  CHECK(result.code == 1);
+  CHECK(result.out.empty());
+  CHECK(has(result.err, "error: " + words));
+}
+
+const struct {
+  const char *deed, *words;
+} crashes[] = {
+    {"null", "crashed with SIGSEGV in forward(): it wrote to address 0x0"},
+    {"read", "crashed with SIGSEGV in forward(): it read address 0x0"},
+    {"overflow", "crashed with SIGSEGV (stack overflow) in forward()"},
+    {"behind", "crashed with SIGSEGV in forward(): it wrote to address 0x"},
+    {"divide", "crashed with SIGFPE in forward()"},
+    {"illegal", "crashed with SIGILL in forward()"},
+    {"what", "crashed with SIGSEGV in forward(): it read address 0x0"},
+    {"abort", "crashed with SIGABRT in forward()"},
+    {"noexcept", "crashed with SIGABRT in forward()"},
+    {"cleanup", "crashed with SIGABRT in forward()"},
+    {"pthread_exit", "crashed with SIGABRT in forward()"},
+    {"exit", "ended the process with exit code 0 in forward()"},
+    {"worker", "crashed with SIGSEGV in forward(): it wrote to address 0x0"},
+    {"worker_overflow", "crashed with SIGSEGV (stack overflow) in forward()"},
+    {"create", "crashed with SIGSEGV in create(): it wrote to address 0x0"},
+    {"infer", "crashed with SIGSEGV in infer(): it wrote to address 0x0"},
+};
+
+}  // namespace
+
+TEST_CASE("crashes: one sentence names operator, node and plugin, and the exit code is 1") {
+  for (const auto& [deed, words] : crashes) {
+    CAPTURE(deed);
+    const auto site = doing(deed);
+    const auto result = site.run_graph({"--output", "y=y.npy"});
+    check_named(result, node_a(words));
+    CHECK(has(result.err, "hint: tenon check " + fault("ends_process")));
+    CHECK_FALSE(site.has_file("y.npy"));
+  }
+}
+
+TEST_CASE("crashes: without a parent process, too") {
+  for (const auto& [deed, words] : crashes) {
+    CAPTURE(deed);
+    check_named(doing(deed).run_graph({}, {{"TENON_NO_PARENT", "1"}}), node_a(words));
+  }
+}
+
+TEST_CASE("crashes: _exit, and what a plugin's own threads do") {
+  check_named(doing("_exit").run_graph(), node_a("ended the process with exit code 0"));
+  for (const auto& [deed, signal] : {std::pair("thread", "SIGABRT"), {"thread_null", "SIGSEGV"}})
+    check_named(doing(deed).run_graph(), std::string("a thread that is not Tenon's crashed with ") + signal);
+}
+
+TEST_CASE("crashes: bench and test tell them, and where results are JSON, errors are") {
+  const auto result = doing("null").run({"--json", "bench", "g.json", "--shape", "x=2x4"});
+  CHECK(result.code == 1);
+  CHECK(has(result.err, "\"error\": \"" + node_a("crashed with SIGSEGV")));
+}
+
+TEST_CASE("crashes: a destructor loses no result") {
+  const auto site = doing("destructor");
+  const auto words = "[ends_process] of " + fault("ends_process") + " crashed with SIGSEGV in destroy()";
+  check_named(site.run_graph({"--output", "y=y.npy"}), words);
+  CHECK(site.has_file("y.npy"));
+  const auto printed = site.run_graph();
+  CHECK(printed.code == 1);
+  CHECK(printed.out == twice_nothing);
+  CHECK(has(printed.err, words));
+}
+
+TEST_CASE("crashes: what plugins do when a process ends, they do not do in the program") {
+  for (const std::string plugin : {"crashes_at_end", "hangs_at_end"}) {
+    const FaultySite site(plugin);
+    const auto run = site.run_graph();
+    CHECK(run.code == 0);
+    CHECK(run.err.empty());
+    CHECK(run.out == twice_nothing);
+    const auto check = run_tenon({"check", fault(plugin), "--trust-writable"});
+    INFO(check.out);
+    CHECK(check.code == 0);
+    CHECK(has(check.out, "0 failed, 0 crashed"));
+  }
+}
+
+TEST_CASE("crashes: a plugin that ends the process when it is loaded, though not in the probe") {
+  const std::pair<std::string, std::string> rows[] = {
+      {"crash_after_probe", "crashed with SIGSEGV when it was loaded: it wrote to address 0x8"},
+      {"exit_after_probe", "ended the process with exit code 0"}};
+  for (const auto& [plugin, words] : rows) {
+    const FaultySite site(plugin);
+    check_named(site.run_graph(), fault(plugin) + ' ' + words);
+    check_named(site.run({"build", "g.json", "-o", "g.tenon"}), fault(plugin) + ' ' + words);
+    check_named(run_tenon({"check", fault(plugin), "--trust-writable"}), fault(plugin) + ' ' + words);
+  }
+}
+
+TEST_CASE("crashes: a copy of the process that a kernel forked prints nothing") {
+  const auto result = doing("fork").run_graph();
+  CHECK(result.code == 0);
+  CHECK(result.out == twice_nothing);
+  CHECK(has(result.err, node_a("forked the process and came back in both: this copy ends here")));
+}
+
+TEST_CASE("crashes: --timeout ends a call that hangs") {
+  for (const std::string deed : {"loop", "deaf", "infer_loop"}) {
+    const auto result = doing(deed).run_graph({"--timeout", "0.3"});
+    check_named(result, node_a("did not return from " + std::string(deed == "infer_loop" ? "infer()" : "forward()") + " within 300 ms"));
+  }
+  CHECK(doing("").run_graph({"--timeout", "100"}).out == twice_nothing);
+  CHECK(doing("").run_graph({"--timeout", "0"}).code == 2);
+}
+
+TEST_CASE("crashes: a signal's number and 128, and what was running") {
+  const auto terminated = doing("terminate").run_graph();
+  CHECK(terminated.code == 128 + SIGTERM);
+  CHECK(has(terminated.err, node_a("was running when SIGTERM ended the process")));
+  const auto killed = doing("kill").run_graph();
+  CHECK(killed.code == 128 + SIGKILL);
+  CHECK(has(killed.err, node_a("was running when SIGKILL ended the process; memory may have run out")));
+}

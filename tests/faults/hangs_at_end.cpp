@@ -1,0 +1,17 @@
+// Sound, until the process runs what was registered for its end.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "doubling.hpp"
+
+__attribute__((constructor)) static void hang_at_end() {
+  atexit([] {
+    for (;;) pause();
+  });
+}
+
+struct HangsAtEnd : Doubling {
+  void forward(const tenon::Call& call) const { write(call, call.input<float>(0).size()); }
+};
+TENON_OPERATOR(hangs_at_end, HangsAtEnd)
