@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # All tests, each in the build where it finds most (tests/README.md has the table): the optimized build (default), and the unit tests under
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
-# unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), and clang-tidy (tidy). Says at
-# the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy; or all of them: run.sh all
+# unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
+# (fuzz, not in all). Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy fuzz; or all but fuzz: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy)
+all=(default simulated cuda asan tsan clang tidy fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=("${all[@]}")
+[[ ${stages[*]} != all ]] || stages=(default simulated cuda asan tsan clang tidy)  # fuzzing takes hours
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all of them: all" >&2; exit 2; }
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but fuzz: all" >&2; exit 2; }
 done
 summary=()
 failed=0
@@ -93,6 +93,12 @@ run_tidy() {
   step tidy-configure cmake --preset simulated -B build-tidy -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-Og -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
     step tidy-headers cmake --build build-tidy --target host/generated/graph_generated.h host/generated/template_files.hpp &&
     step tidy run-clang-tidy -p build-tidy -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
+}
+
+# An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.
+run_fuzz() {
+  command -v clang++ >/dev/null || { skipped fuzz "clang++ is missing"; return; }
+  step fuzz-configure cmake --preset fuzz "-DTENON_FUZZ_SECONDS=${TENON_FUZZ_SECONDS:-3600}" && step fuzz cmake --build --preset fuzz
 }
 
 mkdir -p build-ci/log

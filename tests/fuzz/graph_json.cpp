@@ -3,8 +3,9 @@
 #include <tenon/host/graph.hpp>
 
 #include "../file/odd_operator.hpp"
+#include "target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+TENON_FUZZ_TARGET(graph_json)(const std::uint8_t* bytes, std::size_t size) {
   static JsonHost host;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   if (text.find("npy") != std::string_view::npos) return 0;  // no files but this one

@@ -5,6 +5,7 @@
 #include "built.hpp"
 #include "fuzz/forged_graphs.hpp"
 #include "plugins/strict_host.hpp"
+#include "target.hpp"
 
 namespace {
 
@@ -19,7 +20,7 @@ FileParts parts_of(const std::uint8_t* bytes, std::size_t size) {
   return parts;
 }
 
-bool is_sound(const FileParts& parts) {
+[[maybe_unused]] bool is_sound(const FileParts& parts) {
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(parts.metadata.data()), parts.metadata.size());
   if (!tenon::format::VerifyModelBuffer(verifier)) return false;
   const auto* graphs = tenon::format::GetModel(parts.metadata.data())->graphs();
@@ -30,9 +31,7 @@ bool is_sound(const FileParts& parts) {
 
 }  // namespace
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, std::size_t most);
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+TENON_FUZZ_TARGET(graph_run)(const std::uint8_t* bytes, std::size_t size) {
   // the data of each sample: tensors of other lengths are refused
   static const std::vector<std::string> data = [] {
     std::vector<std::string> all;
@@ -47,6 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   return 0;
 }
 
+#if defined(TENON_LIBFUZZER)
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, std::size_t most);
+
 /// Mostly changes that the reader does not refuse at once.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size, std::size_t most, unsigned seed) {
   const auto parts = parts_of(bytes, size);
@@ -56,3 +58,4 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t 
   std::memcpy(bytes, changed.data(), changed.size());
   return changed.size();
 }
+#endif

@@ -1,16 +1,24 @@
-// What the fuzz programs begin with: fuzz_seeds FOLDER writes FOLDER/tenon_file/*, FOLDER/graph_json/* and FOLDER/graph_run/*.
+// What fuzzing begins with: fuzz_seeds FOLDER KEPT writes FOLDER/NAME/* for each target, and copies KEPT/NAME/* there, inputs that once
+// broke something.
+#include <cstdio>
 #include <filesystem>
+#include <random>
+#include <tenon/host/operator_info.hpp>
 
 #include "../file/forged_file.hpp"
 #include "../file/sample_graph.hpp"
 #include "../file/sample_json.hpp"
 #include "file/json/graph_json.hpp"
 #include "fuzz/forged_graphs.hpp"
+#include "isolate/attribute_message.hpp"
+#include "plugin/discovery/elf_file.hpp"
 #include "plugins/strict_host.hpp"
 
-int main(int argc, char** argv) {
-  const std::filesystem::path folder = argc > 1 ? argv[1] : "corpus";
-  for (const char* name : {"tenon_file", "graph_json", "graph_run"}) std::filesystem::create_directories(folder / name);
+namespace fs = std::filesystem;
+
+namespace {
+
+void write_graphs(const fs::path& folder) {
   write_bytes(folder / "tenon_file" / "sample", FileParts::of(sample_graph()).metadata);
   write_bytes(folder / "tenon_file" / "training", FileParts::of(training_graph()).metadata);
   write_bytes(folder / "tenon_file" / "sparse", FileParts::of(sparse_graph()).metadata);
@@ -21,4 +29,79 @@ int main(int argc, char** argv) {
   StrictHost host(1);
   for (const auto& sample : forged::samples)
     write_bytes(folder / "graph_run" / sample.name, FileParts::of(model_of(sample.make(host))).metadata);
+}
+
+void write_arrays(const fs::path& folder) {
+  const fs::path data = TENON_TEST_DATA;
+  write_bytes(folder / "npy" / "labels", read_bytes(data / "digits_labels.npy").substr(0, 128 + 64));
+  for (const auto* order : {"False", "True"})
+    for (const auto* dtype : {"<f4", ">i2", "|b1", "<f8", "<V2"}) {
+      const auto header = std::string("{'descr': '") + dtype + "', 'fortran_order': " + order + ", 'shape': (2, 3), }";
+      const auto padded = header + std::string(117 - header.size(), ' ') + '\n';
+      write_bytes(folder / "npy" / (std::string(dtype + 1) + order),
+                  "\x93NUMPY\x01" + std::string(1, '\0') + "\x76" + std::string(1, '\0') + padded + std::string(48, '\1'));
+    }
+  for (const auto& entry : fs::directory_iterator(data))
+    if (entry.path().extension() == ".npz") write_bytes(folder / "npz" / entry.path().stem(), read_bytes(entry.path()));
+  write_bytes(folder / "svmlight" / "plain", "1 1:0.5 3:-2e3 # first\n-1 qid:3 2:inf\n\n# nothing\n0.25 4:nan\r\n");
+  write_bytes(folder / "svmlight" / "zero", "2 0:1 1:2\n1 9223372036854775807:1\n");
+}
+
+void write_plugins(const fs::path& folder) {
+  for (const auto* name : {"plain.so", "split_kernel.so", "other_major_table.so", "newer_minor.so"})
+    write_bytes(folder / "elf" / name, read_bytes(fs::path(TENON_TEST_FAULTS) / name));
+  for (const auto* name : {"tenon_elementwise.so", "tenon_nn.so", "tenon_optim.so"}) {
+    const tenon::InputFile file(fs::path(TENON_TEST_PLUGINS) / name);
+    const tenon::ElfFile elf(file);
+    for (const auto& symbol : elf.exports("tenon_op_v1__")) {
+      const auto bytes = elf.bytes(symbol, 1 << 20);
+      write_bytes(folder / "manifest" / symbol.name.substr(13), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+  }
+}
+
+void write_messages(const fs::path& folder) {
+  using namespace tenon::isolate;
+  const std::int64_t axes[] = {0, 1};
+  tenon_attribute attributes[3]{};
+  attributes[0].name = "axis", attributes[0].kind = TENON_ATTR_INTS, attributes[0].ints = axes, attributes[0].count = 2;
+  attributes[1].name = "mode", attributes[1].kind = TENON_ATTR_TEXT, attributes[1].text = "soft", attributes[1].count = 4;
+  attributes[2].name = "a", attributes[2].kind = TENON_ATTR_FLOAT, attributes[2].f = 0.5;
+  for (std::uint32_t count = 0; count <= 3; ++count) {
+    std::vector<std::byte> bytes;
+    Writer writer(bytes);
+    writer.put(GradientCallback{0, 0, 0, 3, 2, count, 0});
+    writer.put_text("mul");
+    const std::uint64_t inputs[] = {1, 2};
+    writer.put_array(inputs, 2);
+    put_attributes(writer, {attributes, count});
+    write_bytes(folder / "protocol" / std::to_string(count), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+}
+
+// Programs and parameters have no shape that bytes at random lack.
+void write_random(const fs::path& folder) {
+  std::mt19937 random(1);
+  for (const auto& [name, size] : {std::pair("calls", 600), std::pair("attributes", 64)})
+    for (int i = 0; i < 24; ++i) {
+      std::string bytes(static_cast<std::size_t>(size), '\0');
+      for (auto& byte : bytes) byte = static_cast<char>(random());
+      write_bytes(folder / name / std::to_string(i), bytes);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::fputs("usage: fuzz_seeds FOLDER KEPT\n", stderr), 2;
+  const fs::path folder = argv[1], kept = argv[2];
+  for (const auto* name :
+       {"tenon_file", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf", "manifest", "attributes", "calls", "protocol"})
+    fs::create_directories(folder / name);
+  write_graphs(folder);
+  write_arrays(folder);
+  write_plugins(folder);
+  write_messages(folder);
+  write_random(folder);
+  if (fs::exists(kept)) fs::copy(kept, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
 }

@@ -7,6 +7,7 @@
 #include "../file/sample_graph.hpp"
 #include "file/json/graph_json.hpp"
 #include "file/tenon/metadata_writer.hpp"
+#include "target.hpp"
 
 namespace {
 
@@ -23,7 +24,7 @@ std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& part
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+TENON_FUZZ_TARGET(tenon_file)(const std::uint8_t* bytes, std::size_t size) {
   FileParts parts;
   parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
   static const std::string sparse =

@@ -1,0 +1,13 @@
+// What a reader may do with any bytes: return something, or throw a Failure of the kind that is meant for it.
+#pragma once
+#include <cstdlib>
+#include <tenon/host/failure.hpp>
+
+template <class Read>
+void accepts(Read&& read, tenon::FailureKind kind = tenon::FailureKind::file) {
+  try {
+    read();
+  } catch (const tenon::Failure& failure) {
+    if (failure.kind() != kind || *failure.what() == '\0') std::abort();
+  }
+}

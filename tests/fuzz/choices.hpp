@@ -1,0 +1,34 @@
+// Decisions made of bytes: the same bytes make the same decisions, and where they end, all further ones are 0.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+class Choices {
+ public:
+  Choices(const std::uint8_t* bytes, std::size_t size) : left_(bytes, size) {}
+  bool more() const { return !left_.empty(); }
+  std::size_t below(std::size_t count) { return take<std::uint8_t>() % count; }
+  template <class T>
+  T take() {
+    T value{};
+    const auto count = std::min(sizeof value, left_.size());
+    if (count > 0) std::memcpy(&value, left_.data(), count);
+    left_ = left_.subspan(count);
+    return value;
+  }
+  std::string text() {
+    const auto count = std::min<std::size_t>(below(24), left_.size());
+    std::string text(reinterpret_cast<const char*>(left_.data()), count);
+    left_ = left_.subspan(count);
+    return text;
+  }
+  template <class List>
+  auto& of(List& list) {
+    return list[below(std::size(list))];
+  }
+
+ private:
+  std::span<const std::uint8_t> left_;
+};

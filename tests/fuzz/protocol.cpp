@@ -1,0 +1,30 @@
+// Any bytes as what a worker process asks while a gradient is made: it is read whole, or refused. Names, inputs and parameters are followed
+// to their ends.
+#include <numeric>
+
+#include "isolate/attribute_message.hpp"
+#include "target.hpp"
+
+using namespace tenon::isolate;
+
+TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
+  std::vector<std::uint64_t> aligned(size / 8 + 1);  // as messages are
+  if (size > 0) std::memcpy(aligned.data(), bytes, size);
+  std::uint64_t sum = 0;
+  try {
+    Reader reader(std::as_bytes(std::span(aligned)).first(size));
+    const auto asked = reader.take<GradientCallback>();
+    for (const char letter : reader.take_text(asked.name_bytes)) sum += static_cast<unsigned char>(letter);
+    for (const auto input : reader.take_array<std::uint64_t>(asked.input_count)) sum += input;
+    const OwnedAttributes attributes(reader, asked.attribute_count);
+    for (const auto& attribute : attributes.all()) {
+      sum += std::strlen(attribute.name);
+      const auto* values = reinterpret_cast<const std::uint8_t*>(attribute.text);
+      sum = std::accumulate(values, values + attribute.count * element_bytes(attribute.kind), sum);
+    }
+    reader.expect_end();
+  } catch (const ProtocolError&) {
+    sum = 0;
+  }
+  return sum == 1 ? -1 : 0;  // so that all that is read is needed; libFuzzer keeps no input that gives -1
+}
