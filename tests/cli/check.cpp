@@ -24,10 +24,6 @@ std::set<std::string> faults_in(const std::string& out) {
   return faults;
 }
 
-std::string fault(const std::string& name) {
-  return TENON_TEST_FAULTS "/" + name + ".so";
-}
-
 }  // namespace
 
 TEST_CASE("each broken plugin fails the check that is for it, and no other") {

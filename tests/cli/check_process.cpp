@@ -13,10 +13,6 @@
 
 namespace {
 
-std::string fault(const std::string& name) {
-  return TENON_TEST_FAULTS "/" + name + ".so";
-}
-
 std::vector<tenon::CheckResult> check(const std::string& plugin, const std::string& op, const tenon::CheckOptions& more) {
   auto options = more;
   options.op = op;

@@ -9,10 +9,6 @@
 
 namespace {
 
-std::string fault(const std::string& name) {
-  return TENON_TEST_FAULTS "/" + name + ".so";
-}
-
 /// A graph whose node 'a' is the operator of a plugin that ends the process in some way.
 class FaultySite {
  public:

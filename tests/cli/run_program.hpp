@@ -28,3 +28,8 @@ std::string command_line(const std::vector<std::string>& arguments);
 /// The environment is the test's own without TENON_PLUGIN_PATH and with NO_COLOR. The bundled plugins are found beside the built library,
 /// as they are when Tenon is installed; others need --plugins. Throws where the program cannot be started.
 ProgramResult run_tenon(const std::vector<std::string>& arguments, const ProgramPlace& place = {});
+
+/// The file of a broken plugin.
+inline std::string fault(const std::string& name) {
+  return TENON_TEST_FAULTS "/" + name + ".so";
+}
