@@ -61,7 +61,7 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"bench", "g.tenon", "--runs", "3"}, {"first ", "then 3 runs on ", "median "}, {random}},
       {{"doctor"}, {"tenon          " TENON_VERSION ", ABI 1.", "\nCUDA           ", "\ncpu            ", " usable files, "}, {}},
       {{"new", "my_op"}, {"made my_op; next:\n  cd my_op\n"}, {}},
-      {{"man"}, {".TH TENON 1", ".SS tenon trust [FILE]\n", "\\-\\-plugins", ".SH EXIT STATUS\n"}, {}},
+      {{"man"}, {".TH TENON 1", ".SS tenon trust [ACTION] [FILE]\n", "\\-\\-plugins", ".SH EXIT STATUS\n"}, {}},
       {{"completion", "bash"}, {"complete -o filenames -F _tenon tenon\n", "--runs"}, {}},
       {{"completion", "zsh"}, {"bashcompinit"}, {}},
       {{"completion", "fish"}, {"complete -c tenon -l plugins -r"}, {}},

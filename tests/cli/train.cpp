@@ -31,14 +31,6 @@ TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as
   CHECK(has(json.out, "\"validation\": null}"));
 }
 
-TEST_CASE("train: metrics to /dev/stdout stand before the result") {
-  const auto result = LineWorkplace().train({"--epochs", "2", "--metrics", "/dev/stdout"});
-  CHECK(result.code == 0);
-  CHECK(result.out.starts_with("{\"step\": 1, \"epoch\": 0, \"loss\": "));
-  CHECK(has(result.out, "}\nloss "));
-  CHECK_FALSE(has(result.err, "{"));
-}
-
 TEST_CASE("train: a training of many epochs is one of few that goes on") {
   const LineWorkplace site;
   const std::vector<std::string> how{"--seed", "3", "--schedule", "step", "--decay-every", "4", "--warm-up", "3"};
