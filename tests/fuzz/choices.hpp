@@ -19,7 +19,8 @@ class Choices {
     return value;
   }
   std::string text() {
-    const auto count = std::min<std::size_t>(below(24), left_.size());
+    const auto wanted = below(24);
+    const auto count = std::min(wanted, left_.size());
     std::string text(reinterpret_cast<const char*>(left_.data()), count);
     left_ = left_.subspan(count);
     return text;

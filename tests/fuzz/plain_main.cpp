@@ -80,9 +80,11 @@ class Mutation {
         text.replace(at, 1 + below(32), other.substr(from, 1 + below(64)));
         return;
       }
-      default:
+      default: {
+        const auto& other = pick();
         text.resize(at);
-        text += pick().substr(at < pick().size() ? at : 0);
+        text += other.substr(std::min(at, other.size()));
+      }
     }
   }
 
