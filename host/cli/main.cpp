@@ -122,7 +122,7 @@ int print_help(const CLI::App& app, const CLI::ParseError& asked) {
   return 0;
 }
 
-// What plugins do to this process is told. From here on it may be a child of the one that was started.
+// Whoever ends this process is named. From here on it may be a child of the process that was started.
 void name_crashes(const Command& command, const Arguments& own, bool json) {
   if (command.plugins == Plugins::apart) return tenon::name_crashes();
   tenon::continue_below_parent([json](const tenon::Failure& failure) { report(failure, json); });

@@ -71,7 +71,7 @@ inline tenon_kernel_function function_of(const tenon_operator& table, std::int32
   }
 }
 
-/// For messages.
+/// The plugin's function behind a dispatch (enum tenon_dispatch).
 inline PluginFunction called_by(std::int32_t dispatch) {
   return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE ? PluginFunction::backward : PluginFunction::forward;
 }
