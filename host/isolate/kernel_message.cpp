@@ -10,6 +10,7 @@
 #include "isolate/isolated_plugin.hpp"
 #include "isolate/message.hpp"
 #include "isolate/shared_memory.hpp"
+#include "tensor/call_context.hpp"
 #include "tensor/strided_copy.hpp"
 
 namespace tenon {
@@ -85,12 +86,12 @@ std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint6
 }
 
 // Memory that is added to, or that an input lies in as well, has a content before the call.
-Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write) {
+Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr) return {nowhere, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
   if (write == TENON_WRITE_TO)
     if (const auto place = share(*tensor, bytes, SharedBlock::Access::write)) return *place;
-  const bool before = write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
+  const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
   const Place place{written_room, written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
   if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), place);
   return place;
@@ -137,15 +138,14 @@ TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Pla
 // In the order of CallRecord. What is written comes first into the rooms: inputs may lie in its memory.
 void KernelMessage::lay_out(Channel& channel, const tenon_call& call) {
   channel_ = &channel;
-  const bool backward = is_backward(call);
+  const bool backward = is_backward(call), filled = static_cast<const CallContext*>(call.context)->filled;
   const auto written_count = backward ? call.input_count : call.output_count;
   auto* const* written = backward ? call.input_grads : call.outputs;
   read_.clear(), written_.clear();
   records_.clear(), places_.clear(), in_place_.clear(), strided_.clear();
-  for (std::uint32_t i = 0; i < written_count; ++i) places_.push_back(place_written(written[i], call.writes[i]));
-  for (std::uint32_t i = 0; i < call.state_count; ++i) places_.push_back(place_written(call.states[i], TENON_WRITE_ADD));
-  workspace_offset_ = written_.bytes;
-  written_.bytes += align_up(call.workspace_size);
+  for (std::uint32_t i = 0; i < written_count; ++i) places_.push_back(place_written(written[i], call.writes[i], filled));
+  for (std::uint32_t i = 0; i < call.state_count; ++i) places_.push_back(place_written(call.states[i], TENON_WRITE_ADD, filled));
+  workspace_offset_ = written_.add(call.workspace, call.workspace_size, filled, false);
 
   for (std::uint32_t i = 0; i < call.input_count; ++i) records_.push_back(read_record(call.inputs[i]));
   for (std::uint32_t i = 0; i < call.output_count; ++i)

@@ -42,7 +42,7 @@ class KernelMessage {
 
   void lay_out(Channel& channel, const tenon_call& call);
   std::optional<isolate::Place> share(const tenon_tensor& tensor, std::uint64_t bytes, SharedBlock::Access access) const;
-  isolate::Place place_written(const tenon_tensor* tensor, std::uint8_t write);
+  isolate::Place place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled);
   isolate::TensorRecord read_record(const tenon_tensor* tensor);
   isolate::TensorRecord written_record(const tenon_tensor* tensor, const isolate::Place& place) const;
   void fill_rooms(Conversation& conversation, const tenon_call& call);

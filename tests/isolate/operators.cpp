@@ -9,6 +9,7 @@
 #include <tenon/host/trainer.hpp>
 #include <thread>
 
+#include "failure_of.hpp"
 #include "isolated_host.hpp"
 
 using tenon::Tensor;
@@ -169,4 +170,19 @@ TEST_CASE("objects of a plugin outlive their host, whose workers end with the la
     call = isolated.host.prepare("square", {tenon::Argument::like(inputs[0])});
   }
   CHECK((*call)(inputs).to_string() == "float32 [2]  1 4");
+}
+
+TEST_CASE("debugging sessions see what kernels in workers leave unwritten, copied or shared") {
+  IsolatedHost isolated("faults/leaves_holes.so");
+  for (const std::int64_t count : {20, 100'000}) {
+    CAPTURE(count);
+    tenon::Graph graph(isolated.host);
+    const auto holey = graph.add("leaves_holes", {graph.input("x", tenon::f32, {count})}, {}, "h");
+    graph.output("y", graph.add("leaves_holes", {holey}, {}, "next"));
+    tenon::Session session(graph, {.debug = true});
+    for (int run = 0; run < 2; ++run)
+      CHECK(failure_of([&] {
+              session.run({{"x", tenon::full(tenon::f32, {count}, 1)}});
+            }).message.starts_with("[leaves_holes] node 'h': its kernel does not write element " + std::to_string(count - 1) + " of 'h'"));
+  }
 }

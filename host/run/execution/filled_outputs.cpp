@@ -3,6 +3,8 @@
 #include <cstring>
 #include <tenon/dtype.hpp>
 
+#include "tensor/call_context.hpp"
+
 namespace tenon {
 namespace {
 
@@ -60,6 +62,7 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
 }  // namespace
 
 void fill_outputs(const tenon_call& call) {
+  static_cast<CallContext*>(call.context)->filled = true;
   if (call.workspace != nullptr) std::memset(call.workspace, 0xff, call.workspace_size);
   each_output(call, [](std::uint32_t, auto* elements, std::int64_t count, auto bits) {
     for (std::int64_t i = 0; i < count; ++i) elements[i] = bits.at(i);
