@@ -190,6 +190,18 @@ struct Trainer::Impl {
     return {metrics_of(means_of(sums)), ++step, epoch, examples, rate};
   }
 
+  /// One that fails draws no random numbers: those are the next one's.
+  template <class Step>
+  StepReport try_step(const Step& take) {
+    const auto random_step = gradient.step();
+    try {
+      return take();
+    } catch (...) {
+      gradient.set_step(random_step);
+      throw;
+    }
+  }
+
   StepReport take_step(NamedTensors batch) {
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
     return apply(find_gradients(given, 0, given.examples(), given.examples()), given.examples());
@@ -278,11 +290,11 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
 StepReport Trainer::step() {
   const Impl::Use use(impl_);
-  return impl_->take_step();
+  return impl_->try_step([&] { return impl_->take_step(); });
 }
 StepReport Trainer::step(NamedTensors batch) {
   const Impl::Use use(impl_);
-  return impl_->take_step(std::move(batch));
+  return impl_->try_step([&] { return impl_->take_step(std::move(batch)); });
 }
 Metrics Trainer::evaluate(const NamedTensors& data) {
   const Impl::Use use(impl_);
