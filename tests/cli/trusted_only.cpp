@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 #include "cli/workplace.hpp"
 
@@ -85,6 +86,24 @@ TEST_CASE("trusted only: a plugin is loaded if its content is on the list, where
   CHECK(vault.run({"trust", "remove", sum}).code == 0);
   CHECK(vault.run({"trust", "remove", sum}).code == 2);
   CHECK(vault.run({"--trusted-only", "check", vault.plugin().string()}).code == 3);
+}
+
+TEST_CASE("trusted only: of programs that add to the list at once, each finds its line there") {
+  const Vault vault;
+  constexpr int programs = 4, files = 6;
+  const auto name = [](int program, int file) { return "p" + std::to_string(program) + std::to_string(file) + ".so"; };
+  for (int program = 0; program < programs; ++program)
+    for (int file = 0; file < files; ++file) vault.place().write(name(program, file), name(program, file));
+  std::vector<std::thread> running;
+  for (int program = 0; program < programs; ++program)
+    running.emplace_back([&, program] {
+      for (int file = 0; file < files; ++file) vault.run({"trust", "add", name(program, file)});
+    });
+  for (auto& each : running) each.join();
+  const auto list = read_bytes(vault.list("trusted_plugins"));
+  CHECK(std::count(list.begin(), list.end(), '\n') == programs * files);
+  for (int program = 0; program < programs; ++program)
+    for (int file = 0; file < files; ++file) CHECK(has(list, "/" + name(program, file) + "\n"));
 }
 
 TEST_CASE("trusted only: a list that is broken, or that others may write to, lets nothing in") {

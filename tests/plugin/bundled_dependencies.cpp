@@ -39,5 +39,13 @@ TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the 
                             (folder / "libbeside.so").string());
 
   REQUIRE(chmod((folder / "libbeside.so").c_str(), 0755) == 0);
+  put(folder, "libbelow.so");
+  REQUIRE(chmod((folder / "libbelow.so").c_str(), 0757) == 0);
+  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() + ", which is not trusted") !=
+        std::string::npos);
+  folder.write("libbelow.so", "no library");
+  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() + ", which is ") != std::string::npos);
+
+  put(folder, "libbelow.so");
   CHECK(load(folder).message == "");
 }

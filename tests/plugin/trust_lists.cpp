@@ -51,17 +51,36 @@ TEST_CASE("an operator of a file that is not trusted does not take the place of 
   CHECK(set.load("plain").file == 0);
 }
 
-TEST_CASE("libraries that a trusted plugin brings along must be trusted, too, and are loaded from copies") {
-  const PluginFolder folder;
-  const TemporaryFolder config;
-  const auto plugin = folder.put("beside/needs_beside", "needs_beside.so"), library = folder.put("beside/libbeside", "libbeside.so");
-  trust_plugin(plugin, config.path());
-  const auto load = [&] {
-    PluginSet set(trusting_lists(folder, config.path()), idle_host());
-    set.add_file(plugin);
-    return failure_of([&] { set.load(set.catalog().operators().back().info.name); }).message;
-  };
-  CHECK(load().find("needs the library " + library.string() + ", which is not on your list of trusted plugins") != std::string::npos);
-  trust_plugin(library, config.path());
-  CHECK(load() == "");
+TEST_CASE("libraries that a trusted plugin brings along must be trusted, too, also those that they bring, here and in workers") {
+  for (const bool isolate : {false, true}) {
+    CAPTURE(isolate);
+    const PluginFolder folder;
+    const TemporaryFolder config;
+    const auto plugin = folder.put("beside/needs_beside", "needs_beside.so"), library = folder.put("beside/libbeside", "libbeside.so"),
+               below = folder.put("beside/libbelow", "libbelow.so");
+    trust_plugin(plugin, config.path());
+    const auto load = [&] {
+      auto options = trusting_lists(folder, config.path());
+      options.isolation.all = isolate;
+      options.isolation.program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-worker";
+      PluginSet set(options, idle_host());
+      set.add_file(plugin);
+      return failure_of([&] { set.load(set.catalog().operators().back().info.name); }).message;
+    };
+    const auto refuses = [&](const std::filesystem::path& path) {
+      return load().find("needs the library " + path.string() + ", which is not on your list of trusted plugins") != std::string::npos;
+    };
+    CHECK(refuses(below));
+    trust_plugin(below, config.path());
+    CHECK(refuses(library));
+    trust_plugin(library, config.path());
+    CHECK(load() == "");
+    for (const auto& path : {library, below}) {
+      const auto bytes = read_bytes(path);
+      write_bytes(path, bytes + " ");
+      CHECK(refuses(path));
+      write_bytes(path, bytes);
+    }
+    CHECK(load() == "");
+  }
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "plugin/discovery/elf_file.hpp"
+#include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
@@ -36,20 +37,34 @@ std::vector<fs::path> run_path(const ElfFile& elf, const fs::path& folder) {
   return folders;
 }
 
-}  // namespace
-
-std::vector<fs::path> find_bundled_dependencies(const InputFile& file, const fs::path& folder) {
+/// What `file` needs, those that others need before them.
+void add_dependencies(const InputFile& file, const fs::path& folder, std::vector<fs::path>& begun, std::vector<fs::path>& dependencies) {
   const ElfFile elf(file);
   const std::vector<fs::path> folders = run_path(elf, folder);
-  std::vector<fs::path> dependencies;
-  if (folders.empty()) return dependencies;
+  if (folders.empty()) return;
   for (const std::string& name : elf.dynamic_texts(DT_NEEDED)) {
     if (name.find('/') != std::string::npos) continue;
     std::error_code error;
     const auto place =
         std::find_if(folders.begin(), folders.end(), [&](const fs::path& f) { return fs::is_regular_file(f / name, error); });
-    if (place != folders.end()) dependencies.push_back(*place / name);
+    if (place == folders.end()) continue;
+    const auto path = *place / name;
+    if (std::find(begun.begin(), begun.end(), path) != begun.end()) continue;
+    begun.push_back(path);
+    try {
+      add_dependencies(InputFile(path), fs::canonical(path).parent_path(), begun, dependencies);
+    } catch (const PluginError& fault) {
+      throw PluginError(fault.status(), "needs the library " + path.string() + ", which " + fault.what());
+    }
+    dependencies.push_back(path);
   }
+}
+
+}  // namespace
+
+std::vector<fs::path> find_bundled_dependencies(const InputFile& file, const fs::path& folder) {
+  std::vector<fs::path> begun, dependencies;
+  add_dependencies(file, folder, begun, dependencies);
   return dependencies;
 }
 

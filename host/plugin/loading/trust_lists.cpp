@@ -1,11 +1,15 @@
 #include "plugin/loading/trust_lists.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include "io/atomic_file.hpp"
+#include "io/open_file.hpp"
 #include "io/sha256.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
@@ -64,10 +68,17 @@ std::vector<std::string> lines_of(const fs::path& path) {
 }
 
 void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
-  make_user_folder(path.parent_path());
   std::string text;
   for (const auto& line : lines) text += line + '\n';
   AtomicFile::write_text(path, text);
+}
+
+/// Nobody else changes the lists meanwhile: of two that read, add a line and write, one would lose its own. The folder is what is locked,
+/// for writing replaces the files; where folders cannot be locked, nothing is.
+OpenFile lock_lists(const fs::path& list) {
+  OpenFile folder(open(list.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  while (flock(folder.descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
+  return folder;
 }
 
 bool is_comment(const std::string& line) {
@@ -171,6 +182,8 @@ TrustedPlugin trust_plugin(const fs::path& file, const fs::path& config) {
     throw Failure(FailureKind::file, plugin.path.string() + " " + fault.what());
   }
   const auto list = plugins_in(config);
+  make_user_folder(list.parent_path());
+  const auto lock = lock_lists(list);
   for (const auto& known : read_plugins(list))
     if (known.sha256 == plugin.sha256) return known;
   auto lines = lines_of(list);
@@ -182,6 +195,7 @@ TrustedPlugin trust_plugin(const fs::path& file, const fs::path& config) {
 std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256, const fs::path& config) {
   const auto list = plugins_in(config);
   const auto path = printable(fs::absolute(path_or_sha256).lexically_normal().native());
+  const auto lock = lock_lists(list);
   std::vector<TrustedPlugin> removed;
   std::vector<std::string> kept;
   std::size_t number = 0;
@@ -223,6 +237,8 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, 
                   fmt::format("a key cannot have the name '{}': a name has letters, digits and @._+- only", printable(signer.name)),
                   "give it another with --name");
   const auto list = signers_in(config);
+  make_user_folder(list.parent_path());
+  const auto lock = lock_lists(list);
   for (const auto& known : trusted_signers(config))
     if (known.key == signer.key) return known;
   auto lines = lines_of(list);
@@ -233,6 +249,7 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, 
 
 std::vector<TrustedSigner> distrust_signer(const std::string& name, const fs::path& config) {
   const auto list = signers_in(config);
+  const auto lock = lock_lists(list);
   std::vector<TrustedSigner> removed;
   std::vector<std::string> kept;
   for (const auto& line : lines_of(list)) {

@@ -1,4 +1,5 @@
-/* What a plugin brings along in a library of its own. */
+/* What a plugin brings along in a library of its own, which brings another. */
+int below(void);
 __attribute__((visibility("default"))) int beside(void) {
-  return 7;
+  return below() + 3;
 }

@@ -1,0 +1,3 @@
+__attribute__((visibility("default"))) int below(void) {
+  return 4;
+}
