@@ -8,8 +8,8 @@
 namespace tenon {
 
 /// The libraries that the plugin in `file` needs and that lie where its run path says by $ORIGIN, which is `folder` here, and what those
-/// need in the same way. Loaded before the plugin and in this order, they are found by their SONAME. They are no private copies: as any other library they must not be changed in place while in use.
-/// Throws PluginError where the file is not sound.
+/// need in the same way. Loaded before the plugin and in this order, they are found by their SONAME. They are no private copies: as any
+/// other library they must not be changed in place while in use. Throws PluginError where the file is not sound.
 std::vector<std::filesystem::path> find_bundled_dependencies(const InputFile& file, const std::filesystem::path& folder);
 
 }  // namespace tenon
