@@ -117,7 +117,7 @@ const std::vector<Check>& checks() {
       {"inference", "what is inferred from less does not contradict what is inferred from all", check_inference},
       {"dtypes", "every dtype it claims runs", check_dtypes},
       {"shapes", "empty, 0-d, odd-sized and unaligned inputs run or are refused", check_shapes},
-      {"guard", "nothing outside the tensors is read or written", check_guard},
+      {"guard", "nothing outside the tensors of the call is read or written", check_guard},
       {"coverage", "every element of every output is written", check_coverage},
       {"inputs", "inputs stay as they are", check_inputs},
       {"in_place", "in place gives the same as out of place", check_in_place},

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string_view>
 
 namespace tenon::checks {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t page = 4096;
 // The signal handler reads these: fixed places, nothing allocated.
 struct Range {
   std::atomic<std::uintptr_t> begin{0}, end{0};
+  std::atomic<bool> forbidden{false};
 };
 Range ranges[256];
 volatile int report_pipe = -1;
@@ -29,7 +31,7 @@ class Mapping {
     memory_ = static_cast<std::byte*>(memory);
   }
   ~Mapping() {
-    if (range_ != nullptr) range_->begin = range_->end = 0;
+    if (range_ != nullptr) range_->forbidden = false, range_->begin = range_->end = 0;
     munmap(memory_, size_);
   }
   Mapping(const Mapping&) = delete;
@@ -77,8 +79,9 @@ void on_bad_access(int signal_number, siginfo_t* info, void*) {
     if (address < range.begin || address >= range.end) continue;
     static constexpr char after[] = "3 touches memory right behind a tensor's last element\n";
     static constexpr char before[] = "3 touches memory right before a tensor's first element\n";
-    const bool is_before = address < range.begin + page;
-    [[maybe_unused]] const auto written = write(report_pipe, is_before ? before : after, (is_before ? sizeof before : sizeof after) - 1);
+    static constexpr char earlier[] = "3 touches the tensors of an earlier call; they are that call's alone\n";
+    const std::string_view text = range.forbidden ? earlier : address < range.begin + page ? before : after;
+    [[maybe_unused]] const auto written = write(report_pipe, text.data(), text.size());
     _exit(0);
   }
   signal(signal_number, SIG_DFL);  // the access is repeated, and ends the process as it would have
@@ -93,6 +96,17 @@ Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std:
   std::memset(data, fill, bytes);
   if (placement == Placement::after_guard || placement == Placement::before_guard) mapping->protect();
   return Tensor::borrow(data, dtype, shape, {}, mapping);
+}
+
+void forbid(const Tensor& tensor) {
+  if (!tensor) return;
+  const auto data = reinterpret_cast<std::uintptr_t>(tensor.data());
+  for (auto& range : ranges) {
+    const auto begin = range.begin.load(), end = range.end.load();
+    if (data < begin || data >= end) continue;
+    range.forbidden = true;
+    mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_NONE);
+  }
 }
 
 void report_guard_hits(int pipe) {

@@ -15,6 +15,9 @@ enum class Placement : std::uint8_t {
 /// All bytes are `fill`.
 Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill);
 
+/// Of one beside a guard page, or an empty one: from now on all of its memory is one.
+void forbid(const Tensor& tensor);
+
 /// From now on a touch of a guard page writes its sentence to the pipe, as the outcome of the check, and ends the process.
 void report_guard_hits(int pipe);
 

@@ -50,6 +50,7 @@ TEST_CASE("check process: what an operator changes in its process is told") {
       {"changes_process", "lowers_limit", "after forward(), the limit of open files is 200 (hard: "},
       {"changes_process", "forks", "after forward(), a child process is left behind"},
       {"changes_process", "changes_when_made", "after its shapes were inferred, umask is 000, not 0"},
+      {"changes_process", "changes_at_its_end", "after its shapes were inferred, umask is 000, not 0"},
       {"changes_process", "changes_in_backward", "after backward(), umask is 000, not 0"},
       {"changes_at_load", "changes_at_load", "after it is loaded, the running timer is alarm, umask is 000, not 0"},
       {"prints", "prints", "after it is loaded, it has printed to stdout"},

@@ -69,6 +69,15 @@ struct ChangesWhenMade : Doubling {
 };
 TENON_OPERATOR(changes_when_made, ChangesWhenMade)
 
+/// When it is destroyed.
+struct ChangesAtItsEnd : Doubling {
+  constexpr ~ChangesAtItsEnd() {
+    if (!std::is_constant_evaluated()) ::umask(0);
+  }
+  void forward(const tenon::Call& call) const { write(call, call.input<float>(0).size()); }
+};
+TENON_OPERATOR(changes_at_its_end, ChangesAtItsEnd)
+
 struct ChangesInBackward : Doubling {
   void forward(const tenon::Call& call) const { write(call, call.input<float>(0).size()); }
   void backward(const tenon::Call& call) const {
