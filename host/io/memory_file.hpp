@@ -7,4 +7,7 @@ namespace tenon {
 /// /proc and debuggers show.
 int make_memory_file(const char* name);
 
+/// Adds these (F_SEAL_...). Waits up to half a second where the kernel still has work with a page of it. False: errno says why not.
+bool seal_memory_file(int descriptor, int seals);
+
 }  // namespace tenon

@@ -11,6 +11,7 @@
 #include "isolate/message.hpp"
 #include "isolate/shared_memory.hpp"
 #include "tensor/call_context.hpp"
+#include "tensor/kernel_function.hpp"
 #include "tensor/strided_copy.hpp"
 
 namespace tenon {
@@ -49,10 +50,6 @@ SparseBytes sparse_bytes(const tenon_tensor& tensor) {
   return {stored * elements(tensor.dense, 1) * element_bytes(tensor), stored * index, 0};
 }
 
-bool is_backward(const tenon_call& call) {
-  return call.dispatch == TENON_BACKWARD || call.dispatch == TENON_BACKWARD_SPARSE;
-}
-
 TensorRecord describe(const tenon_tensor& tensor) {
   TensorRecord record{};
   record.present = 1;
@@ -89,12 +86,13 @@ std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint6
 Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr) return {nowhere, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
-  if (write == TENON_WRITE_TO)
-    if (const auto place = share(*tensor, bytes, SharedBlock::Access::write)) return *place;
-  const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
-  const Place place{written_room, written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
-  if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), place);
-  return place;
+  auto place = write == TENON_WRITE_NONE ? std::nullopt : share(*tensor, bytes, SharedBlock::Access::write);
+  if (!place) {
+    const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
+    place = {written_room, written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
+  }
+  if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), *place);
+  return *place;
 }
 
 TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
@@ -138,7 +136,7 @@ TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Pla
 // In the order of CallRecord. What is written comes first into the rooms: inputs may lie in its memory.
 void KernelMessage::lay_out(Channel& channel, const tenon_call& call) {
   channel_ = &channel;
-  const bool backward = is_backward(call), filled = static_cast<const CallContext*>(call.context)->filled;
+  const bool backward = is_backward(call.dispatch), filled = static_cast<const CallContext*>(call.context)->filled;
   const auto written_count = backward ? call.input_count : call.output_count;
   auto* const* written = backward ? call.input_grads : call.outputs;
   read_.clear(), written_.clear();
@@ -181,7 +179,7 @@ void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& cal
   Writer writer(message_);
   writer.put(record);
   writer.put_array(records_.data(), records_.size());
-  writer.put_array(call.writes, is_backward(call) ? call.input_count : call.output_count);
+  writer.put_array(call.writes, is_backward(call.dispatch) ? call.input_count : call.output_count);
 }
 
 /// The host's own memory is allocated as if the kernel ran here; the worker gets as much to write to.
@@ -219,7 +217,7 @@ class KernelMessage::SparseHandler : public CallbackHandler {
 const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call) {
   lay_out(conversation.channel(), call);
   fill_rooms(conversation, call);
-  sparse_.assign(is_backward(call) ? call.input_count : call.output_count, {});
+  sparse_.assign(is_backward(call.dispatch) ? call.input_count : call.output_count, {});
   SparseHandler handler(*this, conversation.channel(), call);
   return conversation.exchange(Operation::call, object, message_, sizeof(SparseCallback), &handler);
 }

@@ -41,11 +41,11 @@ OpenFile opened_for_reading(int descriptor) {
 void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
   constexpr int size = F_SEAL_SHRINK | F_SEAL_GROW;
   if (access == SharedBlock::Access::write) {
-    if (fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_SEAL) != 0) refuse("a seal", bytes);
+    if (!seal_memory_file(file.descriptor(), size | F_SEAL_SEAL)) refuse("a seal", bytes);
     return;
   }
-  const bool sealed = fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
-  if (!sealed && fcntl(file.descriptor(), F_ADD_SEALS, size | F_SEAL_SEAL) != 0) refuse("a seal", bytes);
+  const bool sealed = seal_memory_file(file.descriptor(), size | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+  if (!sealed && !seal_memory_file(file.descriptor(), size | F_SEAL_SEAL)) refuse("a seal", bytes);
   OpenFile to_read = opened_for_reading(file.descriptor());
   if (to_read.descriptor() >= 0)
     file = std::move(to_read);

@@ -72,6 +72,10 @@ const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin, c
   return table;
 }
 
+const IsolatedPlugin* LoadedOperator::isolated_plugin() const {
+  return isolated.empty() ? nullptr : &isolated.front()->plugin();
+}
+
 const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol,
                                                      TableRole role, Warnings& warnings) {
   auto& isolated = loader_.open_isolated(file, plugin, files_.operators(file));

@@ -17,6 +17,7 @@
 
 namespace tenon {
 
+class IsolatedPlugin;
 class IsolatedTable;
 
 /// An operator ready to be created. Lives as long as its set, and what it points to in plugins as long as the process: they are never
@@ -40,6 +41,8 @@ struct LoadedOperator {
 
   /// For that type of device (enum tenon_device); null where there is none.
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
+  /// In whose worker process its functions run; null: in this process.
+  const IsolatedPlugin* isolated_plugin() const;
   /// Whose table that is: the operator's own, or one of its kernels'.
   const CodeOwner* owner_of(const tenon_operator& its) const {
     for (const auto& type : device_types)

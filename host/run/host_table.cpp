@@ -3,6 +3,7 @@
 
 #include "run/host_impl.hpp"
 #include "tensor/call_context.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon {
 namespace {
@@ -20,7 +21,7 @@ std::int32_t refuse(tenon_error* error, std::int32_t kind, const char* form, std
 
 std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error* error) {
   *out = nullptr;
-  const bool backward = call->dispatch == TENON_BACKWARD || call->dispatch == TENON_BACKWARD_SPARSE;
+  const bool backward = is_backward(call->dispatch);
   if (output >= (backward ? call->input_count : call->output_count))
     return refuse(error, TENON_ERROR_FAILED, "there is no output %u to allocate", output);
   auto* tensor = (backward ? call->input_grads : call->outputs)[output];

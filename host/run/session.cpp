@@ -9,6 +9,7 @@
 #include "io/crash/crash_handler.hpp"
 #include "run/execution/filled_outputs.hpp"
 #include "run/execution/step_failure.hpp"
+#include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"
 #include "run/tensor_placement.hpp"
 #include "tensor/tensor_device.hpp"
@@ -158,10 +159,6 @@ Execution& Session::Impl::prepare(const NamedTensors& inputs, const RunOptions& 
   return execution;
 }
 
-[[noreturn]] static void fail(const Execution& execution, const Step& step) {
-  throw execution.failure_of(step);
-}
-
 static void stop_where_asked(const std::stop_token& stop) {
   if (stop.stop_requested())
     throw Failure(FailureKind::failed, "the run was stopped",
@@ -169,15 +166,11 @@ static void stop_where_asked(const std::stop_token& stop) {
 }
 
 void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
-  const auto modes = FloatModes::now();
   const bool may_stop = stop.stop_possible();
-  RunningCalls calls;
+  StepWalk walk(execution);
   for (const auto& step : execution.start()) {
     if (may_stop) stop_where_asked(stop);
-    calls.enter(step.running);
-    const bool failed = step.function(step.instance, step.call) != 0;
-    execution.keep_modes(modes, step);
-    if (failed) fail(execution, step);
+    walk.call(step);
   }
 }
 
@@ -186,16 +179,11 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
   const auto& plan = execution.plan();
   trace.begin_run();
   execution.start_steps();
-  const auto modes = FloatModes::now();
-  RunningCalls calls;
+  StepWalk walk(execution);
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
-    const auto& step = execution.steps()[i];
     stop_where_asked(stop);
-    calls.enter(step.running);
     const auto begin = Trace::Clock::now();
-    const bool failed = step.function(step.instance, step.call) != 0;
-    execution.keep_modes(modes, step);
-    if (failed) fail(execution, step);
+    walk.call(execution.steps()[i]);
     execution.wait_for(i);
     const auto end = Trace::Clock::now();
     const auto* stream = plan.stream_of(i);
@@ -213,17 +201,13 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
 void Session::Impl::execute_debug(Execution& execution, const std::stop_token& stop) {
   const auto& plan = execution.plan();
   execution.start_steps();
-  const auto modes = FloatModes::now();
-  RunningCalls calls;
+  StepWalk walk(execution);
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
     const auto& step = execution.steps()[i];
     const bool looks = plan.copy_of(i) == none && plan.device_of(i).is_cpu();
     stop_where_asked(stop);
     if (looks) fill_outputs(*step.call);
-    calls.enter(step.running);
-    const bool failed = step.function(step.instance, step.call) != 0;
-    execution.keep_modes(modes, step);
-    if (failed) fail(execution, step);
+    walk.call(step);
     if (const auto hole = looks ? find_unwritten(*step.call) : std::nullopt)
       throw failure_at(plan, i,
                        fmt::format("its kernel does not write element {} of '{}'", hole->element,

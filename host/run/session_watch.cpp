@@ -3,6 +3,7 @@
 
 #include <tenon/visit.hpp>
 
+#include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/finite.hpp"
 #include "tensor/tensor_device.hpp"
@@ -45,14 +46,9 @@ std::string non_finite(const Execution& execution, ValueId id) {
 std::string watch_steps(Execution& execution) {
   const auto& plan = execution.plan();
   execution.start_steps();
-  const auto modes = FloatModes::now();
-  RunningCalls calls;
+  StepWalk walk(execution);
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
-    const auto& step = execution.steps()[i];
-    calls.enter(step.running);
-    const bool failed = step.function(step.instance, step.call) != 0;
-    execution.keep_modes(modes, step);
-    if (failed) throw execution.failure_of(step);
+    walk.call(execution.steps()[i]);
     execution.wait_for(i);
     if (plan.copied_from(i) != nullptr) continue;  // its source was checked
     const auto& node = plan.node(i);

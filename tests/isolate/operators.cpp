@@ -105,6 +105,28 @@ TEST_CASE("large values between nodes here and in workers have the same bits in 
   }
 }
 
+TEST_CASE("no node writes in place over what another process made") {
+  const auto in_place_of = [](const std::vector<std::string>& isolated) {
+    tenon::Isolation isolation;
+    isolation.plugins = isolated;
+    IsolatedHost each("plugins", false, isolation);
+    tenon::Graph graph(each.host);
+    const auto x = graph.input("x", tenon::f32, {200, 200});
+    const auto product = graph.add("matmul", {x, x}, {}, "product");
+    const auto squared = graph.add("square", {product}, {}, "squared");
+    graph.output("y", graph.add("sum", {graph.add("neg", {squared}, {}, "negated")}));
+    tenon::Session session(graph);
+    std::string pairs;
+    for (const auto& value : session.plan({}).memory)
+      if (!value.in_place_of.empty()) pairs += value.name + " " + value.in_place_of + "; ";
+    return pairs;
+  };
+  CHECK(in_place_of({}) == "squared product; negated squared; ");
+  CHECK(in_place_of({"tenon_elementwise"}) == "negated squared; ");
+  CHECK(in_place_of({"tenon_linalg"}) == "negated squared; ");
+  CHECK(in_place_of({"tenon_elementwise", "tenon_linalg"}) == "negated squared; ");
+}
+
 TEST_CASE("eager calls in workers give the same bits: sparse storages, strided inputs, several outputs, workspaces") {
   const auto dense = tenon::random_normal(tenon::f32, {6, 8}, 7);
   const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0f, 5.0f, 0.0f, 0.0f, -7.0f, 0.0f}, {2, 3}), tenon::Storage::csr);

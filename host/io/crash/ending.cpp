@@ -79,13 +79,14 @@ void who(const Ending& ending, Text& text) {
 
 void deed(const Ending& ending, Text& text) {
   const auto number = static_cast<std::uint64_t>(ending.number);
+  const bool of_process = ending.culprit == Ending::Culprit::ran_last || ending.culprit == Ending::Culprit::none;
   switch (ending.way) {
     case Ending::Way::crashed:
       text << "crashed with SIG" << signal_name(ending.number);
       if (ending.stack_overflow) text << " (stack overflow)";
       break;
     case Ending::Way::exited:
-      text << "ended the process with exit code " << number;
+      text << (of_process ? "ended" : "ended the process") << " with exit code " << number;
       break;
     case Ending::Way::unwound:
       text << "ended the thread that called it (pthread_exit)";
@@ -97,11 +98,12 @@ void deed(const Ending& ending, Text& text) {
       number % 1000 == 0 ? text << number / 1000 << " s" : text << number << " ms";
       break;
     case Ending::Way::signalled:
-      text << "was running when SIG" << signal_name(ending.number) << " ended the process";
+      text << (of_process ? "was ended by SIG" : "was running when SIG") << signal_name(ending.number);
+      if (!of_process) text << " ended the process";
       if (ending.number == SIGKILL) text << "; memory may have run out";
       break;
     case Ending::Way::stopped:
-      text << "was running when SIGSTOP stopped the process";
+      text << (of_process ? "was stopped by SIGSTOP" : "was running when SIGSTOP stopped the process");
       break;
     case Ending::Way::copied:
       text << "forked the process and came back in both: this copy ends here";

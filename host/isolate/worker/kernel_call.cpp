@@ -7,6 +7,7 @@
 
 #include "device/threads.hpp"
 #include "isolate/worker/conversation.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon::isolate {
 namespace {
@@ -33,8 +34,7 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
     std::snprintf(error->text, error->capacity, "%s", resume.text);
     return resume.status;
   }
-  const bool backward = call->dispatch == TENON_BACKWARD || call->dispatch == TENON_BACKWARD_SPARSE;
-  auto* tensor = (backward ? call->input_grads : call->outputs)[output];
+  auto* tensor = (is_backward(call->dispatch) ? call->input_grads : call->outputs)[output];
   tensor->dense.data = conversation.blocks().at(resume.values);
   tensor->indices = conversation.blocks().at(resume.indices);
   tensor->row_starts = conversation.blocks().at(resume.row_starts);
@@ -42,19 +42,6 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   tensor->stored = stored;
   *out = tensor;
   return 0;
-}
-
-tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
-  switch (dispatch) {
-    case TENON_FORWARD:
-      return table.forward;
-    case TENON_FORWARD_SPARSE:
-      return table.forward_sparse;
-    case TENON_BACKWARD:
-      return table.backward;
-    default:
-      return table.backward_sparse;
-  }
 }
 
 }  // namespace
@@ -98,7 +85,7 @@ void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
 
 std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation& conversation, tenon_error& error) {
   const auto record = message.take<CallRecord>();
-  const bool backward = record.dispatch == TENON_BACKWARD || record.dispatch == TENON_BACKWARD_SPARSE;
+  const bool backward = is_backward(record.dispatch);
   const std::size_t inputs = record.input_count, outputs = record.output_count, states = record.state_count;
   const auto count = inputs + outputs + states + (backward ? inputs + outputs : 0);
   tensors_.clear();

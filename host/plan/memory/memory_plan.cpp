@@ -80,7 +80,7 @@ class MemoryPlanner {
   std::uint8_t place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   bool is_sparse(ValueId value) const { return plan_.types[value].storage != TENON_DENSE; }
   std::uint32_t inside_readers(ValueId value) const { return plan_.readers[value] - output_names_[value]; }
-  bool reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node, std::uint32_t output);
+  bool reuse_input(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   void add_workspaces(const Lowered& graph, const Kernels& kernels);
   std::uint32_t add_buffer(Device& device, const Buffer& buffer);
   void place_by_device();
@@ -215,7 +215,7 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     plan_.output_writes.emplace(root, MemoryPlan::OutputWrite{plan_.writes.size(), adds});
     return TENON_WRITE_TO;
   }
-  if (reuse_input(model, info, step, node, output)) return TENON_WRITE_IN_PLACE;
+  if (reuse_input(graph, step, output)) return TENON_WRITE_IN_PLACE;
   // what is given to a run is copied while kernels run, so its copy's memory must not be theirs
   const auto first = graph.copies_given(plan_.order[step]) ? 0 : step;
   plan_.buffer_of[value] = plan_.buffer_of[root] =
@@ -224,9 +224,14 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
 }
 
 // An output may take over the memory of an input that it was declared in place with, that nobody reads later, and that is the plan's own.
-// Of a backward node these are the gradients: its first inputs are those of its origin's outputs.
-bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& info, std::uint32_t step, const NodeRecord& node,
-                                std::uint32_t output) {
+// Of a backward node these are the gradients: its first inputs are those of its origin's outputs. A worker process that writes to what
+// another one made would need a copy.
+bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
+  const auto& model = graph.model();
+  const auto& node = model.nodes[plan_.order[step]];
+  const auto op_of = [&](NodeId id) { return graph.binding().nodes[id].op; };
+  const auto& op = *op_of(plan_.order[step]);
+  const auto& info = *op.info;
   const auto* edges = model.edges.data() + node.first_edge;
   const auto value = node.first_output + output;
   for (const auto& [input, wanted] : node.pass == Pass::backward ? info.backward_inplace : info.inplace) {
@@ -235,6 +240,7 @@ bool MemoryPlanner::reuse_input(const GraphModel& model, const OperatorInfo& inf
     const auto source = plan_.root[edges[i]];
     if (plan_.buffer_of[source] == none || last_use_[source] != step || std::count(edges, edges + node.input_count, edges[i]) != 1)
       continue;
+    if (op_of(model.values[source].producer)->isolated_plugin() != op.isolated_plugin()) continue;
     const auto &from = plan_.types[source], &to = plan_.types[value];
     if (from.dtype != to.dtype || byte_count(from) != byte_count(to)) continue;
     if (info.elementwise && !same_dims(from, to)) continue;

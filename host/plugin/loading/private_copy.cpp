@@ -43,7 +43,7 @@ PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& sho
     if (OpenFile::anything(path()).descriptor() < 0)
       refuse(errno == ENOENT ? "/proc, through which it is loaded, is not mounted" : "it cannot be opened again");
     if (symbols == Symbols::own_first) prefer_own_symbols(descriptor_, InputFile(path()));
-    if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) refuse("no seal");
+    if (!seal_memory_file(descriptor_, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) refuse("no seal");
   } catch (...) {
     close(descriptor_);
     throw;

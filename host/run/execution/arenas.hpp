@@ -12,9 +12,14 @@
 
 namespace tenon {
 
-/// Values that workers write where they lie: floating ones of isolated steps, large, and with no other value in their memory. Their places
-/// in the arena stay empty. What a worker does to their pages after its call changes numbers, but not what is read as an index or a size.
-std::vector<ValueId> own_pages(const Plan& plan);
+/// Memory for values that a worker writes where they lie: large floating ones whose buffer only steps of one isolated plugin write to.
+/// Their places in the arena stay empty. What a worker does to its pages after its call changes numbers, but not what is read as an index
+/// or a size. Buffers that are not alive at once share a page.
+struct OwnPages {
+  std::vector<std::uint64_t> bytes;                       ///< of each page
+  std::vector<std::pair<ValueId, std::uint32_t>> values;  ///< and their pages
+};
+OwnPages own_pages(const Plan& plan);
 
 /// One arena for each device, and one pinned staging buffer, as large as the plan that needs most: one plan runs at a time, and what lies
 /// there is of no use after its run. Threads: one at a time.
@@ -27,7 +32,7 @@ class Arenas {
 
   /// Of a device for which some plan needed an arena.
   std::byte* data(const Device& device) const { return device.is_cpu() && shared_ ? shared_->data() : blocks_.at(&device).data(); }
-  /// Of the i-th of own_pages().
+  /// The i-th of own_pages().
   std::byte* page(std::size_t i) const { return pages_[i]->data(); }
   std::byte* staging() const { return staging_->memory.data(); }
   std::int64_t bytes(const Device& device) const;

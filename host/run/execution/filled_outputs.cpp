@@ -4,6 +4,7 @@
 #include <tenon/dtype.hpp>
 
 #include "tensor/call_context.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon {
 namespace {
@@ -38,7 +39,7 @@ struct Bits<8> {
 /// Calls visit_output(output, elements, count, Bits<...>) for each that is looked at, until it gives true.
 template <class Visit>
 void each_output(const tenon_call& call, const Visit& visit_output) {
-  const bool backward = call.dispatch == TENON_BACKWARD || call.dispatch == TENON_BACKWARD_SPARSE;
+  const bool backward = is_backward(call.dispatch);
   auto* const* outputs = backward ? call.input_grads : call.outputs;
   const auto count = backward ? call.input_count : call.output_count;
   for (std::uint32_t i = 0; i < count; ++i) {

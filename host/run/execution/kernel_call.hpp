@@ -5,6 +5,7 @@
 #include "graph/instance.hpp"
 #include "plan/lowering.hpp"
 #include "tensor/call_context.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon {
 
@@ -57,23 +58,9 @@ inline tenon_call make_call(const CallEnvironment& environment, std::int32_t dis
   return call;
 }
 
-/// The kernel's function for it (enum tenon_dispatch); null where the kernel has none.
-inline tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
-  switch (dispatch) {
-    case TENON_FORWARD:
-      return table.forward;
-    case TENON_FORWARD_SPARSE:
-      return table.forward_sparse;
-    case TENON_BACKWARD:
-      return table.backward;
-    default:
-      return table.backward_sparse;
-  }
-}
-
 /// The plugin's function behind a dispatch (enum tenon_dispatch).
 inline PluginFunction called_by(std::int32_t dispatch) {
-  return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE ? PluginFunction::backward : PluginFunction::forward;
+  return is_backward(dispatch) ? PluginFunction::backward : PluginFunction::forward;
 }
 
 }  // namespace tenon

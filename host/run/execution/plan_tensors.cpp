@@ -18,8 +18,7 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
     else if (stored < given.size() && given[stored])
       set(value, given[stored].abi());
   }
-  const auto values = own_pages(plan);
-  for (std::size_t i = 0; i < values.size(); ++i) tensors_[values[i]].dense.data = arenas.page(i);
+  for (const auto& [value, page] : own_pages(plan).values) tensors_[value].dense.data = arenas.page(page);
 }
 
 Workspace PlanTensors::workspace(std::size_t step) const {

@@ -1,0 +1,30 @@
+// The steps of a run, called one after the other.
+#pragma once
+#include "io/crash/running.hpp"
+#include "run/execution/execution.hpp"
+
+namespace tenon {
+
+/// While it lives, a crash of this thread is the last step's, and floating-point modes are those from its begin.
+class StepWalk {
+ public:
+  explicit StepWalk(Execution& execution) : execution_(execution) {}
+
+  /// A step that start() returned, or one of steps(). Throws its Failure.
+  void call(const Step& step) {
+    calls_.enter(step.running);
+    const bool failed = step.function(step.instance, step.call) != 0;
+    execution_.keep_modes(modes_, step);
+    if (failed) [[unlikely]]
+      fail(step);
+  }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(const Step& step) const { throw execution_.failure_of(step); }
+
+  Execution& execution_;
+  const FloatModes modes_ = FloatModes::now();
+  RunningCalls calls_;
+};
+
+}  // namespace tenon
