@@ -200,10 +200,7 @@ Host& Context::host() {
   options.trusted_only = global_.has("trusted-only");
   options.strict_storage = global_.has("strict-storage");
   options.isolate = isolation(global_);
-  options.warn = [this](const std::string& what) {
-    tell("warning: {}\n", what);
-    if (what.starts_with("cannot write ")) lost_file_ = true;
-  };
+  options.warn = [](const std::string& what) { tell("warning: {}\n", what); };
   host_ = std::make_unique<Host>(options);
   for (const auto& folder : global_.all("plugins")) host_->add_plugins(folder);
   if (!options.isolate.plugins.empty()) require_isolated(host_->catalog(), options.isolate.plugins);

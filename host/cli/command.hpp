@@ -1,7 +1,6 @@
 // A command of the program tenon: what it is called with, and the function that does it. Parser, help, man page and completion are all made
 // from these descriptions.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -89,12 +88,9 @@ class Context {
   std::string device() const;
   const Arguments& global() const { return global_; }
   Host& host();
-  /// Whether the host warned of a file that it could not write. Others know that only from what it does not hold.
-  bool lost_file() const { return lost_file_; }
 
  private:
   const Arguments& global_;
-  std::atomic<bool> lost_file_ = false;  // before the host, which warns from any thread
   std::unique_ptr<Host> host_;
 };
 

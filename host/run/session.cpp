@@ -193,6 +193,7 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
   try {
     trace.end_run();
   } catch (const Failure& failure) {  // the results are worth more
+    trace_complete = false;
     host().warnings.once("trace", fmt::format("{}; the trace lacks runs", failure.what()));
   }
 }
@@ -294,6 +295,11 @@ std::uint64_t Session::step() const {
 void Session::set_step(std::uint64_t step) {
   const Impl::Use use(impl_);
   impl_->step = step;
+}
+
+bool Session::trace_complete() const {
+  const Impl::Use use(impl_);
+  return impl_->trace_complete;
 }
 
 Tensor Session::tensor(Value value) const {

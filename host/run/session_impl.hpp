@@ -66,6 +66,7 @@ struct Session::Impl {
   PlanCache plans;
   std::map<std::vector<std::string>, WantedOutputs> wanted;  // by their names
   Trace trace{options.trace};
+  bool trace_complete = true;
   std::uint64_t step = 0;
 
  private:

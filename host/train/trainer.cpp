@@ -7,12 +7,14 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/trainer.hpp>
 #include <tenon/visit.hpp>
+#include <utility>
 
 #include "graph/model.hpp"
 #include "io/counted.hpp"
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
 #include "run/session_impl.hpp"
+#include "tensor/add_elements.hpp"
 #include "tensor/finite.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
@@ -97,6 +99,10 @@ struct Trainer::Impl {
         gradient(shared_gradient_graph(), session_options()) {
     share(update, forward, variables_of(parts.trained));
     share(gradient, forward, states_of(model_of(forward)));
+    for (const auto& name : states_of(model_of(forward))) {
+      const auto& state = impl_of(gradient).tensor(name);
+      states.emplace_back(state, state.clone());
+    }
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
@@ -186,18 +192,22 @@ struct Trainer::Impl {
     const double rate = options.schedule.at(step);
     auto inputs = gradients;
     inputs[rate_input] = filled(DType::f32, Shape::scalar(), rate);
+    const bool before = std::exchange(half_updated, true);
     update.run(inputs);
+    half_updated = before;
     return {metrics_of(means_of(sums)), ++step, epoch, examples, rate};
   }
 
-  /// One that fails draws no random numbers: those are the next one's.
+  /// One that fails draws no random numbers and changes no state: those are the next one's.
   template <class Step>
   StepReport try_step(const Step& take) {
     const auto random_step = gradient.step();
+    for (const auto& [state, kept] : states) copy_elements(state, kept);
     try {
       return take();
     } catch (...) {
       gradient.set_step(random_step);
+      for (const auto& [state, kept] : states) copy_elements(kept, state);
       throw;
     }
   }
@@ -235,6 +245,9 @@ struct Trainer::Impl {
   }
 
   void save_checkpoint(const std::filesystem::path& path) const {
+    if (half_updated)
+      throw Failure(FailureKind::failed, "a step failed while it updated the variables, so that some of them are new and others are not",
+                    "go on from the last checkpoint");
     auto graph = forward.clone();
     TrainingRecord record;
     record.step = step;
@@ -262,6 +275,7 @@ struct Trainer::Impl {
     epoch = record.epoch;
     position = static_cast<std::int64_t>(record.data_position);
     gradient.set_step(record.random_step);
+    half_updated = false;
     warn_of_changes(checkpoint, options, batches.examples(), path);
   }
 
@@ -280,6 +294,8 @@ struct Trainer::Impl {
   NamedTensors gradients;  // of the last step; none before the first
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
+  std::vector<std::pair<Tensor, Tensor>> states;  // each with its elements from before the step
+  bool half_updated = false;                      // an update failed
 };
 
 Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)
@@ -323,6 +339,10 @@ std::uint64_t Trainer::steps_per_epoch() const {
 Graph Trainer::graph() const {
   const Impl::Use use(impl_);
   return impl_->graph_now();
+}
+bool Trainer::can_be_saved() const {
+  const Impl::Use use(impl_);
+  return !impl_->half_updated;
 }
 void Trainer::save_checkpoint(const std::filesystem::path& path) const {
   const Impl::Use use(impl_);

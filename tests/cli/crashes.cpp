@@ -1,6 +1,7 @@
 // What the code of plugins does to the program is named, and the exit code tells it.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <filesystem>
@@ -151,12 +152,50 @@ TEST_CASE("crashes: a copy of the process that a kernel forked prints nothing") 
 }
 
 TEST_CASE("crashes: --timeout ends a call that hangs") {
-  for (const std::string deed : {"loop", "deaf", "infer_loop"}) {
+  for (const std::string deed : {"loop", "deaf", "infer_loop", "stop"}) {
     const auto result = doing(deed).run_graph({"--timeout", "0.3"});
     check_named(result, node_a("did not return from " + std::string(deed == "infer_loop" ? "infer()" : "forward()") + " within 300 ms"));
   }
   CHECK(doing("").run_graph({"--timeout", "100"}).out == twice_nothing);
   CHECK(doing("").run_graph({"--timeout", "0"}).code == 2);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("crashes: memory that a kernel takes without end is an error of its node") {
+  const FaultySite site("ends_process", R"(, "attrs": {"deed": "memory"})");
+  struct rlimit before {};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  const struct rlimit less { rlim_t{2} << 30, before.rlim_max };
+  REQUIRE(setrlimit(RLIMIT_AS, &less) == 0);  // the program has it from us
+  const auto result = site.run_graph();
+  setrlimit(RLIMIT_AS, &before);
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(result.out.empty());
+  CHECK(has(result.err, "error: [ends_process] node 'a': out of memory"));
+}
+#endif
+
+TEST_CASE("crashes: weights in a mapped file that a kernel cuts short are an error that names the file") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "g.json", graph_json(R"({"name": "b", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": "cut"}},
+  {"name": "a", "op": "fully_connected", "inputs": ["b"], "attrs": {"num_hidden": 4300000}})"));
+  write_bytes(folder / "x.npy", npy_bytes("<f4", "(2, 4)", 32));
+  const Words plugins{"--plugins", fault("ends_process"), "--trust-writable"};
+  const auto run = [&](Words words, const std::map<std::string, std::string>& environment) {
+    words.insert(words.end(), plugins.begin(), plugins.end());
+    return run_tenon(words, {folder.path(), {}, environment});
+  };
+  REQUIRE(run({"build", "g.json", "-o", "g.tenon"}, {}).code == 0);
+  for (const char* parent : {"TENON_ANY", "TENON_NO_PARENT"}) {
+    std::filesystem::copy_file(folder / "g.tenon", folder / "cut.tenon", std::filesystem::copy_options::overwrite_existing);
+    const auto result =
+        run({"run", "cut.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {{"TENON_FAULT_FILE", "cut.tenon"}, {parent, "1"}});
+    INFO(result.err);
+    CHECK(result.code == 4);
+    CHECK(has(result.err, "error: cut.tenon was cut short while it was in use: "));
+    CHECK_FALSE(std::filesystem::exists(folder / "y.npy"));
+  }
 }
 
 TEST_CASE("crashes: a signal's number and 128, and what was running") {

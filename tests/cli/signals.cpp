@@ -129,6 +129,16 @@ TEST_CASE("signals: a second Ctrl-C ends a kernel that lets no signal through") 
   check_ended_by(job, SIGINT, "INT");
 }
 
+TEST_CASE("signals: a second Ctrl-C ends a kernel that stopped the process") {
+  Job job("stop");
+  job.read_until(" lets it go on\n");
+  do {
+    job.send_to_all(SIGINT);
+    usleep(200'000);
+  } while (!job.has_ended());
+  check_ended_by(job, SIGINT, "INT");
+}
+
 TEST_CASE("signals: what works ends with the process that was started") {
   Job job("loop");
   job.read_until("looping");

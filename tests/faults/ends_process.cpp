@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -76,6 +77,14 @@ struct EndsProcessNow : EndsProcess {
   }
 
   void forward(const tenon::Call& call) const {
+    static std::atomic<int> calls = 0;  // of the process
+    const char* after = std::getenv("TENON_FAULT_AFTER");
+    if (after == nullptr || calls++ >= std::atoi(after)) misbehave(call);
+    write(call, call.input<float>(0).size());
+  }
+
+ private:
+  void misbehave(const tenon::Call& call) const {
     if (deed == "null") *nowhere = 1;
     if (deed == "read") *const_cast<volatile float*>(call.output<float>(0).data()) = static_cast<float>(*nowhere);
     if (deed == "overflow") overflow();
@@ -98,11 +107,10 @@ struct EndsProcessNow : EndsProcess {
     if (deed == "deaf") loop_without_signals();
     if (deed == "fork" && fork() < 0) throw tenon::Error("no process could be forked");
     if (deed == "memory") take_all();
+    if (deed == "cut") static_cast<void>(truncate(std::getenv("TENON_FAULT_FILE"), 4096) < 0);
+    if (deed == "error") throw tenon::Error("no more calls");
     if (deed == "worker" || deed == "worker_overflow") misbehave_in_parts(call);
-    write(call, call.input<float>(0).size());
   }
-
- private:
   static void clean_up() {
     const Careless careless;
     throw 2;

@@ -77,7 +77,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   else
     print_outputs(outputs, wanted);
   flush_results();
-  return context.lost_file() ? static_cast<int>(FailureKind::failed) : 0;
+  return session.trace_complete() ? 0 : static_cast<int>(FailureKind::failed);
 }
 
 std::vector<Option> run_options() {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <tenon/host/arrays.hpp>
+#include <type_traits>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
@@ -93,6 +94,7 @@ class Training {
     if (arguments.has("resume")) resume();
     metrics_.emplace(files_.metrics(), trainer_.steps());
     if (!files_.metrics().empty() && trainer_.steps() > 0) curves_ = read_curves(files_.metrics());
+    first_step_ = trainer_.steps();
     progress_.emplace(options_.epochs, trainer_.steps_per_epoch(), trainer_.steps());
   }
 
@@ -101,7 +103,7 @@ class Training {
     while (!is_done() && interrupted == 0) take_step();
     progress_->end();
     if (is_done()) return finish();
-    const bool kept = keep();
+    const bool kept = keep("interrupted");
     draw(true);
     return kept ? 128 + interrupted : static_cast<int>(FailureKind::failed);
   }
@@ -149,7 +151,7 @@ class Training {
   }
 
   void take_step() {
-    const auto report = trainer_.step();
+    const auto report = keep_if_failing([&] { return trainer_.step(); });
     log([&] { metrics_->write(report); });
     curves_.add_step(report);
     progress_->step(report);
@@ -161,29 +163,33 @@ class Training {
   void end_epoch(const StepReport& report) {
     trained_ = progress_->means();
     if (validation_) {
-      validated_ = validate();
+      validated_ = keep_if_failing([&] { return trainer_.evaluate(*validation_); });
       log([&] { metrics_->write_validation(report.step, report.epoch, *validated_); });
       curves_.add_validation(report.epoch, *validated_);
     }
     progress_->epoch(report.step, trainer_.epoch(), validated_);
   }
 
-  /// Where this fails, the training is kept: it is sound.
-  Metrics validate() {
+  /// Where it fails, the steps before it are kept.
+  template <class Work>
+  std::invoke_result_t<Work> keep_if_failing(Work&& work) {
     try {
-      return trainer_.evaluate(*validation_);
+      return work();
     } catch (const std::exception&) {
       progress_->end();
-      keep();
+      if (!trainer_.can_be_saved())
+        tell("warning: no checkpoint is written: some variables are updated and others are not\n");
+      else if (trainer_.steps() > first_step_)
+        keep("failed");
       throw;
     }
   }
 
   /// What was trained, for --resume. False where it cannot be written.
-  bool keep() {
+  bool keep(const char* how) {
     try {
       const auto path = files_.keep(trainer_);
-      tell("interrupted after step {}, in epoch {}; {} keeps everything\n", trainer_.steps(), trainer_.epoch() + 1, path.string());
+      tell("{} after step {}, in epoch {}; {} keeps everything\n", how, trainer_.steps(), trainer_.epoch() + 1, path.string());
       tell("hint: the same command with --resume goes on from there\n");
       return true;
     } catch (const Failure& failure) {
@@ -234,6 +240,7 @@ class Training {
   std::optional<MetricsFile> metrics_;
   LearningCurves curves_;
   std::optional<Progress> progress_;
+  std::uint64_t first_step_ = 0;                // that were done before
   std::optional<Metrics> trained_, validated_;  // of the last whole epoch
   std::chrono::steady_clock::time_point drawn_{};
   bool metrics_failing_ = false, plot_failing_ = false, checkpoint_failing_ = false;
@@ -295,7 +302,7 @@ const bool added_train = add_command(
          "XCPU "
          "and USR1, finish the current step and save a checkpoint; --resume continues from it. A metrics file, picture or checkpoint that "
          "cannot be written is told, and the training goes on; the exit code is 1 then. While it runs, FILE.lock beside each file that it "
-         "writes keeps other trainings away from it.",
+         "writes keeps other trainings away from it. Where a step fails, the steps before it are saved as a checkpoint.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
      .run = run_train,

@@ -33,6 +33,10 @@ void tell_finished() noexcept {
   if (is_watched()) shared->finished.store(true, std::memory_order_release);
 }
 
+void tell_call_limit(std::int64_t milliseconds) noexcept {
+  if (is_watched()) shared->call_limit.store(milliseconds, std::memory_order_release);
+}
+
 void tell_ending(const Ending& ending) noexcept {
   if (told.exchange(true)) return;
   if (is_watched()) {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "io/crash/ending.hpp"
 
@@ -14,6 +15,7 @@ struct WatchedProcess {
   std::atomic<bool> told = false;      ///< `ending` is filled in
   std::atomic<bool> finished = false;  ///< the process ends because it chose to
   pid_t process = 0;
+  std::atomic<std::int64_t> call_limit = 0;  ///< of a plugin's function in milliseconds; 0: none
   Ending ending;
 };
 
@@ -22,6 +24,9 @@ void tell_parent_of(WatchedProcess* watched) noexcept;
 
 /// Async-signal-safe. The first time only: what else happens to a process that is about to end is not told.
 void tell_ending(const Ending& ending) noexcept;
+
+/// The parent ends what hangs and cannot do so itself, since it is stopped.
+void tell_call_limit(std::int64_t milliseconds) noexcept;
 
 /// That this process ends because it chose to.
 void tell_finished() noexcept;

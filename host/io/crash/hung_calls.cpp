@@ -47,6 +47,7 @@ void watch(milliseconds limit) {
 void end_hung_calls(std::chrono::milliseconds limit) {
   if (limit.count() <= 0)
     throw Failure(FailureKind::usage, "the time limit of a call is " + std::to_string(limit.count()) + " ms but must be positive");
+  tell_call_limit(limit.count());
   std::thread(watch, limit).detach();
 }
 

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -71,7 +73,9 @@ class Parent {
     for (;;) {
       look_at_child();
       siginfo_t info{};
-      const double left = kill_at_ > 0 ? std::max(0.0, kill_at_ - now()) : 3600.0;
+      double left = 3600;
+      for (const double at : {kill_at_, hung_at_})
+        if (at > 0) left = std::clamp(at - now(), 0.0, left);
       const timespec limit{static_cast<time_t>(left), static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
       const int signal = sigtimedwait(&signals_, &info, &limit);
       if (signal > 0 && signal != SIGCHLD) take(signal, info);
@@ -79,6 +83,7 @@ class Parent {
         kill(child_, SIGKILL);
         kill_at_ = 0;
       }
+      if (hung_at_ > 0 && now() >= hung_at_) end_stopped();
     }
   }
 
@@ -96,17 +101,31 @@ class Parent {
 
   void look_at_child() {
     siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WSTOPPED | WNOHANG) != 0 && errno != EINTR) _exit(1);
+    if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) != 0 && errno != EINTR) _exit(1);
     if (info.si_pid != child_) return;
     if (info.si_code == CLD_STOPPED) return info.si_status == SIGSTOP ? tell_stopped() : stop_too(info.si_status);
+    if (info.si_code == CLD_CONTINUED) hung_at_ = 0;
     if (info.si_code == CLD_EXITED) end_as_exited(info.si_status);
     if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) end_as_killed(info.si_status);
   }
 
   // Nobody but a plugin, or somebody who knows the process by its number, stops it so.
-  void tell_stopped() const {
-    if (const auto ending = named(Ending::Way::stopped, child_); ending.culprit == Ending::Culprit::runs) say(ending);
+  void tell_stopped() {
+    const auto ending = named(Ending::Way::stopped, child_);
+    if (ending.culprit != Ending::Culprit::runs) return;
+    const auto limit = call_limit();
+    if (limit > 0) hung_at_ = now() + 1e-3 * limit;
+    say(ending);
   }
+
+  // The thread that watches the time of calls is stopped, too.
+  [[noreturn]] void end_stopped() const {
+    const auto ending = named(Ending::Way::hung, call_limit());
+    kill(child_, SIGKILL);
+    tell(ending);
+  }
+
+  int call_limit() const { return static_cast<int>(std::min<std::int64_t>(watched_.call_limit.load(std::memory_order_acquire), INT_MAX)); }
 
   // As the shell expects of a job. Goes on when somebody says so, and the child with it.
   void stop_too(int signal) {
@@ -161,7 +180,7 @@ class Parent {
   const WatchedProcess& watched_;
   const sigset_t& signals_;
   const std::function<void(const Failure&)>& report_;
-  double first_interrupt_ = 0, kill_at_ = 0;
+  double first_interrupt_ = 0, kill_at_ = 0, hung_at_ = 0;  // 0: never
   bool interrupted_ = false;
 };
 

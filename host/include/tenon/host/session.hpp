@@ -90,6 +90,8 @@ class TENON_API Session {
 
   std::uint64_t step() const;         ///< runs so far; random numbers depend on it
   void set_step(std::uint64_t step);  ///< as after this many runs
+  /// False where the trace lacks a run, since the file could not be written. Such a run's results are given all the same.
+  bool trace_complete() const;
 
   /// The current elements of a variable, state or constant, on the CPU; empty if it has none yet. What runs change is copied. Throws
   /// Failure (usage) for an input, a node's output, or a value of another graph.

@@ -58,7 +58,8 @@ class TENON_API Trainer {
   Trainer& operator=(Trainer&&) noexcept;
 
   /// One update of the variables. Throws Failure (failed) if the loss or a gradient is NaN or infinite, with the node that produced it
-  /// first; the variables then keep the values that they had before the step.
+  /// first. After this, and after any failure before the update begins, variables and states have the values from before the step, so that
+  /// they can be saved. If the update itself fails, some variables may be new and others not: save_checkpoint() then refuses.
   StepReport step();
 
   /// The same with a batch of your own, however many examples it has: one tensor for each input, as the constructor takes them. It is one
@@ -79,7 +80,10 @@ class TENON_API Trainer {
 
   /// The trained graph, with copies of its current variables and states.
   Graph graph() const;
+  /// False from an update that failed to the next resume().
+  bool can_be_saved() const;
   /// Writes a .tenon file, completely or not at all, from which resume() continues on any device. The file also runs like any other graph.
+  /// Throws Failure (failed) if it cannot be written, or can_be_saved() is false.
   void save_checkpoint(const std::filesystem::path& path) const;
   /// Continues from a checkpoint. Throws Failure: (file) if it has no training state or belongs to another graph or other data, (usage) if
   /// its seed, optimizer or the optimizer's parameters differ. Other options that differ are warned of, one by one.

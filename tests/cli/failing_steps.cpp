@@ -1,0 +1,135 @@
+// A training whose kernel fails, crashes, leaves or hangs in the midst of a step: the steps before it are not lost.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "cli/line_workplace.hpp"
+
+namespace {
+
+const Words until_step_12{"--epochs", "4",       "--checkpoint",     "c.tenon",   "--metrics", "m.jsonl",
+                          "-o",       "m.tenon", "--trust-writable", "--threads", "1"};
+
+/// A line with a normalization, whose running mean and variance are states, and behind it a node 'a' that does the deed.
+class FailingTraining : public LineWorkplace {
+ public:
+  explicit FailingTraining(const std::string& deed) {
+    write("line.json", R"({"tenon": 1,
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
+ "nodes": [
+   {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
+   {"name": "norm", "op": "batch_norm", "inputs": ["line"]},
+   {"name": "a", "op": "ends_process", "inputs": ["y"], "attrs": {"deed": ")" +
+                           deed + R"("}},
+   {"name": "loss", "op": "mean_squared_error", "inputs": ["norm", "a"]}],
+ "outputs": {"loss": "loss"}})");
+  }
+  /// The deed is done in the first call after so many.
+  ProgramResult train_until(int steps, const Words& more = {}) const {
+    auto words = until_step_12;
+    words.insert(words.end(), {"--plugins", fault("ends_process")});
+    words.insert(words.end(), more.begin(), more.end());
+    return train_in(words, {.environment = {{"TENON_FAULT_AFTER", std::to_string(steps)}}});
+  }
+  std::vector<std::string> written() const {
+    std::vector<std::string> bytes;
+    for (const char* name : {"m.tenon", "c.tenon", "m.jsonl"})
+      bytes.push_back(std::filesystem::exists(folder() / name) ? read_bytes(folder() / name) : "");
+    return bytes;
+  }
+  std::ptrdiff_t steps_of_metrics() const {
+    const auto metrics = read_bytes(folder() / "m.jsonl");
+    return std::count(metrics.begin(), metrics.end(), '\n');
+  }
+};
+
+/// As far as the deed's name, which the files hold, lets a training that is never disturbed be the same.
+std::vector<std::string> undisturbed(const std::string& deed) {
+  const FailingTraining site(deed);
+  const auto result = site.train_until(1000);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  return site.written();
+}
+
+std::string node_of(const std::string& what) {
+  return "[ends_process] node 'a' of " + fault("ends_process") + ' ' + what;
+}
+
+}  // namespace
+
+TEST_CASE("train: a kernel that ends the process in a step is named; checkpoint and metrics are those of the steps before") {
+  const struct {
+    const char *deed, *words;
+  } rows[] = {
+      {"null", "crashed with SIGSEGV in forward(): it wrote to address 0x0"},
+      {"abort", "crashed with SIGABRT in forward()"},
+      {"exit", "ended the process with exit code 0 in forward()"},
+      {"_exit", "ended the process with exit code 0"},
+      {"loop", "did not return from forward() within 500 ms"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.deed);
+    const FailingTraining site(row.deed);
+    const auto failed = site.train_until(4, {"--checkpoint-every", "1", "--timeout", "0.5"});
+    INFO(failed.err);
+    CHECK(failed.code == 1);
+    CHECK(has(failed.err, "error: " + node_of(row.words)));
+    CHECK(site.run({"validate", "c.tenon", "--file-only"}).code == 0);
+    CHECK(site.steps_of_metrics() == 4);
+    CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
+    const auto resumed = site.train_until(1000, {"--resume"});
+    INFO(resumed.err);
+    CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+    CHECK(resumed.code == 0);
+    CHECK(site.written() == undisturbed(row.deed));
+  }
+}
+
+TEST_CASE("train: a kernel's error in a step loses none of the steps before, and the resumed training ends with the same bytes") {
+  const auto expected = undisturbed("error");
+  for (const bool each_step : {true, false}) {
+    const FailingTraining site("error");
+    const Words more{"--resume", "--checkpoint-every", each_step ? "1" : "1000"};
+    for (int step = 4; step < 12; step += 4) {
+      const auto failed = site.train_until(4, more);
+      INFO(failed.err);
+      CHECK(failed.code == 1);
+      const auto where = "failed after step " + std::to_string(step) + ", in epoch " + std::to_string(step / 3 + 1);
+      CHECK(has(failed.err, where + "; c.tenon keeps everything\nhint: the same command with --resume goes on from there\n"));
+      CHECK(has(failed.err, "error: [ends_process] node 'a': no more calls"));
+      CHECK(site.steps_of_metrics() == step);
+    }
+    CHECK(site.train_until(4, more).code == 0);
+    CHECK(site.written() == expected);
+  }
+  const FailingTraining site("error");  // there is nothing to keep
+  CHECK_FALSE(has(site.train_until(0).err, "keeps"));
+  CHECK_FALSE(std::filesystem::exists(site.folder() / "c.tenon"));
+}
+
+TEST_CASE("train: an update that fails halfway is not saved, and the checkpoint from before stays") {
+  const LineWorkplace site;
+  Words given{"--plugins",
+              fault("fails_to_update"),
+              "--trust-writable",
+              "--optimizer",
+              "fails_to_update",
+              "--epochs",
+              "4",
+              "-o",
+              "m.tenon",
+              "--checkpoint",
+              "c.tenon",
+              "--checkpoint-every",
+              "4"};
+  const auto result = site.train_in(given, {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // two variables: the second in step 6
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(has(result.err, "warning: no checkpoint is written: some variables are updated and others are not\n"));
+  CHECK(has(result.err, "error: [fails_to_update] node "));
+  given.emplace_back("--resume");
+  const auto resumed = site.train(given);
+  CHECK(resumed.code == 0);
+  CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+}
