@@ -30,9 +30,9 @@ std::shared_ptr<const IsolatedTable> IsolatedPlugin::table(const std::string& sy
   std::vector<std::byte> message;
   Writer(message).put_text(symbol);
   const Conversation conversation(worker());
-  auto& channel = conversation.channel();
-  channel.exchange(conversation.worker(), Operation::look, symbol.size(), message, sizeof(TableRecord));
-  const auto record = Reader(channel.reply()).take<TableRecord>();
+  conversation.exchange(Operation::look, symbol.size(), message, sizeof(TableRecord));
+  TableRecord record{};
+  conversation.read_reply([&](Reader& reader) { record = reader.take<TableRecord>(); });
   if (record.missing == 1) throw Failure(FailureKind::plugin, "once loaded, it lacks the function " + symbol);
   return record.missing != 0 ? nullptr : std::make_shared<const IsolatedTable>(shared_from_this(), symbol, record);
 }

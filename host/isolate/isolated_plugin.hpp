@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "isolate/message.hpp"
 #include "isolate/worker_process.hpp"
 
 namespace tenon {
@@ -49,8 +50,20 @@ class Conversation {
   WorkerProcess& worker() const { return *worker_; }
   /// As Channel::exchange.
   const isolate::Report& exchange(isolate::Operation operation, std::uint64_t instance, std::span<const std::byte> message,
-                                  std::uint64_t reply_bytes = 0, CallbackHandler* handler = nullptr) {
+                                  std::uint64_t reply_bytes = 0, CallbackHandler* handler = nullptr) const {
     return channel_->exchange(*worker_, operation, instance, message, reply_bytes, handler);
+  }
+  /// read(Reader&) of the last reply's arrays, which must be all that it says. Throws Failure.
+  template <class Read>
+  void read_reply(const Read& read) const {
+    try {
+      isolate::Reader reader(channel_->reply());
+      read(reader);
+      reader.expect_end();
+    } catch (const isolate::ProtocolError& error) {
+      worker_->end(std::string("broke the protocol (") + error.what() + ") and was ended");
+      throw Failure(FailureKind::failed, worker_->end_sentence(channel_->number()));
+    }
   }
 
  private:

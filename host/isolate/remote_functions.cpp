@@ -33,19 +33,6 @@ void take_into(Reader& reader, T* to, std::uint64_t count) {
   std::copy(array.begin(), array.end(), to);
 }
 
-/// What a reply says must be a whole of its kind.
-template <class Read>
-void read_reply(const Conversation& conversation, const Read& read) {
-  try {
-    Reader reader(conversation.channel().reply());
-    read(reader);
-    reader.expect_end();
-  } catch (const ProtocolError& error) {
-    conversation.worker().end(std::string("broke the protocol (") + error.what() + ") and was ended");
-    throw Failure(FailureKind::failed, conversation.worker().end_sentence(conversation.channel().number()));
-  }
-}
-
 class GradientHandler : public CallbackHandler {
  public:
   explicit GradientHandler(tenon_gradient& io) : io_(io) {}
@@ -106,7 +93,7 @@ std::int32_t infer(const void* instance, tenon_infer* io) {
     put_types(writer, *io, TENON_FORWARD);
     Conversation conversation(home.worker);
     require_success(conversation.exchange(Operation::infer, home.number, message, bytes_of_types(*io)));
-    read_reply(conversation, [&](Reader& reader) {
+    conversation.read_reply([&](Reader& reader) {
       take_into(reader, io->inputs, io->input_count);
       take_into(reader, io->outputs, io->output_count);
       take_into(reader, io->states, io->state_count);
@@ -127,7 +114,7 @@ std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
     const auto& report = conversation.exchange(Operation::infer_storage, home.number, message, io->output_count + message_alignment);
     require_success(report);
     io->sparse_kernel = report.number != 0 ? 1 : 0;
-    read_reply(conversation, [&](Reader& reader) { take_into(reader, io->outputs, io->output_count); });
+    conversation.read_reply([&](Reader& reader) { take_into(reader, io->outputs, io->output_count); });
   });
 }
 

@@ -50,7 +50,9 @@ class Liar {
       auto& report = control_->report;
       report = {};
       const auto operation = control_->request.operation;
-      if (operation == Operation::look)
+      if (operation == Operation::look && lie_ == "no table")
+        report.bytes = 8;
+      else if (operation == Operation::look)
         send(TableRecord{sizeof(tenon_operator), 0, TENON_ABI_MAJOR, TENON_ABI_MINOR, 0x3ff, 0});
       else if (operation == Operation::create)
         report.number = 1;

@@ -94,6 +94,10 @@ TEST_CASE("a worker that answers what there is not is ended") {
   }
 }
 
+TEST_CASE("a worker that has no table to show is ended") {
+  CHECK(failure_of([] { Object("no table"); }).message == broke + "a message is shorter than it says" + ended);
+}
+
 TEST_CASE("what a worker asks for is looked at before it is done") {
   for (const std::string lie : {"a name without an end", "inputs without number", "attributes without number"})
     CHECK(Object(lie).gradient() == broke + "a message is shorter than it says" + ended);
