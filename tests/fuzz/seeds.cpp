@@ -79,10 +79,16 @@ void write_messages(const fs::path& folder) {
   }
 }
 
+void write_lists(const fs::path& folder) {
+  const std::string sum(64, 'a');
+  write_bytes(folder / "trust_lists/plugins", "# mine\n" + sum + "  /p/a b.so\n" + sum + " */p/b.so\n");
+  write_bytes(folder / "trust_lists/signers", "ali namespaces=\"tenon-plugin\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8=\n");
+}
+
 // Programs and parameters have no shape that bytes at random lack.
 void write_random(const fs::path& folder) {
   std::mt19937 random(1);
-  for (const auto& [name, size] : {std::pair("calls", 600), std::pair("attributes", 64)})
+  for (const auto& [name, size] : {std::pair("calls", 600), std::pair("attributes", 64), std::pair("replies", 200)})
     for (int i = 0; i < 24; ++i) {
       std::string bytes(static_cast<std::size_t>(size), '\0');
       for (auto& byte : bytes) byte = static_cast<char>(random());
@@ -95,13 +101,14 @@ void write_random(const fs::path& folder) {
 int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("usage: fuzz_seeds FOLDER KEPT\n", stderr), 2;
   const fs::path folder = argv[1], kept = argv[2];
-  for (const auto* name :
-       {"tenon_file", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf", "manifest", "attributes", "calls", "protocol"})
+  for (const auto* name : {"tenon_file", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf", "manifest", "attributes", "calls",
+                           "protocol", "replies", "trust_lists"})
     fs::create_directories(folder / name);
   write_graphs(folder);
   write_arrays(folder);
   write_plugins(folder);
   write_messages(folder);
+  write_lists(folder);
   write_random(folder);
   if (fs::exists(kept)) fs::copy(kept, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
 }
