@@ -84,10 +84,11 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const bool ours = whole_program.load();
   if (ours || runs_plugin()) {
-    pid_t nobody = 0;
-    // Other threads that crash wait for the end that the first one brings.
-    if (!crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid())
-      for (;;) pause();
+    // Other threads that crash wait for the end that the first one brings, or until its fault is mended.
+    for (pid_t nobody = 0; !crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid(); nobody = 0) {
+      constexpr timespec moment{0, 1'000'000};
+      nanosleep(&moment, nullptr);
+    }
     Ending ending;
     ending.number = signal;
     fill_in_address(ending, *info, context);
@@ -96,7 +97,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     if (ours && !is_watched() && !has_handler_before(signal)) _exit(static_cast<int>(FailureKind::failed));
   }
   go_on(signal, info, context);
-  crashing_thread = 0;  // the handler before us has mended it
+  if (has_handler_before(signal)) crashing_thread = 0;  // it has mended the fault
   errno = error;
 }
 
