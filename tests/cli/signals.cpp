@@ -18,7 +18,7 @@ namespace {
 /// every process of it has ended.
 class Job {
  public:
-  explicit Job(const std::string& deed) {
+  explicit Job(const std::string& deed, const std::vector<std::string>& options = {}) {
     write_bytes(folder_ / "g.json",
                 graph_json(R"({"name": "a", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": ")" + deed + "\"}}"));
     int ends[2];
@@ -26,6 +26,7 @@ class Job {
     err_ = ends[0];
     std::vector<std::string> words{
         TENON_TEST_PROGRAM, "run", "g.json", "--threads", "1", "--trust-writable", "--plugins", TENON_TEST_FAULTS "/ends_process.so"};
+    words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
@@ -163,6 +164,19 @@ TEST_CASE("signals: the job stops and goes on as a whole") {
   status = job.wait(WUNTRACED);
   REQUIRE(WIFSTOPPED(status));
   job.send(SIGCONT);
+  job.send(SIGTERM);
+  check_ended_by(job, SIGTERM, "TERM");
+}
+
+TEST_CASE("signals: a call's time limit does not run while the job is stopped") {
+  Job job("loop", {"--timeout", "1.5"});
+  job.read_until("looping");
+  usleep(300'000);  // the watching thread has seen the call
+  job.send(SIGTSTP);
+  REQUIRE(WIFSTOPPED(job.wait(WUNTRACED)));
+  usleep(2'500'000);
+  job.send(SIGCONT);
+  usleep(200'000);
   job.send(SIGTERM);
   check_ended_by(job, SIGTERM, "TERM");
 }

@@ -12,11 +12,8 @@
 namespace tenon {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-std::int64_t now_in_ms() {
-  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void end_hung(const RunningSlot& slot, milliseconds limit) {
   Ending ending;
@@ -31,12 +28,18 @@ void end_hung(const RunningSlot& slot, milliseconds limit) {
 // A hung call may hold the heap's lock, so that nothing here takes memory.
 void watch(milliseconds limit) {
   const auto pause = std::clamp(limit / 10, milliseconds(1), milliseconds(100));
-  for (;; std::this_thread::sleep_for(pause)) {
+  Clock::duration time{0};  // without most of what passed while the process was stopped (Ctrl-Z)
+  for (auto last = Clock::now();;) {
+    std::this_thread::sleep_for(pause);
+    const auto now = Clock::now();
+    time += std::min<Clock::duration>(now - last, pause + limit / 2);
+    last = now;
+    const auto in_ms = std::chrono::duration_cast<milliseconds>(time).count();
     for (auto* slot = RunningSlot::newest(); slot != nullptr; slot = slot->next()) {
       if (slot->now() == nullptr) continue;
       if (const auto changes = slot->changes(); changes != slot->seen.changes)
-        slot->seen = {changes, now_in_ms()};
-      else if (now_in_ms() - slot->seen.since >= limit.count())
+        slot->seen = {changes, in_ms};
+      else if (in_ms - slot->seen.since >= limit.count())
         end_hung(*slot, limit);
     }
   }
