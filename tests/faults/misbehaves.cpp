@@ -14,8 +14,8 @@
 
 #include "doubling.hpp"
 
-// Twice x, unless it is told to do something else, and where: at "create", "destroy", "infer", "forward", "fifth forward" (of the process)
-// or "backward". What the system refuses it is the error's number in every element.
+// Gives twice x. `what` names a misdeed, and `where` the function that does it: "create", "destroy", "infer", "forward", "fifth forward"
+// (of the process) or "backward". If the system refuses the misdeed, every element of the output is the number of the error.
 struct Misbehaves : Doubling {
   tenon::Text what, where = "forward";
 

@@ -5,7 +5,8 @@
 
 namespace tenon {
 
-/// While it lives, a crash of this thread is the last step's, and floating-point modes are those from its begin.
+/// While it lives, a crash of this thread is reported with the step that runs, and each step gets the floating-point modes that were set
+/// when it was made.
 class StepWalk {
  public:
   explicit StepWalk(Execution& execution) : execution_(execution) {}
