@@ -14,10 +14,10 @@
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
 #include "run/session_impl.hpp"
-#include "tensor/add_elements.hpp"
 #include "tensor/finite.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
+#include "train/kept_states.hpp"
 #include "train/tally.hpp"
 #include "train/training_graphs.hpp"
 
@@ -96,13 +96,10 @@ struct Trainer::Impl {
         forward(initialized(graph, batches, options)),
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
         update(make_update_graph(forward, parts.trained, options), session_options()),
-        gradient(shared_gradient_graph(), session_options()) {
+        gradient(shared_gradient_graph(), session_options()),
+        states(impl_of(gradient)) {
     share(update, forward, variables_of(parts.trained));
     share(gradient, forward, states_of(model_of(forward)));
-    for (const auto& name : states_of(model_of(forward))) {
-      const auto& state = impl_of(gradient).tensor(name);
-      states.emplace_back(state, state.clone());
-    }
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
@@ -202,12 +199,12 @@ struct Trainer::Impl {
   template <class Step>
   StepReport try_step(const Step& take) {
     const auto random_step = gradient.step();
-    for (const auto& [state, kept] : states) copy_elements(state, kept);
+    states.keep();
     try {
       return take();
     } catch (...) {
       gradient.set_step(random_step);
-      for (const auto& [state, kept] : states) copy_elements(kept, state);
+      states.put_back();
       throw;
     }
   }
@@ -291,11 +288,11 @@ struct Trainer::Impl {
   Graph forward;  // with the memory of the sessions' variables and states
   GradientGraph parts;
   Session update, gradient;
+  KeptStates states;
   NamedTensors gradients;  // of the last step; none before the first
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
-  std::vector<std::pair<Tensor, Tensor>> states;  // each with its elements from before the step
-  bool half_updated = false;                      // an update failed
+  bool half_updated = false;  // an update failed
 };
 
 Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/host/tensor_functions.hpp>
 
 #include "device/devices.hpp"
 #include "digits.hpp"
@@ -125,4 +126,28 @@ TEST_CASE("a gradient that is not finite is found on a GPU, and the variables st
   CHECK(failure.kind == 1);
   CHECK(failure.message.find("step 2 of epoch 0: the gradient of 'w' is not finite; first ") == 0);
   CHECK(same_values(before, values_of(trainer.graph())));
+}
+
+TEST_CASE("a step that fails on a GPU when its kernels have run changes no state and draws no random numbers") {
+  if (no_gpu()) return;
+  DigitsHost digits_host;
+  auto json = mlp_json;  // with states, and dropout
+  const std::string act = R"({"name": "act", "op": "relu", "inputs": ["fc1"]})";
+  json.replace(json.find(act), act.size(),
+               R"({"name": "norm", "op": "batch_norm", "inputs": ["fc1"]}, {"name": "act", "op": "relu", "inputs": ["norm"]})");
+  Trainer failing(Graph::from_json(digits_host.host, json), digits(0, 60), options_on("cuda"));
+  Trainer other(Graph::from_json(digits_host.host, json), digits(0, 60), options_on("cuda"));
+  auto no_class = digits(20, 40);
+  no_class["label"] = full(DType::u8, {20}, 200);
+  for (int step = 0; step < 3; ++step) {
+    const auto before = values_of(failing.graph());
+    const auto failure = failure_of([&] { failing.step(no_class); });
+    CHECK(failure.message.starts_with("[softmax_cross_entropy] node 'loss': index 200 is out of range"));
+    CHECK(failing.can_be_saved());
+    CHECK(same_values(before, values_of(failing.graph())));
+    failing.step();
+    other.step();
+    CHECK_FALSE(same_values(before, values_of(failing.graph())));
+    CHECK(same_values(values_of(other.graph()), values_of(failing.graph())));
+  }
 }
