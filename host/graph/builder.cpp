@@ -235,13 +235,15 @@ void GraphBuilder::update(ValueId variable, ValueId value) {
   const auto name = value_label(model_, variable);
   if (model_.values[variable].role != Role::variable)
     throw Failure(FailureKind::usage, fmt::format("'{}' cannot be updated: it is not a variable", name));
-  for (const auto& [other, taken] : model_.updates)
-    if (other == variable)
-      throw Failure(FailureKind::usage, fmt::format("'{}' is already updated by '{}'", name, value_label(model_, taken)));
+  if (model_.values[variable].updated) {
+    const auto taken =
+        std::find_if(model_.updates.begin(), model_.updates.end(), [&](const auto& update) { return update.first == variable; });
+    throw Failure(FailureKind::usage, fmt::format("'{}' is already updated by '{}'", name, value_label(model_, taken->second)));
+  }
   if (merge(model_.values[variable].type, model_.values[value].type) == Merge::contradiction)
     throw Failure(FailureKind::usage, fmt::format("'{}' is {} but would be updated with {}", name, to_string(model_.values[variable].type),
                                                   to_string(model_.values[value].type)));
-  model_.updates.emplace_back(variable, value);
+  model_.add_update(variable, value);
 }
 
 void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node) {

@@ -28,6 +28,7 @@ inline constexpr std::uint32_t none = 0xffffffff;  // no node, no value, an inpu
 struct ValueRecord {
   StringId name = 0;  // of inputs, variables, states, constants; node outputs are called node, node:1 ...
   Role role = Role::output;
+  bool updated = false;         // a variable that GraphModel::updates has
   tenon_type type{};            // what is declared or inferred so far
   NodeId producer = none;       // of node outputs
   std::uint32_t index = 0;      // which output of the producer
@@ -128,6 +129,11 @@ struct GraphModel {
   std::optional<TrainingRecord> training;  // of checkpoints; running ignores it
 
   void clear_outputs() { outputs.clear(), output_names.clear(); }
+  /// Of a variable that has none yet.
+  void add_update(ValueId variable, ValueId value) {
+    updates.emplace_back(variable, value);
+    values[variable].updated = true;
+  }
 };
 
 /// Where a node's inputs and outputs come from: itself, or of a backward node its origin.

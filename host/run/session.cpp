@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <tenon/host/cast_storage.hpp>
 
 #include "device/devices.hpp"
@@ -60,10 +59,8 @@ Session::Impl::Use::Use(const std::unique_ptr<Impl>& session)
                      "make a session for each thread: sessions of one graph share what they do not change") {}
 
 bool Session::Impl::changes(ValueId value) const {
-  const auto role = model().values[value].role;
-  if (role != Role::variable || !options.training) return role == Role::state;
-  const auto& updates = model().updates;
-  return std::any_of(updates.begin(), updates.end(), [&](const auto& update) { return update.first == value; });
+  const auto& record = model().values[value];
+  return record.role == Role::state || (options.training && record.updated);
 }
 
 // These cannot stay in a file's memory or in somebody else's tensor.

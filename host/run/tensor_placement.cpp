@@ -34,8 +34,7 @@ void place_tensors(const GraphModel& model, const Kernels& kernels, bool trainin
 
 // One block for all of them.
 void share_with_workers(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors) {
-  std::set<ValueId> values, updated;
-  for (const auto& [variable, value] : model.updates) updated.insert(variable);
+  std::set<ValueId> values;
   std::uint64_t bytes = 0;
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
@@ -44,7 +43,7 @@ void share_with_workers(const GraphModel& model, const Kernels& kernels, bool tr
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const auto value = model.edges[node.first_edge + i];
       if (value == none || value >= tensors.size() || !tensors[value]) continue;
-      if (training && model.values[value].role == Role::variable && !updated.contains(value)) continue;
+      if (training && model.values[value].role == Role::variable && !model.values[value].updated) continue;
       const auto& tensor = tensors[value];
       if (tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu") continue;
       const auto size = static_cast<std::uint64_t>(tensor.bytes());

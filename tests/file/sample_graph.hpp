@@ -172,7 +172,7 @@ inline tenon::GraphModel gradient_graph() {
   const auto weight = make.model.value_names.at(make.model.strings.find("norm_gamma"));
   make.made_from(1, Pass::recompute, "split_again", {make.output_of(0)});
   const auto back = make.made_from(0, Pass::backward, "norm_backward", {make.output_of(1), image, none, none, none});
-  make.model.updates.emplace_back(weight, make.output_of(back, 1));
+  make.model.add_update(weight, make.output_of(back, 1));
   return std::move(make.model);
 }
 

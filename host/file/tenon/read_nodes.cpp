@@ -166,13 +166,11 @@ void read_updates(ReadContext& reading, const format::Graph& graph) {
   const auto count = count_of(graph.updated());
   require_aligned(reading, graph.updated(), "updated");
   const Column<std::uint32_t> values(reading, graph.update_values(), count, "update_values");
-  std::vector<bool> seen(model.values.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto variable = reading.index(graph.updated()->Get(i), model.values.size(), "updated variable {}", i);
-    if (model.values[variable].role != Role::variable || seen[variable])
+    if (model.values[variable].role != Role::variable || model.values[variable].updated)
       reading.refuse("'{}' is updated, but it is not a variable or is updated already", value_label(model, variable));
-    seen[variable] = true;
-    model.updates.emplace_back(variable, reading.index(values[i], model.values.size(), "the value that updates variable {}", i));
+    model.add_update(variable, reading.index(values[i], model.values.size(), "the value that updates variable {}", i));
   }
 }
 
