@@ -58,6 +58,18 @@ static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event) {
   return cudaSuccess;
 }
 
+static bool is_reached(Marks& marks, std::uint64_t goal) {
+  const std::lock_guard lock(marks.mutex);
+  return marks.reached >= goal;
+}
+
+static void wait_for(Marks& marks, std::uint64_t goal) {
+  if (is_reached(marks, goal)) return;
+  hurry_all();
+  std::unique_lock lock(marks.mutex);
+  while (marks.reached < goal && state() == cudaSuccess) marks.changed.wait_for(lock, std::chrono::milliseconds(10));
+}
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (state() != cudaSuccess) return result_of();
   std::uint64_t goal = 0;
@@ -74,10 +86,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     }
   }
   if (goal == 0) return result_of();  // it was never recorded: there is nothing to wait for
-  stream->add([marks = event->marks, goal] {
-    std::unique_lock lock(marks->mutex);
-    while (marks->reached < goal && state() == cudaSuccess) marks->changed.wait_for(lock, std::chrono::milliseconds(10));
-  });
+  stream->add([marks = event->marks, goal] { wait_for(*marks, goal); });
   return result_of();
 }
 
@@ -98,8 +107,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (state() != cudaSuccess) return result_of();
   if (was_captured(event)) return result_of(cudaErrorCapturedEvent);
   ++counters().synchronizations;
-  std::unique_lock lock(event->marks->mutex);
-  const auto goal = event->marks->recorded;
-  while (event->marks->reached < goal && state() == cudaSuccess) event->marks->changed.wait_for(lock, std::chrono::milliseconds(10));
+  std::uint64_t goal = 0;
+  {
+    const std::lock_guard lock(event->marks->mutex);
+    goal = event->marks->recorded;
+  }
+  if (const auto stream = stream_of(event)) stream->help([&] { return is_reached(*event->marks, goal); });
+  wait_for(*event->marks, goal);
   return result_of();
 }

@@ -32,6 +32,11 @@ struct Capture {
 /// Guards all captures, the streams' and events' part in them, and the set of streams.
 std::mutex& captures_mutex();
 
+/// That it was last recorded on; null where that is destroyed.
+std::shared_ptr<CUstream_st> stream_of(cudaEvent_t event);
+/// All streams: what this thread waits for may be the work of any.
+void hurry_all();
+
 /// Whether CUDA would refuse a call that is no work on a stream, such as an allocation: while this thread captures, or another does for
 /// all. Breaks those captures.
 bool refused_by_capture();
@@ -47,27 +52,33 @@ Work touching(int device, Function function) {
 
 }  // namespace simulated
 
-/// Its work is done by a thread of its own, in order.
+/// Its work is done in order, a row of it at a time: by a thread of its own, which comes late, or by a thread that waits for the stream,
+/// for most do, and so no thread has to wake up another.
 struct CUstream_st {
   CUstream_st();
   ~CUstream_st();
 
   /// Work that is done later; while the stream captures, it becomes part of the graph.
   void add(simulated::Work work);
+  /// Does its work on this thread until enough() holds, as far as no other thread is at it.
+  void help(const std::function<bool()>& enough);
   void finish();
   bool idle();
+  /// Somebody waits: its thread is late no longer.
+  void hurry();
 
   const int device = simulated::current_device();
   std::shared_ptr<simulated::Capture> capture;
 
  private:
   void run();
-  void be_late(bool begins);
+  void do_row(std::unique_lock<std::mutex>& lock, const std::function<bool()>& enough);
+  std::uint64_t random();
 
   std::mutex mutex_;
   std::condition_variable arrived_, done_;  // two, so that none wakes up for what it does not wait for
   std::deque<simulated::Work> work_;
-  bool busy_ = false, ending_ = false;
+  bool busy_ = false, ending_ = false, hurried_ = false, parked_ = false;
   std::uint64_t random_;
   std::thread thread_;
 };

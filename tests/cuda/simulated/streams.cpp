@@ -41,16 +41,22 @@ void CUstream_st::add(Work work) {
       return capture->work.push_back(std::move(work));
     }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    work_.push_back(std::move(work));
-  }
-  arrived_.notify_one();
+  const std::lock_guard lock(mutex_);
+  work_.push_back(std::move(work));
+  if (parked_) arrived_.notify_one();
+}
+
+void CUstream_st::help(const std::function<bool()>& enough) {
+  std::unique_lock lock(mutex_);
+  if (!busy_) do_row(lock, enough);
 }
 
 void CUstream_st::finish() {
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return work_.empty() && !busy_; });
+  while (busy_ || !work_.empty()) {
+    if (!busy_) do_row(lock, [] { return false; });
+    done_.wait(lock, [this] { return !busy_; });
+  }
 }
 
 bool CUstream_st::idle() {
@@ -58,37 +64,63 @@ bool CUstream_st::idle() {
   return work_.empty() && !busy_;
 }
 
-// Always after a pause, so that whoever does not wait for the stream is too early; now and then for long, within a row of work, too, so
-// that streams which do not wait for each other pass each other.
-void CUstream_st::be_late(bool begins) {
-  using std::chrono::microseconds;
-  random_ = random_ * 6364136223846793005 + 1442695040888963407;
-  if (random_ >> 60 == 0) return std::this_thread::sleep_for(microseconds(100 + (random_ >> 32) % 300));
-  if (!begins) return;
-  const auto end = std::chrono::steady_clock::now() + microseconds(20);  // sleeping takes much longer than one asks for
-  while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+void CUstream_st::hurry() {
+  const std::lock_guard lock(mutex_);
+  if (busy_ || work_.empty()) return;
+  hurried_ = true;
+  arrived_.notify_one();
 }
 
+// Now and then with a long pause, so that streams which do not wait for each other pass each other.
+void CUstream_st::do_row(std::unique_lock<std::mutex>& lock, const std::function<bool()>& enough) {
+  busy_ = true;
+  {
+    std::optional<Opened> opened;  // through a row of work, for it takes long
+    while (!work_.empty() && !enough()) {
+      const auto work = std::move(work_.front());
+      work_.pop_front();
+      const auto number = random();
+      lock.unlock();
+      if (number >> 58 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100 + (number >> 32) % 300));
+      if (!opened) opened.emplace(device);
+      if (state() == cudaSuccess) work();
+      lock.lock();
+    }
+  }
+  busy_ = hurried_ = false;
+  done_.notify_all();
+}
+
+// Always late, so that whoever does not wait for the stream is too early.
 void CUstream_st::run() {
-  std::optional<Opened> opened;  // through a row of work, for it takes long
   std::unique_lock lock(mutex_);
   for (;;) {
-    const bool begins = work_.empty();
+    parked_ = true;
     arrived_.wait(lock, [this] { return !work_.empty() || ending_; });
-    if (work_.empty()) return;
-    const auto work = std::move(work_.front());
-    work_.pop_front();
-    busy_ = true;
-    lock.unlock();
-    be_late(begins);
-    if (!opened) opened.emplace(device);
-    if (state() == cudaSuccess) work();
-    lock.lock();
-    busy_ = false;
-    if (!work_.empty()) continue;
-    opened.reset();
-    done_.notify_all();
+    parked_ = false;
+    if (work_.empty() && !busy_) return;
+    const std::chrono::microseconds late(200 + (random() >> 32) % 800);
+    arrived_.wait_for(lock, late, [this] { return hurried_ || ending_; });
+    if (!busy_)
+      do_row(lock, [] { return false; });
+    else if (ending_)
+      done_.wait(lock, [this] { return !busy_; });
   }
+}
+
+std::uint64_t CUstream_st::random() {
+  return random_ = random_ * 6364136223846793005 + 1442695040888963407;
+}
+
+std::shared_ptr<CUstream_st> simulated::stream_of(cudaEvent_t event) {
+  const std::lock_guard lock(captures_mutex());
+  const auto found = streams().find(event->stream);
+  return found == streams().end() ? nullptr : found->second;
+}
+
+void simulated::hurry_all() {
+  const std::lock_guard lock(captures_mutex());
+  for (const auto& [handle, stream] : streams()) stream->hurry();
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
