@@ -12,15 +12,17 @@
 #include "io/memory_file.hpp"
 #include "io/readable_bytes.hpp"
 #include "io/system_reason.hpp"
+#include "isolate/mapping.hpp"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 namespace tenon {
 namespace {
-
-constexpr std::uint64_t huge_page = 2u << 20;
 
 [[noreturn]] void refuse(const char* what, std::uint64_t bytes) {
   throw Failure(FailureKind::failed,
@@ -53,6 +55,15 @@ void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
     refuse("a descriptor for reading alone", bytes);
 }
 
+/// A wish, granted by kernels since 6.1. Most systems give shared memory no huge pages unless they are asked for these very bytes, and
+/// small ones cost host and worker a fault each. Where a huge page has nothing at all in it yet, there is nothing to collapse.
+void ask_for_huge_pages(std::byte* data, std::uint64_t bytes) {
+  if (bytes < isolate::worth_huge_pages) return;
+  const auto whole = bytes - bytes % isolate::huge_page;
+  for (std::uint64_t at = 0; at < whole; at += isolate::huge_page) data[at] = std::byte{};
+  madvise(data, whole, MADV_COLLAPSE);
+}
+
 }  // namespace
 
 SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what) : bytes_(whole_pages(bytes)), access_(access) {
@@ -61,10 +72,10 @@ SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what) :
   file_ = OpenFile(make_memory_file("tenon tensors"));
   if (file_.descriptor() < 0) refuse(what, bytes);
   if (bytes_ < bytes || bytes_ > INT64_MAX || ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) refuse(what, bytes);
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), 0);
+  void* memory = isolate::map_shared(file_.descriptor(), bytes_, PROT_READ | PROT_WRITE);
   if (memory == MAP_FAILED) refuse(what, bytes);
   data_ = static_cast<std::byte*>(memory);
-  if (bytes_ >= 4 * huge_page) madvise(data_, bytes_, MADV_HUGEPAGE);  // a wish
+  ask_for_huge_pages(data_, bytes_);
   try {
     seal(file_, access, bytes_);
   } catch (...) {

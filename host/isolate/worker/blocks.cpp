@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "isolate/mapping.hpp"
 #include "isolate/message.hpp"
 
 namespace tenon::isolate {
@@ -43,7 +44,7 @@ void Blocks::accept(int socket, std::uint32_t count) {
     }
     if (notice.forget != 0) continue;
     const int protection = PROT_READ | (notice.writable != 0 ? PROT_WRITE : 0);
-    void* memory = mmap(nullptr, notice.bytes, protection, MAP_SHARED, descriptors[0], 0);
+    void* memory = map_shared(descriptors[0], notice.bytes, protection);
     close(descriptors[0]);
     if (memory == MAP_FAILED) throw ProtocolError("memory that the host shares cannot be mapped");
     blocks_.emplace(notice.block, Mapped{static_cast<std::byte*>(memory), notice.bytes});
