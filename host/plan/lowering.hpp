@@ -44,6 +44,10 @@ struct Lowered {
   const GraphModel& model() const { return graph->model; }
   const Binding& binding() const { return graph->binding; }
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
+  /// In whose worker process the node runs; null: in this process.
+  const IsolatedPlugin* worker_of(NodeId id) const {
+    return copies_at(id) || !devices[id]->is_cpu() ? nullptr : binding().nodes[id].op->isolated_plugin();
+  }
   /// Whether the node copies to a GPU what is there before a run begins.
   bool copies_given(NodeId id) const {
     return copies_at(id) && !devices[id]->is_cpu() && model().values[copies[copy_of[id]].value].role != Role::output;

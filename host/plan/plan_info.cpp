@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "io/counted.hpp"
+#include "isolate/isolated_plugin.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan/plan.hpp"
 
@@ -75,8 +76,9 @@ PlanInfo info_of(const Plan& plan) {
   PlanInfo info;
   for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step));
   info.memory = memory_uses(plan.model(), plan.memory);
-  for (const auto& [device, placement] : plan.memory.arenas)
-    info.arenas.push_back({device->name(), placement.bytes, placement.lower_bound, std::string(name_of(placement.strategy))});
+  for (const auto& [device, writer, placement] : plan.memory.arenas)
+    info.arenas.push_back({writer == nullptr ? device->name() : device->name() + " of " + writer->name(), placement.bytes,
+                           placement.lower_bound, std::string(name_of(placement.strategy))});
   return info;
 }
 

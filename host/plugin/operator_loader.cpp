@@ -1,5 +1,7 @@
 #include "plugin/operator_loader.hpp"
 
+#include <algorithm>
+
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/plugin_error.hpp"
 
@@ -73,7 +75,9 @@ const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin, c
 }
 
 const IsolatedPlugin* LoadedOperator::isolated_plugin() const {
-  return isolated.empty() ? nullptr : &isolated.front()->plugin();
+  const auto found =
+      std::find_if(isolated.begin(), isolated.end(), [&](const auto& its) { return &its->functions() == kernel(TENON_CPU); });
+  return found == isolated.end() ? nullptr : &(*found)->plugin();
 }
 
 const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol,

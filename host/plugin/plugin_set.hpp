@@ -41,7 +41,7 @@ struct LoadedOperator {
 
   /// For that type of device (enum tenon_device); null where there is none.
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
-  /// In whose worker process its functions run; null: in this process.
+  /// In whose worker process its kernels for the CPU run; null: in this process.
   const IsolatedPlugin* isolated_plugin() const;
   /// Whose table that is: the operator's own, or one of its kernels'.
   const CodeOwner* owner_of(const tenon_operator& its) const {

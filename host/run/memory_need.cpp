@@ -32,10 +32,10 @@ void consider(Need& need, const Plan& plan, ValueId value) {
 Need need_of(const Plan& plan, const Arenas& present, const Destinations& destinations) {
   const auto& model = plan.model();
   Need need;
-  for (const auto& [device, placement] : plan.memory.arenas) {
-    if (!device->is_cpu()) continue;
-    need.arena = static_cast<std::uint64_t>(placement.bytes);
-    need.present = static_cast<std::uint64_t>(std::max<std::int64_t>(0, present.bytes(*device)));
+  for (const auto& arena : plan.memory.arenas) {
+    if (!arena.device->is_cpu()) continue;
+    need.arena += static_cast<std::uint64_t>(arena.placement.bytes);
+    need.present += static_cast<std::uint64_t>(std::clamp<std::int64_t>(present.bytes(arena), 0, arena.placement.bytes));
   }
   std::set<ValueId> made;
   for (const auto& [name, value] : model.outputs) {

@@ -127,6 +127,33 @@ TEST_CASE("no node writes in place over what another process made") {
   CHECK(in_place_of({"tenon_elementwise", "tenon_linalg"}) == "negated squared; ");
 }
 
+TEST_CASE("a worker writes where it lies what nobody in this process reads but elementwise operators") {
+  const auto memory_of = [](const std::vector<std::string>& isolated, std::int64_t size) {
+    tenon::Isolation isolation;
+    isolation.plugins = isolated;
+    IsolatedHost each("plugins", false, isolation);
+    tenon::Graph graph(each.host);
+    const auto x = graph.input("x", tenon::f32, {size, size});
+    const auto product = graph.add("matmul", {x, x}, {}, "product");
+    const auto squared = graph.add("square", {product}, {}, "squared");
+    const auto rounded = graph.add("cast", {squared}, {{"dtype", "int32"}}, "rounded");
+    graph.output("y", graph.add("sum", {graph.add("add", {squared, squared}, {}, "twice")}));
+    graph.output("z", graph.add("sum", {rounded}));
+    tenon::Session session(graph);
+    const auto plan = session.plan({});
+    std::string places;
+    for (const auto& value : plan.memory) places += value.name + ": " + plan.arenas[value.arena].device + "; ";
+    return places;
+  };
+  const std::string all_here = "product: cpu; squared: cpu; rounded: cpu; twice: cpu; ";
+  CHECK(memory_of({}, 200) == all_here);
+  CHECK(memory_of({"tenon_linalg"}, 200) == "product: cpu of tenon_linalg.so; squared: cpu; rounded: cpu; twice: cpu; ");
+  CHECK(memory_of({"tenon_elementwise"}, 200) == "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu; ");
+  CHECK(memory_of({"tenon_elementwise", "tenon_reduce"}, 200) ==
+        "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu of tenon_elementwise.so; ");
+  CHECK(memory_of({"tenon_linalg", "tenon_elementwise", "tenon_reduce"}, 100) == all_here);  // small: copied
+}
+
 TEST_CASE("eager calls in workers give the same bits: sparse storages, strided inputs, several outputs, workspaces") {
   const auto dense = tenon::random_normal(tenon::f32, {6, 8}, 7);
   const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0f, 5.0f, 0.0f, 0.0f, -7.0f, 0.0f}, {2, 3}), tenon::Storage::csr);

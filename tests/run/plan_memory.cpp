@@ -73,7 +73,7 @@ TEST_CASE("plans of a session: whatever shapes come in whatever order, memory is
     check_run(session, rows);
     CHECK(impl_of(session).plans.all().size() <= 3);
   }
-  CHECK(impl_of(session).plans.arenas().bytes(cpu_device()) == session.plan_bytes({{"x", {200, 8}}}));
+  CHECK(impl_of(session).plans.arenas().bytes({&cpu_device(), nullptr, {}}) == session.plan_bytes({{"x", {200, 8}}}));
 }
 
 TEST_CASE("plans of a session: the one not used for the longest time goes") {

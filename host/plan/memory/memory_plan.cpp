@@ -8,6 +8,7 @@
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
 #include "io/counted.hpp"
+#include "plan/memory/buffer_writers.hpp"
 
 namespace tenon {
 namespace {
@@ -59,13 +60,14 @@ class MemoryPlanner {
       require_known(model, binding, id, plan_.types, plan_.readers);
       if (model.nodes[id].pass == Pass::backward) require_known(model, binding, model.nodes[id].origin, plan_.types, plan_.readers);
     }
-    plan_.arenas.push_back({&cpu_device(), {}});
+    plan_.arenas.push_back({&cpu_device(), nullptr, {}});
     fuse(graph);
     find_last_uses(model);
     if (training) find_updates(model, binding);
     find_buffers(graph);
     add_workspaces(graph, kernels);
     require_sum(plan_.buffers);
+    give_to_workers(graph);
     place_by_device();
     return std::move(plan_);
   }
@@ -83,6 +85,8 @@ class MemoryPlanner {
   bool reuse_input(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   void add_workspaces(const Lowered& graph, const Kernels& kernels);
   std::uint32_t add_buffer(Device& device, const Buffer& buffer);
+  std::uint32_t arena_for(Device& device, const IsolatedPlugin* writer);
+  void give_to_workers(const Lowered& graph);
   void place_by_device();
 
   MemoryPlan plan_;
@@ -229,9 +233,8 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
 bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
   const auto& model = graph.model();
   const auto& node = model.nodes[plan_.order[step]];
-  const auto op_of = [&](NodeId id) { return graph.binding().nodes[id].op; };
-  const auto& op = *op_of(plan_.order[step]);
-  const auto& info = *op.info;
+  const auto* worker = graph.worker_of(plan_.order[step]);
+  const auto& info = *graph.binding().nodes[plan_.order[step]].op->info;
   const auto* edges = model.edges.data() + node.first_edge;
   const auto value = node.first_output + output;
   for (const auto& [input, wanted] : node.pass == Pass::backward ? info.backward_inplace : info.inplace) {
@@ -240,7 +243,7 @@ bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::u
     const auto source = plan_.root[edges[i]];
     if (plan_.buffer_of[source] == none || last_use_[source] != step || std::count(edges, edges + node.input_count, edges[i]) != 1)
       continue;
-    if (op_of(model.values[source].producer)->isolated_plugin() != op.isolated_plugin()) continue;
+    if (graph.worker_of(model.values[source].producer) != worker) continue;
     const auto &from = plan_.types[source], &to = plan_.types[value];
     if (from.dtype != to.dtype || byte_count(from) != byte_count(to)) continue;
     if (info.elementwise && !same_dims(from, to)) continue;
@@ -276,12 +279,25 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
 }
 
 std::uint32_t MemoryPlanner::add_buffer(Device& device, const Buffer& buffer) {
-  auto& arenas = plan_.arenas;
-  auto arena = std::find_if(arenas.begin(), arenas.end(), [&](const DeviceArena& each) { return each.device == &device; });
-  if (arena == arenas.end()) arena = arenas.insert(arena, {&device, {}});
-  plan_.arena_of.push_back(static_cast<std::uint32_t>(arena - arenas.begin()));
+  plan_.arena_of.push_back(arena_for(device, nullptr));
   plan_.buffers.push_back(buffer);
   return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
+}
+
+std::uint32_t MemoryPlanner::arena_for(Device& device, const IsolatedPlugin* writer) {
+  auto& arenas = plan_.arenas;
+  auto arena =
+      std::find_if(arenas.begin(), arenas.end(), [&](const auto& each) { return each.device == &device && each.writer == writer; });
+  if (arena == arenas.end()) arena = arenas.insert(arena, {&device, writer, {}});
+  return static_cast<std::uint32_t>(arena - arenas.begin());
+}
+
+void MemoryPlanner::give_to_workers(const Lowered& graph) {
+  plan_.isolates = std::any_of(plan_.order.begin(), plan_.order.end(), [&](NodeId id) { return graph.worker_of(id) != nullptr; });
+  if (!plan_.isolates) return;
+  const auto writers = buffer_writers(graph, plan_);
+  for (std::uint32_t buffer = 0; buffer < writers.size(); ++buffer)
+    if (writers[buffer] != nullptr) plan_.arena_of[buffer] = arena_for(cpu_device(), writers[buffer]);
 }
 
 void MemoryPlanner::place_by_device() {

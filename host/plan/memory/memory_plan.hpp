@@ -11,10 +11,11 @@
 
 namespace tenon {
 
-/// What a plan takes of one device's memory.
+/// What a plan takes of one device's memory; and on the CPU, for each isolated plugin, memory that its worker process writes where it lies.
 struct DeviceArena {
   Device* device;
-  MemoryPlacement placement;  ///< offsets: of its own buffers, one after the other
+  const IsolatedPlugin* writer;  ///< null: this process writes here
+  MemoryPlacement placement;     ///< offsets: of its own buffers, one after the other
 };
 
 /// Steps are positions in `order`.
@@ -43,6 +44,7 @@ struct MemoryPlan {
   std::vector<DeviceArena> arenas;         // the CPU's first, then in the order in which they are needed
   std::vector<std::uint8_t> writes;        // enum tenon_write of each output of each step, in order
   std::vector<std::uint32_t> first_write;  // of each step, in writes
+  bool isolates = false;                   // some steps run in worker processes, which read the CPU's arena
 
   /// Of a value in an arena; -1: it lives elsewhere (inputs, variables, outputs).
   std::int64_t offset_of(ValueId value) const;

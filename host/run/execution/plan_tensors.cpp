@@ -5,7 +5,7 @@ namespace tenon {
 PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arenas& arenas)
     : plan_(plan), types_(plan.types()), tensors_(types_.size()) {
   const auto& memory = plan.memory;
-  for (const auto& arena : memory.arenas) arenas_.push_back(arenas.data(*arena.device));
+  for (const auto& arena : memory.arenas) arenas_.push_back(arenas.data(arena));
   for (ValueId value = 0; value < tensors_.size(); ++value) {
     if (!is_known(types_[value])) continue;
     auto& tensor = tensors_[value] = tensor_of(types_[value], types_[value].storage);
@@ -18,7 +18,6 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
     else if (stored < given.size() && given[stored])
       set(value, given[stored].abi());
   }
-  for (const auto& [value, page] : own_pages(plan).values) tensors_[value].dense.data = arenas.page(page);
 }
 
 Workspace PlanTensors::workspace(std::size_t step) const {

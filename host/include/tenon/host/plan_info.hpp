@@ -26,7 +26,7 @@ struct PlannedOutput {
   Storage storage = Storage::dense;
   Write write = Write::to;
   PlannedPlace place = PlannedPlace::arena;
-  std::int64_t offset = -1;  ///< bytes from the start of the device's arena; -1: not in an arena
+  std::int64_t offset = -1;  ///< bytes from the start of its arena; -1: not in an arena
 };
 
 struct PlannedStep {
@@ -52,9 +52,9 @@ struct MemoryUse {
   bool workspace = false;
 };
 
-/// The plan's memory on one device.
+/// The plan's memory on one device; and on the CPU, for each isolated plugin, memory that its worker process writes to.
 struct PlannedArena {
-  std::string device;
+  std::string device;  ///< `cpu`, `cuda:0`; `cpu of half_square.so`: of that plugin's worker
   std::int64_t bytes = 0;
   std::int64_t lower_bound = 0;  ///< the largest sum of buffers alive at one step: no plan needs less
   std::string strategy;          ///< the one of the placement strategies that found these offsets

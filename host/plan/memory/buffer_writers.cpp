@@ -1,0 +1,45 @@
+#include "plan/memory/buffer_writers.hpp"
+
+#include "graph/type.hpp"
+#include "isolate/shared_memory.hpp"
+
+namespace tenon {
+namespace {
+
+bool is_large_number(const tenon_type& type) {
+  return type.storage == TENON_DENSE && type.dtype >= TENON_F16 && type.dtype <= TENON_F64 &&
+         byte_count(type) >= static_cast<std::int64_t>(shared_memory::worth_sharing);
+}
+
+/// Copies between devices do as elementwise operators do; what another worker makes of its inputs is its own affair.
+bool reads_once(const Lowered& graph, NodeId id) {
+  return graph.worker_of(id) != nullptr || graph.copies_at(id) || (graph.binding().nodes[id].op->info->elementwise && !graph.sparse[id]);
+}
+
+}  // namespace
+
+std::vector<const IsolatedPlugin*> buffer_writers(const Lowered& graph, const MemoryPlan& plan) {
+  const auto& model = graph.model();
+  const auto buffer_of = [&](ValueId value) { return value == none ? none : plan.buffer_of[plan.root[value]]; };
+  std::vector<const IsolatedPlugin*> writers(plan.buffers.size());
+  std::vector<bool> excluded(plan.buffers.size());
+  for (const auto id : plan.order) {
+    const auto* writer = graph.worker_of(id);
+    const auto& node = model.nodes[id];
+    for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
+      const auto buffer = buffer_of(value);
+      if (buffer == none) continue;
+      if (writer == nullptr || !is_large_number(plan.types[value]) || (writers[buffer] != nullptr && writers[buffer] != writer))
+        excluded[buffer] = true;
+      writers[buffer] = writer;
+    }
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto buffer = buffer_of(model.edges[node.first_edge + i]); buffer != none && !reads_once(graph, id))
+        excluded[buffer] = true;
+  }
+  for (std::size_t buffer = 0; buffer < writers.size(); ++buffer)
+    if (excluded[buffer]) writers[buffer] = nullptr;
+  return writers;
+}
+
+}  // namespace tenon
