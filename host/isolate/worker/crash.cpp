@@ -23,10 +23,9 @@ constexpr std::size_t signal_stack_bytes = 64 << 10;
 Module modules[most_modules];
 std::size_t module_count = 0;
 CrashRecord* crash = nullptr;
-const char* plugin_name = "";
 thread_local std::uint32_t conversation_here = 0;
 
-int add_module(dl_phdr_info* info, std::size_t, void*) {
+int add_module(dl_phdr_info* info, std::size_t, void* names_by_path) {
   if (module_count == most_modules) return 1;
   auto& module = modules[module_count];
   module = {info->dlpi_addr, UINTPTR_MAX, 0, ""};
@@ -36,8 +35,9 @@ int add_module(dl_phdr_info* info, std::size_t, void*) {
     module.begin = std::min<std::uintptr_t>(module.begin, info->dlpi_addr + part.p_vaddr);
     module.end = std::max<std::uintptr_t>(module.end, info->dlpi_addr + part.p_vaddr + part.p_memsz);
   }
+  const auto& names = *static_cast<const std::map<std::string, std::string>*>(names_by_path);
   const char* path = info->dlpi_name == nullptr || *info->dlpi_name == '\0' ? "tenon-worker" : info->dlpi_name;
-  if (std::strcmp(path, "/proc/self/fd/3") == 0) path = plugin_name;
+  if (const auto name = names.find(path); name != names.end()) path = name->second.c_str();
   const char* slash = std::strrchr(path, '/');
   std::strncpy(module.name, slash == nullptr ? path : slash + 1, sizeof module.name - 1);
   ++module_count;
@@ -90,10 +90,9 @@ void on_signal(int signal, siginfo_t*, void* context) {
 
 }  // namespace
 
-void record_crashes(CrashRecord& record, const char* plugin) {
+void record_crashes(CrashRecord& record, const std::map<std::string, std::string>& names) {
   crash = &record;
-  plugin_name = plugin;
-  dl_iterate_phdr(add_module, nullptr);
+  dl_iterate_phdr(add_module, const_cast<std::map<std::string, std::string>*>(&names));
   void* here[2];
   backtrace(here, 2);  // which loads libgcc
   struct sigaction action {};

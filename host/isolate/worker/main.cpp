@@ -10,8 +10,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -22,6 +25,8 @@
 namespace {
 
 using namespace tenon::isolate;
+
+constexpr const char* plugin_path = "/proc/self/fd/3";  // plugin_descriptor
 
 std::uint64_t number_in(const char* text) {
   std::uint64_t number = 0;
@@ -42,10 +47,17 @@ void* open_or_end(const char* path) {
   end(std::string(not_opened) + " " + (reason != nullptr ? reason : "for no reason given"));
 }
 
-/// Another process's descriptors cannot be opened once this one is confined.
-std::string opened_before(const char* path) {
-  if (!std::string_view(path).starts_with("/proc/")) return path;
-  return "/proc/self/fd/" + std::to_string(open(path, O_RDONLY | O_CLOEXEC));
+/// A path of this process for one of the host's copies of libraries, which cannot be opened once this process is confined.
+std::string opened_before(const char* copy) {
+  return "/proc/self/fd/" + std::to_string(open(copy, O_RDONLY | O_CLOEXEC));
+}
+
+/// What the copy is called, whose descriptor is a link to `/memfd:NAME (deleted)`.
+std::string name_of(const std::string& copy) {
+  std::error_code error;
+  const auto target = std::filesystem::read_symlink(copy, error).filename().string();
+  const auto begin = target.find(':') + 1;
+  return target.substr(begin, target.rfind(' ') - begin);
 }
 
 CrashRecord& crash_record() {
@@ -95,13 +107,17 @@ int main(int count, char** arguments) {
   auto& crash = crash_record();
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   std::vector<std::string> dependencies;
-  for (int i = 5; i < count; ++i) dependencies.push_back(opened_before(arguments[i]));
+  std::map<std::string, std::string> names{{plugin_path, arguments[4]}};
+  for (int i = 5; i < count; ++i) {
+    dependencies.push_back(opened_before(arguments[i]));
+    names[dependencies.back()] = name_of(dependencies.back());
+  }
   confine_loading();
   for (const auto& dependency : dependencies) open_or_end(dependency.c_str());
-  static Plugin plugin(open_or_end("/proc/self/fd/3"), worker_host());
+  static Plugin plugin(open_or_end(plugin_path), worker_host());
   const auto confinement = confine_calls();
   start_threads(static_cast<int>(number_in(arguments[3])));
-  record_crashes(crash, arguments[4]);
+  record_crashes(crash, names);
   const auto line = std::string(ready) + " " + confinement.text();
   if (write(socket_descriptor, line.data(), line.size()) < 0) _exit(1);
   serve(plugin);

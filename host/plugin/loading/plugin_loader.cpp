@@ -109,13 +109,12 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
     throw Failure(FailureKind::failed, "the program tenon-worker, which runs isolated plugins, is not beside Tenon's library",
                   "install Tenon whole");
   }
-  Sealed sealed;
-  const auto dependencies = admit_dependencies(file, copy, sealed);
+  const auto sealed = std::make_shared<Sealed>();  // a worker that is started again must run the same code
+  const auto dependencies = admit_dependencies(file, copy, true, *sealed);
   copy.keep_open();
-  for (const auto& dependency : sealed) dependency->keep_open();
   try {
     return std::make_shared<IsolatedPlugin>(
-        WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies},
+        WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies, sealed},
         WorkerOptions{isolation.program, options_.probe_timeout_ms, isolation.call_seconds, isolation.memory, isolation.threads});
   } catch (const WorkerStartError& error) {
     using Reason = WorkerStartError::Reason;
@@ -128,7 +127,7 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
 
 Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
   Sealed sealed;
-  const auto dependencies = admit_dependencies(file, copy, sealed);
+  const auto dependencies = admit_dependencies(file, copy, false, sealed);
   auto& all = LoadedLibraries::of_this_process();
   if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
   try_in_child(file, copy, dependencies);
@@ -149,7 +148,8 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Op
   return std::make_unique<PrivateCopy>(InputFile(copy->path()), file.path, PrivateCopy::Symbols::own_first);
 }
 
-std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy, Sealed& sealed) {
+std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy, bool seal,
+                                                                    Sealed& sealed) {
   auto dependencies = find_bundled_dependencies(InputFile(copy.path()), file.path.parent_path());
   const std::lock_guard lock(admitting_);
   for (auto& dependency : dependencies) {
@@ -158,9 +158,9 @@ std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const Plugin
     };
     const InputFile library(dependency);
     if (!options_.trust_writable) refuse(PluginStatus::untrusted, trust_.fault(dependency, library));
-    if (!lists_) continue;
+    if (!lists_ && !seal) continue;
     sealed.push_back(std::make_unique<PrivateCopy>(library, dependency));
-    refuse(PluginStatus::unlisted, lists_->fault(dependency, InputFile(sealed.back()->path())));
+    if (lists_) refuse(PluginStatus::unlisted, lists_->fault(dependency, InputFile(sealed.back()->path())));
     dependency = sealed.back()->path();
   }
   return dependencies;

@@ -46,9 +46,9 @@ class PluginLoader {
   Library load(const PluginFile& file, PrivateCopy& copy);
   std::shared_ptr<IsolatedPlugin> start_worker(const PluginFile& file, PrivateCopy& copy);
   using Sealed = std::vector<std::unique_ptr<PrivateCopy>>;
-  /// Libraries that the plugin brings along; others may not be able to write to them either, and where only what is trusted may be loaded,
-  /// copies of them are, which are `sealed`. Throws PluginError (untrusted, unlisted).
-  std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy, Sealed& sealed);
+  /// Libraries that the plugin brings along; others may not be able to write to them either. With `seal`, or where only what is trusted may
+  /// be loaded, copies of them are, which are `sealed`. Throws PluginError (untrusted, unlisted).
+  std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy, bool seal, Sealed& sealed);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies);
 
   PluginOptions options_;

@@ -1,3 +1,6 @@
 __attribute__((visibility("default"))) int below(void) {
+#ifdef CRASHES
+  __builtin_trap();
+#endif
   return 4;
 }
