@@ -192,10 +192,13 @@ class KernelMessage::SparseHandler : public CallbackHandler {
     Reader reader(payload);
     const auto asked = reader.take<SparseCallback>();
     reader.expect_end();
+    auto& kept = message_.sparse_;  // where this fails, what was there before is gone
+    if (asked.output < kept.size()) kept[asked.output] = {};
     HostError error;
     tenon_tensor* tensor = nullptr;
     if (call_.host->allocate_sparse(&call_, asked.output, asked.stored, &tensor, error.raw()) != 0) error.raise();
     const auto bytes = sparse_bytes(*tensor);
+    const auto stored = std::exchange(tensor->stored, -1);
     Layout layout;
     for (const auto& [memory, size] : {std::pair<const void*, std::uint64_t>(tensor->dense.data, bytes.values),
                                        {tensor->indices, bytes.indices},
@@ -205,7 +208,8 @@ class KernelMessage::SparseHandler : public CallbackHandler {
     resume.values = {room.id(), layout.parts[0].offset};
     resume.indices = {room.id(), layout.parts[1].offset};
     if (tensor->storage == TENON_CSR) resume.row_starts = {room.id(), layout.parts[2].offset};
-    message_.sparse_[asked.output] = {room.data(), {layout.parts[0], layout.parts[1], layout.parts[2]}};
+    kept[asked.output] = {room.data(), {layout.parts[0], layout.parts[1], layout.parts[2]}};
+    tensor->stored = stored;
   }
 
  private:

@@ -15,7 +15,7 @@ namespace tenon::isolate {
 
 inline constexpr std::uint32_t protocol_version = 1;
 inline constexpr std::uint64_t text_capacity = 2048;
-inline constexpr std::uint64_t gradient_message_limit = 1u << 20;  ///< bytes of one node that a gradient adds
+inline constexpr std::uint64_t gradient_message_limit = 1u << 20;  ///< bytes of the nodes that a gradient adds
 inline constexpr std::uint32_t callback_limit = 1u << 20;
 
 // The worker's descriptors. 0, 1 and 2 are /dev/null.

@@ -40,6 +40,8 @@ class GradientHandler : public CallbackHandler {
   void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
     Reader reader(payload);
     const auto asked = reader.take<GradientCallback>();
+    if (question.operation == Operation::gradient_add && (added_ += payload.size()) > gradient_message_limit)
+      throw Error(ErrorKind::failed, "its gradient has more nodes than an isolated operator may add");
     std::int32_t failed = 0;
     switch (question.operation) {
       case Operation::gradient_value:
@@ -65,6 +67,7 @@ class GradientHandler : public CallbackHandler {
 
  private:
   tenon_gradient& io_;
+  std::uint64_t added_ = 0;  // bytes of nodes
 };
 
 std::int32_t run(void* instance, const tenon_call* call) {

@@ -66,6 +66,7 @@ std::span<const std::byte> bytes_at(const T* data, std::int64_t bytes) {
 }  // namespace
 
 void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
+  tensor.stored = -1;  // until there is memory: a kernel may go on where there is none
   const bool csr = tensor.storage == TENON_CSR;
   if (stored < 0 || stored > most_stored(tensor))
     throw Failure(FailureKind::failed, fmt::format("{} requested, but {} {} holds at most {}",

@@ -16,7 +16,8 @@ namespace tenon {
 class SparseMemory {
  public:
   /// Memory for `stored` values (csr) or rows (row_sparse), with int64 indices; the tensor then points to it. Throws Failure where its
-  /// shape cannot hold so many, their bytes cannot be counted or memory runs out. What it gave the tensor before may be gone then.
+  /// shape cannot hold so many, their bytes cannot be counted or memory runs out. What it gave the tensor before may be gone then, and the
+  /// tensor stores -1.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
 
   /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. The kernels that write it are done. Throws

@@ -83,9 +83,11 @@ class Liar {
     std::memcpy(blocks_.at(control_->request.reply.block), &record, sizeof record);
     control_->report.bytes = sizeof record;
   }
+  /// With so many zeros behind it.
   template <class T>
-  const Resume& ask(Operation operation, const T& record) {
+  const Resume& ask(Operation operation, const T& record, std::uint64_t zeros = 0) {
     send(record);
+    control_->report.bytes += zeros;
     control_->report.operation = operation;
     give(Turn::callback);
     wait_for(Turn::resume);
@@ -104,22 +106,25 @@ class Liar {
     if (lie_ == "a name without an end") return send_add({0, 0, 0, UINT32_MAX, 0, 0, 0}), true;
     if (lie_ == "inputs without number") return send_add({0, 0, 0, 0, UINT32_MAX, 0, 0}), true;
     if (lie_ == "attributes without number") return send_add({0, 0, 0, 0, 0, UINT32_MAX, 0}), true;
-    if (lie_ == "a value of another graph") {
-      const auto& resume = ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX, 0, 0, 0, 0});
-      report.status = resume.status;
-      std::memcpy(report.text, resume.text, sizeof report.text);
+    if (lie_ == "a value of another graph") fail_as(ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX, 0, 0, 0, 0}));
+    if (lie_ == "nodes without end")
+      while (report.status == 0) fail_as(ask(Operation::gradient_add, GradientCallback{0, 0, 0, 65536, 0, 0, 0}, 65536));
+    if (lie_ == "an output twice") {  // the second one is more than there is, and not missed
+      ask(Operation::allocate_sparse, SparseCallback{0, 0, 2});
+      ask(Operation::allocate_sparse, SparseCallback{0, 0, std::int64_t{1} << 47});
     }
     if (lie_ == "an error without an end") {
       report.status = 1;
       report.error_kind = 77;
       std::memset(report.text, 'x', sizeof report.text);
     }
-    if (lie_.starts_with("output ")) {  // `output 9`, `output 0`: to allocate
-      const auto& resume = ask(Operation::allocate_sparse, SparseCallback{static_cast<std::uint32_t>(lie_[7] - '0'), 0, INT64_MAX});
-      report.status = resume.status;
-      std::memcpy(report.text, resume.text, sizeof report.text);
-    }
+    if (lie_.starts_with("output "))  // `output 9`, `output 0`: to allocate
+      fail_as(ask(Operation::allocate_sparse, SparseCallback{static_cast<std::uint32_t>(lie_[7] - '0'), 0, INT64_MAX}));
     return false;
+  }
+  void fail_as(const Resume& resume) {
+    control_->report.status = resume.status;
+    std::memcpy(control_->report.text, resume.text, sizeof resume.text);
   }
   void send_add(const GradientCallback& callback) {
     send(callback);

@@ -16,6 +16,8 @@ using namespace tenon;
 
 namespace {
 
+int nodes_added = 0;  // by gradients
+
 /// An object whose functions a lying worker answers.
 class Object {
  public:
@@ -42,14 +44,18 @@ class Object {
     io.size = sizeof io;
     io.error = error_.raw();
     io.input_count = io.output_count = 1;
+    io.add = [](tenon_gradient*, const char*, const tenon_value*, std::uint32_t, const tenon_attribute*, std::uint32_t, tenon_value*) {
+      return ++nodes_added > 100 ? 1 : 0;
+    };
     io.set_input_grad = [](tenon_gradient* self, std::uint32_t, tenon_value) {
       write_error(self->error, ErrorKind::failed, "there is no such value");
       return 1;
     };
     return text(table_->functions().gradient(object_, &io));
   }
-  std::string forward() {
-    auto type = type_of(f32, {2, 3});
+  /// For an output of that shape.
+  std::string forward(const Shape& shape = {2, 3}) {
+    auto type = type_of(f32, shape);
     auto output = tensor_of(type, TENON_CSR);
     output.dense.device_type = TENON_CPU;
     tenon_tensor* const outputs[] = {&output};
@@ -66,8 +72,11 @@ class Object {
     call.outputs = outputs;
     call.writes = &write;
     call.dispatch = TENON_FORWARD_SPARSE;
-    return text(table_->functions().forward_sparse(object_, &call));
+    auto said = text(table_->functions().forward_sparse(object_, &call));
+    stored_ = output.stored;
+    return said;
   }
+  std::int64_t stored() const { return stored_; }  ///< by the last output
 
  private:
   std::string text(std::int32_t failed) const { return failed == 0 ? "" : error_.raw()->text; }
@@ -75,6 +84,7 @@ class Object {
   LyingWorker worker_;
   std::shared_ptr<const IsolatedTable> table_;
   void* object_;
+  std::int64_t stored_ = 0;
   mutable HostError error_;
 };
 
@@ -106,6 +116,17 @@ TEST_CASE("what a worker asks for is looked at before it is done") {
   CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
   CHECK(Object("output 0").forward() == "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
   CHECK(Object("a value of another graph").forward() == broke + "a reply is longer than its room" + ended);
+}
+
+TEST_CASE("a gradient adds as many nodes as it may") {
+  CHECK(Object("nodes without end").gradient() == "its gradient has more nodes than an isolated operator may add");
+  CHECK(nodes_added == 15);  // of 64 KiB and a little more: 1 MiB in all
+}
+
+TEST_CASE("nothing is copied to the memory that an output had before it was to have more than there is") {
+  Object twice("an output twice");
+  CHECK(twice.forward({2, std::int64_t{1} << 46}).empty());
+  CHECK(twice.stored() == -1);
 }
 
 TEST_CASE("an error's text ends where its room does") {
