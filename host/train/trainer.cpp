@@ -230,8 +230,15 @@ struct Trainer::Impl {
     return metrics_of(evaluator.evaluate(data));
   }
 
+  void require_whole() const {
+    if (half_updated)
+      throw Failure(FailureKind::failed, "a step failed while it updated the variables, so that some of them are new and others are not",
+                    "go on from the last checkpoint");
+  }
+
   // With copies of what the next step changes.
   Graph graph_now() const {
+    require_whole();
     auto graph = forward.clone();
     impl_of(graph).set_tensors([&](ValueId id) {
       const auto& value = model_of(forward).values[id];
@@ -242,9 +249,7 @@ struct Trainer::Impl {
   }
 
   void save_checkpoint(const std::filesystem::path& path) const {
-    if (half_updated)
-      throw Failure(FailureKind::failed, "a step failed while it updated the variables, so that some of them are new and others are not",
-                    "go on from the last checkpoint");
+    require_whole();
     auto graph = forward.clone();
     TrainingRecord record;
     record.step = step;

@@ -1,56 +1,9 @@
 // A training whose kernel fails, crashes, leaves or hangs in the midst of a step: the steps before it are not lost.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
-#include "cli/line_workplace.hpp"
+#include "cli/failing_training.hpp"
 
 namespace {
-
-const Words until_step_12{"--epochs", "4",       "--checkpoint",     "c.tenon",   "--metrics", "m.jsonl",
-                          "-o",       "m.tenon", "--trust-writable", "--threads", "1"};
-
-/// A line with a normalization, whose running mean and variance are states, and behind it a node 'a' that does the deed.
-class FailingTraining : public LineWorkplace {
- public:
-  explicit FailingTraining(const std::string& deed) {
-    write("line.json", R"({"tenon": 1,
- "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
- "nodes": [
-   {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
-   {"name": "norm", "op": "batch_norm", "inputs": ["line"]},
-   {"name": "a", "op": "ends_process", "inputs": ["y"], "attrs": {"deed": ")" +
-                           deed + R"("}},
-   {"name": "loss", "op": "mean_squared_error", "inputs": ["norm", "a"]}],
- "outputs": {"loss": "loss"}})");
-  }
-  /// The deed is done in the first call after so many.
-  ProgramResult train_until(int steps, const Words& more = {}) const {
-    auto words = until_step_12;
-    words.insert(words.end(), {"--plugins", fault("ends_process")});
-    words.insert(words.end(), more.begin(), more.end());
-    return train_in(words, {.environment = {{"TENON_FAULT_AFTER", std::to_string(steps)}}});
-  }
-  std::vector<std::string> written() const {
-    std::vector<std::string> bytes;
-    for (const char* name : {"m.tenon", "c.tenon", "m.jsonl"})
-      bytes.push_back(std::filesystem::exists(folder() / name) ? read_bytes(folder() / name) : "");
-    return bytes;
-  }
-  std::ptrdiff_t steps_of_metrics() const {
-    const auto metrics = read_bytes(folder() / "m.jsonl");
-    return std::count(metrics.begin(), metrics.end(), '\n');
-  }
-};
-
-/// As far as the deed's name, which the files hold, lets a training that is never disturbed be the same.
-std::vector<std::string> undisturbed(const std::string& deed) {
-  const FailingTraining site(deed);
-  const auto result = site.train_until(1000);
-  INFO(result.err);
-  REQUIRE(result.code == 0);
-  return site.written();
-}
 
 std::string node_of(const std::string& what) {
   return "[ends_process] node 'a' of " + fault("ends_process") + ' ' + what;
@@ -82,12 +35,12 @@ TEST_CASE("train: a kernel that ends the process in a step is named; checkpoint 
     INFO(resumed.err);
     CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
     CHECK(resumed.code == 0);
-    CHECK(site.written() == undisturbed(row.deed));
+    CHECK(site.written() == FailingTraining::undisturbed(row.deed));
   }
 }
 
 TEST_CASE("train: a kernel's error in a step loses none of the steps before, and the resumed training ends with the same bytes") {
-  const auto expected = undisturbed("error");
+  const auto expected = FailingTraining::undisturbed("error");
   for (const bool each_step : {true, false}) {
     const FailingTraining site("error");
     const Words more{"--resume", "--checkpoint-every", each_step ? "1" : "1000"};

@@ -1,7 +1,7 @@
 // Plugins in worker processes, by the command line.
 #include <doctest/doctest.h>
 
-#include "cli/workplace.hpp"
+#include "cli/failing_training.hpp"
 
 namespace {
 
@@ -42,4 +42,73 @@ TEST_CASE("--isolate names plugins that there are") {
   CHECK(wrong.code == 2);
   CHECK(has(wrong.err, "error: --isolate names 'tenon_elementwize', but there is no such plugin\nhint: did you mean tenon_elementwise?"));
   CHECK(site.run({"--isolate", "tenon_elementwise", "run", "g.tenon", "--input", "x=x.npy"}).code == 0);
+}
+
+TEST_CASE("train --isolate: a crash in a step keeps the steps before it, and --resume gives the bytes of an undisturbed training") {
+  const struct {
+    const char *deed, *ending;
+  } rows[] = {{"null", "crashed with SIGSEGV"},
+              {"abort", "crashed with SIGABRT"},
+              {"_exit", "ended with exit code 0"},
+              {"loop", "gave no answer within 0.5 s and was ended"}};
+  for (const auto& row : rows)
+    for (const std::string isolated : {"all", "ends_process"}) {
+      CAPTURE(row.deed);
+      CAPTURE(isolated);
+      const FailingTraining site(row.deed);
+      const Words more{"--isolate", isolated, "--isolate-timeout", "0.5"};
+      const auto failed = site.train_until(4, more);
+      INFO(failed.err);
+      CHECK(failed.code == 1);
+      CHECK(has(failed.err, "error: [ends_process] node 'a': its worker process " + std::string(row.ending)));
+      CHECK(has(failed.err, "failed after step 4, in epoch 2; c.tenon keeps everything\n"));
+      CHECK(site.steps_of_metrics() == 4);
+      auto again = more;
+      again.emplace_back("--resume");
+      const auto resumed = site.train_until(1000, again);
+      INFO(resumed.err);
+      CHECK(resumed.code == 0);
+      CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+      CHECK(site.written() == FailingTraining::undisturbed(row.deed));
+    }
+}
+
+TEST_CASE(
+    "train --isolate: an optimizer that crashes between two variables leaves the checkpoint from before, and --resume goes on from it") {
+  const auto given = [](const Words& more) {
+    Words words{"--plugins",
+                fault("fails_to_update"),
+                "--trust-writable",
+                "--optimizer",
+                "fails_to_update",
+                "--set",
+                "crashes=true",
+                "--epochs",
+                "4",
+                "-o",
+                "m.tenon",
+                "--checkpoint",
+                "c.tenon",
+                "--checkpoint-every",
+                "4"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const LineWorkplace undisturbed;
+  REQUIRE(undisturbed.train(given({})).code == 0);
+  for (const std::string isolated : {"all", "fails_to_update"}) {
+    const LineWorkplace site;
+    const auto crashed = site.train_in(given({"--isolate", isolated}), {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // in step 6
+    INFO(crashed.err);
+    CHECK(crashed.code == 1);
+    CHECK(has(crashed.err, "error: [fails_to_update] node '"));
+    CHECK(has(crashed.err, "its worker process crashed with SIGABRT (fails_to_update.so)"));
+    CHECK(has(crashed.err, "warning: no checkpoint is written: some variables are updated and others are not\n"));
+    CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
+    const auto resumed = site.train(given({"--isolate", isolated, "--resume"}));
+    INFO(resumed.err);
+    CHECK(resumed.code == 0);
+    CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+    for (const char* name : {"m.tenon", "c.tenon"}) CHECK(read_bytes(site.folder() / name) == read_bytes(undisturbed.folder() / name));
+  }
 }

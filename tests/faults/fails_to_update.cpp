@@ -3,8 +3,10 @@
 
 #include "doubling.hpp"
 
-/// Gradient descent that gives up in one of its calls.
+/// Gradient descent that gives up in one of its calls, by a crash if it is told to.
 struct FailsToUpdate : tenon::Operator {
+  bool crashes = false;
+
   static constexpr void describe(auto& op) {
     op.doc("weight - learning_rate * grad");
     op.types({tenon::f32});
@@ -12,12 +14,13 @@ struct FailsToUpdate : tenon::Operator {
     op.input("grad", "as the weight");
     op.input("learning_rate", "one number");
     op.output("updated", "the new weight");
+    op.param("crashes", &FailsToUpdate::crashes, "how it gives up");
   }
   void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
   void forward(const tenon::Call& call) const {
     static std::atomic<int> calls = 0;
     const char* after = std::getenv("TENON_FAULT_AFTER");
-    if (after != nullptr && calls++ == std::atoi(after)) throw tenon::Error("no more calls");
+    if (after != nullptr && calls++ == std::atoi(after)) crashes ? std::abort() : throw tenon::Error("no more calls");
     const auto* weight = call.input<float>(0).data();
     const auto* grad = call.input<float>(1).data();
     const float rate = call.input<float>(2).data()[0];

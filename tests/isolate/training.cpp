@@ -16,7 +16,8 @@ namespace {
 struct Training : IsolatedHost {
   tenon::Trainer trainer;
 
-  explicit Training(const std::string& where) : IsolatedHost("plugins"), trainer(network(where), data(), options()) {}
+  explicit Training(const std::string& where, const std::string& optimizer = tenon::TrainerOptions().optimizer)
+      : IsolatedHost("plugins"), trainer(network(where), data(), options(optimizer)) {}
 
   void steps(int count) {
     for (; count > 0; --count) trainer.step();
@@ -39,7 +40,7 @@ struct Training : IsolatedHost {
 
  private:
   tenon::Graph network(const std::string& where) {
-    host.add_plugins(built("faults/misbehaves.so"));
+    for (const std::string plugin : {"misbehaves", "fails_to_update"}) host.add_plugins(built("faults/" + plugin + ".so"));
     tenon::Graph graph(host);
     const auto x = graph.input("x", tenon::f32, {-1, 3}), y = graph.input("y", tenon::f32, {-1, 2});
     const auto line = graph.add("fully_connected", {x}, {{"num_hidden", 2}}, "fc1");
@@ -51,8 +52,10 @@ struct Training : IsolatedHost {
   static tenon::NamedTensors data() {
     return {{"x", tenon::random_normal(tenon::f32, {12, 3}, 1)}, {"y", tenon::random_normal(tenon::f32, {12, 2}, 2)}};
   }
-  static tenon::TrainerOptions options() {
+  static tenon::TrainerOptions options(const std::string& optimizer) {
     tenon::TrainerOptions options;
+    options.optimizer = optimizer;
+    if (optimizer == "fails_to_update") options.parameters = {{"crashes", true}};
     options.loss = "loss";
     options.batch = 4;
     return options;
@@ -82,4 +85,27 @@ TEST_CASE("a training whose worker dies in a step goes on, or is resumed, with t
   resumed.steps(4);
   CHECK(resumed.values() == undisturbed.values());
   CHECK(resumed.saved() == disturbed.saved());
+}
+
+TEST_CASE("a training whose optimizer dies between two variables gives nothing away until it is resumed") {
+  Training undisturbed("nowhere", "fails_to_update");
+  undisturbed.steps(4);
+  setenv("TENON_FAULT_AFTER", "9", 1);  // four variables a step: in the third
+  Training disturbed("nowhere", "fails_to_update");
+  disturbed.steps(2);
+  const auto before = disturbed.saved();
+  const auto checkpoint = disturbed.cache / "kept.tenon";
+  write_bytes(checkpoint, before);
+  CHECK(failure_of([&] { disturbed.trainer.step(); }).message.find("crashed with SIGABRT (fails_to_update.so)") != std::string::npos);
+  unsetenv("TENON_FAULT_AFTER");  // the next worker goes on
+  for (int i = 0; i < 2; ++i, disturbed.trainer.step()) {
+    CHECK_FALSE(disturbed.trainer.can_be_saved());
+    const std::string half = "a step failed while it updated the variables, so that some of them are new and others are not";
+    CHECK(failure_of([&] { disturbed.saved(); }).message == half);
+    CHECK(failure_of([&] { disturbed.trainer.graph(); }).message == half);
+  }
+  disturbed.trainer.resume(checkpoint);
+  CHECK(disturbed.saved() == before);
+  disturbed.steps(2);
+  CHECK(disturbed.values() == undisturbed.values());
 }

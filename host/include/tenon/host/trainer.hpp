@@ -59,7 +59,7 @@ class TENON_API Trainer {
 
   /// One update of the variables. Throws Failure (failed) if the loss or a gradient is NaN or infinite, with the node that produced it
   /// first. After this, and after any failure before the update begins, variables and states have the values from before the step, so that
-  /// they can be saved. If the update itself fails, some variables may be new and others not: save_checkpoint() then refuses.
+  /// they can be saved. If the update itself fails, some variables may be new and others not: save_checkpoint() and graph() then refuse.
   StepReport step();
 
   /// The same with a batch of your own, however many examples it has: one tensor for each input, as the constructor takes them. It is one
@@ -78,7 +78,7 @@ class TENON_API Trainer {
   std::int64_t examples() const;  ///< in one epoch
   std::uint64_t steps_per_epoch() const;
 
-  /// The trained graph, with copies of its current variables and states.
+  /// The trained graph, with copies of its current variables and states. Throws Failure (failed) if can_be_saved() is false.
   Graph graph() const;
   /// False from an update that failed to the next resume().
   bool can_be_saved() const;
