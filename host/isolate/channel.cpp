@@ -28,6 +28,7 @@ using namespace isolate;
 namespace {
 
 constexpr std::uint64_t least_room = 64 << 10;
+constexpr std::uint32_t most_forgotten = 64;  // in one request: a socket holds some 200 notices
 
 /// Who looks without sleeping needs a core of its own.
 std::uint32_t spin_ns() {
@@ -75,9 +76,10 @@ SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
   if (room != nullptr) forget(*room);
   room.reset();
   const bool read = which == messages || which == inputs;
-  room = std::make_unique<SharedBlock>(std::max(bytes, least_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
-                                       "its tensors");
-  announce(*room);
+  auto larger = std::make_unique<SharedBlock>(std::max(bytes, least_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
+                                              "its tensors");
+  announce(*larger);
+  room = std::move(larger);
   return *room;
 }
 
@@ -88,7 +90,7 @@ std::uint64_t Channel::share(const SharedBlock& block, SharedBlock::Access acces
   const auto number = block.id() | (writes ? 0 : for_reading);
   if (shared_.contains(number)) return number;
   std::erase_if(shared_, [&](std::uint64_t known) {
-    if (shared_memory::lives(known & ~for_reading)) return false;
+    if (new_blocks_ >= most_forgotten || shared_memory::lives(known & ~for_reading)) return false;
     send({known, 0, 0, 1}, -1);
     return true;
   });
@@ -107,10 +109,12 @@ void Channel::forget(const SharedBlock& block) {
   send({block.id(), 0, 0, 1}, -1);
 }
 
-// A worker that reads nothing fills the socket; one that has ended has closed it, and is told of where its answer is waited for.
+// A worker that has ended has closed its socket, and is told of where its answer is waited for.
 void Channel::send(const BlockNotice& notice, int descriptor) {
-  send_descriptors(socket_.descriptor(), notice, std::span(&descriptor, descriptor < 0 ? 0 : 1));
-  ++new_blocks_;
+  if (send_descriptors(socket_.descriptor(), notice, std::span(&descriptor, descriptor < 0 ? 0 : 1)))
+    ++new_blocks_;
+  else if (errno == EAGAIN)
+    throw Failure(FailureKind::failed, "it uses more blocks of memory than its worker process can be told of at once");
 }
 
 const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std::uint64_t instance, std::span<const std::byte> message,

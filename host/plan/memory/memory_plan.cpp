@@ -8,7 +8,7 @@
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
 #include "io/counted.hpp"
-#include "plan/memory/buffer_writers.hpp"
+#include "plan/memory/writers.hpp"
 
 namespace tenon {
 namespace {
@@ -64,10 +64,11 @@ class MemoryPlanner {
     fuse(graph);
     find_last_uses(model);
     if (training) find_updates(model, binding);
+    plan_.isolates = std::any_of(plan_.order.begin(), plan_.order.end(), [&](NodeId id) { return graph.worker_of(id) != nullptr; });
+    writers_ = find_writers(graph, plan_);
     find_buffers(graph);
     add_workspaces(graph, kernels);
     require_sum(plan_.buffers);
-    give_to_workers(graph);
     place_by_device();
     return std::move(plan_);
   }
@@ -84,15 +85,14 @@ class MemoryPlanner {
   std::uint32_t inside_readers(ValueId value) const { return plan_.readers[value] - output_names_[value]; }
   bool reuse_input(const Lowered& graph, std::uint32_t step, std::uint32_t output);
   void add_workspaces(const Lowered& graph, const Kernels& kernels);
-  std::uint32_t add_buffer(Device& device, const Buffer& buffer);
-  std::uint32_t arena_for(Device& device, const IsolatedPlugin* writer);
-  void give_to_workers(const Lowered& graph);
+  std::uint32_t add_buffer(Device& device, const IsolatedPlugin* writer, const Buffer& buffer);
   void place_by_device();
 
   MemoryPlan plan_;
-  std::vector<std::uint32_t> output_names_;  // of each value: how many outputs of the graph it is
-  std::vector<bool> adds_;                   // written by adding to what lies there
-  std::vector<std::uint32_t> last_use_;      // of a piece of memory's owner: the last step that reads any of the values in it
+  std::vector<std::uint32_t> output_names_;     // of each value: how many outputs of the graph it is
+  std::vector<bool> adds_;                      // written by adding to what lies there
+  std::vector<const IsolatedPlugin*> writers_;  // as find_writers() finds them
+  std::vector<std::uint32_t> last_use_;         // of a piece of memory's owner: the last step that reads any of the values in it
 };
 
 // Only what the outputs need runs; in training, what variables are updated with as well, and, where all outputs are wanted, nodes that keep
@@ -223,13 +223,13 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
   // what is given to a run is copied while kernels run, so its copy's memory must not be theirs
   const auto first = graph.copies_given(plan_.order[step]) ? 0 : step;
   plan_.buffer_of[value] = plan_.buffer_of[root] =
-      add_buffer(*graph.places[value], {byte_count(plan_.types[value]), first, last_use_[root]});
+      add_buffer(*graph.places[value], writers_[root], {byte_count(plan_.types[value]), first, last_use_[root]});
   return TENON_WRITE_TO;
 }
 
 // An output may take over the memory of an input that it was declared in place with, that nobody reads later, and that is the plan's own.
-// Of a backward node these are the gradients: its first inputs are those of its origin's outputs. A worker process that writes to what
-// another one made would need a copy.
+// Of a backward node these are the gradients: its first inputs are those of its origin's outputs. A worker process does so only where it
+// wrote itself; elsewhere it would need a copy.
 bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
   const auto& model = graph.model();
   const auto& node = model.nodes[plan_.order[step]];
@@ -243,7 +243,8 @@ bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::u
     const auto source = plan_.root[edges[i]];
     if (plan_.buffer_of[source] == none || last_use_[source] != step || std::count(edges, edges + node.input_count, edges[i]) != 1)
       continue;
-    if (graph.worker_of(model.values[source].producer) != worker) continue;
+    const bool here = worker == nullptr && graph.worker_of(model.values[source].producer) == nullptr;
+    if (!here && (writers_[source] == nullptr || writers_[source] != writers_[plan_.root[value]])) continue;
     const auto &from = plan_.types[source], &to = plan_.types[value];
     if (from.dtype != to.dtype || byte_count(from) != byte_count(to)) continue;
     if (info.elementwise && !same_dims(from, to)) continue;
@@ -274,30 +275,19 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     plan_.workspace_bytes[step] =
         at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].op->info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;
-    plan_.workspace_buffer[step] = add_buffer(*graph.devices[id], {static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
+    plan_.workspace_buffer[step] =
+        add_buffer(*graph.devices[id], nullptr, {static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});
   }
 }
 
-std::uint32_t MemoryPlanner::add_buffer(Device& device, const Buffer& buffer) {
-  plan_.arena_of.push_back(arena_for(device, nullptr));
-  plan_.buffers.push_back(buffer);
-  return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
-}
-
-std::uint32_t MemoryPlanner::arena_for(Device& device, const IsolatedPlugin* writer) {
+std::uint32_t MemoryPlanner::add_buffer(Device& device, const IsolatedPlugin* writer, const Buffer& buffer) {
   auto& arenas = plan_.arenas;
   auto arena =
       std::find_if(arenas.begin(), arenas.end(), [&](const auto& each) { return each.device == &device && each.writer == writer; });
   if (arena == arenas.end()) arena = arenas.insert(arena, {&device, writer, {}});
-  return static_cast<std::uint32_t>(arena - arenas.begin());
-}
-
-void MemoryPlanner::give_to_workers(const Lowered& graph) {
-  plan_.isolates = std::any_of(plan_.order.begin(), plan_.order.end(), [&](NodeId id) { return graph.worker_of(id) != nullptr; });
-  if (!plan_.isolates) return;
-  const auto writers = buffer_writers(graph, plan_);
-  for (std::uint32_t buffer = 0; buffer < writers.size(); ++buffer)
-    if (writers[buffer] != nullptr) plan_.arena_of[buffer] = arena_for(cpu_device(), writers[buffer]);
+  plan_.arena_of.push_back(static_cast<std::uint32_t>(arena - arenas.begin()));
+  plan_.buffers.push_back(buffer);
+  return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
 }
 
 void MemoryPlanner::place_by_device() {

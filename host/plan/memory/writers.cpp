@@ -1,4 +1,4 @@
-#include "plan/memory/buffer_writers.hpp"
+#include "plan/memory/writers.hpp"
 
 #include "graph/type.hpp"
 #include "isolate/shared_memory.hpp"
@@ -18,27 +18,24 @@ bool reads_once(const Lowered& graph, NodeId id) {
 
 }  // namespace
 
-std::vector<const IsolatedPlugin*> buffer_writers(const Lowered& graph, const MemoryPlan& plan) {
+std::vector<const IsolatedPlugin*> find_writers(const Lowered& graph, const MemoryPlan& plan) {
   const auto& model = graph.model();
-  const auto buffer_of = [&](ValueId value) { return value == none ? none : plan.buffer_of[plan.root[value]]; };
-  std::vector<const IsolatedPlugin*> writers(plan.buffers.size());
-  std::vector<bool> excluded(plan.buffers.size());
+  std::vector<const IsolatedPlugin*> writers(model.values.size());
+  std::vector<bool> excluded(model.values.size());
   for (const auto id : plan.order) {
     const auto* writer = graph.worker_of(id);
     const auto& node = model.nodes[id];
     for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
-      const auto buffer = buffer_of(value);
-      if (buffer == none) continue;
-      if (writer == nullptr || !is_large_number(plan.types[value]) || (writers[buffer] != nullptr && writers[buffer] != writer))
-        excluded[buffer] = true;
-      writers[buffer] = writer;
+      const auto root = plan.root[value];
+      if (writer == nullptr || !is_large_number(plan.types[value]) || (writers[root] != nullptr && writers[root] != writer))
+        excluded[root] = true;
+      writers[root] = writer;
     }
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto buffer = buffer_of(model.edges[node.first_edge + i]); buffer != none && !reads_once(graph, id))
-        excluded[buffer] = true;
+      if (const auto value = model.edges[node.first_edge + i]; value != none && !reads_once(graph, id)) excluded[plan.root[value]] = true;
   }
-  for (std::size_t buffer = 0; buffer < writers.size(); ++buffer)
-    if (excluded[buffer]) writers[buffer] = nullptr;
+  for (ValueId value = 0; value < writers.size(); ++value)
+    if (excluded[value]) writers[value] = nullptr;
   return writers;
 }
 
