@@ -107,11 +107,12 @@ std::string describe(const PlanInfo& plan) {
 
 std::string describe_memory(const PlanInfo& plan) {
   check_arenas(plan);
-  std::size_t width = 24;
+  std::size_t width = 24, device_width = 8;
   const bool several = plan.arenas.size() > 1;
   const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };
-  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<8}", name) : std::string(); };
+  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<{}}", name, device_width) : std::string(); };
   for (const auto& use : plan.memory) width = std::max(width, name_of_use(use).size());
+  for (const auto& arena : plan.arenas) device_width = std::max(device_width, arena.device.size());
   auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width, device("device"), "bytes", "offset", "steps");
   for (const auto& use : plan.memory)
     fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,

@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +15,9 @@
 #include <string_view>
 
 #include "doubling.hpp"
+
+/// Of a try to outlive the process that started it.
+static const int outliving_error = prctl(PR_SET_PDEATHSIG, 0) == 0 ? 0 : errno;
 
 // Gives twice x. `what` names a misdeed, and `where` the function that does it: "create", "destroy", "infer", "forward", "fifth forward"
 // (of the process) or "backward". If the system refuses the misdeed, every element of the output is the number of the error.
@@ -88,6 +93,12 @@ struct Misbehaves : Doubling {
     if (what == "opens") return error_of(open("/etc/passwd", O_RDONLY));
     if (what == "makes a socket") return error_of(socket(AF_INET, SOCK_STREAM, 0));
     if (what == "kills its parent") return error_of(kill(getppid(), SIGKILL));
+    if (what == "holds its parent up") {
+      cpu_set_t cores;
+      sched_getaffinity(0, sizeof cores, &cores);
+      return error_of(sched_setaffinity(getppid(), sizeof cores, &cores));
+    }
+    if (what == "outlives its parent") return outliving_error;
     if (what == "owns a descriptor") return error_of(fcntl(0, F_SETOWN, getppid()));
     if (what == "forks") return error_of(fork());
     if (what == "executes") return error_of(execl("/bin/true", "true", nullptr));

@@ -121,8 +121,16 @@ TEST_CASE("the system refuses a worker files, connections, processes and signals
   const struct {
     std::string what;
     float error;
-  } cases[] = {{"opens", EACCES}, {"makes a socket", EACCES}, {"kills its parent", EPERM},  {"owns a descriptor", EPERM},
-               {"forks", EPERM},  {"executes", EPERM},        {"traces its parent", EPERM}, {"maps shared memory", EPERM}};
+  } cases[] = {{"opens", EACCES},
+               {"makes a socket", EACCES},
+               {"kills its parent", EPERM},
+               {"holds its parent up", EPERM},
+               {"outlives its parent", EPERM},
+               {"owns a descriptor", EPERM},
+               {"forks", EPERM},
+               {"executes", EPERM},
+               {"traces its parent", EPERM},
+               {"maps shared memory", EPERM}};
   for (const auto& [what, error] : cases) {
     CAPTURE(what);
     CHECK(numbers(isolated.call(what)) == std::vector<float>(3, error));

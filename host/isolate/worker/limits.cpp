@@ -50,11 +50,11 @@ std::string Confinement::text() const {
   return std::string(seccomp ? "seccomp, " : "") + (landlock ? "landlock, " : "") + "rlimits";
 }
 
-void limit_resources(std::uint64_t memory) {
+void limit_resources(std::uint64_t memory, int libraries) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  limit(RLIMIT_NOFILE, 64);
+  limit(RLIMIT_NOFILE, 64 + static_cast<std::uint64_t>(libraries));
   if (memory > 0 && can_limit_memory) limit(RLIMIT_DATA, memory);
 }
 
@@ -67,7 +67,7 @@ Confinement confine_loading() {
 }
 
 Confinement confine_calls() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an initialiser of the plugin may have changed it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // without seccomp an initialiser of the plugin may have changed it
   drop_capabilities();
   Confinement confinement;
   confinement.landlock = forbid_files(Files::none);

@@ -5,9 +5,9 @@
 
 namespace tenon::isolate {
 
-/// Ends with the thread that started it, writes no core files, makes no file larger, opens few descriptors, and has at most `memory` bytes
-/// of its own (0: no limit).
-void limit_resources(std::uint64_t memory);
+/// Ends with the thread that started it, writes no core files, makes no file larger, opens few descriptors but those of so many libraries,
+/// and has at most `memory` bytes of its own (0: no limit).
+void limit_resources(std::uint64_t memory, int libraries);
 
 /// What the kernel lets a process take from itself. False: this kernel cannot do it.
 struct Confinement {

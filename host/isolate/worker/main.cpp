@@ -86,7 +86,7 @@ void serve(Plugin& plugin) {
 }
 
 int print_limits() {
-  limit_resources(0);
+  limit_resources(0, 0);
   confine_loading();
   std::puts(confine_calls().text().c_str());
   std::fflush(stdout);
@@ -101,7 +101,7 @@ int main(int count, char** arguments) {
     std::fputs("usage: tenon-worker PARENT MEMORY THREADS NAME [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n", stderr);
     return 2;
   }
-  limit_resources(number_in(arguments[2]));
+  limit_resources(number_in(arguments[2]), count - 5);
   if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);  // it ended before this could be told
   if (chdir("/") != 0) _exit(1);
   auto& crash = crash_record();

@@ -38,7 +38,7 @@ constexpr long always[] = {
     SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_pipe2, SYS_recvmsg, SYS_mprotect, SYS_munmap,
     SYS_mremap, SYS_brk, SYS_madvise, SYS_mincore, SYS_membarrier, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
     SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_rt_sigpending, SYS_sigaltstack, SYS_restart_syscall, SYS_futex, SYS_set_robust_list,
-    SYS_get_robust_list, SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_sched_getparam,
+    SYS_get_robust_list, SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
     SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getpriority, SYS_nanosleep, SYS_clock_nanosleep,
     SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_getpid, SYS_getppid,
     SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrandom, SYS_getcpu, SYS_exit, SYS_exit_group, SYS_setitimer,
@@ -58,7 +58,7 @@ constexpr long always[] = {
 };
 // What the system's loader and the confinement after it need besides.
 constexpr long while_loading[] = {
-    SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_statfs, SYS_fstatfs, SYS_prctl, SYS_seccomp,
+    SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_statfs, SYS_fstatfs, SYS_seccomp,
     SYS_capset, SYS_capget, 444, 445, 446,  // Landlock's three
 #if defined(__x86_64__)
     SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
@@ -170,6 +170,7 @@ bool forbid_system_calls(Stage stage) {
   const auto self = static_cast<std::uint32_t>(getpid());
   filter.allow_one_of(SYS_kill, 0, {self});
   filter.allow_one_of(SYS_tgkill, 0, {self});
+  filter.allow_one_of(SYS_sched_setaffinity, 0, {0, self});
   filter.allow_null(SYS_prlimit64, 2);  // asks alone
   filter.allow_with(SYS_clone, 0, CLONE_THREAD);
   filter.fail(SYS_clone3, ENOSYS);  // its flags lie in memory, where no filter looks: the C library then uses clone
@@ -179,6 +180,7 @@ bool forbid_system_calls(Stage stage) {
   constexpr std::uint32_t for_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
   if (stage == Stage::loading) {
     for (const long call : while_loading) filter.allow(call);
+    filter.allow_one_of(SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_SET_NO_NEW_PRIVS});  // it ends with the host
     filter.allow_without(SYS_openat, 2, for_writing);
 #if defined(__x86_64__)
     filter.allow_without(SYS_open, 1, for_writing);
