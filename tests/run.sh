@@ -91,7 +91,7 @@ run_tidy() {
   command -v run-clang-tidy >/dev/null || { skipped clang-tidy "clang-tidy is missing"; return; }
   # As in the simulated build, where g++ compiles all sources: clang's CUDA is not nvcc's. Without flags that clang does not know.
   step tidy-configure cmake --preset simulated -B build-tidy -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-Og -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
-    step tidy-headers cmake --build build-tidy --target host/generated/graph_generated.h host/generated/template_files.hpp &&
+    step tidy-headers cmake --build build-tidy --target tenon_schema tenon_template &&
     step tidy run-clang-tidy -p build-tidy -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
 }
 
