@@ -1,4 +1,4 @@
-// Libraries that an isolated plugin brings along.
+// Isolated plugins of several files: libraries that one brings along, and kernels that lie elsewhere than their operator.
 #include <doctest/doctest.h>
 
 #include "failure_of.hpp"
@@ -13,15 +13,20 @@ std::size_t open_files() {
   return TemporaryFolder::sorted_names("/proc/self/fd").size();
 }
 
+PluginOptions isolating(const PluginFolder& folder) {
+  auto options = folder.options();
+  options.isolation.program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-worker";
+  return options;
+}
+
 }  // namespace
 
 TEST_CASE("a worker that is started again runs the libraries that the first one ran, whatever became of their files") {
   const PluginFolder folder;
   folder.put("beside/libbeside", "libbeside.so");
   const auto below = folder.put("beside/libbelow", "libbelow.so");
-  auto options = folder.options();
+  auto options = isolating(folder);
   options.isolation.all = true;
-  options.isolation.program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-worker";
   const auto files_before = open_files();
   {
     PluginSet set(options, idle_host());
@@ -44,4 +49,22 @@ TEST_CASE("a worker that is started again runs the libraries that the first one 
     CHECK(crash.message.find(", libbeside.so+0x") != std::string::npos);
   }
   CHECK(open_files() == files_before);
+}
+
+TEST_CASE("an operator runs in the process that its kernel is isolated in, wherever the rest of it is") {
+  const PluginFolder folder;
+  folder.put("split_operator");
+  folder.put("split_kernel");
+  const auto runs_in = [&](const std::vector<std::string>& isolated) {
+    auto options = isolating(folder);
+    options.isolation.plugins = isolated;
+    PluginSet set(options, idle_host());
+    set.scan(folder.plugins());
+    const auto* plugin = set.load("split").isolated_plugin();
+    return plugin == nullptr ? "here" : plugin->name();
+  };
+  CHECK(runs_in({}) == "here");
+  CHECK(runs_in({"split_operator"}) == "here");
+  CHECK(runs_in({"split_kernel"}) == "split_kernel.so");
+  CHECK(runs_in({"split_operator", "split_kernel"}) == "split_kernel.so");
 }
