@@ -124,7 +124,7 @@ const std::vector<Check>& checks() {
       {"add", "write mode add gives old plus new", check_add},
       {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads", check_determinism},
       {"instances", "two instances run at once", check_instances},
-      {"float_modes", "rounding, subnormal numbers and traps stay as they were", check_float_modes},
+      {"float_modes", "rounding, subnormal numbers, traps and the x87 stack stay as they were", check_float_modes},
       {"save_load", "parameters survive save and load", check_save_load},
       {"gradient", "the gradient matches finite differences", check_gradient},
       {"sparse", "sparse kernels and gradients match dense ones", check_sparse},

@@ -20,6 +20,7 @@ constexpr Field fields[] = {
     {std::uint64_t{0x0c00} << 32, "x87 rounding", {"to nearest", "downward", "upward", "toward zero"}},
     {std::uint64_t{0x0300} << 32, "x87 precision", {"24 bits", "reserved", "53 bits", "64 bits"}},
     {std::uint64_t{0x003f} << 32, "the x87 mask of exceptions", {}},
+    {std::uint64_t{1} << 48, "the x87 stack", {"empty", "not empty"}},
 };
 #elif defined(__aarch64__)
 constexpr Field fields[] = {

@@ -12,11 +12,20 @@ namespace tenon {
 /// Rounding, subnormal numbers and traps of the calling thread; not the flags of what has happened, which every operation may set.
 class FloatModes {
  public:
+  /// Empties the x87 stack, too, as after_call() does.
   static FloatModes now() {
+    auto modes = after_call();
+    modes.bits_ &= ~x87_stack;
+    return modes;
+  }
+  /// They differ from those before a function that left something on the x87 stack, where it would make later long doubles NaN. It is
+  /// taken off: only the first who looks sees it.
+  static FloatModes after_call() {
 #if defined(__SSE2__)
     std::uint16_t x87 = 0;
     asm volatile("fnstcw %0" : "=m"(x87));
-    return FloatModes((_mm_getcsr() & ~mxcsr_flags) | std::uint64_t{x87} << 32);
+    const bool left = (x87 & x87_masks) == x87_masks && empty_x87_stack();  // a trap would be sprung by looking
+    return FloatModes((_mm_getcsr() & ~mxcsr_flags) | std::uint64_t{x87} << 32 | (left ? x87_stack : 0));
 #elif defined(__aarch64__)
     std::uint64_t fpcr = 0;
     asm volatile("mrs %0, fpcr" : "=r"(fpcr));
@@ -31,7 +40,7 @@ class FloatModes {
 #if defined(__SSE2__)
     const auto x87 = static_cast<std::uint16_t>(bits_ >> 32);
     // loading a word looks for pending exceptions, which may be traps by now
-    asm volatile("fnclex\n\tfldcw %0" : : "m"(x87));
+    asm volatile("fnclex\n\tfldcw %0\n\temms" : : "m"(x87));
     _mm_setcsr((_mm_getcsr() & mxcsr_flags) | static_cast<std::uint32_t>(bits_));
 #elif defined(__aarch64__)
     asm volatile("msr fpcr, %0" : : "r"(bits_));
@@ -52,7 +61,24 @@ class FloatModes {
 
  private:
   explicit FloatModes(std::uint64_t bits) : bits_(bits) {}
+
+#if defined(__SSE2__)
+  /// False: it was empty. Of eight numbers the last finds no room where anything is left, and becomes a NaN.
+  static bool empty_x87_stack() {
+    constexpr std::uint32_t one = 0x3f800000;
+    std::uint32_t last = 0;
+    asm volatile(
+        "fld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfstps %0\n\t"
+        "fstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)"
+        : "=m"(last)
+        :
+        : "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)");
+    return last != one;
+  }
+  static constexpr std::uint16_t x87_masks = 0x3f;
+#endif
   static constexpr std::uint32_t mxcsr_flags = 0x3f;
+  static constexpr std::uint64_t x87_stack = std::uint64_t{1} << 48;
   std::uint64_t bits_;
 };
 

@@ -39,7 +39,7 @@ class Loop {
     for (std::int64_t part = first; part < last; ++part) {
       const std::int64_t begin = part * grain_;
       body_(context_, begin, begin + std::min(grain_, n_ - begin));
-      if (FloatModes::now() == modes_) continue;
+      if (FloatModes::after_call() == modes_) continue;
       modes_.set();
       left_modes_.store(true, std::memory_order_relaxed);
     }

@@ -59,7 +59,7 @@ void Instance::reset() noexcept {
   const auto modes = FloatModes::now();
   const RunningCall running(owner_, PluginFunction::destroy);
   if (table_->destroy != nullptr) table_->destroy(object_);
-  if (FloatModes::now() != modes) modes.set();
+  if (FloatModes::after_call() != modes) modes.set();
   table_ = nullptr;
 }
 

@@ -5,8 +5,7 @@
 
 namespace tenon {
 
-void put_back(const FloatModes& before, const LoadedOperator& op, PluginFunction function) noexcept {
-  const auto left = FloatModes::now();
+void put_back(const FloatModes& before, const FloatModes& left, const LoadedOperator& op, PluginFunction function) noexcept {
   before.set();
   if (op.warn == nullptr || !*op.warn) return;
   try {

@@ -6,9 +6,9 @@
 
 namespace tenon {
 
-/// Warns that a function of the operator left the modes as they are now (or, where they are the same, that a loop of it did), and puts
-/// back those before. Throws nothing.
-void put_back(const FloatModes& before, const LoadedOperator& op, PluginFunction function) noexcept;
+/// Warns that a function of the operator left these modes (or, where they are those before, that a loop of it left others), and puts back
+/// those before. Throws nothing.
+void put_back(const FloatModes& before, const FloatModes& left, const LoadedOperator& op, PluginFunction function) noexcept;
 
 /// Around a call into an operator's table. `owner`: of that table, see LoadedOperator.
 class PluginCall {
@@ -16,8 +16,8 @@ class PluginCall {
   PluginCall(const LoadedOperator& op, const CodeOwner* owner, PluginFunction function)
       : op_(op), function_(function), running_(owner, function) {}
   ~PluginCall() {
-    if (FloatModes::now() != before_) [[unlikely]]
-      put_back(before_, op_, function_);
+    if (const auto left = FloatModes::after_call(); left != before_) [[unlikely]]
+      put_back(before_, left, op_, function_);
   }
   PluginCall(const PluginCall&) = delete;
   PluginCall& operator=(const PluginCall&) = delete;

@@ -48,8 +48,8 @@ void OperatorRun::put() {
   }
   const auto modes = FloatModes::now();
   const bool failed = call_kernel();
-  if (FloatModes::now() != modes || context_.left_modes) [[unlikely]]
-    put_back(modes, op_.kernel().op(), called_by(dispatch_));
+  if (const auto left = FloatModes::after_call(); left != modes || context_.left_modes) [[unlikely]]
+    put_back(modes, left, op_.kernel().op(), called_by(dispatch_));
   if (failed) fail(error_.reason());
 }
 

@@ -1,4 +1,6 @@
 // Plugins that leave floating-point modes changed: everybody else computes as before, and one warning names them.
+#include "device/float_modes.hpp"
+
 #include <doctest/doctest.h>
 #include <fenv.h>
 
@@ -118,6 +120,8 @@ void check_sums(tenon::Host& host) {
   CHECK(all_are(host.call("test_add", {filled(1), filled(1e-9F)}), 1));
   CHECK(fegetround() == FE_TONEAREST);
   CHECK(fegetexcept() == 0);
+  volatile long double one = 1;
+  CHECK(one + one == 2);
 }
 
 /// The same sums behind an operator in one graph.
@@ -151,6 +155,7 @@ TEST_CASE("floating-point modes that a plugin leaves changed") {
       {"rounds_upward", "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
       {"rounds_in_loop", "[rounds_in_loop] forward() leaves floating-point modes changed (in a parallel loop)"},
       {"leaves_traps", "[leaves_traps] forward() leaves floating-point modes changed (the mask of exceptions is"},
+      {"fills_x87_stack", "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not empty)"},
   };
   for (const auto& [name, words] : cases)
     for (const int threads : {1, 4}) {
@@ -170,6 +175,22 @@ TEST_CASE("floating-point modes that a plugin leaves changed") {
       session.check_one(words);
     }
 }
+
+#if defined(__x86_64__)
+TEST_CASE("whatever is left on the x87 stack is seen once, and taken off") {
+  for (int count = 0; count <= 8; ++count) {
+    CAPTURE(count);
+    const auto before = tenon::FloatModes::now();
+    for (int i = 0; i < count; ++i) asm volatile("fldz");
+    const auto after = tenon::FloatModes::after_call();
+    CHECK((after == before) == (count == 0));
+    CHECK(tenon::FloatModes::after_call() == before);
+    for (int i = 0; i < count; ++i) asm volatile("fldz");
+    CHECK(tenon::FloatModes::now() == before);  // it is nobody's whose call comes next
+    CHECK(tenon::FloatModes::after_call() == before);
+  }
+}
+#endif
 
 TEST_CASE("floating-point modes that any function of an operator leaves changed") {
   const char* functions[] = {"create()", "infer()", "workspace()", "forward()", "backward()", "forward()"};

@@ -60,7 +60,7 @@ void Conversation::answer() {
     std::snprintf(report.text, sizeof report.text, "%s", fault.what());
   }
   report.error_kind = error.kind;
-  if (FloatModes::now() == modes) return;
+  if (FloatModes::after_call() == modes) return;
   modes.set();
   report.left_modes = 1;
 }

@@ -44,7 +44,7 @@ class ModesAround {
  public:
   explicit ModesAround(std::string& left) : left_(left) {}
   ~ModesAround() {
-    const auto now = FloatModes::now();
+    const auto now = FloatModes::after_call();
     if (now == before_) return;
     before_.set();
     left_ = now.difference_from(before_);

@@ -67,11 +67,11 @@ void Execution::set_add(ValueId output, bool add) {
   calls_.write(plan_->memory.output_writes.at(output).write) = add ? TENON_WRITE_ADD : TENON_WRITE_TO;
 }
 
-void Execution::put_modes_back(const FloatModes& modes, const Step& step) {
+void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step) {
   call_context_.left_modes = false;
   const auto id = plan_->node_of(calls_.step_of(step));
   const auto* op = plan_->graph.binding().nodes[id].op;
-  op == nullptr ? modes.set() : put_back(modes, *op, called_by(step.call->dispatch));
+  op == nullptr ? modes.set() : put_back(modes, left, *op, called_by(step.call->dispatch));
 }
 
 // A failure on a GPU is found by whoever waits for it next.

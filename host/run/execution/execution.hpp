@@ -60,8 +60,9 @@ class Execution {
   }
   /// After each step: puts back the floating-point modes that it left changed, which `modes` are, and warns of its operator.
   void keep_modes(const FloatModes& modes, const Step& step) {
-    if (FloatModes::now() != modes || call_context_.left_modes.load(std::memory_order_relaxed)) [[unlikely]]
-      put_modes_back(modes, step);
+    const auto left = FloatModes::after_call();
+    if (left != modes || call_context_.left_modes.load(std::memory_order_relaxed)) [[unlikely]]
+      put_modes_back(modes, left, step);
   }
   /// Of a step that start() returned and that did not return 0.
   Failure failure_of(const Step& step) const;
@@ -83,7 +84,7 @@ class Execution {
 
  private:
   void update_variables();
-  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const Step& step);
+  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step);
 
   std::shared_ptr<const Plan> plan_;
   ErrorBuffer& error_;
