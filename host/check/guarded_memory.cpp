@@ -79,7 +79,7 @@ void on_bad_access(int signal_number, siginfo_t* info, void*) {
     if (address < range.begin || address >= range.end) continue;
     static constexpr char after[] = "3 touches memory right behind a tensor's last element\n";
     static constexpr char before[] = "3 touches memory right before a tensor's first element\n";
-    static constexpr char earlier[] = "3 touches the tensors of an earlier call; they are that call's alone\n";
+    static constexpr char earlier[] = "3 uses an earlier call or its tensors; they are gone when the call returns\n";
     const std::string_view text = range.forbidden ? earlier : address < range.begin + page ? before : after;
     [[maybe_unused]] const auto written = write(report_pipe, text.data(), text.size());
     _exit(0);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/guarded_calls.hpp"
+#include "check/same_call.hpp"
 #include "check/test_call.hpp"
 
 namespace tenon::checks {
@@ -25,18 +27,55 @@ bool may_share(const TestCall& trial, std::size_t input, std::size_t output) {
   return trial.inputs[input] && trial.inputs[input].bytes() == trial.outputs[output].bytes();
 }
 
+void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
+  Threads threads(1);
+  const OperatorCall call(op, sample.attributes);
+  TestCall first(call, sample, seed, Placement::after_guard);
+  first.run(threads);
+  for (const auto* group : {&first.inputs, &first.outputs, &first.states}) std::for_each(group->begin(), group->end(), forbid);
+  TestCall(call, sample, seed, Placement::before_guard).run(threads);
+}
+
+CallMemory guarded_copy(const CallMemory& memory, Placement placement) {
+  return memory.with([&](const Tensor& tensor, bool) {
+    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0);
+    if (tensor.bytes() > 0) std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+    return copy;
+  });
+}
+
+/// Behind a forward of the same object, whose memory and call are forbidden, too. What the kernel refuses is the check of gradients' part.
+void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
+  Threads threads(1);
+  const CallSetting setting{threads, seed, 0, nullptr, true};
+  const std::vector<bool> all(sample.types.inputs.size(), true);
+  const SameCall calls(op, sample, cpu_device(), seed);
+  std::vector<CallMemory> done;
+  const auto run = [&](const CallMemory& memory, bool backward, Placement placement) {
+    done.push_back(guarded_copy(memory, placement));
+    run_call(calls.there(), sample.types, done.back(), backward, setting);
+    for (const auto& [name, group] : tensor_groups) std::for_each((done.back().*group).begin(), (done.back().*group).end(), forbid);
+  };
+  try {
+    const auto backward = calls.backward_memory(Numbers::positive, all, true);
+    run(calls.forward_memory(Numbers::positive), false, Placement::before_guard);
+    run(backward, true, Placement::after_guard);
+    run(backward, true, Placement::before_guard);
+  } catch (const Failure&) {
+    return;
+  }
+}
+
 }  // namespace
 
-// A touch of a guard page, or in the second call of what the first one had, ends this process with its sentence: see report_guard_hits().
+// A touch of a guard page, or of what an earlier call had, ends this process with its sentence: see report_guard_hits().
 Outcome check_guard(const CheckedOperator& subject) {
-  Threads threads(1);
   Outcome worst;
   for (const auto kind : {TestInputKind::odd, TestInputKind::ordinary}) {
-    const auto outcome = each_sample(subject, kind, [&](const OperatorCall& call, const TestInput& sample) {
-      TestCall first(call, sample, subject.seed, Placement::after_guard);
-      first.run(threads);
-      for (const auto* group : {&first.inputs, &first.outputs, &first.states}) std::for_each(group->begin(), group->end(), forbid);
-      TestCall(call, sample, subject.seed, Placement::before_guard).run(threads);
+    const auto outcome = each_sample(subject, kind, [&](const OperatorCall&, const TestInput& sample) {
+      GuardedCalls guarded(subject.op);
+      call_twice(guarded.op(), sample, subject.seed);
+      if (has_backward(subject.op, sample)) call_backward_twice(guarded.op(), sample, subject.seed);
       return std::string();
     });
     if (kind == TestInputKind::odd || outcome.verdict == Verdict::passed) worst = outcome;

@@ -51,10 +51,6 @@ class Watch {
   std::string fault_, warning_;
 };
 
-bool has_gradient(const CheckedOperator& subject, const TestInput& sample) {
-  return subject.op.kernel(TENON_CPU)->backward != nullptr && !sample.types.outputs.empty() && is_floating(sample.types.outputs[0]);
-}
-
 /// All that an object of the operator goes through.
 void live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch) {
   Threads threads(1);
@@ -64,7 +60,7 @@ void live_once(const CheckedOperator& subject, const TestInput& sample, Watch& w
     watch.look("create()");
     run_call(calls.here(), sample.types, calls.forward_memory(Numbers::positive), false, setting);
     watch.look("forward()");
-    if (has_gradient(subject, sample)) {
+    if (has_backward(subject.op, sample)) {
       const std::vector<bool> all(sample.types.inputs.size(), true);
       run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true), true, setting);
       watch.look("backward()");

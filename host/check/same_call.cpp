@@ -68,6 +68,10 @@ std::string difference(const std::string& name, const Tensor& here, const Tensor
   return {};
 }
 
+bool has_backward(const LoadedOperator& op, const TestInput& sample) {
+  return op.kernel(TENON_CPU)->backward != nullptr && !sample.types.outputs.empty() && is_floating(sample.types.outputs[0]);
+}
+
 CallMemory SameCall::forward_memory(Numbers numbers) const {
   CallMemory memory;
   const auto& info = here_.info();

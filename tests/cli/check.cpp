@@ -33,7 +33,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
     const char* words;
   };
   const Case cases[] = {
-      {"keeps_pointers", {"FAILED guard"}, "touches the tensors of an earlier call; they are that call's alone"},
+      {"keeps_pointers", {"FAILED guard"}, "uses an earlier call or its tensors; they are gone when the call returns"},
       {"writes_past_end", {"FAILED guard"}, "right behind a tensor's last element"},
       {"writes_before_start", {"FAILED guard"}, "right before a tensor's first element"},
       {"reads_past_end", {"FAILED guard"}, "right behind a tensor's last element"},

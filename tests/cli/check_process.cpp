@@ -50,7 +50,7 @@ TEST_CASE("check process: what an operator changes in its process is told") {
       {"changes_process", "lowers_limit", "after forward(), the limit of open files is 200 (hard: "},
       {"changes_process", "forks", "after forward(), a child process is left behind"},
       {"changes_process", "changes_when_made", "after its shapes were inferred, umask is 000, not 0"},
-      {"changes_process", "changes_at_its_end", "after its shapes were inferred, umask is 000, not 0"},
+      {"changes_process", "changes_at_its_end", "after destroy(), umask is 000, not 0"},
       {"changes_process", "changes_in_backward", "after backward(), umask is 000, not 0"},
       {"changes_at_load", "changes_at_load", "after it is loaded, the running timer is alarm, umask is 000, not 0"},
       {"prints", "prints", "after it is loaded, it has printed to stdout"},
@@ -65,6 +65,18 @@ TEST_CASE("check process: what an operator changes in its process is told") {
     CHECK(has(results[0].sentence, test.words));
     const auto others = check(test.plugin, test.op, only("coverage"));  // in a process that ends by itself, and once
     CHECK(others.size() == 1);
+  }
+}
+
+TEST_CASE("check guard: what a kernel looks at of an earlier call is found, of its tensors and of the call itself") {
+  const char* ops[] = {"keeps_call", "keeps_object", "keeps_tensor", "keeps_shape", "keeps_call_of_backward", "keeps_input_for_backward"};
+  for (const auto* op : ops) {
+    CAPTURE(op);
+    const auto results = check("keeps_calls", op, only("guard"));
+    REQUIRE(results.size() == 1);
+    CAPTURE(results[0].sentence);
+    CHECK(results[0].verdict == tenon::CheckVerdict::failed);
+    CHECK(has(results[0].sentence, "uses an earlier call or its tensors; they are gone when the call returns"));
   }
 }
 

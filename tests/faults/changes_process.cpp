@@ -69,12 +69,16 @@ struct ChangesWhenMade : Doubling {
 };
 TENON_OPERATOR(changes_when_made, ChangesWhenMade)
 
-/// When it is destroyed.
+/// When it is destroyed, if it was called.
 struct ChangesAtItsEnd : Doubling {
+  bool called = false;
   constexpr ~ChangesAtItsEnd() {
-    if (!std::is_constant_evaluated()) ::umask(0);
+    if (!std::is_constant_evaluated() && called) ::umask(0);
   }
-  void forward(const tenon::Call& call) const { write(call, call.input<float>(0).size()); }
+  void forward(const tenon::Call& call) {
+    called = true;
+    write(call, call.input<float>(0).size());
+  }
 };
 TENON_OPERATOR(changes_at_its_end, ChangesAtItsEnd)
 
