@@ -21,7 +21,7 @@ case $cuda in
   OFF) echo "the build is for the CPU alone; TENON_CUDA=ON bash host/demo.sh builds CUDA's part, too, which takes longer" ;;
   *) echo "CUDA's part is built, too, where nvcc is; TENON_CUDA=OFF bash host/demo.sh leaves it out" ;;
 esac
-echo "the first build takes a few minutes; $log tells how far it is"
+echo "the first build takes a few minutes; $log says how far it is"
 cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF -DTENON_CUDA="$cuda" \
   "${architectures[@]}" -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
 cmake --build build-demo/build >>"$log" 2>&1 || { tail -50 "$log"; exit 1; }

@@ -18,7 +18,7 @@ class ProcessState {
   static ProcessState now();
 
   /// What is otherwise than `before`, each as a clause: `descriptor 1 is closed`, `umask is 077, not 022`. Descriptors that are new and
-  /// threads are told by the two functions below.
+  /// threads are reported by the two functions below.
   std::vector<std::string> changes_since(const ProcessState& before) const;
   /// What the descriptors are open on that were not there before.
   std::vector<std::string> new_descriptors_since(const ProcessState& before) const;

@@ -94,7 +94,10 @@ const std::vector<Option>& global_options() {
       {"json", "", "print results as JSON"},
       {"threads", "N", "threads for kernels; 0: as many as this process may use", Integer{0, most_threads}, "0"},
       {"device", "D", "device for nodes that name none: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
-      {"memory-limit", "BYTES", "refuse runs that would make the program use more memory, such as 2G", Bytes{}},
+      {"memory-limit", "BYTES",
+       "refuse runs whose values and outputs would make the program use more memory, such as 2G; ulimit -v and --isolate-memory bound what "
+       "kernels allocate themselves",
+       Bytes{}},
       {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
       {"trusted-only", "", "load only installed plugins, those that tenon trust add put on your list, and those that a key on it signed"},
       {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},

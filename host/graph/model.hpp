@@ -102,7 +102,7 @@ struct TrainingRecord {
   std::uint64_t data_position = 0;  // examples of this epoch that were seen
   std::uint64_t random_step = 0;    // of random operators
   std::vector<TrainingSlot> slots;
-  std::vector<std::pair<std::string, std::string>> settings;  // name and value: batch and 64. Those who go on with others are told
+  std::vector<std::pair<std::string, std::string>> settings;  // name and value: batch and 64. Going on with others gives a warning
 };
 
 struct GraphModel {

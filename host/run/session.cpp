@@ -210,7 +210,7 @@ void Session::Impl::execute_debug(Execution& execution, const std::stop_token& s
       throw failure_at(plan, i,
                        fmt::format("its kernel does not write element {} of '{}'", hole->element,
                                    value_label(plan.model(), plan.node(i).first_output + hole->output)),
-                       "elements count from 0; tenon check tells more of the operator");
+                       "elements count from 0; tenon check says more about the operator");
   }
 }
 

@@ -284,7 +284,7 @@ struct Trainer::Impl {
   /// Held while one of the trainer's functions runs.
   struct Use : OneThread::Use {
     explicit Use(const std::unique_ptr<Impl>& trainer)
-        : OneThread::Use(held(trainer, "the trainer").used, "the trainer", "let one thread train, and tell the others what it reports") {}
+        : OneThread::Use(held(trainer, "the trainer").used, "the trainer", "let one thread train, and pass on what it reports") {}
   };
 
   OneThread used;

@@ -209,9 +209,8 @@ TEST_CASE("extensions that share their bytes cannot make a small file large in m
 TEST_CASE("values") {
   check_all({
       {"its graph has no values", [](auto& m) { m.graphs[0]->values.reset(); }},
-      {"column values.types has 7 entries, but there are 8 of what it tells", [](auto& m) { m.graphs[0]->values->types.pop_back(); }},
-      {"column values.initial_numbers has 15 entries, but there are 16 of what it tells",
-       [](auto& m) { m.graphs[0]->values->initial_numbers.pop_back(); }},
+      {"column values.types has 7 entries but needs 8", [](auto& m) { m.graphs[0]->values->types.pop_back(); }},
+      {"column values.initial_numbers has 15 entries but needs 16", [](auto& m) { m.graphs[0]->values->initial_numbers.pop_back(); }},
       {"the name of value 1 is number 9999, but there are 35", [](auto& m) { m.graphs[0]->values->names[1] = 9999; }},
       {"two values have the name 'image'", [](auto& m) { m.graphs[0]->values->names[1] = m.graphs[0]->values->names[0]; }},
       {"value 0 has the name ''; names are not empty and have neither colons nor control characters",
@@ -249,7 +248,7 @@ TEST_CASE("values") {
 TEST_CASE("nodes") {
   check_all({
       {"its graph has no nodes", [](auto& m) { m.graphs[0]->nodes.reset(); }},
-      {"column nodes.operators has 2 entries, but there are 3 of what it tells", [](auto& m) { m.graphs[0]->nodes->operators.pop_back(); }},
+      {"column nodes.operators has 2 entries but needs 3", [](auto& m) { m.graphs[0]->nodes->operators.pop_back(); }},
       {"its nodes have 11 edges by their counts, but 10 are there", [](auto& m) { m.graphs[0]->nodes->edges.pop_back(); }},
       {"its nodes have 4294967301 edges by their counts, but 11 are there",
        [](auto& m) { m.graphs[0]->nodes->input_counts[2] = 0xffffffff; }},
@@ -297,8 +296,7 @@ TEST_CASE("backward nodes, nodes computed again, and updates") {
           {"the origin of node 'split_again' is not a forward node of its operator before it", [&](auto& m) { nodes(m).origins[3] = 5; }},
           {arity, [&](auto& m) { nodes(m).edges.push_back(none), ++nodes(m).input_counts[4]; }},
           {arity, [&](auto& m) { nodes(m).output_types.pop_back(), --nodes(m).output_counts[4]; }},
-          {"column update_values has 2 entries, but there are 1 of what it tells",
-           [](auto& m) { m.graphs[0]->update_values.push_back(0); }},
+          {"column update_values has 2 entries but needs 1", [](auto& m) { m.graphs[0]->update_values.push_back(0); }},
           {"'image' is updated, but it is not a variable or is updated already", [](auto& m) { m.graphs[0]->updated[0] = 0; }},
           {"'norm_gamma' is updated, but it is not a variable or is updated already",
            [](auto& m) {
@@ -314,8 +312,7 @@ TEST_CASE("backward nodes, nodes computed again, and updates") {
 TEST_CASE("attributes") {
   check_all({
       {"its graph has no attributes", [](auto& m) { m.graphs[0]->attributes.reset(); }},
-      {"column attributes.kinds has 9 entries, but there are 10 of what it tells",
-       [](auto& m) { m.graphs[0]->attributes->kinds.pop_back(); }},
+      {"column attributes.kinds has 9 entries but needs 10", [](auto& m) { m.graphs[0]->attributes->kinds.pop_back(); }},
       {"the attributes end before those of node 'Ölçü' do", [](auto& m) { m.graphs[0]->nodes->attribute_counts[2] = 0xffffffff; }},
       {"it has attributes that belong to no node", [](auto& m) { m.graphs[0]->nodes->attribute_counts[2] = 7; }},
       {"it has attributes that belong to no node", [](auto& m) { m.graphs[0]->attributes->integers.push_back(0); }},
@@ -343,7 +340,7 @@ TEST_CASE("outputs") {
       {"output 0 has the name ''; names are not empty and have neither colons nor control characters",
        [](auto& m) { m.graphs[0]->output_names[0] = 0; }},
       {"two outputs have the name 'first'", [](auto& m) { m.graphs[0]->output_names[1] = m.graphs[0]->output_names[0]; }},
-      {"column output_values has 1 entry, but there are 2 of what it tells", [](auto& m) { m.graphs[0]->output_values.pop_back(); }},
+      {"column output_values has 1 entry but needs 2", [](auto& m) { m.graphs[0]->output_values.pop_back(); }},
       {"the value of output 'first' is number 13, but there are 13", [](auto& m) { m.graphs[0]->output_values[0] = 13; }},
       {"the graph's name is number 9999, but there are 35", [](auto& m) { m.graphs[0]->name = 9999; }},
   });

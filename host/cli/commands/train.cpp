@@ -120,7 +120,7 @@ class Training {
     tell("going on after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
   }
 
-  /// Writes what a training can do without. A failure is told once, and again if it comes back after all went well.
+  /// Writes what a training can do without. A failure is reported once, and again if it comes back after all went well.
   template <class Write>
   void attempt(bool& failing, const char* then, Write&& write) {
     try {
@@ -301,7 +301,8 @@ const bool added_train = add_command(
          "the same bits on any number of threads, also if the training was interrupted and resumed. Ctrl-C, and the signals TERM, HUP, "
          "XCPU "
          "and USR1, finish the current step and save a checkpoint; --resume continues from it. A metrics file, picture or checkpoint that "
-         "cannot be written is told, and the training goes on; the exit code is 1 then. While it runs, FILE.lock beside each file that it "
+         "cannot be written is reported, and the training goes on; the exit code is 1 then. While it runs, FILE.lock beside each file that "
+         "it "
          "writes keeps other trainings away from it. Where a step fails, the steps before it are saved as a checkpoint.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),

@@ -43,7 +43,7 @@ int run_validate(Context& context, const Arguments& arguments) {
 const bool added_validate =
     add_command({.name = "validate",
                  .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
-                 .details = "The exit code tells what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
+                 .details = "The exit code says what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
                  .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
                  .options = {{"file-only", "", "only the file itself; needs no plugin"}},
                  .run = run_validate,

@@ -63,7 +63,7 @@ class Column {
   Column(const ReadContext& from, const flatbuffers::Vector<T>* entries, std::size_t count, const char* name) : entries_(entries) {
     require_aligned(from, entries, name);
     if (entries != nullptr && entries->size() != count)
-      from.refuse("column {} has {}, but there are {} of what it tells", name, counted(entries->size(), "entry", "entries"), count);
+      from.refuse("column {} has {} but needs {}", name, counted(entries->size(), "entry", "entries"), count);
   }
   T operator[](std::size_t i) const { return entries_ == nullptr ? T{} : entries_->Get(static_cast<flatbuffers::uoffset_t>(i)); }
 

@@ -66,7 +66,7 @@ inline constexpr int dtype_count = TENON_DTYPE_COUNT;
 /// some elements of a matrix, row by row (csr). sparse.hpp has what kernels get of the sparse ones.
 enum class Storage : std::uint8_t { dense = TENON_DENSE, row_sparse = TENON_ROW_SPARSE, csr = TENON_CSR };
 
-/// How a kernel must write an output, or an input gradient in backward; call.write(i) tells which.
+/// How a kernel must write an output, or an input gradient in backward; call.write(i) says which.
 ///     none       nobody needs it: skip it, its accessor throws
 ///     to         overwrite every element; what is there is undefined
 ///     in_place   the same, but the memory is that of the input that op.inplace pairs with the output: read element i before you write it

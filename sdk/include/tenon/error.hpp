@@ -148,7 +148,7 @@ struct Error : std::runtime_error {
   template <class... Parts>
   explicit Error(ErrorKind kind, const Parts&... reason) : Error(join(reason...), kind) {}
 
-  ErrorKind kind;  ///< what the host is told beside what()
+  ErrorKind kind;  ///< what the host gets beside what()
 };
 
 /// Throws an Error of these parts, as the SDK itself does. It costs its caller less code than `throw` does.

@@ -73,7 +73,7 @@ class Words {
 
   /// What the operator computes; required.
   constexpr void doc(const char* sentence) { set(&Description::doc, sentence); }
-  /// Raise it whenever files of the operator change their meaning; default: 1. Then op.renamed() and op.added() tell how to read older
+  /// Raise it whenever files of the operator change their meaning; default: 1. Then op.renamed() and op.added() say how to read older
   /// ones. Of two plugins with the operator, the higher version is used.
   constexpr void version(int version) { set(&Description::version, version); }
   /// Graphs may call the operator by this name, too; at most 8.
@@ -159,7 +159,7 @@ class Result {
     return *this;
   }
   /// As many outputs as this integer parameter says, named name0, name1 ...: op.output("part", "...").count(&Split::parts). One output of
-  /// an operator may have a count; call.outputs() tells the total.
+  /// an operator may have a count; call.outputs() is the total.
   template <class Base, class Int>
   constexpr Result& count(Int Base::*parameter) {
     static_assert(std::is_integral_v<Int>, "the count of an output is an integer parameter");

@@ -7,14 +7,14 @@
 
 namespace tenon {
 
-/// From here on, what a plugin does to the process is told in one sentence on stderr, with operator, node and plugin:
+/// From here on, what a plugin does to the process is reported in one sentence on stderr, with operator, node and plugin:
 ///
 ///     error: [op] node 'n' of PLUGIN crashed with SIGSEGV in forward(): it wrote to address 0x8
 ///
 /// HostOptions::name_crashes does the same. For the whole process and for good: installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and
 /// SIGABRT, and for exit(). A signal then goes on to the handler that was there before, or ends the process as it would have; one that no
 /// plugin's code has raised goes there at once, without a word. exit() from a plugin's code ends the process with exit code 1. _exit()
-/// cannot be told from here. Threads that call plugins from now on get a stack for signal handlers, unless they have one; so install
+/// is not seen from here. Threads that call plugins from now on get a stack for signal handlers, unless they have one; so install
 /// handlers of your own with SA_ONSTACK, and before this. Threads: any.
 TENON_API void name_crashes();
 

@@ -35,6 +35,7 @@ struct HostOptions {
   bool strict_storage = false;    ///< throw Failure instead of converting a sparse tensor to dense because a kernel is missing
   /// Bytes of memory that the process may use; 0: no limit of its own. A session checks it, the cgroup's limit and the address space's
   /// before it takes memory for new input shapes, and throws Failure (failed) with the bytes and the largest tensor if they do not fit.
+  /// Plans alone are checked: what kernels allocate themselves is bounded by `ulimit -v` and, in workers, by Isolation::memory.
   std::uint64_t memory_limit = 0;
   bool name_crashes = false;  ///< name the plugin whose code ends the process; for the whole process: see crash.hpp
   /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:

@@ -13,7 +13,7 @@ namespace tenon {
 /// default. An application that handles SIGBUS itself installs its handler first. Threads: any.
 ///
 /// With it or without, a mapped file that was written to or cut short is found after each run that used it. What another process writes
-/// through a shared mapping of its own while the file is mapped here is not found: the system tells nobody in time.
+/// through a shared mapping of its own while the file is mapped here is not found: the system does not report it in time.
 TENON_API void guard_mapped_files();
 
 }  // namespace tenon
