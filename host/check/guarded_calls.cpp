@@ -31,7 +31,7 @@ class CopiedCall {
 
  private:
   static std::int64_t size_of_copy(const tenon_call& call) {
-    constexpr std::size_t of_tensor = sizeof(tenon_tensor*) + sizeof(tenon_tensor) + 2 * TENON_MAX_RANK * sizeof(std::int64_t) + 1;
+    constexpr std::size_t of_tensor = sizeof(void*) + sizeof(tenon_tensor) + sizeof(std::int64_t) * 2 * TENON_MAX_RANK + 1;
     const std::size_t tensors = 2 * std::size_t{call.input_count} + 2 * std::size_t{call.output_count} + call.state_count;
     return static_cast<std::int64_t>(sizeof call + of_tensor * tensors);
   }
@@ -39,8 +39,7 @@ class CopiedCall {
   template <class T>
   T* add(const T* from, std::size_t count) {
     auto* const to = reinterpret_cast<T*>(next_);
-    if (count > 0) std::memcpy(to, from, count * sizeof(T));
-    next_ += count * sizeof(T);
+    next_ = reinterpret_cast<std::byte*>(std::copy_n(from, count, to));
     return to;
   }
 
