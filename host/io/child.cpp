@@ -63,6 +63,14 @@ void end_with(pid_t parent) {
   pthread_atfork(nullptr, nullptr, end_with_parent);
 }
 
+/// With a null at the end.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const auto& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
 OpenFile Child::open_pipe(const StartError& start_error) {
@@ -73,7 +81,8 @@ OpenFile Child::open_pipe(const StartError& start_error) {
   return OpenFile(ends[1]);
 }
 
-Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error) {
+Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error,
+             const std::vector<std::string>* environment) {
   const OpenFile to_write = open_pipe(start_error);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -93,11 +102,9 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
     posix_spawn_file_actions_adddup2(&actions, sources.back().descriptor(), number++);
   }
   posix_spawn_file_actions_addclosefrom_np(&actions, count);
-  std::vector<char*> pointers;
-  pointers.reserve(arguments.size() + 1);
-  for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-  pointers.push_back(nullptr);
-  if (error == 0) error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(), environ);
+  auto pointers = pointers_to(arguments), variables = environment == nullptr ? std::vector<char*>() : pointers_to(*environment);
+  if (error == 0)
+    error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(), environment == nullptr ? environ : variables.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) child_ = -1, fail(start_error, error);

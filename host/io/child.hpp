@@ -29,8 +29,9 @@ class Child {
   };
 
   /// Runs a program, which is looked for in PATH if its name has no slash. Its descriptors 0, 1, 2 ... are the given ones of this process,
-  /// /dev/null for `nothing`, or the pipe for `report`. It has no others.
-  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error);
+  /// /dev/null for `nothing`, or the pipe for `report`. It has no others. `environment`, as in `LANG=C`: null for this process's own.
+  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error,
+        const std::vector<std::string>* environment = nullptr);
   /// Forks; call while this process has no threads. `work` gets the pipe to write to. The child is killed when the calling thread ends,
   /// and so with the process, by whatever signal; so is what it forks itself.
   Child(const std::function<void(int report)>& work, const StartError& start_error);

@@ -43,6 +43,19 @@ std::string signal_name(int signal) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
+/// What the loader, the C library, libraries of kernels and sanitizers read, and nothing else: an environment may hold passwords.
+std::vector<std::string> environment_of_worker() {
+  std::vector<std::string> found;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    for (const char* begin : {"LD_", "LC_", "LANG", "TZ=", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "MALLOC_",
+                              "GLIBC_TUNABLES=", "TENON_", "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="})
+      if (std::string_view(*variable).starts_with(begin)) {
+        found.emplace_back(*variable);
+        break;
+      }
+  return found;
+}
+
 }  // namespace
 
 WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& options)
@@ -59,9 +72,11 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
                                      plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
   std::promise<void> started;
   auto start = started.get_future();
-  {
+  try {
     const SignalsBlocked blocked;
     guardian_ = std::thread([this, arguments, descriptors, &started] { guard(arguments, descriptors, started); });
+  } catch (const std::system_error& error) {
+    throw Failure(FailureKind::failed, std::string("a thread that waits for a worker process cannot be started: ") + error.what());
   }
   try {
     start.get();
@@ -110,7 +125,8 @@ void WorkerProcess::await_ready() {
 // In a thread of its own, which lives as long as the process: that one gets a signal when the thread that started it ends.
 void WorkerProcess::guard(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, std::promise<void>& started) {
   try {
-    child_.emplace(arguments, descriptors, Child::StartError{"a worker process cannot be started: " + arguments[0], ""});
+    const auto environment = environment_of_worker();
+    child_.emplace(arguments, descriptors, Child::StartError{"a worker process cannot be started: " + arguments[0], ""}, &environment);
   } catch (...) {
     started.set_exception(std::current_exception());
     return;

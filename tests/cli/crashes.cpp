@@ -98,6 +98,10 @@ TEST_CASE("crashes: _exit, and what a plugin's own threads do") {
     check_named(doing(deed).run_graph(), std::string("a thread that is not Tenon's crashed with ") + signal);
 }
 
+TEST_CASE("crashes: a kernel that closes all descriptors, so that neither result nor error is told") {
+  check_named(doing("close all").run_graph(), "the process ended with exit code 1; no plugin ran, the last one was [ends_process]");
+}
+
 TEST_CASE("crashes: bench and test tell them, and where results are JSON, errors are") {
   const auto result = doing("null").run({"--json", "bench", "g.json", "--shape", "x=2x4"});
   CHECK(result.code == 1);

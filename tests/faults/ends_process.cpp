@@ -100,6 +100,7 @@ struct EndsProcessNow : EndsProcess {
     if (deed == "pthread_exit") pthread_exit(nullptr);
     if (deed == "exit") exit(0);
     if (deed == "_exit") _exit(0);
+    if (deed == "close all") closefrom(0);
     if (deed == "terminate") raise(SIGTERM);
     if (deed == "kill") raise(SIGKILL);
     if (deed == "stop") raise(SIGSTOP);

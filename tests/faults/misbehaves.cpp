@@ -46,6 +46,8 @@ struct Misbehaves : Doubling {
     if (++calls == 5) at("fifth forward");
     if (std::string_view(where) != "forward") return;
     if (std::string_view(what) == "writes input") const_cast<float*>(call.input<float>(0).data())[0] = 7;
+    if (std::string_view(what) == "reads the environment" && std::getenv("SECRET_TOKEN") != nullptr)
+      return std::fill(y.begin(), y.end(), 7.f);
     if (std::string_view(what) == "writes far")
       for (std::int64_t i = 0;; i += 1024) y.data()[i] = 7;
     if (std::string_view(what) == "writes and crashes") {

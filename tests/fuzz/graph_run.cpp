@@ -20,27 +20,35 @@ FileParts parts_of(const std::uint8_t* bytes, std::size_t size) {
   return parts;
 }
 
-[[maybe_unused]] bool is_sound(const FileParts& parts) {
-  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(parts.metadata.data()), parts.metadata.size());
-  if (!tenon::format::VerifyModelBuffer(verifier)) return false;
-  const auto* graphs = tenon::format::GetModel(parts.metadata.data())->graphs();
-  if (graphs == nullptr || graphs->size() == 0) return false;
-  const auto* graph = graphs->Get(0);
-  return graph->nodes() != nullptr && graph->values() != nullptr && graph->attributes() != nullptr;
+/// Of each sample's graph: tensors of other lengths are refused.
+const std::vector<std::string>& data_of_samples() {
+  static const auto data = [] {
+    std::vector<std::string> all;
+    for (const auto& sample : forged::samples) all.push_back(FileParts::of(model_of(sample.make(host()))).data);
+    return all;
+  }();
+  return data;
+}
+
+/// Others may have numbers where a processor that reads them at once must not find them, which FlatBuffers' verifier does not see.
+[[maybe_unused]] bool is_read(FileParts parts) {
+  return std::any_of(data_of_samples().begin(), data_of_samples().end(), [&](const std::string& data) {
+    parts.data = data;
+    try {
+      read_forged(parts.bytes(), tenon::FileCheck::structure);
+      return true;
+    } catch (const tenon::Failure&) {
+      return false;
+    }
+  });
 }
 
 }  // namespace
 
 TENON_FUZZ_TARGET(graph_run)(const std::uint8_t* bytes, std::size_t size) {
-  // the data of each sample: tensors of other lengths are refused
-  static const std::vector<std::string> data = [] {
-    std::vector<std::string> all;
-    for (const auto& sample : forged::samples) all.push_back(FileParts::of(model_of(sample.make(host()))).data);
-    return all;
-  }();
   auto parts = parts_of(bytes, size);
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    parts.data = data[i];
+  for (std::size_t i = 0; i < data_of_samples().size(); ++i) {
+    parts.data = data_of_samples()[i];
     forged::run(host(), parts.bytes(), forged::samples[i].training);
   }
   return 0;
@@ -52,7 +60,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, s
 /// Mostly changes that the reader does not refuse at once.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size, std::size_t most, unsigned seed) {
   const auto parts = parts_of(bytes, size);
-  if (seed % 8 == 0 || !is_sound(parts)) return LLVMFuzzerMutate(bytes, size, most);
+  if (seed % 8 == 0 || !is_read(parts)) return LLVMFuzzerMutate(bytes, size, most);
   const auto changed = forged::Forger(seed).changed(parts).metadata;
   if (changed.size() > most) return LLVMFuzzerMutate(bytes, size, most);
   std::memcpy(bytes, changed.data(), changed.size());

@@ -46,6 +46,13 @@ TEST_CASE("an isolated plugin is never loaded into the host's process") {
   CHECK(mapped_here("counts_instances"));
 }
 
+TEST_CASE("a worker gets nothing of the environment but what libraries read") {
+  setenv("SECRET_TOKEN", "hunter2", 1);
+  MisbehavingHost isolated;
+  CHECK(numbers(isolated.call("reads the environment")) == doubled);
+  unsetenv("SECRET_TOKEN");
+}
+
 TEST_CASE("how a worker ends is a failure of the call, and the next call works") {
   MisbehavingHost isolated;
   const struct {

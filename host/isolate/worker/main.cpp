@@ -116,7 +116,11 @@ int main(int count, char** arguments) {
   for (const auto& dependency : dependencies) open_or_end(dependency.c_str());
   static Plugin plugin(open_or_end(plugin_path), worker_host());
   const auto confinement = confine_calls();
-  start_threads(static_cast<int>(number_in(arguments[3])));
+  try {
+    start_threads(static_cast<int>(number_in(arguments[3])));
+  } catch (const std::system_error& error) {
+    end(std::string(not_opened) + " a worker process gets no threads: " + error.what());
+  }
   record_crashes(crash, names);
   const auto line = std::string(ready) + " " + confinement.text();
   if (write(socket_descriptor, line.data(), line.size()) < 0) _exit(1);
