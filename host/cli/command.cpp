@@ -49,7 +49,9 @@ std::int64_t read(const Integer& type, const Option& option, const std::string& 
 double read(const Real& type, const Option& option, const std::string& text) {
   const auto number = parse_number<double>(text);
   const bool bounded = type.least != Real().least;
-  if (!number || *number < type.least) refuse(option, text, bounded ? fmt::format("a number, {} or more", type.least) : "a number");
+  if (type.or_zero && number == 0.0) return 0;
+  if (!number || *number < type.least)
+    refuse(option, text, (type.or_zero ? "0 or " : "") + (bounded ? fmt::format("a number, {} or more", type.least) : "a number"));
   return *number;
 }
 
@@ -104,7 +106,7 @@ const std::vector<Option>& global_options() {
       {"isolate", "PLUGIN",
        "run this plugin, by its name or file, in a worker process without files, network and this program's memory; all: every plugin",
        Text{true}},
-      {"isolate-timeout", "SECONDS", "end an isolated call that takes longer; 0: no limit", Real{0}, "0"},
+      {"isolate-timeout", "SECONDS", "end an isolated call that takes longer; 0: no limit", Real{0.001, true}, "0"},
       {"isolate-memory", "BYTES", "memory of an isolated plugin, like 2G; 0: half of this machine's", Bytes{}, "0"},
   };
   return options;

@@ -31,6 +31,7 @@ struct Integer {
 };
 struct Real {  ///< finite
   double least = std::numeric_limits<double>::lowest();
+  bool or_zero = false;  ///< also below `least`
 };
 struct Bytes {};  ///< `1000`, `512K`, `64M`, `2G`
 struct Choice {

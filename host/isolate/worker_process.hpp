@@ -20,11 +20,13 @@
 
 namespace tenon {
 
+constexpr double longest_call_seconds = 1e9;  // 31 years; ten times as many are more nanoseconds than a clock counts
+
 /// How all workers of a host are started.
 struct WorkerOptions {
   std::filesystem::path program;  ///< tenon-worker
   int start_timeout_ms = 10000;
-  double call_seconds = 0;   ///< what takes longer is ended; 0: no limit
+  double call_seconds = 0;   ///< what takes longer is ended; 0: no limit; at most longest_call_seconds
   std::uint64_t memory = 0;  ///< bytes of its own, and again of each call's tensors; 0: no limit
   int threads = 1;           ///< of parallel loops
 };

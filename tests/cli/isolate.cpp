@@ -36,6 +36,28 @@ TEST_CASE("--isolate turns a crash of a kernel into an error of its node") {
   }
 }
 
+TEST_CASE("limits of time that no clock can count to are no limits; others are 0.001 s or more") {
+  const Workplace site;
+  const auto with = [&](const std::string& isolated, const std::string& any) {
+    return site.run({"--isolate", "all", "--isolate-timeout", isolated, "run", "g.tenon", "--input", "x=x.npy", "--timeout", any});
+  };
+  const auto unlimited = with("0", "1e9");
+  CHECK(unlimited.code == 0);
+  site.write("crash.json", told("segv"));  // meanwhile the host sleeps up to its limit
+  for (const std::string seconds : {"1e9", "1e10", "1e11", "1e300"}) {
+    CAPTURE(seconds);
+    const auto result = with(seconds, seconds);
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    CHECK(result.out == unlimited.out);
+    const auto crash = site.run({"--plugins", fault("misbehaves"), "--trust-writable", "--isolate", "all", "--isolate-timeout", seconds,
+                                 "run", "crash.json", "--input", "x=x.npy"});
+    CHECK(has(crash.err, "its worker process crashed with SIGSEGV"));
+  }
+  for (const std::string seconds : {"1e-300", "0.0009", "-1"})
+    CHECK(has(with(seconds, "1").err, "error: --isolate-timeout is '" + seconds + "' but must be 0 or a number, 0.001 or more\n"));
+}
+
 TEST_CASE("--isolate names plugins that there are") {
   const Workplace site;
   const auto wrong = site.run({"--isolate", "tenon_elementwize", "run", "g.tenon", "--input", "x=x.npy"});

@@ -15,6 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+constexpr std::chrono::seconds longest_limit{1'000'000'000};  // 31 years; ten times as many are more nanoseconds than a clock counts
+
 void end_hung(const RunningSlot& slot, milliseconds limit) {
   Ending ending;
   ending.way = Ending::Way::hung;
@@ -50,6 +52,7 @@ void watch(milliseconds limit) {
 void end_hung_calls(std::chrono::milliseconds limit) {
   if (limit.count() <= 0)
     throw Failure(FailureKind::usage, "the time limit of a call is " + std::to_string(limit.count()) + " ms but must be positive");
+  limit = std::min<milliseconds>(limit, longest_limit);
   tell_call_limit(limit.count());
   std::thread(watch, limit).detach();
 }

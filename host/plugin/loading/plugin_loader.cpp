@@ -115,7 +115,8 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
   try {
     return std::make_shared<IsolatedPlugin>(
         WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies, sealed},
-        WorkerOptions{isolation.program, options_.probe_timeout_ms, isolation.call_seconds, isolation.memory, isolation.threads});
+        WorkerOptions{isolation.program, options_.probe_timeout_ms, std::min(isolation.call_seconds, longest_call_seconds),
+                      isolation.memory, isolation.threads});
   } catch (const WorkerStartError& error) {
     using Reason = WorkerStartError::Reason;
     if (error.reason() == Reason::not_opened) throw explain_loader_message(error.what());

@@ -19,7 +19,8 @@ namespace tenon {
 TENON_API void name_crashes();
 
 /// Ends the process with exit code 1, and a sentence as above, when one call of a plugin's function takes longer than `limit`. Starts a
-/// thread. Calls on a GPU return before the GPU is done, so that what hangs there does not count. Call once; `limit` must be positive.
+/// thread. Calls on a GPU return before the GPU is done, so that what hangs there does not count. Call once; `limit` must be
+/// positive, and counts as at most 1e9 seconds.
 TENON_API void end_hung_calls(std::chrono::milliseconds limit);
 
 /// For programs whose main() does nothing but Tenon's work; call it before any thread starts, and end with end_process(). Does as

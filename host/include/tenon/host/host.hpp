@@ -22,7 +22,7 @@ namespace tenon {
 struct Isolation {
   bool all = false;
   std::vector<std::string> plugins{};  ///< by name, file name, file name without `.so`, or path; they may be added later
-  double call_seconds = 0;             ///< a call that takes longer fails, and its worker is ended; 0: no limit
+  double call_seconds = 0;             ///< a call that takes longer fails, and its worker is ended; 0: no limit; at most 1e9 counts
   std::uint64_t memory = 0;            ///< bytes that a worker may have, and a call's tensors again; 0: half of this machine's
 };
 
