@@ -44,14 +44,6 @@ static bool lock(int descriptor) {
   return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
-// Whether the file that is open still has this name.
-static bool is_named(const std::filesystem::path& path, int descriptor) {
-  struct stat named {
-  }, opened{};
-  return ::lstat(path.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 && named.st_dev == opened.st_dev &&
-         named.st_ino == opened.st_ino;
-}
-
 // The old file's mode, 0 where there is none. Renaming would replace anything at all, /dev/null included, so look first.
 static unsigned mode_of_old_file(const std::filesystem::path& path, const std::filesystem::path& target) {
   struct stat status {};
@@ -94,7 +86,7 @@ void AtomicFile::remove_leftovers() const {
     const auto& path = entries->path();
     if (!is_temporary_of(target_, path.filename().native())) continue;
     const OpenFile left(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (left.descriptor() >= 0 && lock(left.descriptor()) && is_named(path, left.descriptor())) ::unlink(path.c_str());
+    if (left.descriptor() >= 0 && lock(left.descriptor()) && left.is_at(path)) ::unlink(path.c_str());
   }
 }
 
@@ -122,7 +114,7 @@ bool AtomicFile::open_named() {
     temporary_ = name;
     // Before it had its lock, another process may have taken it for one that a kill left behind.
     if (lock(file_.descriptor()) || errno != EWOULDBLOCK)
-      if (is_named(name, file_.descriptor())) return true;
+      if (file_.is_at(name)) return true;
   }
 }
 
@@ -148,6 +140,12 @@ void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes
 void AtomicFile::resize(std::uint64_t size) {
   if (::ftruncate(file_.descriptor(), static_cast<off_t>(size)) != 0) fail(errno);
   size_ = size;
+}
+
+void AtomicFile::keep_from_others() {
+  struct stat status {};
+  if (mode_ == 0 && ::fstat(file_.descriptor(), &status) != 0) fail(errno);
+  mode_ = (mode_ != 0 ? mode_ : status.st_mode) & 0755U;
 }
 
 void AtomicFile::name_temporary() {

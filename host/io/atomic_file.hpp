@@ -31,6 +31,9 @@ class AtomicFile {
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);  ///< anywhere; gaps read as zeros
   void resize(std::uint64_t size);                                        ///< grows with zeros, or cuts
 
+  /// Nobody but the user may write to it, whatever the umask and the old file's mode. Before commit().
+  void keep_from_others();
+
   std::uint64_t size() const { return size_; }
 
   /// Syncs the file, puts it in the place of the old one and syncs the folder. The last call.

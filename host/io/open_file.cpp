@@ -46,4 +46,11 @@ OpenFile::~OpenFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+bool OpenFile::is_at(const std::filesystem::path& path) const {
+  struct stat named {
+  }, opened{};
+  return lstat(path.c_str(), &named) == 0 && fstat(descriptor_, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
 }  // namespace tenon

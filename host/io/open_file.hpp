@@ -26,6 +26,8 @@ class OpenFile {
   int descriptor() const { return descriptor_; }
   const struct stat& status() const { return status_; }  ///< when it was opened for reading
   std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
+  /// Whether the path is this file's still. A link at its end is another file.
+  bool is_at(const std::filesystem::path& path) const;
   int release() { return std::exchange(descriptor_, -1); }
 
  private:

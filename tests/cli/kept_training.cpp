@@ -230,36 +230,6 @@ TEST_CASE("train: of two at once, the one that came first ends as if it were alo
   CHECK(site.all_expected());
 }
 
-TEST_CASE("train: files that are the same are refused before any work") {
-  const LineWorkplace site;
-  std::filesystem::create_directory(site.folder() / "sub");
-  site.write("m.tenon", "old");
-  std::filesystem::create_symlink("m.tenon", site.folder() / "link.tenon");
-  const struct {
-    Words words;
-    const char* message;
-  } rows[] = {
-      {{"--metrics", "m.tenon", "-o", "m.tenon"}, "--output and --metrics are the same file, 'm.tenon'"},
-      {{"--metrics", "./sub/../m.tenon", "-o", "m.tenon"}, "--output and --metrics are the same file, './sub/../m.tenon'"},
-      {{"--checkpoint", "link.tenon", "-o", "m.tenon"}, "--output and --checkpoint are the same file, 'link.tenon'"},
-      {{"--metrics", "p.svg", "--plot", "p.svg", "-o", "m.tenon"}, "--metrics and --plot are the same file, 'p.svg'"},
-      {{"--metrics", "m.checkpoint.tenon", "-o", "m.tenon"}, "--checkpoint and --metrics are the same file, 'm.checkpoint.tenon'"},
-      {{"--metrics", "xs.npy", "-o", "m.tenon"}, "--metrics would replace 'xs.npy', which --data x reads"},
-      {{"--metrics", "line.json", "-o", "m.tenon"}, "--metrics would replace 'line.json', which GRAPH reads"},
-  };
-  const auto names = site.folder().names();
-  for (const auto& row : rows) {
-    const auto result = site.train(row.words);
-    CAPTURE(command_line(row.words));
-    CHECK(result.code == 2);
-    CHECK(has(result.err, std::string("error: ") + row.message + '\n'));
-  }
-  CHECK(site.folder().names() == names);
-  const auto rows_of = site.train({"--metrics", "xs.npy", "-o", "m.tenon", "--validate", "x=xs.npy[0:3]", "--validate", "y=ys.npy"});
-  CHECK(rows_of.code == 2);
-  CHECK(site.train({"--epochs", "1", "-o", "m.tenon"}).code == 0);  // a graph may be trained further in its own file
-  CHECK(site.run({"train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "m.tenon"}).code == 0);
-}
 TEST_CASE("train: what a resumed training is told to do otherwise than before is warned of") {
   const LineWorkplace site;
   const Words first{"--epochs", "2", "--checkpoint", "c.tenon"};

@@ -19,12 +19,24 @@
 namespace tenon::cli {
 namespace {
 
-constexpr std::string_view first_word = "tenon ";
+constexpr std::string_view begin_of_text = "tenon process ";
 
 std::string text_in(int descriptor) {
   char text[64];
   const auto size = pread(descriptor, text, sizeof text, 0);
   return {text, static_cast<std::size_t>(size < 0 ? 0 : size)};
+}
+
+/// What take() writes, and nothing more.
+bool is_holder(std::string_view text) {
+  if (!text.starts_with(begin_of_text)) return false;
+  const auto number = text.substr(begin_of_text.size());
+  return !number.empty() && number.size() <= 10 && number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_regular(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 /// Waits a moment: one that was killed lets go when its last system call has ended.
@@ -38,20 +50,30 @@ bool lock(int descriptor) {
 }
 
 Failure is_taken(const std::filesystem::path& output, const std::string& holder) {
-  const auto who = holder.starts_with(first_word) ? fmt::format(" ({})", holder.substr(first_word.size())) : "";
+  const auto who = is_holder(holder) ? fmt::format(" ({})", holder.substr(holder.find(' ') + 1)) : "";
   return {FailureKind::file, fmt::format("{} is being written by another training{}", output.string(), who),
           "wait until it has ended, or name another file"};
 }
 
+Failure is_foreign(const std::filesystem::path& path) {
+  return {FailureKind::file, fmt::format("{} is another program's file, and a lock is needed there", path.string()),
+          "remove it, or name another output"};
+}
+
 }  // namespace
 
-OutputLock::OutputLock(const std::filesystem::path& output) : path_(final_path(output).concat(".lock")) {
+std::filesystem::path lock_path(const std::filesystem::path& output) {
+  return final_path(output).concat(".lock");
+}
+
+OutputLock::OutputLock(const std::filesystem::path& output) : path_(lock_path(output)) {
   while (!take(output)) continue;
 }
 
 /// False where whoever held the lock removed the file before this process got it.
 bool OutputLock::take(const std::filesystem::path& output) {
   OpenFile file(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (file.descriptor() >= 0 && !is_regular(file.descriptor())) throw is_foreign(path_);
   if (file.descriptor() < 0 || !lock(file.descriptor())) {
     const int error = errno;
     if (file.descriptor() >= 0 && error == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
@@ -59,15 +81,9 @@ bool OutputLock::take(const std::filesystem::path& output) {
     if (file.descriptor() >= 0 && text_in(file.descriptor()).empty()) unlink(path_.c_str());
     return true;
   }
-  struct stat named {
-  }, opened{};
-  if (stat(path_.c_str(), &named) != 0 || fstat(file.descriptor(), &opened) != 0 || named.st_ino != opened.st_ino ||
-      named.st_dev != opened.st_dev)
-    return false;
-  if (const auto text = text_in(file.descriptor()); !text.empty() && !text.starts_with(first_word))
-    throw Failure(FailureKind::file, fmt::format("{} is another program's file, and a lock is needed there", path_.string()),
-                  "remove it, or name another output");
-  const auto holder = fmt::format("{}process {}", first_word, getpid());
+  if (!file.is_at(path_)) return false;
+  if (const auto text = text_in(file.descriptor()); !text.empty() && !is_holder(text)) throw is_foreign(path_);
+  const auto holder = fmt::format("{}{}", begin_of_text, getpid());
   if (ftruncate(file.descriptor(), 0) == 0) {  // on a full disk the lock holds without a name
     [[maybe_unused]] const auto written = pwrite(file.descriptor(), holder.data(), holder.size(), 0);
   }
@@ -76,7 +92,7 @@ bool OutputLock::take(const std::filesystem::path& output) {
 }
 
 OutputLock::~OutputLock() {
-  if (file_.descriptor() >= 0) unlink(path_.c_str());
+  if (file_.descriptor() >= 0 && file_.is_at(path_)) unlink(path_.c_str());
 }
 
 }  // namespace tenon::cli

@@ -29,14 +29,17 @@ TrainingFiles::TrainingFiles(const Arguments& arguments)
     throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
   if (checkpoint_.empty()) checkpoint_ = beside(output_);
   check();
-  refuse_same_outputs({{"--output", output_}, {"--checkpoint", checkpoint_}, {"--metrics", metrics_}, {"--plot", plot_}});
+  std::vector<NamedFile> outputs{{"--output", output_}, {"--checkpoint", checkpoint_}, {"--metrics", metrics_}, {"--plot", plot_}};
+  std::erase_if(outputs, [](const NamedFile& file) { return file.path.empty(); });
+  auto written = outputs;
+  for (const auto& [name, path] : outputs) written.push_back({"the lock of " + name, lock_path(path)});
+  refuse_same_outputs(written);
   // A graph may be trained further in its own file.
   std::vector<NamedFile> inputs{{"GRAPH", arguments.get("GRAPH")}};
   for (const auto* option : {"data", "validate"})
     for (auto& file : array_files(arguments, option)) inputs.push_back(std::move(file));
   refuse_lost_inputs({{"--metrics", metrics_}, {"--plot", plot_}}, inputs);
-  for (const auto& path : {output_, checkpoint_, metrics_, plot_})
-    if (!path.empty()) locks_.emplace_back(path);
+  for (const auto& file : outputs) locks_.emplace_back(file.path);
 }
 
 void TrainingFiles::check() const {
