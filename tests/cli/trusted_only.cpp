@@ -174,3 +174,27 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   CHECK(vault.run({"trust", "remove-key", "ali@here"}).code == 2);
   vault.refused(unlisted + ", and you trust no key that could have signed it");
 }
+
+TEST_CASE("trust add: the lists that it makes can be read again, whatever the umask") {
+  const Vault vault;
+  const auto before = umask(0);
+  const auto added = vault.run({"trust", "add", vault.plugin().string()});
+  umask(before);
+  CHECK(added.code == 0);
+  struct stat status {};
+  REQUIRE(stat(vault.list("trusted_plugins").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0644);
+  CHECK(vault.run_plain().code == 0);
+}
+
+TEST_CASE("trust: a pipe or a folder in the place of a list is told as such") {
+  const Vault vault;
+  const auto list = vault.list("trusted_plugins");
+  fs::create_directories(list.parent_path());
+  REQUIRE(mkfifo(list.c_str(), 0600) == 0);
+  CHECK(has(vault.run_plain().err, "cannot use the list " + list.string() + ": it is a pipe, not a list\n"));
+  fs::remove(list);
+  fs::create_directory(list);
+  CHECK(has(vault.run_plain().err, "cannot use the list " + list.string() + ": it is a folder, not a list\n"));
+  CHECK(has(vault.run({"trust", "add-key", list.string()}).err, list.string() + " is a folder, not a public key\n"));
+}

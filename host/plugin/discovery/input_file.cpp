@@ -33,9 +33,9 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) : file_(OpenFile::anything(path)) {
+InputFile::InputFile(const std::filesystem::path& path, const char* needed) : file_(OpenFile::anything(path)) {
   if (descriptor() < 0) refuse_file("cannot be read: " + reason_of(errno));
-  if (!S_ISREG(status().st_mode)) refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not a shared object");
+  if (!S_ISREG(status().st_mode)) refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not " + needed);
   // A few pages far apart are read of each file; reading on after each of them would be most of the work.
   posix_fadvise(descriptor(), 0, 0, POSIX_FADV_RANDOM);
 }

@@ -13,8 +13,9 @@ namespace tenon {
 
 class InputFile {
  public:
-  /// Throws PluginError (not a plugin) where the path cannot be opened or is no regular file. Never waits, not even on a pipe.
-  explicit InputFile(const std::filesystem::path& path);
+  /// Throws PluginError (not a plugin) where the path cannot be opened or is no regular file, as what is `needed` is. Never waits, not even
+  /// on a pipe.
+  explicit InputFile(const std::filesystem::path& path, const char* needed = "a shared object");
 
   int descriptor() const { return file_.descriptor(); }
   const struct stat& status() const { return file_.status(); }

@@ -49,7 +49,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
   if (!fs::exists(path, error)) return {};
   std::string text;
   try {
-    const InputFile file(path);
+    const InputFile file(path, "a list");
     if (const auto fault = Trust().fault(path, file); !fault.empty())
       throw file_failure("use the list", path, "it " + fault, "take the right to write away from others (chmod go-w)");
     if (file.size() > list_size_limit) throw file_failure("use the list", path, "it is larger than 16 MiB");
@@ -68,9 +68,10 @@ std::vector<std::string> lines_of(const fs::path& path) {
 }
 
 void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
-  std::string text;
-  for (const auto& line : lines) text += line + '\n';
-  AtomicFile::write_text(path, text);
+  AtomicFile file(path);
+  for (const auto& line : lines) file.write(line + '\n');
+  file.keep_from_others();  // else it would be refused when it is read
+  file.commit();
 }
 
 /// Nobody else changes the lists meanwhile: of two that read, add a line and write, one would lose its own. The folder is what is locked,
@@ -221,7 +222,7 @@ std::vector<TrustedSigner> trusted_signers(const fs::path& config) {
 TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, const fs::path& config) {
   std::string text(std::size_t{1} << 14, '\0');
   try {
-    const InputFile file(public_key);
+    const InputFile file(public_key, "a public key");
     text.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), text.size())));
     file.read_at(0, std::as_writable_bytes(std::span(text)));
   } catch (const PluginError& fault) {
