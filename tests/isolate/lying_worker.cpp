@@ -1,5 +1,6 @@
 #include "lying_worker.hpp"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -138,11 +139,11 @@ class Liar {
   std::map<std::uint64_t, std::byte*> blocks_;
 };
 
-/// Before main() begins.
+/// Before main() begins, which would run the tests: a worker without a lie ends.
 const bool started = [] {
+  if (std::string_view(program_invocation_name) != LyingWorker::program) return false;
   const char* lie = std::getenv(LyingWorker::variable);
-  char dummy[8];
-  if (lie == nullptr || recv(socket_descriptor, dummy, sizeof dummy, MSG_PEEK | MSG_DONTWAIT) == 0) return false;
+  if (lie == nullptr) _exit(2);
   const std::string_view line = std::string_view(lie) == "nonsense" ? "hello" : "ready nothing";
   if (write(socket_descriptor, line.data(), line.size()) < 0) _exit(1);
   Liar(lie).speak();

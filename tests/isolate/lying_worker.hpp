@@ -11,7 +11,7 @@
 /// While this lives, workers of plugin() tell that lie.
 class LyingWorker {
  public:
-  static constexpr const char* variable = "TENON_TEST_LIE";
+  static constexpr const char *variable = "TENON_TEST_LIE", *program = "/proc/self/exe";
 
   explicit LyingWorker(const std::string& lie) { ::setenv(variable, lie.c_str(), 1); }
   ~LyingWorker() { ::unsetenv(variable); }
@@ -20,7 +20,7 @@ class LyingWorker {
 
   std::shared_ptr<tenon::IsolatedPlugin> plugin() const {
     tenon::WorkerOptions options;
-    options.program = "/proc/self/exe";
+    options.program = program;
     return std::make_shared<tenon::IsolatedPlugin>(tenon::WorkerPlugin{"lies.so", ::open("/dev/null", O_RDONLY | O_CLOEXEC)}, options);
   }
 };

@@ -22,9 +22,19 @@
 //     template <class T> TENON_FN T gradient(T dy, tenon::InputOf<T> x) const;     and the inputs, one argument for each
 // With two inputs it returns tenon::Pair<T>.
 #pragma once
+// Clang warns of loops that it was told are independent and leaves scalar all the same, as those that call sin or pow.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 #include "elementwise/completed.hpp"
 #include "elementwise/math/functions.hpp"
 #include "operator.hpp"
 #if defined(TENON_CUDA_SOURCE)
 #include "elementwise/device/cuda.hpp"
+#endif
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
 #endif

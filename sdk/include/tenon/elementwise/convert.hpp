@@ -25,12 +25,6 @@ inline constexpr std::int64_t block = 256;
 #define TENON_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-// Clang warns of loops that it was told are independent and leaves scalar all the same, as those that call sin or pow, and all at -O1.
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
-
 /// body(i) for i in [0, n); its iterations must be independent.
 template <class Body>
 inline void for_each(std::int64_t n, Body body) {
@@ -41,10 +35,6 @@ inline void for_each(std::int64_t n, Body body) {
   }
   for (; i < n; ++i) body(i);
 }
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /// As variables, which device code may use where it may not call the functions.
 template <class Whole>
