@@ -109,7 +109,7 @@ void Channel::forget(const SharedBlock& block) {
   send({block.id(), 0, 0, 1}, -1);
 }
 
-// A worker that has ended has closed its socket, and is told of where its answer is waited for.
+// A worker that has ended has closed its socket: whoever waits for its answer says so.
 void Channel::send(const BlockNotice& notice, int descriptor) {
   if (send_descriptors(socket_.descriptor(), notice, std::span(&descriptor, descriptor < 0 ? 0 : 1)))
     ++new_blocks_;

@@ -98,7 +98,7 @@ TEST_CASE("crashes: _exit, and what a plugin's own threads do") {
     check_named(doing(deed).run_graph(), std::string("a thread that is not Tenon's crashed with ") + signal);
 }
 
-TEST_CASE("crashes: a kernel that closes all descriptors, so that neither result nor error is told") {
+TEST_CASE("crashes: the parent process names the kernel that closed all descriptors") {
   check_named(doing("close all").run_graph(), "the process ended with exit code 1; no plugin ran, the last one was [ends_process]");
 }
 

@@ -63,26 +63,13 @@ TEST_CASE("train: a kernel's error in a step loses none of the steps before, and
 
 TEST_CASE("train: an update that fails halfway is not saved, and the checkpoint from before stays") {
   const LineWorkplace site;
-  Words given{"--plugins",
-              fault("fails_to_update"),
-              "--trust-writable",
-              "--optimizer",
-              "fails_to_update",
-              "--epochs",
-              "4",
-              "-o",
-              "m.tenon",
-              "--checkpoint",
-              "c.tenon",
-              "--checkpoint-every",
-              "4"};
-  const auto result = site.train_in(given, {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // two variables: the second in step 6
+  const auto result =
+      site.train_in(failing_update(), {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // two variables: the second in step 6
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK(has(result.err, "warning: no checkpoint is written: some variables are updated and others are not\n"));
   CHECK(has(result.err, "error: [fails_to_update] node "));
-  given.emplace_back("--resume");
-  const auto resumed = site.train(given);
+  const auto resumed = site.train(failing_update({"--resume"}));
   CHECK(resumed.code == 0);
   CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
 }

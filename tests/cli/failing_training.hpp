@@ -47,3 +47,22 @@ class FailingTraining : public LineWorkplace {
     return std::count(metrics.begin(), metrics.end(), '\n');
   }
 };
+
+/// Arguments of a training whose update fails in the call after TENON_FAULT_AFTER, between two variables, with a checkpoint each epoch.
+inline Words failing_update(const Words& more = {}) {
+  Words words{"--plugins",
+              fault("fails_to_update"),
+              "--trust-writable",
+              "--optimizer",
+              "fails_to_update",
+              "--epochs",
+              "4",
+              "-o",
+              "m.tenon",
+              "--checkpoint",
+              "c.tenon",
+              "--checkpoint-every",
+              "4"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}

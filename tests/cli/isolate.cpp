@@ -97,37 +97,19 @@ TEST_CASE("train --isolate: a crash in a step keeps the steps before it, and --r
 
 TEST_CASE(
     "train --isolate: an optimizer that crashes between two variables leaves the checkpoint from before, and --resume goes on from it") {
-  const auto given = [](const Words& more) {
-    Words words{"--plugins",
-                fault("fails_to_update"),
-                "--trust-writable",
-                "--optimizer",
-                "fails_to_update",
-                "--set",
-                "crashes=true",
-                "--epochs",
-                "4",
-                "-o",
-                "m.tenon",
-                "--checkpoint",
-                "c.tenon",
-                "--checkpoint-every",
-                "4"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
   const LineWorkplace undisturbed;
-  REQUIRE(undisturbed.train(given({})).code == 0);
+  REQUIRE(undisturbed.train(failing_update({"--set", "crashes=true"})).code == 0);
   for (const std::string isolated : {"all", "fails_to_update"}) {
     const LineWorkplace site;
-    const auto crashed = site.train_in(given({"--isolate", isolated}), {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // in step 6
+    const auto crashed = site.train_in(failing_update({"--set", "crashes=true", "--isolate", isolated}),
+                                       {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // in step 6
     INFO(crashed.err);
     CHECK(crashed.code == 1);
     CHECK(has(crashed.err, "error: [fails_to_update] node '"));
     CHECK(has(crashed.err, "its worker process crashed with SIGABRT (fails_to_update.so)"));
     CHECK(has(crashed.err, "warning: no checkpoint is written: some variables are updated and others are not\n"));
     CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
-    const auto resumed = site.train(given({"--isolate", isolated, "--resume"}));
+    const auto resumed = site.train(failing_update({"--set", "crashes=true", "--isolate", isolated, "--resume"}));
     INFO(resumed.err);
     CHECK(resumed.code == 0);
     CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));

@@ -187,7 +187,7 @@ TEST_CASE("trust add: the lists that it makes can be read again, whatever the um
   CHECK(vault.run_plain().code == 0);
 }
 
-TEST_CASE("trust: a pipe or a folder in the place of a list is told as such") {
+TEST_CASE("trust: an error names the pipe or the folder that lies where a list should") {
   const Vault vault;
   const auto list = vault.list("trusted_plugins");
   fs::create_directories(list.parent_path());

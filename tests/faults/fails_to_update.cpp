@@ -3,7 +3,7 @@
 
 #include "doubling.hpp"
 
-/// Gradient descent that gives up in one of its calls, by a crash if it is told to.
+/// Gradient descent that gives up in one of its calls: it fails, or crashes where `crashes` says so.
 struct FailsToUpdate : tenon::Operator {
   bool crashes = false;
 

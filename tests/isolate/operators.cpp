@@ -155,7 +155,7 @@ TEST_CASE("a worker writes where it lies what nobody in this process reads but e
   CHECK(memory_of({"tenon_linalg", "tenon_elementwise", "tenon_reduce"}, 100) == all_here);  // small: copied
 }
 
-TEST_CASE("a worker is told of the memory of many sessions, and that it is gone") {
+TEST_CASE("a worker learns of the memory of many sessions, and that it is gone") {
   tenon::Isolation limits;
   limits.call_seconds = 10;  // a worker that misses a notice waits for it
   IsolatedHost isolated("plugins", true, limits);
