@@ -65,9 +65,14 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
     throw Failure(FailureKind::failed, "cannot speak to a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
   OpenFile theirs(ends[1]);
-  std::vector<std::string> arguments{options.program.string(), std::to_string(getpid()), std::to_string(options.memory),
-                                     std::to_string(options.threads), name_};
-  for (const auto& dependency : plugin.dependencies) arguments.push_back(dependency.string());
+  std::vector<std::string> arguments{options.program.string(),
+                                     std::to_string(getpid()),
+                                     std::to_string(options.memory),
+                                     std::to_string(options.threads),
+                                     name_,
+                                     std::to_string(plugin.dependencies.size())};
+  for (const auto* paths : {&plugin.dependencies, &plugin.readable})
+    for (const auto& path : *paths) arguments.push_back(path.string());
   const std::vector<int> descriptors{Child::nothing,    Child::nothing,      Child::nothing,
                                      plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
   std::promise<void> started;

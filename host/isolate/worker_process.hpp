@@ -36,7 +36,8 @@ struct WorkerPlugin {
   std::string name;     ///< for messages: `half_square.so`
   int descriptor = -1;  ///< of the bytes that were checked
   std::vector<std::filesystem::path> dependencies{};
-  std::shared_ptr<const void> kept{};  ///< while it lives, these paths are those of copies that nobody changes
+  std::vector<std::filesystem::path> readable{};  ///< libraries that the loader may read besides the system's
+  std::shared_ptr<const void> kept{};             ///< while it lives, the dependencies are copies that nobody changes
 };
 
 /// Why there is no worker. `what()` reads on after the plugin's path.

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -6,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,8 +18,19 @@
 
 #include "doubling.hpp"
 
-/// Of a try to outlive the process that started it.
-static const int outliving_error = prctl(PR_SET_PDEATHSIG, 0) == 0 ? 0 : errno;
+static int error_of(long result) {
+  return result < 0 ? errno : 0;
+}
+/// Of tries while it is loaded: to outlive the process that started it, to read files, to have the rights of root.
+static const int outliving_error = error_of(prctl(PR_SET_PDEATHSIG, 0));
+static const int reading_error = error_of(open("/etc/passwd", O_RDONLY));
+static const int listing_error = error_of(open("/", O_RDONLY | O_DIRECTORY));
+static const int own_process_error = error_of(open("/proc/self/maps", O_RDONLY));
+static const bool has_capabilities = [] {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3]{};
+  return syscall(SYS_capget, &header, own) != 0 || own[0].effective != 0 || own[0].permitted != 0;
+}();
 
 // Gives twice x. `what` names a misdeed, and `where` the function that does it: "create", "destroy", "infer", "forward", "fifth forward"
 // (of the process) or "backward". If the system refuses the misdeed, every element of the output is the number of the error.
@@ -71,8 +84,6 @@ struct Misbehaves : Doubling {
     more[0] = before[0];
     return overflow(more) + more[0];
   }
-  static int error_of(long result) { return result < 0 ? errno : 0; }
-
   static int misbehave(std::string_view what) {
     if (what == "segv") *reinterpret_cast<volatile int*>(8) = 1;
     if (what == "abort") std::abort();
@@ -92,6 +103,10 @@ struct Misbehaves : Doubling {
     if (what == "maps shared memory") {
       return mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : 0;
     }
+    if (what == "opens while it is loaded") return reading_error;
+    if (what == "lists while it is loaded") return listing_error;
+    if (what == "looks at itself while it is loaded") return own_process_error;
+    if (what == "is root while it is loaded") return has_capabilities ? 7 : 0;
     if (what == "opens") return error_of(open("/etc/passwd", O_RDONLY));
     if (what == "makes a socket") return error_of(socket(AF_INET, SOCK_STREAM, 0));
     if (what == "kills its parent") return error_of(kill(getppid(), SIGKILL));

@@ -4,6 +4,7 @@
 #include "failure_of.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/folder_of_faults.hpp"
+#include "plugin/loading/bundled_dependencies.hpp"
 
 using namespace tenon;
 
@@ -49,6 +50,37 @@ TEST_CASE("a worker that is started again runs the libraries that the first one 
     CHECK(crash.message.find(", libbeside.so+0x") != std::string::npos);
   }
   CHECK(open_files() == files_before);
+}
+
+TEST_CASE("a worker's loader may read the sound libraries that absolute run paths name, and no other file there") {
+  const PluginFolder folder;
+  auto options = isolating(folder);
+  options.isolation.all = true;
+  options.trust_writable = true;
+  const auto load = [&](const std::filesystem::path& plugin) {
+    PluginSet set(options, idle_host());
+    set.add_file(plugin);
+    return set.load("needs_beside").isolated.size();
+  };
+  CHECK(load(folder.put("needs_elsewhere")) == 1);
+
+  const auto libraries = std::filesystem::path(TENON_TEST_FAULTS) / "beside";
+  const TemporaryFolder place;
+  auto bytes = read_bytes(folder / "needs_elsewhere.so");
+  const auto run_path = (place / "").string();
+  const auto at = bytes.find(libraries.string());
+  REQUIRE(at != std::string::npos);
+  REQUIRE(run_path.size() < libraries.string().size());
+  bytes.replace(at, libraries.string().size(), run_path + std::string(libraries.string().size() - run_path.size(), '/'));
+  const auto moved = folder.write("moved.so", bytes);
+  const auto found = [&] { return find_dependencies_elsewhere(InputFile(moved), folder.plugins()).size(); };
+  write_bytes(place / "libbeside.so", "a secret");
+  CHECK(found() == 0);
+  for (const std::string name : {"libbeside.so", "libbelow.so"}) {
+    std::filesystem::copy_file(libraries / name, place / name, std::filesystem::copy_options::overwrite_existing);
+  }
+  CHECK(found() == 2);
+  CHECK(load(moved) == 1);
 }
 
 TEST_CASE("an operator runs in the process that its kernel is isolated in, wherever the rest of it is") {

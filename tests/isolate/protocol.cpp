@@ -9,6 +9,7 @@
 #include "graph/type.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "lying_worker.hpp"
+#include "plugin/folder_of_faults.hpp"
 #include "run/host_impl.hpp"
 #include "tensor/call_context.hpp"
 
@@ -136,4 +137,19 @@ TEST_CASE("an error's text ends where its room does") {
 TEST_CASE("a program that is no worker is told of") {
   const LyingWorker worker("nonsense");
   CHECK_THROWS_AS(worker.plugin(), WorkerStartError);
+}
+
+TEST_CASE("a worker holds conversations with as many threads as a machine runs") {
+  const PluginFolder folder;
+  auto options = folder.options();
+  options.isolation.program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-worker";
+  options.isolation.all = true;
+  PluginSet set(options, idle_host());
+  set.add_file(folder.put("plain"));
+  const auto worker = set.load("plain").isolated.at(0)->plugin().worker();
+  std::vector<std::unique_ptr<tenon::Conversation>> conversations;
+  for (int i = 0; i < 300; ++i) {
+    conversations.push_back(std::make_unique<tenon::Conversation>(worker));
+    CHECK(conversations.back()->exchange(tenon::isolate::Operation::destroy, 0, {}, 0).status == 0);
+  }
 }

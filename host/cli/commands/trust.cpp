@@ -104,6 +104,7 @@ template <class Removed>
 int print_removed(Context& context, const Removed& removed, const std::string& what) {
   if (removed.empty()) throw Failure(FailureKind::usage, what + " is not on your list", "tenon trust lists what is on it");
   std::vector<Entry> entries;
+  entries.reserve(removed.size());
   for (const auto& entry : removed) entries.push_back(entry_of("removed", entry));
   print(context, entries);
   return 0;

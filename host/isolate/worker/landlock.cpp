@@ -1,10 +1,17 @@
 #include "isolate/worker/landlock.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace tenon::isolate {
 namespace {
@@ -12,7 +19,7 @@ namespace {
 // The kernel's numbers: its header may be older than it is.
 constexpr long create_ruleset_call = 444, add_rule_call = 445, restrict_self_call = 446;
 constexpr std::uint32_t ask_version = 1, path_beneath = 1;
-constexpr std::uint64_t execute = 1, read_file = 4, read_folder = 8;
+constexpr std::uint64_t read_file = 4, read_folder = 8;
 
 struct Ruleset {
   std::uint64_t files, network, scoped;
@@ -38,25 +45,67 @@ std::size_t size_of_ruleset(long version) {
   return version >= 6 ? 24 : version >= 4 ? 16 : 8;
 }
 
-void allow_reading(int rules) {
-  const int root = open("/", O_PATH | O_CLOEXEC);
-  const PathRule rule{execute | read_file | read_folder, root};
-  syscall(add_rule_call, rules, path_beneath, &rule, 0);
-  close(root);
+/// A file, or a folder and all below it. Nothing where there is none.
+void allow_reading(int rules, const std::string& path) {
+  const int place = open(path.c_str(), O_PATH | O_CLOEXEC);
+  struct stat status {};
+  if (place >= 0 && fstat(place, &status) == 0) {
+    const PathRule rule{S_ISDIR(status.st_mode) ? read_file | read_folder : read_file, place};
+    syscall(add_rule_call, rules, path_beneath, &rule, 0);
+  }
+  if (place >= 0) close(place);
+}
+
+/// Those of the libraries that the loader's cache lists: /etc/ld.so.conf may name any.
+std::set<std::string> folders_of_cache() {
+  std::set<std::string> folders;
+  std::ifstream cache("/etc/ld.so.cache", std::ios::binary);
+  for (std::string text; std::getline(cache, text, '\0');)
+    if (const auto slash = text.rfind('/'); text.starts_with('/') && slash > 0) folders.insert(text.substr(0, slash));
+  return folders;
+}
+
+/// The user's own, for which the loader looks first.
+std::vector<std::string> folders_of_environment() {
+  std::vector<std::string> folders;
+  const char* list = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream entries(list != nullptr ? list : "");
+  for (std::string folder; std::getline(entries, folder, ':');)
+    if (folder.find_first_not_of('/') != std::string::npos && folder.starts_with('/')) folders.push_back(folder);
+  return folders;
+}
+
+int make_rules() {
+  const long version = syscall(create_ruleset_call, nullptr, 0, ask_version);
+  if (version < 1) return -1;
+  const auto all = all_of(version);
+  return static_cast<int>(syscall(create_ruleset_call, &all, size_of_ruleset(version), 0));
+}
+
+bool obey(int rules) {
+  const bool done = syscall(restrict_self_call, rules, 0) == 0;
+  close(rules);
+  return done;
 }
 
 }  // namespace
 
-bool forbid_files(Files allowed) {
-  const long version = syscall(create_ruleset_call, nullptr, 0, ask_version);
-  if (version < 1) return false;
-  const auto all = all_of(version);
-  const auto rules = static_cast<int>(syscall(create_ruleset_call, &all, size_of_ruleset(version), 0));
+bool forbid_files_but_libraries(std::span<char* const> libraries) {
+  const int rules = make_rules();
   if (rules < 0) return false;
-  if (allowed == Files::read) allow_reading(rules);
-  const bool done = syscall(restrict_self_call, rules, 0) == 0;
-  close(rules);
-  return done;
+  for (const char* path : {"/usr", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/dev/null",
+                           "/dev/zero", "/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
+                           "/proc/filesystems", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"})
+    allow_reading(rules, path);
+  for (const auto& folder : folders_of_cache()) allow_reading(rules, folder);
+  for (const auto& folder : folders_of_environment()) allow_reading(rules, folder);
+  for (const char* library : libraries) allow_reading(rules, library);
+  return obey(rules);
+}
+
+bool forbid_files() {
+  const int rules = make_rules();
+  return rules >= 0 && obey(rules);
 }
 
 }  // namespace tenon::isolate

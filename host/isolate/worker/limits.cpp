@@ -54,23 +54,21 @@ void limit_resources(std::uint64_t memory, int libraries) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  limit(RLIMIT_NOFILE, 64 + static_cast<std::uint64_t>(libraries));
+  limit(RLIMIT_NOFILE, 1024 + static_cast<std::uint64_t>(libraries));
   if (memory > 0 && can_limit_memory) limit(RLIMIT_DATA, memory);
 }
 
-Confinement confine_loading() {
+void confine_loading(std::span<char* const> libraries) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  Confinement confinement;
-  confinement.landlock = forbid_files(Files::read);
-  confinement.seccomp = forbid_system_calls(Stage::loading);
-  return confinement;
+  drop_capabilities();
+  forbid_files_but_libraries(libraries);
+  forbid_system_calls(Stage::loading);
 }
 
 Confinement confine_calls() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // without seccomp an initialiser of the plugin may have changed it
-  drop_capabilities();
   Confinement confinement;
-  confinement.landlock = forbid_files(Files::none);
+  confinement.landlock = forbid_files();
   confinement.seccomp = forbid_system_calls(Stage::calls);
   return confinement;
 }

@@ -1,6 +1,7 @@
 // What the worker takes from itself before and after the plugin is loaded.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace tenon::isolate {
@@ -15,8 +16,9 @@ struct Confinement {
   std::string text() const;  ///< `seccomp, landlock, rlimits`
 };
 
-/// No network, no other programs or processes; files can be read alone. For the loader, which must open libraries.
-Confinement confine_loading();
+/// No network, no other programs or processes, no capabilities; of files, the system's libraries and these ones can be read. For the
+/// loader.
+void confine_loading(std::span<char* const> libraries);
 /// No files at all either. Holds for all threads where seccomp does.
 Confinement confine_calls();
 

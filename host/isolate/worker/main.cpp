@@ -1,5 +1,6 @@
-// tenon-worker PARENT MEMORY THREADS NAME [/LIBRARY]...: loads a plugin from descriptor 3 after the libraries that it brings along, takes
-// from itself what kernels do not need, and runs the plugin's functions for the process that started it, as protocol.hpp says.
+// tenon-worker PARENT MEMORY THREADS NAME COUNT [/COPY]... [/LIBRARY]...: loads a plugin from descriptor 3 after COUNT copies of libraries
+// that it brings along, takes from itself what kernels do not need, and runs the plugin's functions for the process that started it, as
+// protocol.hpp says. LIBRARY: one that the loader may read although it is not the system's.
 // tenon-worker limits: prints what this machine lets a worker take from itself.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -87,7 +89,7 @@ void serve(Plugin& plugin) {
 
 int print_limits() {
   limit_resources(0, 0);
-  confine_loading();
+  confine_loading({});
   std::puts(confine_calls().text().c_str());
   std::fflush(stdout);
   _exit(0);
@@ -97,22 +99,26 @@ int print_limits() {
 
 int main(int count, char** arguments) {
   if (count == 2 && std::string_view(arguments[1]) == "limits") return print_limits();
-  if (count < 5) {
-    std::fputs("usage: tenon-worker PARENT MEMORY THREADS NAME [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n", stderr);
+  const std::uint64_t copies = count < 6 ? 0 : number_in(arguments[5]);
+  if (count < 6 || copies > static_cast<std::uint64_t>(count - 6)) {
+    std::fputs(
+        "usage: tenon-worker PARENT MEMORY THREADS NAME COUNT [/COPY]... [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n",
+        stderr);
     return 2;
   }
-  limit_resources(number_in(arguments[2]), count - 5);
+  const std::span<char*> paths(arguments + 6, arguments + count);
+  limit_resources(number_in(arguments[2]), static_cast<int>(copies));
   if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);  // it ended before this could be told
   if (chdir("/") != 0) _exit(1);
   auto& crash = crash_record();
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   std::vector<std::string> dependencies;
   std::map<std::string, std::string> names{{plugin_path, arguments[4]}};
-  for (int i = 5; i < count; ++i) {
-    dependencies.push_back(opened_before(arguments[i]));
+  for (const char* path : paths.first(copies)) {
+    dependencies.push_back(opened_before(path));
     names[dependencies.back()] = name_of(dependencies.back());
   }
-  confine_loading();
+  confine_loading(paths.subspan(copies));
   for (const auto& dependency : dependencies) open_or_end(dependency.c_str());
   static Plugin plugin(open_or_end(plugin_path), worker_host());
   const auto confinement = confine_calls();

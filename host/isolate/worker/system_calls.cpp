@@ -59,7 +59,7 @@ constexpr long always[] = {
 // What the system's loader and the confinement after it need besides.
 constexpr long while_loading[] = {
     SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_statfs, SYS_fstatfs, SYS_seccomp,
-    SYS_capset, SYS_capget, 444, 445, 446,  // Landlock's three
+    SYS_capget, 444, 445, 446,  // Landlock's three
 #if defined(__x86_64__)
     SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
 #endif

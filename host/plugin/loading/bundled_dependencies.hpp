@@ -12,4 +12,8 @@ namespace tenon {
 /// other library they must not be changed in place while in use. Throws PluginError where the file is not sound.
 std::vector<std::filesystem::path> find_bundled_dependencies(const InputFile& file, const std::filesystem::path& folder);
 
+/// The other libraries that the system's loader finds for it by absolute paths and run paths, not by rules of its own: sound libraries for
+/// this machine, nothing else, whatever those paths say. Throws PluginError where `file` is not sound.
+std::vector<std::filesystem::path> find_dependencies_elsewhere(const InputFile& file, const std::filesystem::path& folder);
+
 }  // namespace tenon

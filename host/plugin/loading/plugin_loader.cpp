@@ -114,7 +114,8 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
   copy.keep_open();
   try {
     return std::make_shared<IsolatedPlugin>(
-        WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies, sealed},
+        WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies,
+                     find_dependencies_elsewhere(InputFile(copy.path()), file.path.parent_path()), sealed},
         WorkerOptions{isolation.program, options_.probe_timeout_ms, std::min(isolation.call_seconds, longest_call_seconds),
                       isolation.memory, isolation.threads});
   } catch (const WorkerStartError& error) {
