@@ -105,7 +105,7 @@ void forbid(const Tensor& tensor) {
     const auto begin = range.begin.load(), end = range.end.load();
     if (data < begin || data >= end) continue;
     range.forbidden = true;
-    mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_NONE);
+    mprotect(static_cast<std::byte*>(tensor.data()) - (data - begin), end - begin, PROT_NONE);
   }
 }
 

@@ -79,14 +79,14 @@ bool MappedRange::repair(const void* address) noexcept {
   Bounds bounds;
   auto* const range = find(address, bounds);
   if (range == nullptr) return false;
-  const auto page = reinterpret_cast<std::uintptr_t>(address) / page_size() * page_size();
+  const auto place = reinterpret_cast<std::uintptr_t>(address), page = place / page_size() * page_size();
   auto end = page + page_size();
   struct stat status {};
   if (::fstat(bounds.descriptor, &status) == 0 && static_cast<std::uintptr_t>(status.st_size) <= page - bounds.begin)
     end = (bounds.end + page_size() - 1) / page_size() * page_size();
   range->lost_ = true;  // before anybody can read a zero
-  return ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-                -1, 0) != MAP_FAILED;
+  return ::mmap(static_cast<std::byte*>(const_cast<void*>(address)) - (place - page), end - page, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
 }  // namespace tenon

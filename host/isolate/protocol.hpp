@@ -24,6 +24,7 @@ inline constexpr int plugin_descriptor = 3, socket_descriptor = 4, crash_descrip
 // What the worker sends once on its first socket: a line of a word, and for all but the first a blank and a text.
 inline constexpr const char* ready = "ready";            // then which limits are in force
 inline constexpr const char* not_opened = "not_opened";  // what the loader says
+inline constexpr int no_more_threads = 71;               // its exit code
 
 enum class Turn : std::uint32_t { nobody, request, callback, resume, reply, ended };
 

@@ -192,6 +192,7 @@ std::string WorkerProcess::end_sentence(std::uint32_t channel) {
 std::string WorkerProcess::how_it_ended(std::uint32_t channel) const {
   if (!ended_because_.empty()) return ended_because_;
   if (!status_) return "ended";
+  if (WIFEXITED(*status_) && WEXITSTATUS(*status_) == no_more_threads) return "was given no more threads by the system and ended";
   if (!WIFSIGNALED(*status_)) return "ended with exit code " + std::to_string(WEXITSTATUS(*status_));
   const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
   const auto at = crash.conversation;

@@ -60,7 +60,7 @@ fs::path TrainingFiles::keep(const Trainer& trainer) const {
     trainer.save_checkpoint(checkpoint_);
     return checkpoint_;
   } catch (const Failure& failure) {
-    const auto other = output_.empty() ? fs::path() : beside(output_);
+    auto other = output_.empty() ? fs::path() : beside(output_);
     if (other.empty() || other == checkpoint_) throw;
     tell("warning: {}; {} is written instead\n", failure.what(), other.string());
     try {

@@ -21,7 +21,7 @@ void require_suffix(const std::filesystem::path& path, const char* suffix, const
 }
 
 Tensor read_for(const std::string& source, const ValueInfo& input) {
-  const auto tensor = read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
+  auto tensor = read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
   if (input.dtype && !widens(tensor.dtype(), *input.dtype))
     throw Failure(FailureKind::usage,
                   fmt::format("input '{}' is {} in its file but the graph needs {}, and not every value would survive that", input.name,

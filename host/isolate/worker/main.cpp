@@ -78,12 +78,16 @@ CrashRecord& crash_record() {
   conversation.serve();
 }
 
-/// Each message is a conversation to begin. Returns when the host has closed its end.
-void serve(Plugin& plugin) {
+/// Each message is a conversation to begin. Returns when the host has closed its end, or no thread is to be had.
+int serve(Plugin& plugin) {
   for (std::uint32_t number = 1;; ++number) {
     const auto received = receive(socket_descriptor);
-    if (received.bytes == 0) return;
-    std::thread([&plugin, received, number] { serve_in_thread(plugin, received, number); }).detach();
+    if (received.bytes == 0) return 0;
+    try {
+      std::thread([&plugin, received, number] { serve_in_thread(plugin, received, number); }).detach();
+    } catch (const std::system_error&) {
+      return no_more_threads;
+    }
   }
 }
 
@@ -130,6 +134,5 @@ int main(int count, char** arguments) {
   record_crashes(crash, names);
   const auto line = std::string(ready) + " " + confinement.text();
   if (write(socket_descriptor, line.data(), line.size()) < 0) _exit(1);
-  serve(plugin);
-  _exit(0);
+  _exit(serve(plugin));
 }

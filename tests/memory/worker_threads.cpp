@@ -1,0 +1,14 @@
+#include <doctest/doctest.h>
+
+#include "../isolate/isolated_host.hpp"
+#include "failure_of.hpp"
+
+using tenon::Tensor;
+
+TEST_CASE("a worker that gets no thread for a call says so" * doctest::skip(sanitized)) {
+  tenon::Isolation limits;
+  limits.memory = 4 << 20;  // a thread's stack is larger
+  IsolatedHost isolated("plugins/tenon_elementwise.so", true, limits);
+  const auto failure = failure_of([&] { isolated.host.call("gelu", {Tensor::from({1.0f, 2.0f}, {2})}); });
+  CHECK(failure.message == "its worker process was given no more threads by the system and ended (tenon_elementwise.so)");
+}
