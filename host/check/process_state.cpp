@@ -172,7 +172,7 @@ ProcessState ProcessState::now() {
 
 std::vector<std::string> ProcessState::changes_since(const ProcessState& before) const {
   std::vector<std::string> changes;
-  const auto add = [&](std::string text) { changes.push_back(printable(text)); };
+  const auto add = [&](const std::string& text) { changes.push_back(printable(text)); };
   for (const auto& [number, descriptor] : before.descriptors_) {
     const auto now = descriptors_.find(number);
     if (now == descriptors_.end())

@@ -38,7 +38,7 @@ void each_cgroup(const ReadText& read, std::string_view controller,
                                        : std::vector<std::string>{"/" + controllers, '/' + std::string(controller)}) {
       for (auto group = line.substr(second + 1);; group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'))) {
         while (group.ends_with('/')) group.pop_back();
-        visit("/sys/fs/cgroup" + mount + group, version_2);
+        visit(std::string("/sys/fs/cgroup").append(mount).append(group), version_2);
         if (group.empty()) break;
       }
     }

@@ -27,7 +27,7 @@ constexpr std::uint64_t list_size_limit = std::uint64_t{16} << 20;
 constexpr const char* signed_for = "namespaces=\"tenon-plugin\"";
 
 fs::path config_folder(const fs::path& config) {
-  const auto folder = config.empty() ? user_config_folder() : config;
+  auto folder = config.empty() ? user_config_folder() : config;
   if (folder.empty())
     throw Failure(FailureKind::usage,
                   "there is no place for lists of trusted plugins: neither XDG_CONFIG_HOME nor HOME is an absolute path",

@@ -101,10 +101,10 @@ void CUstream_st::run() {
     if (work_.empty() && !busy_) return;
     const std::chrono::microseconds late(200 + (random() >> 32) % 800);
     arrived_.wait_for(lock, late, [this] { return hurried_ || ending_; });
-    if (!busy_)
-      do_row(lock, [] { return false; });
-    else if (ending_)
+    if (busy_)  // by another thread, which needs the lock
       done_.wait(lock, [this] { return !busy_; });
+    else
+      do_row(lock, [] { return false; });
   }
 }
 
