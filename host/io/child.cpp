@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -52,15 +53,18 @@ void set_attributes(posix_spawnattr_t& attributes) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
+std::atomic<pid_t> parent = 0;
+
 void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it had ended before
 }
 
 /// This process, and what it forks, ends when its parent does, however that ends.
-void end_with(pid_t parent) {
+void end_with(pid_t starter) {
+  parent = starter;
   end_with_parent();
-  if (getppid() != parent) _exit(1);  // it had ended before
-  pthread_atfork(nullptr, nullptr, end_with_parent);
+  pthread_atfork([] { parent = getpid(); }, nullptr, end_with_parent);
 }
 
 /// With a null at the end.
