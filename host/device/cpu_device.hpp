@@ -12,6 +12,8 @@ class CpuDevice : public Device {
   DeviceMemory memory() override;  ///< free: what the system could give without swapping
   void synchronize() override {}
   void make_current() override {}
+  int current() override { return 0; }
+  void put_back_current(int) noexcept override {}
 
   void* make_stream() override { return nullptr; }
   void free_stream(void*) noexcept override {}

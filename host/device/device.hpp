@@ -45,7 +45,9 @@ class Device {
   virtual DeviceProperties properties() = 0;
   virtual DeviceMemory memory() = 0;  ///< free: what allocate() can still give, at most
   virtual void synchronize() = 0;     ///< waits for everything on all streams
-  virtual void make_current() = 0;    ///< kernels that this thread calls from now on run here
+  virtual void make_current() = 0;    ///< kernels that this thread calls from now on run here; see CurrentDevice
+  virtual int current() = 0;          ///< number of the device that they run on now, for
+  virtual void put_back_current(int number) noexcept = 0;
 
   virtual void* make_stream() = 0;
   virtual void free_stream(void* stream) noexcept = 0;

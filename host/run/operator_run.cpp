@@ -1,5 +1,6 @@
 #include "run/operator_run.hpp"
 
+#include "device/current_device.hpp"
 #include "device/devices.hpp"
 #include "device/fault.hpp"
 #include "plugin/plugin_call.hpp"
@@ -24,7 +25,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
       records_(1, 0),
       running_(records_.add(op.kernel().owner(), {}, called_by(dispatch))) {
   auto& device = op.device();
-  device.make_current();  // how much scratch a library wants follows the device
+  const CurrentDevice current(device);  // how much scratch a library wants follows the device
   const auto scratch = workspace_bytes(op.info(), op.kernel(), dispatch, types);
   const auto& stream = tensor_stream(device);
   if (scratch > 0) workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
@@ -42,10 +43,9 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
 }
 
 void OperatorRun::put() {
-  if (auto& device = op_.device(); !device.is_cpu()) {
-    call_.stream = tensor_stream(device).handle();
-    device.make_current();
-  }
+  auto& device = op_.device();
+  const CurrentDevice current(device);
+  if (!device.is_cpu()) call_.stream = tensor_stream(device).handle();
   const auto modes = FloatModes::now();
   const bool failed = call_kernel();
   if (const auto left = FloatModes::after_call(); left != modes || context_.left_modes) [[unlikely]]

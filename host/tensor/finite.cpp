@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "device/current_device.hpp"
 #include "device/mark_non_finite.hpp"
 #include "tensor/tensor_device.hpp"
 
@@ -49,7 +50,7 @@ void find_on_cpu(std::span<const Tensor> tensors, Found& found) {
 void find_on(Device& device, std::span<const Tensor> tensors, Found& found) {
   const auto count = static_cast<std::int64_t>(tensors.size());
   const Tensor words = Tensor::zeros(DType::i64, {count}).to(device.name());
-  device.make_current();
+  const CurrentDevice current(device);
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].device() == device.name())
       mark_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size(), words.data<std::int64_t>() + i, tensor_stream(device));

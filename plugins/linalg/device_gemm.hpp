@@ -56,7 +56,7 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
 #else
 
 /// Scratch that a call must have: with cuBLAS's own, products of two streams could meet, and none could be captured.
-inline constexpr std::size_t cublas_bytes = 8 << 20, workspace_bytes = tenon::gpu::library_workspace_bytes(cublas_bytes);
+inline constexpr std::size_t cublas_bytes = 32 << 20, workspace_bytes = tenon::gpu::library_workspace_bytes(cublas_bytes);
 
 [[gnu::cold]] inline void require(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));

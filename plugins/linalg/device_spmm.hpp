@@ -223,8 +223,8 @@ bool fits_library(const Product<T>& of) {
 /// A product that fits. An index that points nowhere becomes the node's fault.
 template <class T>
 void multiply(const tenon::Call& call, Library& library, Product<T> of) {
-  constexpr std::size_t each = sizeof(std::int64_t);
-  const auto bytes = (library.scratch_bytes(call, of) + each - 1) / each * each;
+  constexpr std::size_t each = sizeof(std::int64_t), aligned = 256;  // cuSPARSE wants 16
+  const auto bytes = (library.scratch_bytes(call, of) + aligned - 1) / aligned * aligned;
   const tenon::gpu::Scratch<std::byte> scratch(call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(of.matrix.nnz) * each));
   auto* const columns = reinterpret_cast<std::int64_t*>(scratch.data() + bytes);
   tenon::gpu::for_each(call, of.matrix.nnz, CheckColumn{of.matrix.columns_of, of.matrix.columns, columns, tenon::gpu::Fault(call)});

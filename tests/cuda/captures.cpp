@@ -1,6 +1,14 @@
 // Kernels that GPUs are asked for as one: the same results, fewer calls, nothing allocated and one wait in each run.
+#include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "device/captured.hpp"
+#include "device/devices.hpp"
 #include "gpu_graph.hpp"
 #if defined(TENON_SIMULATED_CUDA)
 #include <cuda_simulated.h>
@@ -92,6 +100,59 @@ TEST_CASE("captures: memory of inputs and outputs may change from run to run, an
     CHECK(floats_of(sum) == std::vector<float>(100, 8 * value + (add ? before : 0)));
     CHECK(floats_of(session.run({{"x", x}}).at("y")) == std::vector<float>(100, 8 * value));
   }
+}
+
+TEST_CASE("captures: one that another thread broke is made again by a later run, without a word") {
+  GpuHost gpu;
+  Session session(chain(gpu.host, 4, "disturbed"), on_gpu());
+  for (int i = 0; i < 4; ++i) {
+#if defined(TENON_SIMULATED_CUDA)
+    const auto before = simulated_counts().graph_launches;
+#endif
+    CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
+#if defined(TENON_SIMULATED_CUDA)
+    CHECK(simulated_counts().graph_launches - before == (i < 2 ? 0 : 1));
+#endif
+  }
+  CHECK(gpu.warnings.empty());
+}
+
+TEST_CASE("captures: waiting for a device waits for those that are being made") {
+  auto& device = find_device("cuda");
+  const Stream stream(device);
+  std::atomic<bool> waited = false;
+  std::future<void> other;
+  const Captured captured(stream, [&] {
+    other = std::async(std::launch::async, [&] {
+      device.synchronize();
+      waited = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK_FALSE(waited);
+  });
+  other.get();
+  CHECK(waited);
+}
+
+TEST_CASE("the device that is current in an application's thread stays so") {
+  GpuHost gpu;
+  int count = 0;
+  REQUIRE(cudaGetDeviceCount(&count) == cudaSuccess);
+  const int own = count - 1;  // the same one, where there is one alone
+  REQUIRE(cudaSetDevice(own) == cudaSuccess);
+  const auto still_current = [&] {
+    int now = -1;
+    return cudaGetDevice(&now) == cudaSuccess && now == own;
+  };
+  Session session(chain(gpu.host, 4, "tally"), on_gpu());
+  CHECK(still_current());
+  for (int i = 0; i < 3; ++i) {
+    session.run({{"x", filled(1)}});
+    CHECK(still_current());
+  }
+  gpu.host.call("scale", {filled(1).to("cuda:0")});
+  CHECK(still_current());
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
 }
 
 TEST_CASE("captures: a kernel that promised too much is told of, and all goes on without") {

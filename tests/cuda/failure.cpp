@@ -23,10 +23,21 @@ TEST_CASE("errors that end all work of the process are told as such") {
     cudaError_t error;
     bool sticky;
   } cases[] = {
-      {cudaErrorIllegalAddress, true},    {cudaErrorLaunchFailure, true},           {cudaErrorAssert, true},
-      {cudaErrorMisalignedAddress, true}, {cudaErrorIllegalInstruction, true},      {cudaErrorLaunchTimeout, true},
-      {cudaErrorMemoryAllocation, false}, {cudaErrorInvalidValue, false},           {cudaErrorInvalidConfiguration, false},
-      {cudaErrorNotReady, false},         {cudaErrorNoKernelImageForDevice, false},
+      {cudaErrorIllegalAddress, true},
+      {cudaErrorLaunchFailure, true},
+      {cudaErrorAssert, true},
+      {cudaErrorMisalignedAddress, true},
+      {cudaErrorIllegalInstruction, true},
+      {cudaErrorLaunchTimeout, true},
+      {cudaError_t(226), true},
+      {cudaErrorNvlinkUncorrectable, true},
+      {cudaError_t(721), true},
+      {cudaErrorUnknown, true},
+      {cudaErrorMemoryAllocation, false},
+      {cudaErrorInvalidValue, false},
+      {cudaErrorInvalidConfiguration, false},
+      {cudaErrorNotReady, false},
+      {cudaErrorNoKernelImageForDevice, false},
   };
   for (const auto& test : cases) {
     const Failure failure = cuda_failure(test.error, "cuda:1", "waiting for a stream");

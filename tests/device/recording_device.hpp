@@ -13,6 +13,8 @@ class RecordingDevice : public tenon::Device {
   tenon::DeviceMemory memory() override { return {}; }
   void synchronize() override { add("synchronize"); }
   void make_current() override { add("make current"); }
+  int current() override { return 0; }
+  void put_back_current(int) noexcept override { add("put back"); }
 
   void* make_stream() override { return next(); }
   void free_stream(void* stream) noexcept override { add("free stream", stream); }

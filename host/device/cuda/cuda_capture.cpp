@@ -4,13 +4,16 @@
 
 namespace tenon {
 
-// Other threads may do what they like meanwhile.
+// Other threads may do what they like meanwhile, but wait for the device.
 void CudaDevice::begin_capture(void* stream) {
   const OnDevice current(*this);
+  std::shared_lock lock(captures_);
   check(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal), *this, "beginning a capture");
+  lock.release();
 }
 
 void* CudaDevice::end_capture(void* stream) {
+  const std::shared_lock lock(captures_, std::adopt_lock);
   const OnDevice current(*this);
   cudaGraph_t graph = nullptr;
   check(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph), *this, "capturing work");
@@ -22,6 +25,7 @@ void* CudaDevice::end_capture(void* stream) {
 }
 
 void CudaDevice::drop_capture(void* stream) noexcept {
+  const std::shared_lock lock(captures_, std::adopt_lock);
   cudaGraph_t graph = nullptr;
   if (cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph) != cudaSuccess) cudaGetLastError();
   if (graph != nullptr) cudaGraphDestroy(graph);

@@ -29,11 +29,22 @@ DeviceMemory CudaDevice::memory() {
 
 void CudaDevice::synchronize() {
   const OnDevice current(*this);
+  const std::unique_lock lock(captures_);
   check(cudaDeviceSynchronize(), *this, "waiting for the device");
 }
 
 void CudaDevice::make_current() {
   check(cudaSetDevice(id()), *this, "making the device current");
+}
+
+int CudaDevice::current() {
+  int number = 0;
+  check(cudaGetDevice(&number), *this, "asking for the current device");
+  return number;
+}
+
+void CudaDevice::put_back_current(int number) noexcept {
+  if (cudaSetDevice(number) != cudaSuccess) cudaGetLastError();
 }
 
 void* CudaDevice::make_stream() {

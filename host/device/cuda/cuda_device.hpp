@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 #include "device/cuda/memory_pool.hpp"
 #include "device/cuda/staging.hpp"
@@ -17,6 +18,8 @@ class CudaDevice : public Device {
   DeviceMemory memory() override;
   void synchronize() override;
   void make_current() override;
+  int current() override;
+  void put_back_current(int number) noexcept override;
 
   void* make_stream() override;
   void free_stream(void* stream) noexcept override;
@@ -47,7 +50,8 @@ class CudaDevice : public Device {
   void copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream);
   void copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream);
 
-  std::mutex mutex_;  // of making the two
+  std::shared_mutex captures_;  // held by each capture; who waits for the device would break them, whatever thread makes them
+  std::mutex mutex_;            // of making the two
   std::unique_ptr<MemoryPool> pool_;
   std::unique_ptr<Staging> staging_;
 };

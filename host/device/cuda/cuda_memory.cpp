@@ -39,6 +39,7 @@ std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
   const OnDevice current(*this);
   void* memory = nullptr;
   if (bytes > most_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
+  const std::unique_lock lock(captures_);  // the driver may wait for the device, here and when it takes the memory back
   // Portable: pinned for every device, so that peers copy it as fast.
   const auto result = cudaHostAlloc(&memory, bytes == 0 ? memory_alignment : bytes, cudaHostAllocPortable);
   if (result == cudaErrorMemoryAllocation) {
@@ -50,6 +51,7 @@ std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
 }
 
 void CudaDevice::free_pinned(std::byte* memory) noexcept {
+  const std::unique_lock lock(captures_);
   if (cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
 }
 

@@ -10,8 +10,10 @@ std::string error_text(cudaError_t error) {
 }
 
 bool is_sticky(cudaError_t error) {
-  static constexpr cudaError_t sticky[] = {
+  static constexpr int sticky[] = {
       cudaErrorECCUncorrectable,
+      cudaErrorNvlinkUncorrectable,
+      226,  // cudaErrorContained, a name that older toolkits lack
       cudaErrorIllegalAddress,
       cudaErrorLaunchTimeout,
       cudaErrorContextIsDestroyed,
@@ -22,8 +24,10 @@ bool is_sticky(cudaError_t error) {
       cudaErrorInvalidAddressSpace,
       cudaErrorInvalidPc,
       cudaErrorLaunchFailure,
+      721,  // cudaErrorTensorMemoryLeak, likewise
       cudaErrorMpsClientTerminated,
       cudaErrorExternalDevice,
+      cudaErrorUnknown,
   };
   return std::find(std::begin(sticky), std::end(sticky), error) != std::end(sticky);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/current_device.hpp"
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
 #include "io/counted.hpp"
@@ -271,7 +272,7 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     if (graph.copies_at(id) || kernel.table()->workspace == nullptr) continue;
     gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
     const auto dispatch = dispatch_of(backward, graph.sparse[id]);
-    graph.devices[id]->make_current();  // how much scratch a library wants follows the device
+    const CurrentDevice current(*graph.devices[id]);  // how much scratch a library wants follows the device
     plan_.workspace_bytes[step] =
         at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].op->info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;

@@ -26,7 +26,7 @@ class Captures {
 
   /// What to call in a run with this key: the steps, or with one launch in place of each segment.
   const std::vector<Step>& steps_for(std::span<const std::uint64_t> key);
-  /// Why capturing failed, after which all runs go step by step; empty if it did not.
+  /// Why capturing failed too often, after which all runs go step by step; empty if it did not.
   const std::string& failure() const { return failure_; }
 
  private:
@@ -45,6 +45,7 @@ class Captures {
   std::vector<CaptureSegment> segments_;
   const std::vector<Step>& steps_;  // of the execution
   std::deque<Variant> variants_;    // the oldest first
+  int failures_ = 0;
   std::string failure_;
 };
 

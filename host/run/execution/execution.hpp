@@ -37,6 +37,8 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   const Plan& plan() const { return *plan_; }
+  /// The first of the GPUs whose kernels run; null: none.
+  Device* gpu() const { return gpu_ ? plan_->gpus.devices.front() : nullptr; }
   /// One for each step of the plan.
   const std::vector<Step>& steps() const { return gpu_ ? gpu_->steps() : calls_.steps(); }
   /// What to call in this run: the steps, or launches of captured graphs instead of some.

@@ -75,7 +75,6 @@ void GpuExecution::wrap_steps() {
 }
 
 const std::vector<Step>& GpuExecution::start(bool captured) {
-  gpus_.front().stream.device().make_current();  // with several, each step sets its own
   if (!captured || !captures_) return steps_;
   key_.clear();
   for (const auto value : plan_.gpus.rebound) {

@@ -1,5 +1,6 @@
 // The steps of a run, called one after the other.
 #pragma once
+#include "device/current_device.hpp"
 #include "io/crash/running.hpp"
 #include "run/execution/execution.hpp"
 
@@ -9,7 +10,7 @@ namespace tenon {
 /// when it was made.
 class StepWalk {
  public:
-  explicit StepWalk(Execution& execution) : execution_(execution) {}
+  explicit StepWalk(Execution& execution) : execution_(execution), current_(execution.gpu()) {}
 
   /// A step that start() returned, or one of steps(). Throws its Failure.
   void call(const Step& step) {
@@ -24,6 +25,7 @@ class StepWalk {
   [[noreturn, gnu::cold, gnu::noinline]] void fail(const Step& step) const { throw execution_.failure_of(step); }
 
   Execution& execution_;
+  const CurrentDevice current_;  // with several, each step sets its own
   const FloatModes modes_ = FloatModes::now();
   RunningCalls calls_;
 };

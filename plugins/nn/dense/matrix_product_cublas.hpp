@@ -5,7 +5,7 @@
 #include "cublas_lt.hpp"
 
 /// Bytes of scratch; the algorithms that are chosen need no more.
-inline constexpr std::size_t product_workspace = std::size_t{8} << 20;
+inline constexpr std::size_t product_workspace = std::size_t{32} << 20;
 
 namespace cublas_lt {
 
@@ -85,9 +85,10 @@ template <class T>
 void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
-  const bool adds_bias = !product.bias || std::is_same_v<T, float>;
+  // Kernels of the library may read a bias 16 bytes at a time, and it has no word for what a bias is aligned to.
+  const bool adds_bias = !product.bias || (std::is_same_v<T, float> && reinterpret_cast<std::uintptr_t>(product.bias) % 16 == 0);
   if (product.depth > 0 && adds_bias && Described<T>(product).run(call, workspace)) return;
-  // A sum of nothing, which cuBLASLt refuses, or a bias that it cannot add for this type.
+  // A sum of nothing, which cuBLASLt refuses, or a bias that it cannot add for this type or from there.
   tenon::gpu::for_each(call, product.rows * product.columns, StartWithBias<T>{product});
   if (product.depth == 0) return;
   product.add = true;

@@ -3,6 +3,7 @@
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
 #include <tenon/operator.hpp>
+#include <thread>
 #if !defined(__CUDACC__)
 #include <cuda_simulated.h>
 #endif
@@ -183,6 +184,33 @@ struct LiarOnGpu : Liar {
   }
 };
 TENON_KERNEL(liar, cuda, LiarOnGpu)
+
+/// Its second call is disturbed by another thread, as by another library in the process.
+struct Disturbed : Plain {
+  void forward(const tenon::Call& call) const {
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = call.input<float>(0)[i];
+  }
+};
+TENON_OPERATOR(disturbed, Disturbed)
+
+struct DisturbedOnGpu : Disturbed {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) {
+    const auto x = call.input<float>(0);
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+    int device = 0;
+    tenon::gpu::require(cudaGetDevice(&device));
+    const auto disturb = [device] {
+      tenon::gpu::require(cudaSetDevice(device));
+      static_cast<void>(cudaDeviceSynchronize());
+      static_cast<void>(cudaGetLastError());
+    };
+    if (++calls == 2) std::thread(disturb).join();
+  }
+  int calls = 0;
+};
+TENON_KERNEL(disturbed, cuda, DisturbedOnGpu)
 
 /// Loses the device.
 struct Wild : Plain {

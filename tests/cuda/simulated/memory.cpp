@@ -193,7 +193,7 @@ cudaError_t cudaFree(void*) {
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   if (state() != cudaSuccess) return result_of();
   if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
-  cudaDeviceSynchronize();  // CUDA may wait, too
+  finish_device();  // CUDA may wait, too
   ++counters().allocations;
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return result_of(cudaErrorMemoryAllocation);

@@ -36,6 +36,8 @@ std::mutex& captures_mutex();
 std::shared_ptr<CUstream_st> stream_of(cudaEvent_t event);
 /// All streams: what this thread waits for may be the work of any.
 void hurry_all();
+/// Waits for all work on the current device.
+void finish_device();
 
 /// Whether CUDA would refuse a call that is no work on a stream, such as an allocation: while this thread captures, or another does for
 /// all. Breaks those captures.

@@ -145,10 +145,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return result_of();
 }
 
-cudaError_t cudaDeviceSynchronize() {
-  if (state() != cudaSuccess) return result_of();
-  if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
-  ++counters().synchronizations;
+void simulated::finish_device() {
   std::map<cudaStream_t, std::shared_ptr<CUstream_st>> all;
   {
     const std::lock_guard lock(captures_mutex());
@@ -156,6 +153,20 @@ cudaError_t cudaDeviceSynchronize() {
   }
   for (const auto& [handle, stream] : all)
     if (stream->device == current_device()) stream->finish();
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  if (state() != cudaSuccess) return result_of();
+  if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
+  ++counters().synchronizations;
+  {
+    const std::lock_guard lock(captures_mutex());
+    bool refused = false;  // by captures of whatever mode and thread, which break
+    for (const auto& [handle, stream] : streams())
+      if (stream->capture && stream->device == current_device()) stream->capture->broken = refused = true;
+    if (refused) return result_of(cudaErrorStreamCaptureUnsupported);
+  }
+  finish_device();
   return result_of();
 }
 

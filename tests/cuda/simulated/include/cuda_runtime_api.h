@@ -16,6 +16,7 @@ enum cudaError {
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorECCUncorrectable = 214,
   cudaErrorPeerAccessUnsupported = 217,
+  cudaErrorNvlinkUncorrectable = 220,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorIllegalState = 401,
   cudaErrorNotReady = 600,
