@@ -46,7 +46,7 @@ class Device {
   virtual DeviceMemory memory() = 0;  ///< free: what allocate() can still give, at most
   virtual void synchronize() = 0;     ///< waits for everything on all streams
   virtual void make_current() = 0;    ///< kernels that this thread calls from now on run here; see CurrentDevice
-  virtual int current() = 0;          ///< number of the device that they run on now, for
+  virtual int current() = 0;          ///< number of the device that they run on now
   virtual void put_back_current(int number) noexcept = 0;
 
   virtual void* make_stream() = 0;

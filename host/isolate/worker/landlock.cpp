@@ -45,7 +45,7 @@ std::size_t size_of_ruleset(long version) {
   return version >= 6 ? 24 : version >= 4 ? 16 : 8;
 }
 
-/// A file, or a folder and all below it. Nothing where there is none.
+/// Lets the process read a file, or a folder and all below it. A path that does not exist is skipped.
 void allow_reading(int rules, const std::string& path) {
   const int place = open(path.c_str(), O_PATH | O_CLOEXEC);
   struct stat status {};
