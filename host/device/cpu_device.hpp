@@ -23,7 +23,9 @@ class CpuDevice : public Device {
   void record(void*, void*) override {}
   bool reached(void*) override { return true; }
   void finish_event(void*) override {}
+  std::string loss() override { return {}; }
   void wait(void*, void*) override {}
+  void wait_for_application(void*) noexcept override {}
 
   void begin_capture(void*) override;  ///< throws Failure (usage)
   void* end_capture(void*) override { return nullptr; }

@@ -45,8 +45,10 @@ class Device {
   virtual DeviceProperties properties() = 0;
   virtual DeviceMemory memory() = 0;  ///< free: what allocate() can still give, at most
   virtual void synchronize() = 0;     ///< waits for everything on all streams
-  virtual void make_current() = 0;    ///< kernels that this thread calls from now on run here; see CurrentDevice
-  virtual int current() = 0;          ///< number of the device that they run on now
+  /// Empty, or that this process cannot use the device any more, as a kernel that ran there has ended it for this process.
+  virtual std::string loss() = 0;
+  virtual void make_current() = 0;  ///< kernels that this thread calls from now on run here; see CurrentDevice
+  virtual int current() = 0;        ///< number of the device that they run on now
   virtual void put_back_current(int number) noexcept = 0;
 
   virtual void* make_stream() = 0;
@@ -59,6 +61,10 @@ class Device {
   virtual bool reached(void* event) = 0;             ///< true before it is first recorded, too
   virtual void finish_event(void* event) = 0;        ///< the calling thread waits
   virtual void wait(void* stream, void* event) = 0;  ///< what comes next on the stream waits for the event, of this type of device
+
+  /// What comes next on the stream waits for what the application has put on the device's default streams, this thread's included. Does
+  /// nothing where that fails: then the device is lost, or the application captures.
+  virtual void wait_for_application(void* stream) noexcept = 0;
 
   /// Between the two, work that this thread puts on the stream is kept, not done; launch() does it. Use Captured of captured.hpp. The CPU
   /// keeps nothing.

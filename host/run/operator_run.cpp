@@ -50,7 +50,9 @@ void OperatorRun::put() {
   const bool failed = call_kernel();
   if (const auto left = FloatModes::after_call(); left != modes || context_.left_modes) [[unlikely]]
     put_back(modes, left, op_.kernel().op(), called_by(dispatch_));
-  if (failed) fail(error_.reason());
+  if (!failed) return;
+  const auto loss = device.loss();
+  fail(loss.empty() ? error_.reason() : error_.reason() + "; " + loss);
 }
 
 bool OperatorRun::call_kernel() {

@@ -5,6 +5,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
+#include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
 
 namespace tenon {
@@ -14,6 +15,13 @@ struct Given {
   DLManagedTensor managed{};
   Tensor tensor;
 };
+
+// The receiver may have put work on a stream that still reads the memory, which must not go to another tensor before.
+void take_back(DLManagedTensor* managed) noexcept {
+  const std::unique_ptr<Given> given(static_cast<Given*>(managed->manager_ctx));
+  Device& device = device_of(given->tensor);
+  if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
+}
 
 // Calls the giver's deleter when the last tensor over its memory is gone.
 struct Taken {
@@ -61,7 +69,7 @@ DLManagedTensor* Tensor::to_dlpack() const {
   dense.shape = const_cast<std::int64_t*>(tensor.dims);
   dense.strides = const_cast<std::int64_t*>(tensor.strides);  // always: some receivers cannot read null
   given->managed.manager_ctx = given.get();
-  given->managed.deleter = [](DLManagedTensor* self) { delete static_cast<Given*>(self->manager_ctx); };
+  given->managed.deleter = take_back;
   return &given.release()->managed;
 }
 

@@ -1,4 +1,4 @@
-// csr * dense on a CUDA device: by cuSPARSE; on simulated GPUs by plain loops.
+// csr * dense on a CUDA device: by cuSPARSE where it is there; on simulated GPUs by plain loops.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +17,8 @@
 #include <cusparse.h>
 
 #include <tenon/gpu/library_handle.hpp>
+
+#include "../shared/optional_library.hpp"
 #endif
 
 namespace device_spmm {
@@ -78,7 +80,7 @@ struct PlainProduct : Product<T> {
 
 class Library {
  public:
-  static constexpr bool here = true;
+  static bool here() { return true; }
 
   template <class T>
   std::size_t scratch_bytes(const tenon::Call&, const Product<T>&) {
@@ -93,14 +95,44 @@ class Library {
 
 #elif defined(TENON_HAVE_CUSPARSE)
 
+#define TENON_TEXT_OF(number) #number
+#define TENON_CUSPARSE_FILE(version) "libcusparse.so." TENON_TEXT_OF(version)
+#define TENON_CUSPARSE_FUNCTION(name) decltype(&::name) name = library.find<decltype(&::name)>(#name)
+
+struct Functions {
+  OptionalLibrary library{
+      {TENON_CUSPARSE_FILE(CUSPARSE_VER_MAJOR)},
+      "products with csr matrices run on a kernel of their own, which is slower; install cuSPARSE, or add its folder to LD_LIBRARY_PATH"};
+  TENON_CUSPARSE_FUNCTION(cusparseGetErrorString);
+  TENON_CUSPARSE_FUNCTION(cusparseCreate);
+  TENON_CUSPARSE_FUNCTION(cusparseSetStream);
+  TENON_CUSPARSE_FUNCTION(cusparseCreateCsr);
+  TENON_CUSPARSE_FUNCTION(cusparseCsrSetPointers);
+  TENON_CUSPARSE_FUNCTION(cusparseDestroySpMat);
+  TENON_CUSPARSE_FUNCTION(cusparseCreateDnMat);
+  TENON_CUSPARSE_FUNCTION(cusparseDnMatSetValues);
+  TENON_CUSPARSE_FUNCTION(cusparseDestroyDnMat);
+  TENON_CUSPARSE_FUNCTION(cusparseSpMM_bufferSize);
+  TENON_CUSPARSE_FUNCTION(cusparseSpMM);
+};
+
+#undef TENON_CUSPARSE_FUNCTION
+#undef TENON_CUSPARSE_FILE
+#undef TENON_TEXT_OF
+
+inline const Functions& functions() {
+  static const Functions found;
+  return found;
+}
+
 [[gnu::cold]] inline void require(cusparseStatus_t status) {
-  if (status != CUSPARSE_STATUS_SUCCESS) throw tenon::Error("cuSPARSE: ", cusparseGetErrorString(status));
+  if (status != CUSPARSE_STATUS_SUCCESS) throw tenon::Error("cuSPARSE: ", functions().cusparseGetErrorString(status));
 }
 
 /// cuSPARSE for the products of one node, whose matrices stay described for as long as their sizes stay.
 class Library {
  public:
-  static constexpr bool here = true;
+  static bool here() { return static_cast<bool>(functions().library); }
 
   /// Where the product's arrays lie is not looked at.
   template <class T>
@@ -112,8 +144,8 @@ class Library {
     device_ = -1;  // nothing is known until all of it is
     describe(of, Layout::of(of));
     const T one = 1, beta = of.add ? 1 : 0;
-    require(cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>, algorithm,
-                                    &bytes_));
+    require(functions().cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>,
+                                                algorithm, &bytes_));
     sizes_ = sizes;
     device_ = device;
     return bytes_;
@@ -122,11 +154,13 @@ class Library {
   /// After scratch_bytes() for the same sizes. Rows are summed in an order of cuSPARSE's that is the same every time.
   template <class T>
   void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
-    require(cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts), unread(of.matrix.columns_of), unread(of.matrix.values)));
-    require(cusparseDnMatSetValues(right_.get(), unread(of.right.data)));
-    require(cusparseDnMatSetValues(out_.get(), of.out.data));
+    require(functions().cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts), unread(of.matrix.columns_of),
+                                               unread(of.matrix.values)));
+    require(functions().cusparseDnMatSetValues(right_.get(), unread(of.right.data)));
+    require(functions().cusparseDnMatSetValues(out_.get(), of.out.data));
     const T one = 1, beta = of.add ? 1 : 0;
-    require(cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>, algorithm, scratch));
+    require(functions().cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>, algorithm,
+                                     scratch));
   }
 
  private:
@@ -137,15 +171,16 @@ class Library {
   static constexpr auto type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
   struct Destroy {
-    void operator()(std::remove_pointer_t<cusparseSpMatDescr_t>* matrix) const { cusparseDestroySpMat(matrix); }
-    void operator()(std::remove_pointer_t<cusparseDnMatDescr_t>* matrix) const { cusparseDestroyDnMat(matrix); }
+    void operator()(std::remove_pointer_t<cusparseSpMatDescr_t>* matrix) const { functions().cusparseDestroySpMat(matrix); }
+    void operator()(std::remove_pointer_t<cusparseDnMatDescr_t>* matrix) const { functions().cusparseDestroyDnMat(matrix); }
   };
   template <class Description>
   using Owned = std::unique_ptr<std::remove_pointer_t<Description>, Destroy>;
 
   static cusparseHandle_t handle(const tenon::Call& call) {
-    const auto found = tenon::gpu::library_handle<cusparseHandle_t>([](cusparseHandle_t* made) { require(cusparseCreate(made)); });
-    require(cusparseSetStream(found, tenon::gpu::stream_of(call)));
+    const auto found =
+        tenon::gpu::library_handle<cusparseHandle_t>([](cusparseHandle_t* made) { require(functions().cusparseCreate(made)); });
+    require(functions().cusparseSetStream(found, tenon::gpu::stream_of(call)));
     return found;
   }
 
@@ -158,9 +193,9 @@ class Library {
   template <class T>
   void describe(const Product<T>& of, const Layout& layout) {
     cusparseSpMatDescr_t matrix = nullptr;
-    require(cusparseCreateCsr(&matrix, of.matrix.rows, of.matrix.columns, of.matrix.nnz, unread(of.matrix.row_starts),
-                              unread(of.matrix.columns_of), unread(of.matrix.values), CUSPARSE_INDEX_64I, CUSPARSE_INDEX_64I,
-                              CUSPARSE_INDEX_BASE_ZERO, type<T>));
+    require(functions().cusparseCreateCsr(&matrix, of.matrix.rows, of.matrix.columns, of.matrix.nnz, unread(of.matrix.row_starts),
+                                          unread(of.matrix.columns_of), unread(of.matrix.values), CUSPARSE_INDEX_64I, CUSPARSE_INDEX_64I,
+                                          CUSPARSE_INDEX_BASE_ZERO, type<T>));
     matrix_.reset(matrix);
     auto rows = of.matrix.columns, columns = of.columns;
     if (layout.transposed) std::swap(rows, columns);
@@ -173,7 +208,7 @@ class Library {
   static Owned<cusparseDnMatDescr_t> dense(std::int64_t rows, std::int64_t columns, std::int64_t step, void* data, cudaDataType type,
                                            cusparseOrder_t order) {
     cusparseDnMatDescr_t made = nullptr;
-    require(cusparseCreateDnMat(&made, rows, columns, step, data, type, order));
+    require(functions().cusparseCreateDnMat(&made, rows, columns, step, data, type, order));
     return Owned<cusparseDnMatDescr_t>(made);
   }
 
@@ -189,7 +224,7 @@ class Library {
 
 /// No library: its callers have bodies of their own.
 struct Library {
-  static constexpr bool here = false;
+  static bool here() { return false; }
 
   template <class T>
   std::size_t scratch_bytes(const tenon::Call&, const Product<T>&) {
@@ -216,8 +251,8 @@ template <class T>
 bool fits_library(const Product<T>& of) {
   const auto& matrix = of.matrix;
   const auto aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-  return Library::here && std::min({matrix.rows, matrix.columns, matrix.nnz, of.columns}) > 0 && aligned(matrix.values) &&
-         aligned(matrix.row_starts);
+  return std::min({matrix.rows, matrix.columns, matrix.nnz, of.columns}) > 0 && aligned(matrix.values) && aligned(matrix.row_starts) &&
+         Library::here();
 }
 
 /// A product that fits. An index that points nowhere becomes the node's fault.

@@ -9,10 +9,10 @@ endif()
 set(PLUGIN_LIBRARIES ${TENON_OPENBLAS})
 set(PLUGIN_INCLUDES ${TENON_OPENBLAS_INCLUDE})
 set(PLUGIN_CUDA_LIBRARIES CUDA::cublas)
-set(PLUGIN_CUDA_SORTS ON)
+set(PLUGIN_CUDA_SOURCES_CUDA::cublas matmul.cu csr_times_dense.cu)
+set(PLUGIN_CUDA_SORTS cublas)
 # cuSPARSE for csr matrices, which have a kernel of their own where it is not there.
 if(TARGET CUDA::cusparse AND NOT TARGET tenon_simulated_cuda)
-  list(APPEND PLUGIN_CUDA_LIBRARIES CUDA::cusparse)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/matmul.cu ${CMAKE_CURRENT_LIST_DIR}/csr_times_dense.cu
                               PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUSPARSE)
 endif()

@@ -1,1 +1,1 @@
-set(PLUGIN_CUDA_SORTS ON)
+set(PLUGIN_CUDA_SORTS cuda)

@@ -27,6 +27,7 @@ struct KernelTimes {
   double own = 0, library = 0;               ///< microseconds in kernels written against Tenon's SDK, and in all others
   std::uint64_t kernels = 0;                 ///< how many ran
   std::uint64_t waits = 0, allocations = 0;  ///< calls of CUDA's runtime that wait for the GPU, or ask for memory of it or pinned memory
+  std::uint64_t graph_launches = 0;          ///< of captured CUDA graphs
   std::uint64_t lost = 0;                    ///< records that there was no room for; the others are then not all
   std::map<std::string, double> by_name;     ///< microseconds of each kernel, by its mangled name
 
@@ -129,6 +130,7 @@ class KernelWatch {
     if (name_of(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &text) != CUPTI_SUCCESS || text == nullptr) return;
     const std::string_view name = text;
     if (name.find("Synchronize") != name.npos) ++times().waits;
+    if (name.find("GraphLaunch") != name.npos) ++times().graph_launches;
     if (name.find("Malloc") != name.npos || name.find("HostAlloc") != name.npos) ++times().allocations;
   }
 };

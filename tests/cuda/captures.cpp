@@ -7,8 +7,10 @@
 #include <future>
 #include <thread>
 
+#include "device/block.hpp"
 #include "device/captured.hpp"
 #include "device/devices.hpp"
+#include "failure_of.hpp"
 #include "gpu_graph.hpp"
 #if defined(TENON_SIMULATED_CUDA)
 #include <cuda_simulated.h>
@@ -117,6 +119,26 @@ TEST_CASE("captures: one that another thread broke is made again by a later run,
   CHECK(gpu.warnings.empty());
 }
 
+TEST_CASE("captures: a thread's handles of libraries are made before it captures") {
+  GpuHost gpu;
+  Session session(chain(gpu.host, 4, "with_library"), on_gpu());
+  const auto run = [&] { CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16)); };
+  run();
+  std::async(std::launch::async, [&] {
+    for (int i = 0; i < 3; ++i) {
+#if defined(TENON_SIMULATED_CUDA)
+      const auto before = simulated_counts();
+#endif
+      run();
+#if defined(TENON_SIMULATED_CUDA)
+      CHECK(simulated_counts().graph_launches - before.graph_launches == (i == 0 ? 0 : 1));
+      CHECK(simulated_counts().broken_captures == before.broken_captures);
+#endif
+    }
+  }).get();
+  CHECK(gpu.warnings.empty());
+}
+
 TEST_CASE("captures: waiting for a device waits for those that are being made") {
   auto& device = find_device("cuda");
   const Stream stream(device);
@@ -132,6 +154,31 @@ TEST_CASE("captures: waiting for a device waits for those that are being made") 
   });
   other.get();
   CHECK(waited);
+}
+
+TEST_CASE("captures: what other threads do with the device meanwhile breaks none") {
+  GpuHost gpu;
+  std::atomic<bool> done = false;
+  auto other = std::async(std::launch::async, [&] {
+    GpuHost own;
+    auto& device = find_device("cuda");
+    const Stream stream(device);
+    while (!done) {
+      device.synchronize();
+      CHECK_THROWS_AS(Block(stream, device.memory().total + 1, "this test"), Failure);
+      const PinnedBlock pinned(device, 1000, "this test");
+      Session session(chain(own.host, 2), on_gpu());
+      CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 4));
+    }
+    CHECK(own.warnings.empty());
+  });
+  for (int i = 0; i < 20; ++i) {
+    Session session(chain(gpu.host, 6), on_gpu());
+    for (int run = 0; run < 3; ++run) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 64));
+  }
+  done = true;
+  other.get();
+  CHECK(gpu.warnings.empty());
 }
 
 TEST_CASE("the device that is current in an application's thread stays so") {

@@ -1,5 +1,8 @@
+#include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -90,6 +93,43 @@ TEST_CASE("threads copy at once") {
   }
   for (auto& thread : threads) thread.join();
   for (const bool ok : right) CHECK(ok);
+}
+
+namespace {
+
+struct Pause {
+  std::atomic<bool> ended = false, in_time = false;
+
+  // Work of a stream: until the pause is ended, but two seconds at most.
+  static void wait(void* self) {
+    auto& pause = *static_cast<Pause*>(self);
+    for (int i = 0; i < 2'000 && !pause.ended; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    pause.in_time = pause.ended.load();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a copy that waits for its stream's work lets another thread's copy pass") {
+  Device& gpu = find_device("cuda");
+  const Stream busy(gpu), free(gpu);
+  auto given = some_bytes(1000, 3);
+  const Block here(free, 1000, "this test"), there(busy, 1000, "this test");
+  copy(there.place(), on_cpu(given), 1000, busy);
+  for (const bool first : {true, false}) {
+    std::vector<std::byte> found(1000), late(1000);
+    Pause pause;
+    REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(busy.handle()), Pause::wait, &pause) == cudaSuccess);
+    std::thread waiting([&] { copy(on_cpu(late), there.place(), 1000, busy); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    copy(here.place(), on_cpu(given), 1000, free);
+    copy(on_cpu(found), here.place(), 1000, free);
+    pause.ended = true;
+    waiting.join();
+    if (!first) CHECK(pause.in_time);  // at first there is pinned memory to make, for which CUDA waits
+    CHECK(found == given);
+    CHECK(late == given);
+  }
 }
 
 TEST_CASE("GPUs copy to each other, on the stream of either") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/gpu/library_handle.hpp>
+#include <thread>
 
 namespace {
 
@@ -33,6 +34,24 @@ TEST_CASE("a library's handle: made once, outside of captures, which concern the
   CHECK(handle(&library, false) == &library);
   CHECK(handle(&another, false) == &library);
   CHECK(mode_of_thread() == cudaStreamCaptureModeGlobal);
+}
+
+TEST_CASE("a library's handle: each thread has its own, and one that ends leaves it to the next") {
+  static int made = 0;
+  static int libraries[4] = {};
+  const auto own = [] { return tenon::gpu::library_handle<const int*>([](const int** handle) { *handle = &libraries[made++]; }); };
+  const auto here = own();
+  const int* first = nullptr;
+  const int* next = nullptr;
+  std::thread([&] { first = own(); }).join();
+  std::thread([&] {
+    next = own();
+    std::thread([&] { CHECK(own() != next); }).join();
+  }).join();
+  CHECK(first != here);
+  CHECK(next == first);
+  CHECK(own() == here);
+  CHECK(made == 3);
 }
 
 TEST_SUITE_END();

@@ -1,5 +1,6 @@
 // test_cuda: the tests that need a GPU; exits 77 and says why where there is none.
-// test_cuda --host: those that need none. test_cuda --lost-device, test_cuda --lost-session: one that loses the device.
+// test_cuda --host: those that need none. test_cuda --lost-device, --lost-session, --lost-launch: one that loses the device.
+// test_cuda --counted: calls of CUDA as CUPTI counts them, which has to begin before everything else.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -13,7 +14,7 @@ int main(int count, char** words) {
   doctest::Context context(count, words);
   const std::string word = count > 1 ? words[1] : "";
   std::string suite = "gpu";
-  if (word == "--host" || word.starts_with("--lost-")) {
+  if (word == "--host" || word == "--counted" || word.starts_with("--lost-")) {
     suite = word.substr(2);
     std::replace(suite.begin(), suite.end(), '-', ' ');
   }

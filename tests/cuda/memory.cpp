@@ -6,6 +6,10 @@
 #include "device/devices.hpp"
 #include "device/stream.hpp"
 #include "failure_of.hpp"
+#include "kernels.hpp"
+#if defined(TENON_SIMULATED_CUDA)
+#include <cuda_simulated.h>
+#endif
 
 using namespace tenon;
 
@@ -49,6 +53,26 @@ TEST_CASE("memory given back is used again, and counts as free") {
   stream.synchronize();
   CHECK(gpu.memory().free >= before - (16u << 20));  // others use the device, too
 }
+
+#if defined(TENON_SIMULATED_CUDA)
+TEST_CASE("scratch of kernels is taken from the device once, not anew after each wait, and given back where memory is short") {
+  static constexpr std::int64_t count = 16 << 20;  // 128 MiB
+  Device& gpu = find_device("cuda");
+  const Stream stream(gpu);
+  const auto most = gpu.memory().free;
+  const auto run = [&] {
+    use_scratch(count, stream.handle());
+    stream.synchronize();
+  };
+  run();
+  const auto before = simulated_counts().mappings;
+  for (int i = 0; i < 3; ++i) run();
+  CHECK(simulated_counts().mappings == before);
+  CHECK(gpu.memory().free == most);
+  const Block all(stream, most - 1000, "this test");
+  stream.synchronize();
+}
+#endif
 
 TEST_CASE("a GPU out of memory tells what was needed and what was free, and works on") {
   Device& gpu = find_device("cuda");

@@ -1,12 +1,16 @@
+#include <cuda_runtime_api.h>
 #include <dlpack/dlpack.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/tensor.hpp>
 #include <tenon/visit.hpp>
+#include <thread>
 
+#include "device/block.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 #include "tensor/add_elements.hpp"
@@ -22,6 +26,12 @@ Tensor counted(DType dtype, const Shape& shape) {
     float next = 0;
     for (auto& element : tensor.values<T>()) element = static_cast<T>(++next);
   });
+  return tensor;
+}
+
+Tensor filled(std::int64_t count, float value) {
+  Tensor tensor = Tensor::empty(f32, {count});
+  for (auto& element : tensor.values<float>()) element = value;
   return tensor;
 }
 
@@ -154,6 +164,26 @@ TEST_CASE("DLPack gives and takes tensors of CUDA") {
   const auto refused = failure_of([&] { Tensor::from_dlpack(wrong); });
   CHECK(refused.message.starts_with("cannot take this DLPack tensor: there is no device 'cuda:99': this machine has cpu"));
   wrong->deleter(wrong);
+}
+
+TEST_CASE("DLPack: memory that a receiver gave back is no other tensor's before what it has put on a default stream has read it") {
+  constexpr std::int64_t count = 1000;
+  constexpr auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+  const PinnedBlock read(find_device("cuda"), bytes, "this test");
+  for (const cudaStream_t stream : {cudaStreamLegacy, cudaStreamPerThread}) {
+    for (int i = 0; i < 5; ++i) {
+      DLManagedTensor* const given = filled(count, 5).to("cuda").to_dlpack();
+      const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+      REQUIRE(cudaLaunchHostFunc(stream, sleep, nullptr) == cudaSuccess);
+      REQUIRE(cudaMemcpyAsync(read.data(), given->dl_tensor.data, bytes, cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+      given->deleter(given);
+      for (int other = 0; other < 5; ++other) CHECK(floats(filled(count, 7).to("cuda"))[0] == 7);
+      REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+      std::vector<float> found(count);
+      std::memcpy(found.data(), read.data(), bytes);
+      CHECK(found == std::vector<float>(count, 5));
+    }
+  }
 }
 
 TEST_CASE("elements are added on whichever devices they lie") {

@@ -12,6 +12,7 @@ class RecordingDevice : public tenon::Device {
   tenon::DeviceProperties properties() override { return {}; }
   tenon::DeviceMemory memory() override { return {}; }
   void synchronize() override { add("synchronize"); }
+  std::string loss() override { return {}; }
   void make_current() override { add("make current"); }
   int current() override { return 0; }
   void put_back_current(int) noexcept override { add("put back"); }
@@ -25,6 +26,7 @@ class RecordingDevice : public tenon::Device {
   bool reached(void*) override { return false; }
   void finish_event(void* event) override { add("finish event", event); }
   void wait(void* stream, void* event) override { add("let", stream), add("wait for", event); }
+  void wait_for_application(void* stream) noexcept override { add("let", stream), add("wait for the application"); }
   void begin_capture(void* stream) override { add("capture on", stream); }
   void* end_capture(void* stream) override { return add("end capture on", stream), next(); }
   void drop_capture(void* stream) noexcept override { add("drop capture on", stream); }

@@ -1,12 +1,13 @@
 // The part of CudaDevice that keeps work as graphs.
 #include "device/cuda/cuda_device.hpp"
-#include "device/cuda/on_device.hpp"
+#include "device/cuda/failure.hpp"
+#include "device/current_device.hpp"
 
 namespace tenon {
 
 // Other threads may do what they like meanwhile, but wait for the device.
 void CudaDevice::begin_capture(void* stream) {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   std::shared_lock lock(captures_);
   check(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal), *this, "beginning a capture");
   lock.release();
@@ -14,7 +15,7 @@ void CudaDevice::begin_capture(void* stream) {
 
 void* CudaDevice::end_capture(void* stream) {
   const std::shared_lock lock(captures_, std::adopt_lock);
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   cudaGraph_t graph = nullptr;
   check(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph), *this, "capturing work");
   cudaGraphExec_t runnable = nullptr;
@@ -32,7 +33,7 @@ void CudaDevice::drop_capture(void* stream) noexcept {
 }
 
 void CudaDevice::launch(void* captured, void* stream) {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(captured), static_cast<cudaStream_t>(stream)), *this, "launching captured work");
 }
 

@@ -1,6 +1,7 @@
 // The part of CudaDevice that copies.
 #include "device/cuda/cuda_device.hpp"
-#include "device/cuda/on_device.hpp"
+#include "device/cuda/failure.hpp"
+#include "device/current_device.hpp"
 
 namespace tenon {
 
@@ -11,19 +12,13 @@ static bool is_pinned(const std::byte* memory, const Device& device) {
   return found.type != cudaMemoryTypeUnregistered;
 }
 
-Staging& CudaDevice::staging() {
-  const std::lock_guard lock(mutex_);
-  if (!staging_) staging_ = std::make_unique<Staging>(*this);
-  return *staging_;
-}
-
 void CudaDevice::copy_from_cpu(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream) {
-  if (!is_pinned(from, *this)) return staging().to_device(to, from, bytes, stream);
+  if (!is_pinned(from, *this)) return stagings_.with([&](Staging& staging) { staging.to_device(to, from, bytes, stream); });
   check(cudaMemcpyAsync(to.data, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)), *this, "copying from the CPU");
 }
 
 void CudaDevice::copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream) {
-  if (!is_pinned(to, *this)) return staging().from_device(to, from, bytes, stream);
+  if (!is_pinned(to, *this)) return stagings_.with([&](Staging& staging) { staging.from_device(to, from, bytes, stream); });
   check(cudaMemcpyAsync(to, from.data, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)), *this, "copying to the CPU");
 }
 
@@ -36,7 +31,7 @@ void CudaDevice::copy_to_peer(const Place& to, const Place& from, std::uint64_t 
 }
 
 void CudaDevice::copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   if (from.device.is_cpu()) return copy_from_cpu(to, from.data, bytes, stream);
   if (to.device.is_cpu()) return copy_to_cpu(to.data, from, bytes, stream);
   if (&to.device != &from.device) return copy_to_peer(to, from, bytes, stream);

@@ -1,6 +1,8 @@
 #include "device/cuda/cuda_device.hpp"
 
-#include "device/cuda/on_device.hpp"
+#include "device/cuda/failure.hpp"
+#include "device/current_device.hpp"
+#include "device/stream.hpp"
 
 namespace tenon {
 namespace {
@@ -21,16 +23,22 @@ DeviceProperties CudaDevice::properties() {
 }
 
 DeviceMemory CudaDevice::memory() {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), *this, "asking for free memory");
   return {free + pool().idle(), total};
 }
 
 void CudaDevice::synchronize() {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   const std::unique_lock lock(captures_);
   check(cudaDeviceSynchronize(), *this, "waiting for the device");
+}
+
+std::string CudaDevice::loss() {
+  const auto now = cudaStreamQuery(cudaStreamPerThread);  // no stream of ours: one that is being captured may not be asked
+  if (now != cudaSuccess) cudaGetLastError();
+  return is_sticky(now) ? loss_text(name()) : std::string();
 }
 
 void CudaDevice::make_current() {
@@ -48,7 +56,7 @@ void CudaDevice::put_back_current(int number) noexcept {
 }
 
 void* CudaDevice::make_stream() {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   cudaStream_t stream = nullptr;
   // Others in this process may use the default stream, and are nobody to wait for.
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), *this, "making a stream");
@@ -64,7 +72,7 @@ void CudaDevice::finish_stream(void* stream) {
 }
 
 void* CudaDevice::make_event() {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), *this, "making an event");
   return event;
@@ -91,6 +99,18 @@ void CudaDevice::finish_event(void* event) {
 
 void CudaDevice::wait(void* stream, void* event) {
   check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), *this, "letting a stream wait for an event");
+}
+
+void CudaDevice::wait_for_application(void* stream) noexcept {
+  try {
+    const CurrentDevice current(*this);
+    const Event event(*this);
+    for (const auto application : {cudaStreamLegacy, cudaStreamPerThread}) {
+      record(event.handle(), application);
+      wait(stream, event.handle());
+    }
+  } catch (const Failure&) {
+  }
 }
 
 }  // namespace tenon

@@ -10,13 +10,14 @@
 
 namespace tenon {
 
-/// Handles are CUDA's: any copy of the runtime in this process can use them. Pool and staging are made when they are first needed.
+/// Handles are CUDA's: any copy of the runtime in this process can use them. Pool and stagings are made when they are first needed.
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(int id) : Device("cuda:" + std::to_string(id), TENON_CUDA, id) {}
   DeviceProperties properties() override;
   DeviceMemory memory() override;
   void synchronize() override;
+  std::string loss() override;
   void make_current() override;
   int current() override;
   void put_back_current(int number) noexcept override;
@@ -30,6 +31,7 @@ class CudaDevice : public Device {
   bool reached(void* event) override;
   void finish_event(void* event) override;
   void wait(void* stream, void* event) override;
+  void wait_for_application(void* stream) noexcept override;
 
   void begin_capture(void* stream) override;
   void* end_capture(void* stream) override;
@@ -45,15 +47,14 @@ class CudaDevice : public Device {
 
  private:
   MemoryPool& pool();
-  Staging& staging();
   void copy_from_cpu(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream);
   void copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream);
   void copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream);
 
   std::shared_mutex captures_;  // held by each capture; who waits for the device would break them, whatever thread makes them
-  std::mutex mutex_;            // of making the two
+  std::mutex mutex_;            // of making the pool
   std::unique_ptr<MemoryPool> pool_;
-  std::unique_ptr<Staging> staging_;
+  Stagings stagings_{*this};
 };
 
 }  // namespace tenon

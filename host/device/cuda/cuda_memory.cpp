@@ -1,6 +1,7 @@
 // The part of CudaDevice that deals in memory.
 #include "device/cuda/cuda_device.hpp"
-#include "device/cuda/on_device.hpp"
+#include "device/cuda/failure.hpp"
+#include "device/current_device.hpp"
 #include "device/device.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
@@ -16,7 +17,7 @@ MemoryPool& CudaDevice::pool() {
 }
 
 std::byte* CudaDevice::allocate(std::uint64_t bytes, void* stream, const char* what) {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   std::byte* found = nullptr;
   if (bytes <= most_bytes) {
     const auto whole = bytes == 0 ? memory_alignment : align_up(bytes);
@@ -36,7 +37,7 @@ void CudaDevice::free(std::byte* memory, void* stream) noexcept {
 }
 
 std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
-  const OnDevice current(*this);
+  const CurrentDevice current(*this);
   void* memory = nullptr;
   if (bytes > most_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
   const std::unique_lock lock(captures_);  // the driver may wait for the device, here and when it takes the memory back

@@ -32,10 +32,14 @@ bool is_sticky(cudaError_t error) {
   return std::find(std::begin(sticky), std::end(sticky), error) != std::end(sticky);
 }
 
+std::string loss_text(const std::string& device) {
+  return "this process cannot use " + device + " any more, and the tensors on it are lost";
+}
+
 Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation) {
   const std::string message = operation + " on " + device + " failed: " + error_text(error);
   if (!is_sticky(error)) return {FailureKind::failed, message};
-  return {FailureKind::failed, message + "; this process cannot use " + device + " any more, and the tensors on it are lost",
+  return {FailureKind::failed, message + "; " + loss_text(device),
           "any kernel that ran there before may have caused it; compute-sanitizer finds the one"};
 }
 

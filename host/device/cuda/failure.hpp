@@ -15,6 +15,9 @@ std::string error_text(cudaError_t error);
 /// After such an error every call of this process fails, for all that the device held is lost.
 bool is_sticky(cudaError_t error);
 
+/// `this process cannot use cuda:0 any more, and the tensors on it are lost`
+std::string loss_text(const std::string& device);
+
 /// `operation`: "copying to cuda:0".
 Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation);
 

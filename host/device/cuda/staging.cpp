@@ -12,7 +12,6 @@ static std::uint64_t part_of(std::uint64_t bytes, std::uint64_t offset) {
 }
 
 void Staging::to_device(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream) {
-  const std::lock_guard lock(mutex_);
   for (std::uint64_t offset = 0; offset < bytes; offset += buffer_bytes) {
     Buffer& buffer = at(offset);
     const auto part = part_of(bytes, offset);
@@ -34,7 +33,6 @@ void Staging::fetch(const Place& from, std::uint64_t offset, std::uint64_t bytes
 }
 
 void Staging::from_device(std::byte* to, const Place& from, std::uint64_t bytes, void* stream) {
-  const std::lock_guard lock(mutex_);
   fetch(from, 0, part_of(bytes, 0), stream);
   for (std::uint64_t offset = 0; offset < bytes; offset += buffer_bytes) {
     const auto next = offset + buffer_bytes;
@@ -42,6 +40,27 @@ void Staging::from_device(std::byte* to, const Place& from, std::uint64_t bytes,
     at(offset).used.synchronize();
     std::memcpy(to + offset, at(offset).memory.data(), part_of(bytes, offset));
   }
+}
+
+std::unique_ptr<Staging> Stagings::take() {
+  std::unique_lock lock(mutex_);
+  given_.wait(lock, [this] { return !idle_.empty() || made_ < most; });
+  if (idle_.empty()) {
+    auto made = std::make_unique<Staging>(device_);
+    ++made_;
+    return made;
+  }
+  auto staging = std::move(idle_.back());
+  idle_.pop_back();
+  return staging;
+}
+
+void Stagings::give(std::unique_ptr<Staging> staging) {
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(staging));
+  }
+  given_.notify_one();
 }
 
 }  // namespace tenon

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t most_variants = 4;  // memory that takes turns, as of two batches; more do not come again soon
 constexpr int most_failures = 3;
+constexpr std::size_t most_thread_ids = 256;  // ids that are remembered
 
 void put(const Step& step) {
   RunningCalls calls;
@@ -29,10 +30,17 @@ const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key)
   if (found == variants_.end()) {
     if (variants_.size() == most_variants) variants_.pop_front();
     variants_.push_back({{key.begin(), key.end()}, {}, {}});
+    first_in_this_thread();
     return steps_;
   }
-  if (found->steps.empty()) capture(*found);
+  if (found->steps.empty() && !first_in_this_thread()) capture(*found);
   return found->steps.empty() ? steps_ : found->steps;
+}
+
+// True the first time that a thread comes.
+bool Captures::first_in_this_thread() {
+  if (ready_.size() == most_thread_ids) ready_.clear();
+  return ready_.insert(std::this_thread::get_id()).second;
 }
 
 // Where a kernel cannot be captured, all later runs go step by step. Once does not show that: code of others in this process that waits for

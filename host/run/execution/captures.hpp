@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/captured.hpp"
@@ -18,8 +20,9 @@ struct CaptureSegment {
   const StreamSync* sync;
 };
 
-/// A CUDA graph uses the addresses and write modes that it was captured with, which a key tells. A key's first run goes step by step, which
-/// lets kernels set themselves up; its second one captures. Threads: one at a time.
+/// A CUDA graph uses the addresses and write modes that it was captured with, which a key tells. A key's first run goes step by step, and
+/// so does each thread's, which lets kernels set themselves up: libraries have handles of each thread, and making one may break a capture.
+/// A later run captures. Threads: one at a time.
 class Captures {
  public:
   Captures(std::vector<CaptureSegment> segments, const std::vector<Step>& steps) : segments_(std::move(segments)), steps_(steps) {}
@@ -41,10 +44,12 @@ class Captures {
   };
   static std::int32_t launch(void* self, const tenon_call* call);
   void capture(Variant& variant);
+  bool first_in_this_thread();
 
   std::vector<CaptureSegment> segments_;
-  const std::vector<Step>& steps_;  // of the execution
-  std::deque<Variant> variants_;    // the oldest first
+  const std::vector<Step>& steps_;   // of the execution
+  std::deque<Variant> variants_;     // the oldest first
+  std::set<std::thread::id> ready_;  // threads that have run the steps one by one
   int failures_ = 0;
   std::string failure_;
 };

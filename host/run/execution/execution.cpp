@@ -78,8 +78,12 @@ void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, 
 Failure Execution::failure_of(const Step& failed) const {
   const auto step = calls_.step_of(failed);
   auto reason = error_.reason();
-  if (const auto* from = plan_->copied_from(step); from != nullptr) {
-    const auto& gpu = from->is_cpu() ? plan_->device_of(step) : *from;
+  auto& device = plan_->device_of(step);
+  const auto* const from = plan_->copied_from(step);
+  const auto loss = from == nullptr ? device.loss() : std::string();  // a copy has told it
+  if (!loss.empty()) reason += "; " + loss;
+  if (from != nullptr || !loss.empty()) {
+    const auto& gpu = from == nullptr || from->is_cpu() ? device : *from;
     if (const auto nodes = nodes_before(*plan_, step, gpu); !nodes.empty())
       reason += fmt::format("; before it {} was to do {}", gpu.name(), nodes);
   }

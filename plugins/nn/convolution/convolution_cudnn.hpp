@@ -5,10 +5,6 @@
 #include "convolution_sizes.hpp"
 #include "cudnn.hpp"
 
-// cuDNN 9 calls these functions deprecated, in favour of graphs of operations that only one convolution each would be in.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 namespace convolution {
 
 /// The tensors of one convolution, described. cuDNN wants two spatial axes at least, and does with two where there are no more.
@@ -20,11 +16,11 @@ class Described {
     set(data, numbers({sizes.batch, sizes.channels}, way.size, first));
     set(output, numbers({sizes.batch, sizes.filters}, way.places, first));
     set(weight, numbers({sizes.filters, sizes.group_channels()}, way.kernel, first));
-    cudnn::require(cudnnSetConvolutionNdDescriptor(moved.get(), 3 - first, numbers({}, way.pad, first).data(),
-                                                   numbers({}, way.stride, first).data(), numbers({}, way.dilate, first).data(),
-                                                   CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
-    cudnn::require(cudnnSetConvolutionGroupCount(moved.get(), static_cast<int>(sizes.groups)));
-    cudnn::require(cudnnSetConvolutionMathType(moved.get(), CUDNN_FMA_MATH));
+    cudnn::require(cudnn::functions().cudnnSetConvolutionNdDescriptor(
+        moved.get(), 3 - first, numbers({}, way.pad, first).data(), numbers({}, way.stride, first).data(),
+        numbers({}, way.dilate, first).data(), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
+    cudnn::require(cudnn::functions().cudnnSetConvolutionGroupCount(moved.get(), static_cast<int>(sizes.groups)));
+    cudnn::require(cudnn::functions().cudnnSetConvolutionMathType(moved.get(), CUDNN_FMA_MATH));
   }
 
   cudnn::Tensor data, output;
@@ -49,9 +45,9 @@ struct Pass;
 template <class Tensors>
 class Product {
  public:
-  /// False where cuDNN has no algorithm that fits: one that gives the same bits every time, in `bytes` of workspace.
+  /// False where cuDNN is missing or has no algorithm that fits: one that gives the same bits every time, in `bytes` of workspace.
   bool run(const tenon::Call& call, const Sizes& sizes, const Tensors& tensors, void* workspace, std::size_t bytes) {
-    if (!countable(sizes) || !aligned(tensors)) return false;
+    if (!countable(sizes) || !aligned(tensors) || !cudnn::functions().library) return false;
     const auto handle = cudnn::handle(call);
     const Described described(sizes);
     if (!sizes_ || !(*sizes_ == sizes)) {
@@ -105,15 +101,17 @@ template <>
 struct Pass<ForwardTensors> {
   using Found = cudnnConvolutionFwdAlgoPerf_t;
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
-    return cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), most, count, found);
+    return cudnn::functions().cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(),
+                                                                     most, count, found);
   }
   static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, std::size_t* bytes) {
-    return cudnnGetConvolutionForwardWorkspaceSize(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), algorithm, bytes);
+    return cudnn::functions().cudnnGetConvolutionForwardWorkspaceSize(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(),
+                                                                      algorithm, bytes);
   }
   static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, const float& one,
                            const float& zero, const ForwardTensors& t, void* workspace, std::size_t bytes) {
-    return cudnnConvolutionForward(handle, &one, d.data.get(), t.data, d.weight.get(), t.weight, d.moved.get(), algorithm, workspace, bytes,
-                                   &zero, d.output.get(), t.output);
+    return cudnn::functions().cudnnConvolutionForward(handle, &one, d.data.get(), t.data, d.weight.get(), t.weight, d.moved.get(),
+                                                      algorithm, workspace, bytes, &zero, d.output.get(), t.output);
   }
 };
 
@@ -121,17 +119,17 @@ template <>
 struct Pass<DataGradientTensors> {
   using Found = cudnnConvolutionBwdDataAlgoPerf_t;
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
-    return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), most, count,
-                                                       found);
+    return cudnn::functions().cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight.get(), d.output.get(), d.moved.get(),
+                                                                          d.data.get(), most, count, found);
   }
   static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), algorithm,
-                                                        bytes);
+    return cudnn::functions().cudnnGetConvolutionBackwardDataWorkspaceSize(handle, d.weight.get(), d.output.get(), d.moved.get(),
+                                                                           d.data.get(), algorithm, bytes);
   }
   static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, const float& one,
                            const float& zero, const DataGradientTensors& t, void* workspace, std::size_t bytes) {
-    return cudnnConvolutionBackwardData(handle, &one, d.weight.get(), t.weight, d.output.get(), t.dy, d.moved.get(), algorithm, workspace,
-                                        bytes, &zero, d.data.get(), t.dx);
+    return cudnn::functions().cudnnConvolutionBackwardData(handle, &one, d.weight.get(), t.weight, d.output.get(), t.dy, d.moved.get(),
+                                                           algorithm, workspace, bytes, &zero, d.data.get(), t.dx);
   }
 };
 
@@ -139,17 +137,17 @@ template <>
 struct Pass<WeightGradientTensors> {
   using Found = cudnnConvolutionBwdFilterAlgoPerf_t;
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), most, count,
-                                                         found);
+    return cudnn::functions().cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data.get(), d.output.get(), d.moved.get(),
+                                                                            d.weight.get(), most, count, found);
   }
   static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), algorithm,
-                                                          bytes);
+    return cudnn::functions().cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, d.data.get(), d.output.get(), d.moved.get(),
+                                                                             d.weight.get(), algorithm, bytes);
   }
   static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, const float& one,
                            const float& zero, const WeightGradientTensors& t, void* workspace, std::size_t bytes) {
-    return cudnnConvolutionBackwardFilter(handle, &one, d.data.get(), t.data, d.output.get(), t.dy, d.moved.get(), algorithm, workspace,
-                                          bytes, &zero, d.weight.get(), t.dw);
+    return cudnn::functions().cudnnConvolutionBackwardFilter(handle, &one, d.data.get(), t.data, d.output.get(), t.dy, d.moved.get(),
+                                                             algorithm, workspace, bytes, &zero, d.weight.get(), t.dw);
   }
 };
 
@@ -157,4 +155,3 @@ struct Pass<WeightGradientTensors> {
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 
 }  // namespace convolution
-#pragma GCC diagnostic pop

@@ -26,16 +26,14 @@ struct FullyConnectedCuda : FullyConnected {
     return std::max(product_bytes, ColumnSums::of(io.output(0).shape.size() / num_hidden, num_hidden).bytes());
   }
 
-  void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? product<double>(call) : product<float>(call); }
-  void backward(const tenon::Call& call) const {
-    call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call);
-  }
+  void forward(const tenon::Call& call) { call.input_type(0).dtype == tenon::f64 ? product<double>(call) : product<float>(call); }
+  void backward(const tenon::Call& call) { call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call); }
 
  private:
   static constexpr std::size_t product_bytes = tenon::gpu::library_workspace_bytes(product_workspace);
 
   template <class T>
-  void product(const tenon::Call& call) const {
+  void product(const tenon::Call& call) {
     const auto data = call.input<T>("data"), weight = call.input<T>("weight");
     const auto output = call.output<T>(0);
     const auto features = weight.dim(1), batch = output.size() / num_hidden;
@@ -49,11 +47,11 @@ struct FullyConnectedCuda : FullyConnected {
                  features,
                  call.write(0) == tenon::Write::add,
                  bias},
-                tenon::gpu::library_workspace(call, product_workspace));
+                tenon::gpu::library_workspace(call, product_workspace), product_);
   }
 
   template <class T>
-  void gradients(const tenon::Call& call) const {
+  void gradients(const tenon::Call& call) {
     const auto dy = call.output_grad<T>(0);
     const auto data = call.input<T>("data"), weight = call.input<T>("weight");
     const auto features = weight.dim(1), batch = dy.size() / num_hidden;
@@ -67,7 +65,7 @@ struct FullyConnectedCuda : FullyConnected {
                    features,
                    num_hidden,
                    write == tenon::Write::add},
-                  scratch);
+                  scratch, data_gradient_);
     if (const auto write = call.write(1); write != tenon::Write::none)
       multiply<T>(call,
                   {{dy.data(), num_hidden, true},
@@ -77,11 +75,13 @@ struct FullyConnectedCuda : FullyConnected {
                    features,
                    batch,
                    write == tenon::Write::add},
-                  scratch);
+                  scratch, weight_gradient_);
     if (!call.has_input("bias") || call.write(2) == tenon::Write::none) return;
     const ColumnSums sums = ColumnSums::of(batch, num_hidden);
     sum_columns(call, sums, GradElement<T>{dy.data(), num_hidden}, StoreSum<T>{call.input_grad<T>("bias").data(), call.write(2)},
                 call.workspace<double>(sums.bytes() / sizeof(double)));
   }
+
+  KeptProduct product_, data_gradient_, weight_gradient_;
 };
 TENON_KERNEL(fully_connected, cuda, FullyConnectedCuda)

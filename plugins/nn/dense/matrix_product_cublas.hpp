@@ -26,72 +26,117 @@ inline std::uint32_t alignment(const void* pointer) {
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & (~address + 1), 16));
 }
 
-/// A product described for cuBLASLt, which sees matrices column by column: theirs are our transposes. result^T = right^T * left^T.
-template <class T>
-class Described {
- public:
-  explicit Described(const MatrixProduct<T>& product)
-      : product_(product),
-        operation_(operation(std::is_same_v<T, double> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, type)),
-        right_(stored(product.right, product.depth, product.columns)),
-        left_(stored(product.left, product.rows, product.depth)),
-        result_(layout(type, product.columns, product.rows, product.columns)) {
-    set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, order(product.right));
-    set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, order(product.left));
-    if (!product.bias) return;
-    set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
-  }
+/// What cuBLASLt chooses an algorithm for. It sees matrices column by column: theirs are our transposes. result^T = right^T * left^T.
+struct Kind {
+  struct Side {
+    std::int64_t row_size;
+    bool transposed;
+    std::uint32_t alignment;
+    friend bool operator==(const Side&, const Side&) = default;
+  };
+  int device = -1;
+  cudaDataType_t type{};
+  std::int64_t rows = 0, columns = 0, depth = 0;
+  Side left{}, right{};
+  std::uint32_t result_alignment = 0;
+  bool bias = false;
+  friend bool operator==(const Kind&, const Kind&) = default;
 
+  template <class T>
+  static Kind of(const MatrixProduct<T>& product) {
+    const auto side = [](const Matrix<T>& matrix) { return Side{matrix.row_size, matrix.transposed, cublas_lt::alignment(matrix.data)}; };
+    Kind kind{0, std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F, product.rows, product.columns, product.depth};
+    tenon::gpu::require(cudaGetDevice(&kind.device));
+    kind.left = side(product.left);
+    kind.right = side(product.right);
+    kind.result_alignment = cublas_lt::alignment(product.result);
+    kind.bias = product.bias != nullptr;
+    return kind;
+  }
+};
+
+/// One product of a node. What describes it and the algorithm are kept for as long as its kind stays: to find them takes longer than a
+/// small product.
+class Product {
+ public:
   /// False where cuBLASLt has no algorithm for it.
-  bool run(const tenon::Call& call, void* workspace) const {
-    const auto wanted = preference();
-    set(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_workspace);
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(product_.right.data));
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(product_.left.data));
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(product_.result));
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(product_.result));
-    cublasLtMatmulHeuristicResult_t best;
-    int found = 0;
-    const auto status = cublasLtMatmulAlgoGetHeuristic(handle(), operation_.get(), right_.get(), left_.get(), result_.get(), result_.get(),
-                                                       wanted.get(), 1, &best, &found);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return false;
-    require(status);
-    const T one = 1, beta = product_.add ? 1 : 0;
-    require(cublasLtMatmul(handle(), operation_.get(), &one, product_.right.data, right_.get(), product_.left.data, left_.get(), &beta,
-                           product_.result, result_.get(), product_.result, result_.get(), &best.algo, workspace, product_workspace,
+  template <class T>
+  bool run(const tenon::Call& call, const MatrixProduct<T>& product, void* workspace) {
+    if (const auto kind = Kind::of(product); !(kind_ == kind)) {
+      kind_ = {};  // nothing is known until all of it is
+      describe(kind, product.bias);
+      kind_ = kind;
+    }
+    if (!found_) return false;
+    if (product.bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
+    const T one = 1, beta = product.add ? 1 : 0;
+    require(cublasLtMatmul(handle(), operation_.get(), &one, product.right.data, right_.get(), product.left.data, left_.get(), &beta,
+                           product.result, result_.get(), product.result, result_.get(), &algorithm_, workspace, product_workspace,
                            tenon::gpu::stream_of(call)));
     return true;
   }
 
  private:
-  static constexpr cudaDataType_t type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
-
-  static cublasOperation_t order(const Matrix<T>& matrix) { return matrix.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
-  static Layout stored(const Matrix<T>& matrix, std::int64_t rows, std::int64_t columns) {
-    return matrix.transposed ? layout(type, rows, columns, matrix.row_size) : layout(type, columns, rows, matrix.row_size);
+  void describe(const Kind& kind, const void* bias) {
+    operation_ = operation(kind.type == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, kind.type);
+    right_ = stored(kind, kind.right, kind.depth, kind.columns);
+    left_ = stored(kind, kind.left, kind.rows, kind.depth);
+    result_ = layout(kind.type, kind.columns, kind.rows, kind.columns);
+    set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, order(kind.right));
+    set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, order(kind.left));
+    if (kind.bias) {
+      set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    }
+    const auto wanted = preference();
+    set(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_workspace);
+    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.right.alignment);
+    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.left.alignment);
+    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.result_alignment);
+    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.result_alignment);
+    cublasLtMatmulHeuristicResult_t best;
+    int found = 0;
+    const auto status = cublasLtMatmulAlgoGetHeuristic(handle(), operation_.get(), right_.get(), left_.get(), result_.get(), result_.get(),
+                                                       wanted.get(), 1, &best, &found);
+    found_ = false;
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return;
+    require(status);
+    algorithm_ = best.algo;
+    found_ = true;
   }
 
-  MatrixProduct<T> product_;
+  static cublasOperation_t order(const Kind::Side& side) { return side.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
+  static Layout stored(const Kind& kind, const Kind::Side& side, std::int64_t rows, std::int64_t columns) {
+    return side.transposed ? layout(kind.type, rows, columns, side.row_size) : layout(kind.type, columns, rows, side.row_size);
+  }
+
+  Kind kind_;
   Operation operation_;
   Layout right_, left_, result_;
+  cublasLtMatmulAlgo_t algorithm_{};
+  bool found_ = false;
 };
 
 }  // namespace cublas_lt
 
+/// What a node keeps of one product from call to call.
+struct KeptProduct {
+  cublas_lt::Product whole, added;  ///< added: to what the result starts with
+};
+
 /// `workspace`: product_workspace bytes, aligned to 256. The same bits every time: cuBLASLt adds in one order for one algorithm, and
 /// chooses that by sizes and alignment.
 template <class T>
-void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace) {
+void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace, KeptProduct& kept) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
   // Kernels of the library may read a bias 16 bytes at a time, and it has no word for what a bias is aligned to.
   const bool adds_bias = !product.bias || (std::is_same_v<T, float> && reinterpret_cast<std::uintptr_t>(product.bias) % 16 == 0);
-  if (product.depth > 0 && adds_bias && Described<T>(product).run(call, workspace)) return;
+  if (product.depth > 0 && adds_bias && kept.whole.run(call, product, workspace)) return;
   // A sum of nothing, which cuBLASLt refuses, or a bias that it cannot add for this type or from there.
   tenon::gpu::for_each(call, product.rows * product.columns, StartWithBias<T>{product});
   if (product.depth == 0) return;
   product.add = true;
   product.bias = nullptr;
-  if (!Described<T>(product).run(call, workspace)) refuse(CUBLAS_STATUS_NOT_SUPPORTED);
+  if (!kept.added.run(call, product, workspace)) refuse(CUBLAS_STATUS_NOT_SUPPORTED);
 }

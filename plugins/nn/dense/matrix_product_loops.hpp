@@ -21,7 +21,9 @@ struct ProductElement {
   }
 };
 
+struct KeptProduct {};
+
 template <class T>
-void multiply(const tenon::Call& call, const MatrixProduct<T>& product, void*) {
+void multiply(const tenon::Call& call, const MatrixProduct<T>& product, void*, KeptProduct&) {
   tenon::gpu::for_each(call, product.rows * product.columns, ProductElement<T>{product});
 }

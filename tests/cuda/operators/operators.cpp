@@ -2,6 +2,7 @@
 #include <tenon/elementwise.hpp>
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/library_handle.hpp>
 #include <tenon/operator.hpp>
 #include <thread>
 #if !defined(__CUDACC__)
@@ -238,3 +239,38 @@ struct WildOnGpu : Wild {
   }
 };
 TENON_KERNEL(wild, cuda, WildOnGpu)
+
+/// Waits for its GPU, whatever comes of that, and computes nothing.
+struct Patient : Plain {
+  void forward(const tenon::Call&) const {}
+};
+TENON_OPERATOR(patient, Patient)
+
+struct PatientOnGpu : Patient {
+  void forward(const tenon::Call& call) const {
+    if (cudaStreamSynchronize(static_cast<cudaStream_t>(call.stream())) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  }
+};
+TENON_KERNEL(patient, cuda, PatientOnGpu)
+
+/// As a kernel with a library whose handle waits for the device when it is made: that breaks each capture of this thread.
+struct WithLibrary : Plain {
+  void forward(const tenon::Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+  }
+};
+TENON_OPERATOR(with_library, WithLibrary)
+
+struct WithLibraryOnGpu : WithLibrary {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) const {
+    tenon::gpu::library_handle<const int*>([](const int** made) {
+      tenon::gpu::require(cudaDeviceSynchronize());
+      static constexpr int library = 0;
+      *made = &library;
+    });
+    const auto x = call.input<float>(0);
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+  }
+};
+TENON_KERNEL(with_library, cuda, WithLibraryOnGpu)

@@ -74,6 +74,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
     return result_of(cudaErrorStreamCaptureWrongThread);
   const auto fault = fault_of(*capture);
+  if (fault != cudaSuccess) ++counters().broken_captures;
   end(*capture);
   watchful().erase(capture);
   if (fault == cudaSuccess) *graph = new CUgraph_st{std::move(capture->work)};

@@ -17,6 +17,7 @@ static void copy_later(void* to, const void* from, std::uint64_t bytes, cudaStre
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (state() != cudaSuccess) return result_of();
+  stream = own(stream);
   const bool known = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool to_fits = kind == cudaMemcpyDeviceToHost ? is_pinned(to, bytes) : on_device(to, bytes, stream->device);
   const bool from_fits = kind == cudaMemcpyHostToDevice ? is_pinned(from, bytes) : on_device(from, bytes, stream->device);

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "memory.hpp"
 #include "state.hpp"
 #include "stream.hpp"
 
@@ -78,7 +79,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (!is_device(device)) return result_of(cudaErrorInvalidDevice);
-  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : attribute == cudaDevAttrComputeCapabilityMinor ? 0 : 1;
+  *value = attribute == cudaDevAttrComputeCapabilityMajor   ? 9
+           : attribute == cudaDevAttrComputeCapabilityMinor ? 0
+           : attribute == cudaDevAttrMemoryPoolsSupported   ? has_pools()
+                                                            : 1;
   return result_of();
 }
 

@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <chrono>
 
+#include "memory.hpp"
 #include "stream.hpp"
 
 using namespace simulated;
@@ -28,17 +28,18 @@ static bool record_in_capture(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (state() != cudaSuccess) return result_of();
+  stream = own(stream);
   if (event->device != stream->device) return result_of(cudaErrorInvalidResourceHandle);
   if (record_in_capture(event, stream)) return result_of();
-  std::uint64_t goal = 0;
+  const auto mark = std::make_shared<Mark>();
   {
-    const std::lock_guard lock(event->marks->mutex);
-    goal = ++event->marks->recorded;
+    const std::lock_guard lock(event->mutex);
+    event->mark = mark;
   }
-  stream->add([marks = event->marks, goal] {
-    const std::lock_guard lock(marks->mutex);
-    marks->reached = std::max(marks->reached, goal);
-    marks->changed.notify_all();
+  stream->add([mark] {
+    const std::lock_guard lock(mark->mutex);
+    mark->reached = true;
+    mark->changed.notify_all();
   });
   return result_of();
 }
@@ -58,35 +59,36 @@ static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event) {
   return cudaSuccess;
 }
 
-static bool is_reached(Marks& marks, std::uint64_t goal) {
-  const std::lock_guard lock(marks.mutex);
-  return marks.reached >= goal;
+// Null where the event was never recorded: then there is nothing to wait for.
+static std::shared_ptr<Mark> mark_of(cudaEvent_t event) {
+  const std::lock_guard lock(event->mutex);
+  return event->mark;
 }
 
-static void wait_for(Marks& marks, std::uint64_t goal) {
-  if (is_reached(marks, goal)) return;
+static bool is_reached(Mark& mark) {
+  const std::lock_guard lock(mark.mutex);
+  return mark.reached;
+}
+
+static void wait_for(Mark& mark) {
+  if (is_reached(mark)) return;
   hurry_all();
-  std::unique_lock lock(marks.mutex);
-  while (marks.reached < goal && state() == cudaSuccess) marks.changed.wait_for(lock, std::chrono::milliseconds(10));
+  std::unique_lock lock(mark.mutex);
+  while (!mark.reached && state() == cudaSuccess) mark.changed.wait_for(lock, std::chrono::milliseconds(10));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (state() != cudaSuccess) return result_of();
-  std::uint64_t goal = 0;
-  {
-    const std::lock_guard lock(event->marks->mutex);
-    goal = event->marks->recorded;
-  }
+  const auto mark = mark_of(event);
   {
     const std::lock_guard lock(captures_mutex());
     if (event->capture) return result_of(wait_in_capture(stream, event));
-    if (stream->capture && goal > 0) {
+    if (stream->capture && mark) {
       stream->capture->broken = true;
       return result_of(cudaErrorStreamCaptureIsolation);
     }
   }
-  if (goal == 0) return result_of();  // it was never recorded: there is nothing to wait for
-  stream->add([marks = event->marks, goal] { wait_for(*marks, goal); });
+  if (mark) stream->add([mark] { wait_for(*mark); });
   return result_of();
 }
 
@@ -99,20 +101,18 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (state() != cudaSuccess) return result_of();
   if (was_captured(event)) return result_of(cudaErrorCapturedEvent);
   if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
-  const std::lock_guard lock(event->marks->mutex);
-  return result_of(event->marks->reached == event->marks->recorded ? cudaSuccess : cudaErrorNotReady);
+  const auto mark = mark_of(event);
+  return result_of(!mark || is_reached(*mark) ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (state() != cudaSuccess) return result_of();
   if (was_captured(event)) return result_of(cudaErrorCapturedEvent);
   ++counters().synchronizations;
-  std::uint64_t goal = 0;
-  {
-    const std::lock_guard lock(event->marks->mutex);
-    goal = event->marks->recorded;
+  if (const auto mark = mark_of(event)) {
+    if (const auto stream = stream_of(event)) stream->help([&] { return is_reached(*mark); });
+    wait_for(*mark);
   }
-  if (const auto stream = stream_of(event)) stream->help([&] { return is_reached(*event->marks, goal); });
-  wait_for(*event->marks, goal);
+  give_back_idle();
   return result_of();
 }

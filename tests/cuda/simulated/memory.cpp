@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "pool.hpp"
 #include "stream.hpp"
@@ -22,6 +23,7 @@ struct Table {
   std::mutex mutex;
   std::map<std::byte*, Allocation> allocations;
   std::map<int, std::set<cudaMemPool_t>> pools;  // of each device
+  std::map<int, CUmemPoolHandle_st> defaults;    // its own, which nobody else copies from
 };
 Table& table() {
   static auto& only = *new Table;  // never destroyed: others may still free memory when the process ends
@@ -41,7 +43,7 @@ const Allocation* allocation_of(const void* data, std::uint64_t bytes) {
 std::uint64_t reserved_on(int device) {
   std::uint64_t sum = 0;
   for (const auto pool : table().pools[device]) sum += pool->reserved;
-  return sum;
+  return sum + table().defaults[device].reserved;
 }
 
 // One that was freed before, as far as the stream may have it; else null.
@@ -57,8 +59,26 @@ std::byte* idle_block(CUmemPoolHandle_st& pool, std::uint64_t bytes, cudaStream_
 std::byte* new_block(CUmemPoolHandle_st& pool, std::uint64_t bytes) {
   if (bytes > device_bytes - std::min(device_bytes, reserved_on(pool.device))) return nullptr;
   std::byte* memory = arena_of(pool.device).take(bytes);
-  if (memory != nullptr) pool.reserved += bytes;
+  if (memory == nullptr) return nullptr;
+  ++counters().mappings;
+  pool.reserved += bytes;
   return memory;
+}
+
+cudaMemPool_t default_pool(int device) {
+  auto& pool = table().defaults[device];
+  pool.device = device;
+  return &pool;
+}
+
+// Until the pool keeps no more than that.
+void give_back_idle(CUmemPoolHandle_st& pool, std::uint64_t keep) {
+  std::erase_if(pool.idle, [&](const auto& idle) {
+    if (pool.reserved <= keep || !*idle.passed) return false;
+    pool.reserved -= idle.bytes;
+    arena_of(pool.device).give(idle.data, idle.bytes);
+    return true;
+  });
 }
 
 bool captures(cudaStream_t stream) {
@@ -87,8 +107,32 @@ bool simulated::open_to(int owner, int other) {
   return std::all_of(pools.begin(), pools.end(), [&](cudaMemPool_t pool) { return pool->open_to.contains(other); });
 }
 
+void simulated::give_back_idle() {
+  const std::lock_guard lock(table().mutex);
+  for (const auto& [device, pools] : table().pools)
+    for (const auto pool : pools) ::give_back_idle(*pool, pool->threshold);
+  for (auto& [device, pool] : table().defaults) ::give_back_idle(pool, pool.threshold);
+}
+
+bool simulated::has_pools() {
+  static const bool has = [] {
+    const char* text = std::getenv("TENON_SIMULATED_POOLS");
+    return text == nullptr || std::string_view(text) != "0";
+  }();
+  return has;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  if (state() != cudaSuccess) return result_of();
+  if (!has_pools()) return result_of(cudaErrorNotSupported);
+  const std::lock_guard lock(table().mutex);
+  *pool = default_pool(device);
+  return result_of();
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   if (state() != cudaSuccess) return result_of();
+  if (!has_pools()) return result_of(cudaErrorNotSupported);
   const std::lock_guard lock(table().mutex);
   *pool = new CUmemPoolHandle_st;
   (*pool)->device = properties->location.id;
@@ -96,15 +140,10 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
   return result_of();
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t) {
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t keep) {
   if (state() != cudaSuccess) return result_of();
   const std::lock_guard lock(table().mutex);
-  std::erase_if(pool->idle, [&](const auto& idle) {
-    if (!*idle.passed) return false;
-    pool->reserved -= idle.bytes;
-    arena_of(pool->device).give(idle.data, idle.bytes);
-    return true;
-  });
+  ::give_back_idle(*pool, keep);
   return result_of();
 }
 
@@ -114,14 +153,18 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* ac
   return result_of();
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, void* value) {
-  const bool keeps_all = attribute == cudaMemPoolAttrReleaseThreshold && *static_cast<std::uint64_t*>(value) == UINT64_MAX;
-  return result_of(keeps_all ? cudaSuccess : cudaErrorInvalidValue);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (attribute != cudaMemPoolAttrReleaseThreshold) return result_of(cudaErrorInvalidValue);
+  const std::lock_guard lock(table().mutex);
+  pool->threshold = *static_cast<std::uint64_t*>(value);
+  return result_of();
 }
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   const std::lock_guard lock(table().mutex);
-  *static_cast<std::uint64_t*>(value) = attribute == cudaMemPoolAttrReservedMemCurrent ? pool->reserved : pool->used;
+  *static_cast<std::uint64_t*>(value) = attribute == cudaMemPoolAttrReleaseThreshold     ? pool->threshold
+                                        : attribute == cudaMemPoolAttrReservedMemCurrent ? pool->reserved
+                                                                                         : pool->used;
   return result_of();
 }
 
@@ -134,6 +177,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 
 cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   if (state() != cudaSuccess) return result_of();
+  if (!has_pools()) return result_of(cudaErrorNotSupported);
   if (captures(stream)) return result_of(cudaErrorStreamCaptureUnsupported);
   ++counters().allocations;
   std::byte* found = nullptr;
@@ -154,12 +198,10 @@ cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPoo
 }
 
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t stream) {
-  static std::map<int, CUmemPoolHandle_st> pools;  // a device's own, which nobody else copies from
   cudaMemPool_t pool = nullptr;
   {
     const std::lock_guard lock(table().mutex);
-    pool = &pools[stream->device];
-    pool->device = stream->device;
+    pool = default_pool(stream->device);
   }
   return cudaMallocFromPoolAsync(memory, bytes, pool, stream);
 }
@@ -182,12 +224,41 @@ cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   return result_of();
 }
 
-cudaError_t cudaMalloc(void**, std::size_t) {
-  return result_of(cudaErrorNotSupported);  // there are pools
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (state() != cudaSuccess) return result_of();
+  if (has_pools()) return result_of(cudaErrorNotSupported);  // nobody here should
+  if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
+  finish_device();
+  ++counters().allocations;
+  const std::lock_guard lock(table().mutex);
+  const auto pool = default_pool(current_device());
+  std::byte* const found = new_block(*pool, bytes);
+  if (found == nullptr) return result_of(cudaErrorMemoryAllocation);
+  pool->used += bytes;
+  table().allocations[found] = {bytes, pool};
+  touching(pool->device, [=] {
+    allow(found, bytes);
+    fill_undefined(found, bytes);
+  })();
+  *memory = found;
+  return result_of();
 }
 
-cudaError_t cudaFree(void*) {
-  return result_of(cudaErrorNotSupported);
+cudaError_t cudaFree(void* memory) {
+  if (state() != cudaSuccess) return result_of();
+  if (has_pools()) return result_of(cudaErrorNotSupported);
+  if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
+  finish_device();
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().allocations.find(static_cast<std::byte*>(memory));
+  if (found == table().allocations.end() || found->second.pool == nullptr) return result_of(cudaErrorInvalidValue);
+  const auto [data, allocation] = *found;
+  table().allocations.erase(found);
+  touching(allocation.pool->device, [data = data, bytes = allocation.bytes] { abandon(data, bytes); })();
+  allocation.pool->used -= allocation.bytes;
+  allocation.pool->reserved -= allocation.bytes;
+  arena_of(allocation.pool->device).give(data, allocation.bytes);
+  return result_of();
 }
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {

@@ -15,7 +15,7 @@ struct CUmemPoolHandle_st {
     std::shared_ptr<std::atomic<bool>> passed;  // what the stream had to do before is done
   };
   int device = 0;
-  std::uint64_t reserved = 0, used = 0;
+  std::uint64_t reserved = 0, used = 0, threshold = 0;
   std::list<Idle> idle;
   std::set<int> open_to;
 };

@@ -29,6 +29,8 @@ struct Capture {
   bool broken = false, ended = false;
 };
 
+/// The stream itself, or for cudaStreamLegacy and cudaStreamPerThread that of the current device, which is made when it is first needed.
+cudaStream_t own(cudaStream_t stream);
 /// Guards all captures, the streams' and events' part in them, and the set of streams.
 std::mutex& captures_mutex();
 
@@ -87,18 +89,19 @@ struct CUstream_st {
 
 namespace simulated {
 
-/// How often an event was recorded, and how much of that is reached. Work on streams keeps it when the event is gone.
-struct Marks {
+/// A place on a stream. Work on streams keeps it when its event is gone or was recorded again.
+struct Mark {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t recorded = 0, reached = 0;
+  bool reached = false;
 };
 
 }  // namespace simulated
 
 struct CUevent_st {
   const int device = simulated::current_device();
-  const std::shared_ptr<simulated::Marks> marks = std::make_shared<simulated::Marks>();
+  std::mutex mutex;
+  std::shared_ptr<simulated::Mark> mark;        // of the last record; null before
   std::shared_ptr<simulated::Capture> capture;  // that it was last recorded in
   cudaStream_t stream = nullptr;
   std::uint64_t added = 0;  // of the stream's work in it

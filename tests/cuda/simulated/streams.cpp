@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "memory.hpp"
 #include "stream.hpp"
 
 using namespace simulated;
@@ -145,6 +146,24 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return result_of();
 }
 
+// Nobody here waits for what other streams do, as cudaStreamLegacy does for those that were made without cudaStreamNonBlocking.
+cudaStream_t simulated::own(cudaStream_t stream) {
+  struct OfThread {
+    std::map<int, cudaStream_t> of_device;
+    ~OfThread() {
+      for (const auto& [device, made] : of_device) cudaStreamDestroy(made);
+    }
+  };
+  static auto& legacy = *new std::map<int, cudaStream_t>;
+  static thread_local OfThread of_thread;
+  static std::mutex mutex;
+  if (stream != cudaStreamLegacy && stream != cudaStreamPerThread) return stream;
+  const std::lock_guard lock(mutex);
+  auto& made = (stream == cudaStreamLegacy ? legacy : of_thread.of_device)[current_device()];
+  if (made == nullptr) cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+  return made;
+}
+
 void simulated::finish_device() {
   std::map<cudaStream_t, std::shared_ptr<CUstream_st>> all;
   {
@@ -167,6 +186,7 @@ cudaError_t cudaDeviceSynchronize() {
     if (refused) return result_of(cudaErrorStreamCaptureUnsupported);
   }
   finish_device();
+  give_back_idle();
   return result_of();
 }
 
@@ -179,9 +199,11 @@ static cudaError_t may_wait(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  stream = own(stream);
   if (const auto result = may_wait(stream); result != cudaSuccess) return result_of(result);
   ++counters().synchronizations;
   stream->finish();
+  give_back_idle();
   return result_of();
 }
 
@@ -192,6 +214,6 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (state() != cudaSuccess) return result_of();
-  stream->add([=] { function(data); });
+  own(stream)->add([=] { function(data); });
   return result_of();
 }

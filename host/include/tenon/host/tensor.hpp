@@ -110,8 +110,8 @@ class TENON_API Tensor {
   Tensor reshape(const Shape& shape) const;
 
   /// DLPack 0.x, both ways: CPU or CUDA memory, strided tensors too. Work on a tensor must be complete before from_dlpack(): the host waits
-  /// for no stream. The receiver of to_dlpack()'s handle must call its deleter. from_dlpack() takes ownership of its handle, unless it
-  /// throws.
+  /// for no stream. The receiver of to_dlpack()'s handle must call its deleter. On CUDA, its work on the device's default streams may then
+  /// still use the memory; its work on other streams must be done. from_dlpack() takes ownership of its handle, unless it throws.
   DLManagedTensor* to_dlpack() const;
   static Tensor from_dlpack(DLManagedTensor* managed);
 

@@ -10,8 +10,10 @@ struct SimulatedCounts {
   std::uint64_t launches = 0;          ///< of bodies of kernels, those of graphs included
   std::uint64_t copies = 0;            ///< and sets of memory
   std::uint64_t allocations = 0;       ///< of memory of GPUs and of pinned memory
+  std::uint64_t mappings = 0;          ///< of memory of GPUs that no pool had idle
   std::uint64_t synchronizations = 0;  ///< of streams, events and devices by a thread of the CPU
   std::uint64_t graph_launches = 0;
+  std::uint64_t broken_captures = 0;
   std::uint64_t overlaps = 0;  ///< kernels that began beside a copy of the same GPU, and copies beside a kernel
 };
 SimulatedCounts simulated_counts();
