@@ -88,7 +88,8 @@ using namespace simulated;
 
 SimulatedCounts simulated_counts() {
   const Counters& now = counters();
-  return {now.launches, now.copies, now.allocations, now.mappings, now.synchronizations, now.graph_launches, now.broken_captures, now.overlaps};
+  return {now.launches,         now.copies,         now.allocations,     now.mappings,
+          now.synchronizations, now.graph_launches, now.broken_captures, now.overlaps};
 }
 
 void simulated_lose_device(cudaError_t error, const std::string& reason) {
