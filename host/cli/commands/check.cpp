@@ -31,6 +31,7 @@ class Results {
     if (op != last_) write_result("{}\n", op);
     last_ = op;
     write_result("  {:<8} {:<12} {}\n", word, check, sentence);
+    flush_results();  // whoever ends this program early still learns what was checked
   }
 
   void finish(std::uint64_t seed) const {
