@@ -63,12 +63,26 @@ void two_inputs(benchmark::State& state, const char* op) {
   count_bytes(state, arrays, 3);
 }
 
+// The same with one row for all rows, which is hardly read from memory.
+void with_row(benchmark::State& state, const char* op) {
+  constexpr std::int64_t columns = 1024;
+  CudaKernel kernel(op);
+  const Arrays arrays;
+  const CudaKernel::Floats left{arrays.left.data(), {arrays.n / columns, columns}}, row{arrays.right.data(), {columns}};
+  for (auto _ : state) {
+    kernel.forward({left, row}, {arrays.out.data(), left.shape}, arrays.stream.handle());
+    arrays.stream.synchronize();
+  }
+  count_bytes(state, arrays, 2);
+}
+
 }  // namespace
 
 BENCHMARK(device_copy)->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(one_input, quadratic, "quadratic")->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(one_input, gelu, "gelu")->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(two_inputs, add, "add")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(with_row, add, "add")->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 int main(int count, char** words) {
   return run_cuda_benchmarks(count, words);

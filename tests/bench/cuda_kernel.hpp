@@ -47,11 +47,22 @@ class CudaKernel {
   CudaKernel(const CudaKernel&) = delete;
   CudaKernel& operator=(const CudaKernel&) = delete;
 
-  /// n floats each, in memory of the current device.
+  using Shape = std::vector<std::int64_t>;
+  struct Floats {
+    std::byte* data;  ///< memory of the current device
+    Shape shape;
+  };
+
+  /// n floats each.
   void forward(std::initializer_list<std::byte*> inputs, std::byte* output, std::int64_t n, void* stream) {
+    std::vector<Floats> floats;
+    for (std::byte* data : inputs) floats.push_back({data, {n}});
+    forward(floats, {output, {n}}, stream);
+  }
+  void forward(const std::vector<Floats>& inputs, const Floats& output, void* stream) {
     std::vector<tenon_tensor> tensors;
-    for (std::byte* data : inputs) tensors.push_back(tensor(data, &n));
-    tenon_tensor out = tensor(output, &n), *outputs[] = {&out};
+    for (const auto& input : inputs) tensors.push_back(tensor(input));
+    tenon_tensor out = tensor(output), *outputs[] = {&out};
     std::vector<const tenon_tensor*> pointers;
     for (const auto& each : tensors) pointers.push_back(&each);
     const std::uint8_t write = TENON_WRITE_TO;
@@ -69,14 +80,14 @@ class CudaKernel {
   }
 
  private:
-  static tenon_tensor tensor(std::byte* data, std::int64_t* n) {
+  static tenon_tensor tensor(const Floats& floats) {
     tenon_tensor made{};
     made.size = sizeof made;
     made.dtype = TENON_F32;
-    made.dense.data = data;
+    made.dense.data = floats.data;
     made.dense.device_type = TENON_CUDA;
-    made.dense.ndim = 1;
-    made.dense.shape = n;
+    made.dense.ndim = static_cast<std::int32_t>(floats.shape.size());
+    made.dense.shape = const_cast<std::int64_t*>(floats.shape.data());
     return made;
   }
 

@@ -48,9 +48,10 @@ class KernelWatch {
     for (const auto& name : {built("tests/libcupti.so"), std::string("libcupti.so")})
       if (library_ == nullptr) library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(std::string("there is no CUPTI: ") + dlerror());
-    static const auto registered =
-        function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer);
-    require(registered);
+    static bool registered = false;
+    if (!registered)
+      require(function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer));
+    registered = true;
     times() = {};
     const auto enable = function<decltype(&cuptiActivityEnable)>("cuptiActivityEnable");
     for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME}) require(enable(kind));
@@ -58,11 +59,17 @@ class KernelWatch {
   KernelWatch(const KernelWatch&) = delete;
   KernelWatch& operator=(const KernelWatch&) = delete;
 
+  /// Forgets what was until now. When the GPU is idle.
+  void restart() {
+    flush();
+    const std::lock_guard lock(mutex_);
+    times() = {};
+  }
   /// Once, when the GPU is idle.
   KernelTimes stop() {
     const auto disable = function<decltype(&cuptiActivityDisable)>("cuptiActivityDisable");
     for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) require(disable(kind));
-    require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+    flush();
     const std::lock_guard lock(mutex_);
     return times();
   }
@@ -84,6 +91,7 @@ class KernelWatch {
     if (found == nullptr) throw std::runtime_error(std::string("this CUPTI has no ") + name);
     return found;
   }
+  static void flush() { require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)); }
   static void require(CUptiResult result) {
     if (result == CUPTI_SUCCESS) return;
     const char* text = "";
@@ -138,6 +146,7 @@ class KernelWatch {
 class KernelWatch {
  public:
   KernelWatch() { throw std::runtime_error("there is no CUPTI in this build"); }
+  void restart() {}
   KernelTimes stop() { return {}; }
 };
 #endif
