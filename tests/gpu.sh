@@ -217,7 +217,7 @@ by_hand=(tests/test_plugins '-tce=*refuse*' -d=true)
 # A case that failed runs again alone, with kernels that are waited for, so that the right one is blamed.
 operators() {
   local failed
-  step plugins 90 stdbuf -oL "${by_hand[@]}" "-sf=$nn,$others"
+  step plugins 90 "${by_hand[@]}" "-sf=$nn,$others"
   failed=$(awk '/^TEST CASE:/ {name = $0} /ERROR: / {sub(/^TEST CASE: */, "", name); gsub(",", "?", name); print name; exit}' "$logs/plugins.log")
   [[ -z $failed ]] || CUDA_LAUNCH_BLOCKING=1 step plugins_again 30 "${by_hand[@]}" "-sf=$nn,$others" "-tc=$failed"
 }
@@ -236,7 +236,8 @@ memcheck=(--tool memcheck --track-stream-ordered-races all)
 
 # Each operator's kernels against the CPU's. Most of it is processes that start, so all plugins are checked at once.
 check_plugins() {
-  local begin=$SECONDS plugin name names=() jobs=()
+  local begin=$SECONDS plugin name names=() jobs=() limit=$((most - 50 - SECONDS)) # the steps that follow need the rest
+  ((limit < 200)) || limit=200
   for plugin in $(grep -la tenon_kernel_v1__cuda__ plugins/*.so); do
     name=check_$(basename "$plugin" .so)
     if [[ -n ${lacking[$plugin]:-} ]]; then
@@ -244,7 +245,7 @@ check_plugins() {
       continue
     fi
     names+=("$name")
-    run "$name" 200 ./tenon --trust-writable --plugins plugins check --device cuda "$plugin" &
+    run "$name" "$limit" ./tenon --trust-writable --plugins plugins check --device cuda "$plugin" &
     jobs+=($!)
   done
   ((${#jobs[@]} == 0)) || wait "${jobs[@]}"
@@ -302,18 +303,18 @@ goals() {
 
 # Whether the layers work, from the lowest to the highest; then the figures, which need the GPU alone; what ends contexts comes last.
 first_call() {
+  local suite
   step doctor 30 ./tenon --trust-writable doctor
   grep '^CUDA' "$logs/doctor.log" >>"$out/summary.txt"
-  step host 30 stdbuf -oL tests/test_cuda --host -d=true
-  step device_layer 60 stdbuf -oL tests/test_cuda -d=true
+  step host 30 tests/test_cuda --host -d=true
+  step device_layer 60 tests/test_cuda -d=true
   operators
   sanitize memcheck_nn 80 "${memcheck[@]}" "${by_hand[@]}" "-sf=$nn"
   bench elementwise 40
   bench chain 40
   bench training 60 --benchmark_filter=cuda
   check_plugins
-  step lost_device 20 tests/test_cuda --lost-device
-  step lost_session 20 tests/test_cuda --lost-session
+  for suite in lost-device lost-session; do step "${suite//-/_}" 20 tests/test_cuda "--$suite"; done
   [[ -z $gpu ]] || goals
 }
 

@@ -11,6 +11,7 @@
 #include "device/cuda_state.hpp"
 
 int main(int count, char** words) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what a test has said by the time it is killed is in the log
   doctest::Context context(count, words);
   const std::string word = count > 1 ? words[1] : "";
   std::string suite = "gpu";

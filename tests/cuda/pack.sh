@@ -46,8 +46,8 @@ files=("$work"/small*)
 # The root: these programs with what they load, and what Tenon needs of the C++ compiler, which every machine has.
 root=$work/root
 mkdir -p "$root"/{dev,proc,tmp,out}
-files=(/usr/libexec/coreutils/libstdbuf.so /lib64/ld-linux-x86-64.so.2)
-for program in bash env basename cat cp cut dirname head ln mkdir mktemp printf realpath rm sed sleep sort stat stdbuf tail timeout tr uname \
+files=(/lib64/ld-linux-x86-64.so.2)
+for program in bash env basename cat cp cut dirname head ln mkdir mktemp printf realpath rm sed sleep sort stat tail timeout tr uname \
   awk find grep ldd sh tar xz; do
   files+=("$(type -P "$program")")
 done
