@@ -153,6 +153,12 @@ tell() {
     124 | 137) say "FAILED   $name: not done in time ($((end - $2)) s); it reached:$(reached "$log")"; result=1 ;;
     *) say "FAILED   $name (exit code $code): $(grep -aE 'error|ERROR|FAILED|CRASHED|=== [A-Z]|look here$' "$log" | head -1)"; result=1 ;;
   esac
+  [[ $code == 0 ]] || failed_cases "$log" | sed '20q; s/^/         /' >>"$out/summary.txt"
+}
+
+# failed_cases LOG: of a test program.
+failed_cases() {
+  awk '/^TEST CASE:/ {name = $0; sub(/^TEST CASE: */, "", name)} /ERROR: / && name != last {print last = name}' "$1"
 }
 
 # reached LOG: the operators of a check, and the last case of a test.
@@ -218,8 +224,8 @@ by_hand=(tests/test_plugins '-tce=*refuse*' -d=true)
 operators() {
   local failed
   step plugins 90 "${by_hand[@]}" "-sf=$nn,$others"
-  failed=$(awk '/^TEST CASE:/ {name = $0} /ERROR: / {sub(/^TEST CASE: */, "", name); gsub(",", "?", name); print name; exit}' "$logs/plugins.log")
-  [[ -z $failed ]] || CUDA_LAUNCH_BLOCKING=1 step plugins_again 30 "${by_hand[@]}" "-sf=$nn,$others" "-tc=$failed"
+  failed=$(failed_cases "$logs/plugins.log" | head -1)
+  [[ -z $failed ]] || CUDA_LAUNCH_BLOCKING=1 step plugins_again 30 "${by_hand[@]}" "-sf=$nn,$others" "-tc=${failed//,/?}" # a comma divides
 }
 
 sanitize() { # NAME SECONDS OPTION... COMMAND...
