@@ -320,7 +320,8 @@ first_call() {
   bench chain 40
   bench training 60 --benchmark_filter=cuda
   check_plugins
-  for suite in lost-device lost-session; do step "${suite//-/_}" 20 tests/test_cuda "--$suite"; done
+  step counted 30 tests/test_cuda --counted
+  for suite in lost-device lost-session lost-launch; do step "${suite//-/_}" 20 tests/test_cuda "--$suite"; done
   [[ -z $gpu ]] || goals
 }
 
