@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <tenon/host/failure.hpp>
 
+#include "device/devices.hpp"
 #include "run/host_impl.hpp"
 #include "tensor/call_context.hpp"
 #include "tensor/kernel_function.hpp"
@@ -39,10 +42,40 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   return 0;
 }
 
+// The host makes a GPU current while it calls a kernel on it.
+Device* gpu_of(const tenon_call& call) {
+  if (call.stream == nullptr) return nullptr;
+  const auto all = devices();
+  const auto found = std::find_if(all.begin(), all.end(), [](Device* each) { return !each->is_cpu() && each->current() == each->id(); });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void** out, tenon_error* error) {
+  *out = nullptr;
+  try {
+    Device* const gpu = gpu_of(*call);
+    if (gpu == nullptr) throw Failure(FailureKind::failed, "scratch of a GPU is for kernels that run on one; others have workspace()");
+    *out = gpu->allocate(bytes, call->stream, "the scratch of a kernel");
+    return 0;
+  } catch (const std::exception& failure) {
+    error->kind = TENON_ERROR_MEMORY;
+    std::snprintf(error->text, error->capacity, "%s", failure.what());
+    return 1;
+  }
+}
+
+void free_scratch(const tenon_call* call, void* memory) {
+  try {
+    if (Device* const gpu = gpu_of(*call); gpu != nullptr && memory != nullptr) gpu->free(static_cast<std::byte*>(memory), call->stream);
+  } catch (const std::exception&) {  // the GPU is lost, as the next call that may fail will tell
+  }
+}
+
 }  // namespace
 
 const tenon_host& host_table() {
-  static constexpr tenon_host table{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse};
+  static constexpr tenon_host table{sizeof(tenon_host), TENON_ABI_MAJOR,  TENON_ABI_MINOR, parallel_for,
+                                    allocate_sparse,    allocate_scratch, free_scratch};
   return table;
 }
 

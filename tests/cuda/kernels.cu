@@ -1,6 +1,4 @@
 #include <tenon/gpu/launch.hpp>
-#include <tenon/gpu/number.hpp>
-#include <tenon/gpu/scratch.hpp>
 
 #include "kernels.hpp"
 #if !defined(__CUDACC__)
@@ -26,15 +24,6 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream) {
   tenon_call raw{};
   raw.stream = stream;
   tenon::gpu::for_each(tenon::Call(raw, {}), n, AddOne{data});
-}
-
-void use_scratch(std::int64_t count, void* stream) {
-  tenon_call raw{};
-  raw.stream = stream;
-  const tenon::Call call(raw, {});
-  const tenon::gpu::Scratch<std::int64_t> scratch(call, count);
-  tenon::gpu::clear(call, scratch.data(), static_cast<std::size_t>(count) * sizeof(std::int64_t));
-  tenon::gpu::wait_for(call, scratch.data());
 }
 
 void launch_wild_write(void* stream) {

@@ -5,8 +5,5 @@
 /// data[i] += 1 for n numbers. `stream` is a cudaStream_t.
 void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream);
 
-/// Takes `count` int64 of scratch, as a sparse kernel does, writes all of it and waits for the stream.
-void use_scratch(std::int64_t count, void* stream);
-
 /// Writes where nobody has memory.
 void launch_wild_write(void* stream);

@@ -6,7 +6,7 @@
 #include "device/devices.hpp"
 #include "device/stream.hpp"
 #include "failure_of.hpp"
-#include "kernels.hpp"
+#include "gpu_graph.hpp"
 #if defined(TENON_SIMULATED_CUDA)
 #include <cuda_simulated.h>
 #endif
@@ -54,25 +54,25 @@ TEST_CASE("memory given back is used again, and counts as free") {
   CHECK(gpu.memory().free >= before - (16u << 20));  // others use the device, too
 }
 
-#if defined(TENON_SIMULATED_CUDA)
 TEST_CASE("scratch of kernels is taken from the device once, not anew after each wait, and given back where memory is short") {
-  static constexpr std::int64_t count = 16 << 20;  // 128 MiB
+  constexpr std::int64_t mib = 128;
+  GpuHost host;
   Device& gpu = find_device("cuda");
-  const Stream stream(gpu);
-  const auto most = gpu.memory().free;
-  const auto run = [&] {
-    use_scratch(count, stream.handle());
-    stream.synchronize();
-  };
-  run();
+  const auto x = vector_of({1, 2, 3}).to("cuda");
+  const auto run = [&](std::int64_t size) { return floats_of(host.host.call("scratchy", {x}, {{"mib", size}})); };
+  CHECK(run(mib) == std::vector<float>{1, 2, 3});
+#if defined(TENON_SIMULATED_CUDA)
   const auto before = simulated_counts().mappings;
-  for (int i = 0; i < 3; ++i) run();
-  CHECK(simulated_counts().mappings == before);
-  CHECK(gpu.memory().free == most);
-  const Block all(stream, most - 1000, "this test");
-  stream.synchronize();
-}
 #endif
+  for (int i = 0; i < 3; ++i) CHECK(run(mib) == std::vector<float>{1, 2, 3});
+#if defined(TENON_SIMULATED_CUDA)
+  CHECK(simulated_counts().mappings == before);
+#endif
+  const auto most = static_cast<std::int64_t>(gpu.memory().free >> 20);
+  CHECK(run(most - 100) == std::vector<float>{1, 2, 3});  // what was kept is given back for it
+  const auto failure = failure_of([&] { run(static_cast<std::int64_t>(gpu.memory().total >> 20) + 1); });
+  CHECK(failure.message.find("cuda:0 is out of memory: the scratch of a kernel needs ") != std::string::npos);
+}
 
 TEST_CASE("a GPU out of memory tells what was needed and what was free, and works on") {
   Device& gpu = find_device("cuda");

@@ -1,16 +1,8 @@
 #include "device/cuda/memory_pool.hpp"
 
-#include <algorithm>
-
 #include "device/cuda/failure.hpp"
 
 namespace tenon {
-
-namespace {
-
-constexpr std::uint64_t kept_for_kernels = std::uint64_t{256} << 20;
-
-}  // namespace
 
 MemoryPool::MemoryPool(const Device& device) : device_(device) {
   int supported = 0;
@@ -22,11 +14,6 @@ MemoryPool::MemoryPool(const Device& device) : device_(device) {
   check(cudaMemPoolCreate(&pool_, &properties), device, "making a memory pool");
   std::uint64_t keep_all = UINT64_MAX;  // by default a pool gives all back whenever somebody synchronizes
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device, "setting up a memory pool");
-  check(cudaDeviceGetDefaultMemPool(&kernels_pool_, device.id()), device, "asking for the default memory pool");
-  std::uint64_t kept = 0, wanted = kept_for_kernels;
-  check(cudaMemPoolGetAttribute(kernels_pool_, cudaMemPoolAttrReleaseThreshold, &kept), device, "asking the default memory pool");
-  if (kept < wanted)
-    check(cudaMemPoolSetAttribute(kernels_pool_, cudaMemPoolAttrReleaseThreshold, &wanted), device, "setting up the default memory pool");
 }
 
 std::byte* MemoryPool::allocate(std::uint64_t bytes, cudaStream_t stream) {
@@ -42,21 +29,18 @@ void MemoryPool::free(std::byte* memory, cudaStream_t stream) noexcept {
   if (result != cudaSuccess) cudaGetLastError();  // the device is lost, as the next call that may fail will tell
 }
 
+std::uint64_t MemoryPool::attribute(cudaMemPoolAttr attribute) const {
+  std::uint64_t value = 0;
+  check(cudaMemPoolGetAttribute(pool_, attribute, &value), device_, "asking a memory pool");
+  return value;
+}
+
 std::uint64_t MemoryPool::idle() const {
-  if (pool_ == nullptr) return 0;
-  std::uint64_t sum = 0;
-  for (const auto pool : {pool_, kernels_pool_}) {
-    std::uint64_t reserved = 0, used = 0;
-    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), device_, "asking a memory pool");
-    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), device_, "asking a memory pool");
-    sum += reserved - std::min(reserved, used);  // others may take memory in between
-  }
-  return sum;
+  return pool_ == nullptr ? 0 : attribute(cudaMemPoolAttrReservedMemCurrent) - attribute(cudaMemPoolAttrUsedMemCurrent);
 }
 
 void MemoryPool::give_back_idle() {
-  if (pool_ == nullptr) return;
-  for (const auto pool : {pool_, kernels_pool_}) check(cudaMemPoolTrimTo(pool, 0), device_, "giving back idle memory");
+  if (pool_ != nullptr) check(cudaMemPoolTrimTo(pool_, 0), device_, "giving back idle memory");
 }
 
 void MemoryPool::open_to(const Device& other) {

@@ -47,7 +47,7 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
 }  // namespace
 
 const tenon_host& worker_host() {
-  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse};
+  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse, nullptr, nullptr};
   return host;
 }
 

@@ -152,6 +152,12 @@ typedef struct tenon_host {
    * returns. Every sparse output that the plan requests must be allocated in each
    * call. */
   int32_t (*allocate_sparse)(const tenon_call* call, uint32_t output, int64_t stored, tenon_tensor** out, tenon_error* error);
+
+  /* [caller] Since 0.2, null where there is no GPU. Memory of the call's GPU, aligned to 64 bytes at least, for work that the call puts on
+   * its stream: where workspace() cannot know how much. Not in a kernel that is captured. free_scratch gives it back before the call
+   * returns; work that is on the stream by then may still use it. */
+  int32_t (*allocate_scratch)(const tenon_call* call, uint64_t bytes, void** out, tenon_error* error);
+  void (*free_scratch)(const tenon_call* call, void* memory);
 } tenon_host;
 
 /* ---- a kernel's call ------------------------------------------------------------------------------------------------- */

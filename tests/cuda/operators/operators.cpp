@@ -3,6 +3,8 @@
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
 #include <tenon/gpu/library_handle.hpp>
+#include <tenon/gpu/number.hpp>
+#include <tenon/gpu/scratch.hpp>
 #include <tenon/operator.hpp>
 #include <thread>
 #if !defined(__CUDACC__)
@@ -252,6 +254,32 @@ struct PatientOnGpu : Patient {
   }
 };
 TENON_KERNEL(patient, cuda, PatientOnGpu)
+
+/// Takes `mib` MiB of scratch, as a sparse kernel does, writes all of it and waits; y is x.
+struct Scratchy : Plain {
+  std::int64_t mib = 1;
+
+  static constexpr void describe(auto& op) {
+    Plain::describe(op);
+    op.param("mib", &Scratchy::mib, "MiB of scratch");
+  }
+  void forward(const tenon::Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+  }
+};
+TENON_OPERATOR(scratchy, Scratchy)
+
+struct ScratchyOnGpu : Scratchy {
+  void forward(const tenon::Call& call) const {
+    const auto count = mib << 17;
+    const tenon::gpu::Scratch<std::int64_t> scratch(call, count);
+    tenon::gpu::clear(call, scratch.data(), static_cast<std::size_t>(count) * sizeof(std::int64_t));
+    if (tenon::gpu::wait_for(call, scratch.data()) != 0) throw tenon::Error("the scratch is not clear");
+    const auto x = call.input<float>(0);
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+  }
+};
+TENON_KERNEL(scratchy, cuda, ScratchyOnGpu)
 
 /// As a kernel with a library whose handle waits for the device when it is made: that breaks each capture of this thread.
 struct WithLibrary : Plain {

@@ -1,18 +1,34 @@
 // Scratch memory for as many elements as a sparse tensor happens to store.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
+#include "../host_error.hpp"
 #include "../version.hpp"
 #include "launch.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Memory of the device for `count` T, from CUDA's pool, its content undefined; where the driver has no pools (some virtual GPUs), from the
-/// device itself, which waits for all its work. Work enqueued on the call's stream before this object ends
-/// may use it; the object need not outlive that work. Only for sizes that follow the number of stored elements, which workspace() does not
-/// know: use it in forward_sparse and backward_sparse, which Tenon never captures, and not in a kernel that is captured.
+namespace detail {
+
+// The host, if it gives scratch out; null if it is older than 0.2, and so may end its table of functions before these.
+inline const tenon_host* scratch_of(const tenon_call& call) {
+  const tenon_host* const host = call.host;
+  const bool has = host && host->size >= offsetof(tenon_host, free_scratch) + sizeof host->free_scratch && host->allocate_scratch;
+  return has ? host : nullptr;
+}
+
+}  // namespace detail
+
+/// Memory of the device for `count` T, its content undefined. Work enqueued on the call's stream before this object ends may use it; the
+/// object need not outlive that work, but must end before the call does. The memory begins at a multiple of 64 bytes at least.
+///
+/// Only for sizes that follow the number of stored elements, which workspace() does not know: use it in forward_sparse and
+/// backward_sparse, which Tenon never captures, and not in a kernel that is captured. It comes from the host, which keeps what is given
+/// back for the next who asks, so it costs little after the first run; from a host before 0.2 it comes from CUDA's pool, which gives all
+/// back to the device whenever somebody waits. Threads: the kernel's own.
 ///
 /// Example:
 ///
@@ -23,17 +39,22 @@ class Scratch {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// Throws Error if the device has too little memory: "CUDA: cudaErrorMemoryAllocation, out of memory".
-  Scratch(const Call& call, std::int64_t count) : stream_(stream_of(call)) {
+  /// Throws Error (memory) if the device has too little memory even after the host has given back what it keeps.
+  Scratch(const Call& call, std::int64_t count) : call_(call.raw()), host_(detail::scratch_of(call_)) {
     if (count <= 0) return;
     const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-    const auto result = cudaMallocAsync(&memory_, bytes, stream_);
-    pooled_ = result != cudaErrorNotSupported;
-    if (!pooled_) static_cast<void>(cudaGetLastError());
-    require(pooled_ ? result : cudaMalloc(&memory_, bytes));
+    HostError error;
+    if (!host_)
+      require(cudaMallocAsync(&memory_, bytes, stream()));
+    else if (host_->allocate_scratch(&call_, bytes, &memory_, error.raw()))
+      error.raise();
   }
   ~Scratch() {
-    if (memory_) static_cast<void>(pooled_ ? cudaFreeAsync(memory_, stream_) : cudaFree(memory_));  // the next call tells of a lost device
+    if (!memory_) return;
+    if (host_)
+      host_->free_scratch(&call_, memory_);
+    else
+      static_cast<void>(cudaFreeAsync(memory_, stream()));  // the next call that may fail tells of a lost device
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -42,9 +63,11 @@ class Scratch {
   T* data() const { return static_cast<T*>(memory_); }
 
  private:
-  cudaStream_t stream_;
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(call_.stream); }
+
+  const tenon_call& call_;
+  const tenon_host* host_;
   void* memory_ = nullptr;
-  bool pooled_ = true;
 };
 
 }  // namespace tenon::TENON_SDK::gpu

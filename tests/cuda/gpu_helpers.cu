@@ -1,7 +1,9 @@
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <tenon/gpu/library_handle.hpp>
+#include <tenon/gpu/scratch.hpp>
 #include <thread>
 
 namespace {
@@ -52,6 +54,29 @@ TEST_CASE("a library's handle: each thread has its own, and one that ends leaves
   CHECK(next == first);
   CHECK(own() == here);
   CHECK(made == 3);
+}
+
+TEST_CASE("scratch comes from CUDA's own pool where a host before 0.2 has no function for it") {
+  tenon_host older{};
+  older.size = offsetof(tenon_host, allocate_scratch);
+  older.allocate_scratch = [](const tenon_call*, std::uint64_t, void**, tenon_error*) -> std::int32_t {
+    FAIL("what lies behind the end of its table was called");
+    return 1;
+  };
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  tenon_call raw{};
+  raw.stream = stream;
+  for (const tenon_host* host : {static_cast<const tenon_host*>(nullptr), static_cast<const tenon_host*>(&older)}) {
+    raw.host = host;
+    const tenon::Call call(raw, {});
+    const tenon::gpu::Scratch<int> scratch(call, 1000), none(call, 0);
+    CHECK(scratch.data() != nullptr);
+    CHECK(none.data() == nullptr);
+    tenon::gpu::clear(call, scratch.data(), 1000 * sizeof(int));
+  }
+  CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 TEST_SUITE_END();
