@@ -86,7 +86,7 @@ struct ExtremumCuda : Op {
   }
 
  private:
-  static std::size_t tie_bytes(const FoldSpace& space) { return static_cast<std::size_t>(space.kept.count) * sizeof(std::int64_t); }
+  static std::size_t tie_bytes(const FoldSpace& space) { return static_cast<std::size_t>(space.kept.count()) * sizeof(std::int64_t); }
 };
 
 using MaxCuda = ExtremumCuda<Max, Larger>;

@@ -25,7 +25,7 @@ class BoxCopyOnDevice {
   BoxCopyOnDevice(const tenon::Shape& extent, const Strides& from, const Strides& to, std::size_t element_size)
       : element_size_(static_cast<std::int64_t>(element_size)), count_(extent.size()) {
     if (count_ == 0) return;
-    BoxWalk::Axis axes[tenon::max_rank];
+    BoxAxis axes[tenon::max_rank];
     int rank = 0;
     for (int a = 0; a < extent.rank(); ++a)
       if (extent[a] != 1) axes[rank++] = {extent[a], from[a] * element_size_, to[a] * element_size_};
@@ -38,7 +38,7 @@ class BoxCopyOnDevice {
 
   void operator()(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     if (count_ == 0) return;
-    if (walk_.rank == 0 || (walk_.rank == 1 && contiguous()))
+    if (rank_ == 0 || (rank_ == 1 && contiguous()))
       return tenon::gpu::copy(call, to, from, static_cast<std::size_t>(count_ * element_size_));
     switch (unit(from, to)) {
       case 1:
@@ -55,15 +55,15 @@ class BoxCopyOnDevice {
   }
 
  private:
-  void push(const BoxWalk::Axis& inner) {
-    auto& outer = walk_.axes[walk_.rank > 0 ? walk_.rank - 1 : 0];
-    if (walk_.rank > 0 && outer.from == inner.from * inner.size && outer.to == inner.to * inner.size)
+  void push(const BoxAxis& inner) {
+    auto& outer = axes_[rank_ > 0 ? rank_ - 1 : 0];
+    if (rank_ > 0 && outer.from == inner.from * inner.size && outer.to == inner.to * inner.size)
       outer = {outer.size * inner.size, inner.from, inner.to};
     else
-      walk_.axes[walk_.rank++] = inner;
+      axes_[rank_++] = inner;
   }
 
-  const BoxWalk::Axis& inner() const { return walk_.axes[walk_.rank - 1]; }
+  const BoxAxis& inner() const { return axes_[rank_ - 1]; }
   bool contiguous() const { return inner().from == element_size_ && inner().to == element_size_; }
 
   /// Bytes that can be moved at once: they divide runs, strides and addresses.
@@ -71,8 +71,7 @@ class BoxCopyOnDevice {
     if (!contiguous()) return element_size_;
     auto all = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
     all |= static_cast<std::uintptr_t>(inner().size * element_size_);
-    for (int a = 0; a + 1 < walk_.rank; ++a)
-      all |= static_cast<std::uintptr_t>(walk_.axes[a].from) | static_cast<std::uintptr_t>(walk_.axes[a].to);
+    for (int a = 0; a + 1 < rank_; ++a) all |= static_cast<std::uintptr_t>(axes_[a].from) | static_cast<std::uintptr_t>(axes_[a].to);
     std::int64_t unit = 16;
     while (unit > element_size_ && all % static_cast<std::uintptr_t>(unit) != 0) unit /= 2;
     return unit;
@@ -80,29 +79,32 @@ class BoxCopyOnDevice {
 
   /// Where the target is contiguous along one axis and the source along another.
   std::optional<Transposition> find_transposition() const {
-    if (walk_.rank < 2 || inner().to != element_size_ || inner().from == element_size_) return {};
-    Transposition found{{}, {}, inner()};
-    for (int a = 0; a + 1 < walk_.rank; ++a) {
-      const auto& axis = walk_.axes[a];
-      if (axis.from == element_size_ && found.row.size == 0)
-        found.row = axis;
+    if (rank_ < 2 || inner().to != element_size_ || inner().from == element_size_) return {};
+    BoxAxis row{};
+    BoxWalk outer;
+    for (int a = 0; a + 1 < rank_; ++a) {
+      if (axes_[a].from == element_size_ && row.size == 0)
+        row = axes_[a];
       else
-        found.outer.axes[found.outer.rank++] = axis;
+        outer.push(axes_[a]);
     }
-    const bool worth = found.row.size >= Transposition::worth && found.line.size >= Transposition::worth;
-    return worth ? std::optional(found) : std::nullopt;
+    const bool worth = row.size >= Transposition::worth && inner().size >= Transposition::worth;
+    return worth ? std::optional(Transposition(outer, row, inner())) : std::nullopt;
   }
 
   template <int bytes>
   void move(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     if constexpr (bytes <= 8)
       if (transposition_) return transpose<bytes>(call, *transposition_, from, to);
-    MoveUnit<bytes> body{walk_, from, to};
-    if (const auto times = bytes / element_size_; times > 1) body.walk.axes[walk_.rank - 1] = {inner().size / times, bytes, bytes};
-    tenon::gpu::for_each(call, count_ * element_size_ / bytes, body);
+    BoxWalk walk;
+    for (int a = 0; a + 1 < rank_; ++a) walk.push(axes_[a]);
+    const auto times = bytes / element_size_;
+    walk.push(times > 1 ? BoxAxis{inner().size / times, bytes, bytes} : inner());
+    tenon::gpu::for_each(call, walk.count(), MoveUnit<bytes>{walk, from, to});
   }
 
-  BoxWalk walk_;
+  BoxAxis axes_[tenon::max_rank] = {};  ///< the outermost first
+  int rank_ = 0;
   std::optional<Transposition> transposition_;
   std::int64_t element_size_, count_;
 };

@@ -1,7 +1,7 @@
 // Where the elements of a box lie on both sides of a copy on a CUDA device, and what is moved at once.
 #pragma once
 #include <cstdint>
-#include <tenon/operator.hpp>
+#include <tenon/gpu/row_major.hpp>
 
 /// One element, or several that lie side by side on both sides.
 template <int bytes>
@@ -27,27 +27,40 @@ struct alignas(16) Unit<16> {
   std::uint64_t low, high;
 };
 
-/// In bytes; the outermost axis first.
-struct BoxWalk {
-  struct Axis {
-    std::int64_t size, from, to;
-  };
-  struct Offsets {
-    std::int64_t from, to;
-  };
-  Axis axes[tenon::max_rank] = {};
-  std::int64_t rank = 0;  // no padding: a launch carries defined bytes alone
+/// Strides in bytes.
+struct BoxAxis {
+  std::int64_t size, from, to;
+};
 
-  /// Of the i-th element.
-  TENON_FN Offsets at(std::int64_t i) const {
-    Offsets offsets{0, 0};
-    for (auto a = rank - 1; a >= 0; --a) {
-      const auto& axis = axes[a];
-      const auto outer = a > 0 ? i / axis.size : 0, place = i - outer * axis.size;
-      offsets.from += place * axis.from;
-      offsets.to += place * axis.to;
-      i = outer;
-    }
-    return offsets;
+class BoxWalk {
+ public:
+  /// One more axis, within the others.
+  void push(const BoxAxis& axis) {
+    from_[points_.rank()] = axis.from;
+    to_[points_.rank()] = axis.to;
+    points_.push(axis.size);
+    points_.fit(from_);
+    points_.fit(to_);
   }
+  std::int64_t count() const { return points_.count(); }
+
+  /// In bytes, of the i-th element. `tile`, for walks over tiles: where it begins along the two innermost axes, of which the last comes
+  /// first.
+  struct Offsets {
+    std::int64_t from, to, tile[2];
+  };
+  template <int side = 0>
+  TENON_FN Offsets at(std::int64_t i) const {
+    const int last = points_.rank() - 1;
+    std::int64_t offsets[side > 0 ? 4 : 2] = {};
+    points_.add_offsets(offsets, i, [&](int k, int axis) {
+      return k == 0 ? from_[axis] : k == 1 ? to_[axis] : std::int64_t{last - axis == k - 2 ? side : 0};
+    });
+    if constexpr (side > 0) return {offsets[0], offsets[1], {offsets[2], offsets[3]}};
+    return {offsets[0], offsets[1], {}};
+  }
+
+ private:
+  tenon::gpu::RowMajor points_;
+  std::int64_t from_[tenon::max_rank] = {}, to_[tenon::max_rank] = {};
 };

@@ -1,4 +1,5 @@
 #include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/row_major.hpp>
 
 #include "pad.hpp"
 
@@ -35,8 +36,8 @@ TENON_FN Places places_of(PadMode mode, const PaddedAxis& axis, std::int64_t at)
 
 struct Padding {
   PadMode mode;
-  int rank;
   PaddedAxis axes[tenon::max_rank];
+  tenon::gpu::RowMajor x, y;
 };
 
 template <class T>
@@ -47,16 +48,16 @@ struct PadForward {
   T fill[8 / sizeof(T)];  ///< the same in all, so that no byte of a launch is left undefined
 
   TENON_FN void operator()(std::int64_t i) const {
-    std::int64_t rest = i, source = 0, stride = 1;
-    for (int a = padding.rank - 1; a >= 0; --a) {
+    std::int64_t source = 0, stride = 1;
+    bool filled = false;
+    padding.y.each_place(i, [&](int a, std::int64_t place) {
       const auto& axis = padding.axes[a];
-      const auto outer = rest / axis.padded(), at = pad_source(padding.mode, rest - outer * axis.padded() - axis.before, axis.size);
-      if (at < 0) return void(y[i] = fill[0]);
+      const auto at = pad_source(padding.mode, place - axis.before, axis.size);
+      filled |= at < 0;
       source += at * stride;
       stride *= axis.size;
-      rest = outer;
-    }
-    y[i] = x[source];
+    });
+    y[i] = filled ? fill[0] : x[source];
   }
 };
 
@@ -69,18 +70,16 @@ struct PadBackward {
 
   TENON_FN void operator()(std::int64_t i) const {
     Places places[tenon::max_rank];
-    std::int64_t rest = i, terms = 1;
-    for (int a = padding.rank - 1; a >= 0; --a) {
-      const auto outer = rest / padding.axes[a].size;
-      places[a] = places_of(padding.mode, padding.axes[a], rest - outer * padding.axes[a].size);
+    std::int64_t terms = 1;
+    padding.x.each_place(i, [&](int a, std::int64_t at) {
+      places[a] = places_of(padding.mode, padding.axes[a], at);
       terms *= places[a].count;
-      rest = outer;
-    }
+    });
     Sum sum = 0;
     for (std::int64_t term = 0; term < terms; ++term) {
       std::int64_t number = term, offset = 0, stride = 1;
-      for (int a = padding.rank - 1; a >= 0; --a) {
-        const auto outer = number / places[a].count;
+      for (int a = padding.x.rank() - 1; a >= 0; --a) {
+        const auto outer = places[a].count == 1 ? number : number / places[a].count;  // of most elements there is one
         offset += places[a][number - outer * places[a].count] * stride;
         stride *= padding.axes[a].padded();
         number = outer;
@@ -116,10 +115,12 @@ struct PadCuda : Pad {
 
  private:
   Padding padding(const tenon::Shape& x) const {
-    Padding padding{mode, x.rank(), {}};
+    Padding padding{mode, {}, {}, {}};
     for (int a = 0; a < x.rank(); ++a) {
       const auto i = static_cast<std::size_t>(a);
       padding.axes[a] = {before[i], x[a], after[i]};
+      padding.x.push(x[a]);
+      padding.y.push(padding.axes[a].padded());
     }
     return padding;
   }

@@ -11,14 +11,13 @@ struct Transposition {
   static constexpr std::int64_t worth = 16;  ///< shorter axes leave too much of a tile empty
   static constexpr int rows_at_once = tenon::gpu::block_threads / side;
 
-  BoxWalk outer;            ///< all other axes
-  BoxWalk::Axis row, line;  ///< elements of a row lie side by side in the source, those of a line in the target
+  BoxWalk tiles;
+  BoxAxis row, line;  ///< elements of a row lie side by side in the source, those of a line in the target
 
-  static std::int64_t tiles(const BoxWalk::Axis& axis) { return (axis.size + side - 1) / side; }
-  std::int64_t tiles() const {
-    std::int64_t count = tiles(row) * tiles(line);
-    for (int a = 0; a < outer.rank; ++a) count *= outer.axes[a].size;
-    return count;
+  /// `outer`: a walk over all other axes.
+  Transposition(const BoxWalk& outer, const BoxAxis& along_row, const BoxAxis& along_line)
+      : tiles(outer), row(along_row), line(along_line) {
+    for (const auto& axis : {line, row}) tiles.push({(axis.size + side - 1) / side, axis.from * side, axis.to * side});
   }
 };
 
@@ -26,7 +25,6 @@ template <int bytes>
 struct MoveTile {
   static constexpr auto side = Transposition::side;
   Transposition moved;
-  std::int64_t row_tiles, line_tiles;
   const std::byte* from;
   std::byte* to;
 
@@ -37,16 +35,15 @@ struct MoveTile {
 #else
     static thread_local Unit<bytes> tile[side][side + 1];  // a block runs on one thread of the CPU
 #endif
-    const auto tiles = row_tiles * line_tiles;
-    const auto offsets = moved.outer.at(i / tiles);
-    const auto first_in_row = i % row_tiles * side, first_in_line = i % tiles / row_tiles * side;
+    const auto offsets = moved.tiles.at<side>(i);
+    const auto [first_in_row, first_in_line] = offsets.tile;
     const int near = block.thread() % side, far = block.thread() / side;
-    const std::byte* const source = from + offsets.from + first_in_row * bytes + first_in_line * moved.line.from;
+    const std::byte* const source = from + offsets.from;
     for (int line = far; line < side; line += Transposition::rows_at_once)
       if (first_in_row + near < moved.row.size && first_in_line + line < moved.line.size)
         tile[line][near] = *reinterpret_cast<const Unit<bytes>*>(source + near * bytes + line * moved.line.from);
     block.sync();
-    std::byte* const target = to + offsets.to + first_in_line * bytes + first_in_row * moved.row.to;
+    std::byte* const target = to + offsets.to;
     for (int row = far; row < side; row += Transposition::rows_at_once)
       if (first_in_line + near < moved.line.size && first_in_row + row < moved.row.size)
         *reinterpret_cast<Unit<bytes>*>(target + near * bytes + row * moved.row.to) = tile[near][row];
@@ -55,6 +52,5 @@ struct MoveTile {
 
 template <int bytes>
 void transpose(const tenon::Call& call, const Transposition& moved, const std::byte* from, std::byte* to) {
-  tenon::gpu::for_each_block(call, moved.tiles(),
-                             MoveTile<bytes>{moved, Transposition::tiles(moved.row), Transposition::tiles(moved.line), from, to});
+  tenon::gpu::for_each_block(call, moved.tiles.count(), MoveTile<bytes>{moved, from, to});
 }

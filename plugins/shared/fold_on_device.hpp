@@ -24,7 +24,7 @@ struct FoldSpace {
     bool none_kept = false;
     for (int a = 0; a < x.rank(); ++a) none_kept |= !(reduced >> a & 1) && x[a] == 0;
     if (none_kept) {
-      kept.count = 0;
+      kept.push(0, 1);
       return;
     }
     for (int a = 0; a < x.rank(); ++a) {
@@ -33,18 +33,18 @@ struct FoldSpace {
       else if (!empty)
         terms.push(x[a], strides[a]);
     }
-    if (empty) terms.count = 0;
+    if (empty) terms.push(0, 1);
     if (empty) return;
-    by_block = terms.rank > 0 && terms.stride[terms.rank - 1] == 1 && terms.count >= 128;
-    parts = by_block ? parts_of(1 << 10, terms.count >> 12) : parts_of(1 << 16, terms.count >> 6);
+    by_block = terms.points.rank() > 0 && terms.stride[terms.points.rank() - 1] == 1 && terms.count() >= 128;
+    parts = by_block ? parts_of(1 << 10, terms.count() >> 12) : parts_of(1 << 16, terms.count() >> 6);
   }
 
   /// Bytes of scratch that fold() needs.
-  std::size_t workspace() const { return parts == 1 ? 0 : static_cast<std::size_t>(kept.count * parts) * 16; }
+  std::size_t workspace() const { return parts == 1 ? 0 : static_cast<std::size_t>(kept.count() * parts) * 16; }
 
  private:
   std::int64_t parts_of(std::int64_t enough, std::int64_t most) const {
-    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(kept.count, 1), 1, std::clamp<std::int64_t>(most, 1, 4096));
+    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(kept.count(), 1), 1, std::clamp<std::int64_t>(most, 1, 4096));
   }
 };
 
@@ -60,8 +60,8 @@ struct FoldPart {
 
   /// Every step-th term from the part's term `first` on.
   TENON_FN Acc fold(std::int64_t result, std::int64_t part, std::int64_t first, std::int64_t step) const {
-    const auto at = space.kept.offset(result), length = (space.terms.count + space.parts - 1) / space.parts;
-    const auto begin = part * length, end = begin + length < space.terms.count ? begin + length : space.terms.count;
+    const auto at = space.kept.offset(result), length = (space.terms.count() + space.parts - 1) / space.parts;
+    const auto begin = part * length, end = begin + length < space.terms.count() ? begin + length : space.terms.count();
     Acc folded = Rule::identity();
     for (auto term = begin + first; term < end; term += step)
       folded = Rule::merge(folded, source(at + space.terms.offset(term), term, result));
@@ -79,7 +79,7 @@ struct FoldPart {
 template <class Rule, class Source, class Sink>
 struct FoldByThread : FoldPart<Rule, Source, Sink> {
   TENON_FN void operator()(std::int64_t i) const {
-    const auto part = i / this->space.kept.count, result = i - part * this->space.kept.count;
+    const auto part = this->space.parts == 1 ? 0 : i / this->space.kept.count(), result = i - part * this->space.kept.count();
     this->put(result, part, this->fold(result, part, 0, 1));
   }
 };
@@ -119,11 +119,11 @@ void fold(const tenon::Call& call, const FoldSpace& space, const Source& source,
   using Acc = typename Rule::Acc;
   const FoldPart<Rule, Source, Sink> part{space, source, sink, static_cast<Acc*>(scratch)};
   if (space.by_block)
-    tenon::gpu::for_each_block(call, space.kept.count * space.parts, FoldByBlock<Rule, Source, Sink>{part});
+    tenon::gpu::for_each_block(call, space.kept.count() * space.parts, FoldByBlock<Rule, Source, Sink>{part});
   else
-    tenon::gpu::for_each(call, space.kept.count * space.parts, FoldByThread<Rule, Source, Sink>{part});
+    tenon::gpu::for_each(call, space.kept.count() * space.parts, FoldByThread<Rule, Source, Sink>{part});
   if (space.parts > 1)
-    tenon::gpu::for_each_block(call, space.kept.count, MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
+    tenon::gpu::for_each_block(call, space.kept.count(), MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
 }
 
 /// Scratch of the call for fold().

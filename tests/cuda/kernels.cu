@@ -1,4 +1,5 @@
 #include <tenon/gpu/launch.hpp>
+#include <tenon/gpu/row_major.hpp>
 
 #include "kernels.hpp"
 #if !defined(__CUDACC__)
@@ -10,6 +11,16 @@ namespace {
 struct AddOne {
   std::uint32_t* data;
   TENON_FN void operator()(std::int64_t i) const { data[i] += 1; }
+};
+
+struct Places {
+  tenon::gpu::RowMajor points;
+  std::uint32_t* to;
+  TENON_FN void operator()(std::int64_t i) const {
+    std::int64_t sum[1] = {};
+    points.add_offsets(sum, i, [](int, int axis) { return axis == 0 ? 1000 : 1; });
+    to[i] = static_cast<std::uint32_t>(sum[0]);
+  }
 };
 
 #if defined(__CUDACC__)
@@ -24,6 +35,16 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream) {
   tenon_call raw{};
   raw.stream = stream;
   tenon::gpu::for_each(tenon::Call(raw, {}), n, AddOne{data});
+}
+
+void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide, void* stream) {
+  tenon_call raw{};
+  raw.stream = stream;
+  Places body{{}, to};
+  body.points.push(outer);
+  body.points.push(inner);
+  if (wide) body.points.count_in_int64();
+  tenon::gpu::for_each(tenon::Call(raw, {}), body.points.count(), body);
 }
 
 void launch_wild_write(void* stream) {

@@ -48,10 +48,11 @@ device::Job job_of(tenon_tensor* out, Write write, const std::vector<const tenon
 }
 
 template <class Class>
-void run_forward(const Class& f, DType stored, const device::Job& job) {
+void run_forward(const Class& f, DType stored, const device::Job& job, bool wide = false) {
   tenon::visit<tenon::detail::description_of<Class>.types>(stored, [&]<class Stored>() {
     using Function = device::ForwardAt<Class, device::Computed<Stored>>;
-    const auto map = device::device_map(job);
+    auto map = device::device_map(job);
+    if (wide) map.space.count_in_int64();
     if constexpr (device::packable<Function, Class>) {
       if (const auto flat = device::device_flat(map, tenon::dtype_of<Stored>)) {
         const device::FlatBody<Function, Stored, Class> body{f, *flat};
@@ -60,16 +61,17 @@ void run_forward(const Class& f, DType stored, const device::Job& job) {
       }
     }
     const device::MapBody<Function, Stored, Class> body{f, map};
-    for (auto i = map.space.count; i-- > 0;) body(i);
+    for (auto i = map.space.count(); i-- > 0;) body(i);
   });
 }
 
 template <class Class, std::size_t input>
-void run_derivative(const Class& f, DType stored, const device::Job& job, const tenon_dense& wide, std::int64_t step) {
+void run_derivative(const Class& f, DType stored, const device::Job& job, const tenon_dense& wide, std::int64_t step, bool in_int64) {
   tenon::visit<tenon::floating>(stored, [&]<class Stored>() {
     using Function = device::DerivativeAt<Class, device::Computed<Stored>, input>;
-    const auto sum = device::device_sum(job, wide);
-    for (std::int64_t i = 0; i < sum.results.space.count; ++i) {
+    auto sum = device::device_sum(job, wide);
+    if (in_int64) sum.results.space.count_in_int64(), sum.terms.count_in_int64();
+    for (std::int64_t i = 0; i < sum.results.space.count(); ++i) {
       double total = 0;
       for (std::int64_t begin = 0; begin < step; ++begin) total += device::sum_terms<Function, Stored>(f, sum, i, begin, step);
       device::store_sum<Function, Stored>(sum, i, total);
@@ -103,11 +105,15 @@ TEST_CASE_TEMPLATE("device threads compute what the CPU's kernels do, whatever s
               right(dtype, right_dims, some_values(count(right_dims), 2), layout);
           Tensor wanted(out_dtype, out_dims, some_values(count(out_dims), 3)), found = wanted;
           REQUIRE(instance.forward({&left, &right}, wanted, write) == "");
-          run_forward(Class{}, dtype, job_of(found.raw(), write, {left.raw(), right.raw()}));
-          CAPTURE(static_cast<int>(dtype));
-          CAPTURE(static_cast<int>(layout));
-          CHECK(found.values() == wanted.values());
-          CHECK(found.fenced());
+          for (const bool wide : {false, true}) {
+            Tensor result = found;
+            run_forward(Class{}, dtype, job_of(result.raw(), write, {left.raw(), right.raw()}), wide);
+            CAPTURE(static_cast<int>(dtype));
+            CAPTURE(static_cast<int>(layout));
+            CAPTURE(wide);
+            CHECK(result.values() == wanted.values());
+            CHECK(result.fenced());
+          }
         }
       }
     }
@@ -153,8 +159,8 @@ TEST_CASE_TEMPLATE("device threads sum the gradients of what was broadcast", Cla
           Tensor found[] = {wanted[0], wanted[1]};
           REQUIRE(instance.backward({&left, &right}, nullptr, &dy, {&wanted[0], &wanted[1]}, {write, write}) == "");
           const auto job = [&](int i) { return job_of(found[i].raw(), write, {left.raw(), right.raw(), dy.raw()}); };
-          run_derivative<Class, 0>(Class{}, dtype, job(0), dy.raw()->dense, step);
-          run_derivative<Class, 1>(Class{}, dtype, job(1), dy.raw()->dense, step);
+          run_derivative<Class, 0>(Class{}, dtype, job(0), dy.raw()->dense, step, false);
+          run_derivative<Class, 1>(Class{}, dtype, job(1), dy.raw()->dense, step, true);
           for (const int i : {0, 1}) {
             const auto all = wanted[i].values(), ours = found[i].values();
             for (std::size_t k = 0; k < all.size(); ++k)

@@ -1,5 +1,7 @@
 // The CUDA kernel that the pooling operators share.
 #pragma once
+#include <tenon/gpu/row_major.hpp>
+
 #include "pool.hpp"
 #include "shared/sliding.hpp"
 #include "shared/team.hpp"
@@ -20,23 +22,56 @@ struct First {
   }
 };
 
-/// Data and gradients are planes, one for each sample and channel. What is null is not wanted.
+/// The points of all planes, one plane for each sample and channel: its number, then those along three axes.
+inline tenon::gpu::RowMajor in_planes(std::int64_t points, const Point& plane) {
+  tenon::gpu::RowMajor all;
+  all.push(points / std::max<std::int64_t>(Sliding::count(plane), 1));
+  for (const auto size : plane.at) all.push(size);
+  return all;
+}
+
+struct Place {
+  std::int64_t plane = 0;
+  Point point{};
+
+  TENON_DEVICE static Place of(const tenon::gpu::RowMajor& points, std::int64_t i) {
+    Place found;
+    points.each_place(i, [&](int axis, std::int64_t at) { (axis == 0 ? found.plane : found.point.at[axis - 1]) = at; });
+    return found;
+  }
+};
+
+/// A window's way over data, and what of it is taken apart for each number of a window or a tap.
+struct Windows {
+  Sliding way;
+  tenon::gpu::RowMajor all, taps;
+
+  Windows(const Sliding& sliding, std::int64_t count)
+      : way(sliding), all(in_planes(count, way.places)), taps(in_planes(Sliding::count(way.kernel), way.kernel)) {}
+
+  /// visit(the place in its plane) of the elements under every step-th tap.
+  template <class Visit>
+  TENON_DEVICE void each_element(const Point& window, std::int64_t first, std::int64_t step, Visit visit) const {
+    for (auto tap = first, count = taps.count(); tap < count; tap += step)
+      if (const auto at = way.element(window, Place::of(taps, tap).point); at >= 0) visit(at);
+  }
+};
+
+/// What is null is not wanted.
 struct LargestOfWindow {
   const float* data;
-  Sliding way;
+  Windows windows;
   float* output;
   std::int64_t* places;
 
   template <class Team>
   TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
-    const auto windows = Sliding::count(way.places), taps = Sliding::count(way.kernel);
-    const float* const plane = data + i / windows * Sliding::count(way.size);
-    const auto window = Sliding::point(way.places, i % windows);
+    const auto window = Place::of(windows.all, i);
+    const float* const plane = data + window.plane * Sliding::count(windows.way.size);
     Largest largest{0, -1};
-    for (std::int64_t tap = team.thread(); tap < taps; tap += team_size<Team>) {
-      const auto at = way.element(window, Sliding::point(way.kernel, tap));
-      if (at >= 0) largest = First()(largest, {plane[at], at});
-    }
+    windows.each_element(window.point, team.thread(), team_size<Team>, [&](std::int64_t at) {
+      largest = First()(largest, {plane[at], at});
+    });
     largest = team.reduce(largest, First());
     if (team.thread() != 0) return;
     if (output) output[i] = largest.value;
@@ -60,22 +95,18 @@ struct Divisor {
 
 struct AverageOfWindow {
   const float* data;
-  Sliding way;
+  Windows windows;
   Divisor divisor;
   float* output;
 
   template <class Team>
   TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
-    const auto windows = Sliding::count(way.places), taps = Sliding::count(way.kernel);
-    const float* const plane = data + i / windows * Sliding::count(way.size);
-    const auto window = Sliding::point(way.places, i % windows);
+    const auto window = Place::of(windows.all, i);
+    const float* const plane = data + window.plane * Sliding::count(windows.way.size);
     float sum = 0;
-    for (std::int64_t tap = team.thread(); tap < taps; tap += team_size<Team>) {
-      const auto at = way.element(window, Sliding::point(way.kernel, tap));
-      if (at >= 0) sum += plane[at];
-    }
+    windows.each_element(window.point, team.thread(), team_size<Team>, [&](std::int64_t at) { sum += plane[at]; });
     sum = team.sum(sum);
-    if (team.thread() == 0) output[i] = sum / divisor.of(way, window);
+    if (team.thread() == 0) output[i] = sum / divisor.of(windows.way, window.point);
   }
 };
 
@@ -86,11 +117,31 @@ struct ElementGradient {
   Sliding way;
   Divisor divisor;
   float* dx;
+  tenon::gpu::RowMajor elements;
+  tenon::gpu::Divisor strides[3] = {};
+
+  ElementGradient(const float* gradient, const std::int64_t* largest, const Sliding& sliding, Divisor divide, float* to, std::int64_t count)
+      : dy(gradient), places(largest), way(sliding), divisor(divide), dx(to), elements(in_planes(count, way.size)) {
+    for (int axis = 0; axis < 3; ++axis) {
+      strides[axis] = tenon::gpu::Divisor(way.stride.at[axis]);
+      if (way.size.at[axis] + way.pad.at[axis] > INT32_MAX) elements.count_in_int64();
+    }
+  }
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto elements = Sliding::count(way.size), windows = Sliding::count(way.places), plane = i / elements * windows;
-    const auto element = Sliding::point(way.size, i % elements);
-    const Point first = bound(element, true), last = bound(element, false);
+    std::int64_t number = 0;
+    Point element{}, first{}, last{};
+    elements.each_place(i, [&](int box_axis, auto at) {
+      if (box_axis == 0) return void(number = at);
+      const int axis = box_axis - 1;
+      element.at[axis] = at;
+      const auto padded = static_cast<decltype(at)>(at + way.pad.at[axis]);
+      const auto passed = static_cast<decltype(at)>(padded - way.kernel.at[axis]);  // the last element to begin at and not reach this one
+      const std::int64_t end = strides[axis].divide(padded).quotient, most = way.places.at[axis] - 1;
+      first.at[axis] = passed < 0 ? 0 : strides[axis].divide(passed).quotient + 1;
+      last.at[axis] = end < most ? end : most;
+    });
+    const auto plane = number * Sliding::count(way.places), own = Sliding::index(way.size, element);
     float sum = 0;
     Point window{};
     for (window.at[0] = first.at[0]; window.at[0] <= last.at[0]; ++window.at[0])
@@ -99,23 +150,10 @@ struct ElementGradient {
           const auto from = plane + Sliding::index(way.places, window);
           if (!places)
             sum += dy[from] / divisor.of(way, window);
-          else if (places[from] == i % elements)
+          else if (places[from] == own)
             sum += dy[from];
         }
     dx[i] = sum;
-  }
-
- private:
-  /// The first or the last window along each axis that the element lies in.
-  TENON_DEVICE Point bound(const Point& element, bool first) const {
-    Point window{};
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto padded = element.at[axis] + way.pad.at[axis], stride = way.stride.at[axis];
-      const auto passed = padded - way.kernel.at[axis];  // the last element that a window may begin at and not reach this one
-      const auto begin = passed < 0 ? 0 : passed / stride + 1, end = padded / stride, most = way.places.at[axis] - 1;
-      window.at[axis] = first ? begin : end < most ? end : most;
-    }
-    return window;
   }
 };
 
@@ -137,9 +175,9 @@ struct PoolingCuda : Operator {
     const auto output = call.output<float>(0);
     const auto way = Sliding::of(this->window(data.shape()), data.shape(), output.shape());
     if (this->pooling() == Pooling::max)
-      each_window(call, way, output.size(), pooling::LargestOfWindow{data.data(), way, output.data(), nullptr});
+      each_window(call, way, output.size(), pooling::LargestOfWindow{data.data(), {way, output.size()}, output.data(), nullptr});
     else
-      each_window(call, way, output.size(), pooling::AverageOfWindow{data.data(), way, divisor(), output.data()});
+      each_window(call, way, output.size(), pooling::AverageOfWindow{data.data(), {way, output.size()}, divisor(), output.data()});
   }
 
   void backward(const tenon::Call& call) const {
@@ -150,9 +188,9 @@ struct PoolingCuda : Operator {
     std::int64_t* places = nullptr;
     if (this->pooling() == Pooling::max) {
       places = call.workspace<std::int64_t>(static_cast<std::size_t>(dy.size()));
-      each_window(call, way, dy.size(), pooling::LargestOfWindow{call.input<float>(0).data(), way, nullptr, places});
+      each_window(call, way, dy.size(), pooling::LargestOfWindow{call.input<float>(0).data(), {way, dy.size()}, nullptr, places});
     }
-    tenon::gpu::for_each(call, dx.size(), pooling::ElementGradient{dy.data(), places, way, divisor(), dx.data()});
+    tenon::gpu::for_each(call, dx.size(), pooling::ElementGradient(dy.data(), places, way, divisor(), dx.data(), dx.size()));
   }
 
  private:

@@ -44,15 +44,15 @@ void launch_map(const Call& call, const Class& f, const Job& job) {
       return gpu::for_each(call, body.pieces(), body);
     }
   }
-  gpu::for_each(call, map.space.count, MapBody<Function, Stored, Class>{f, map});
+  gpu::for_each(call, map.space.count(), MapBody<Function, Stored, Class>{f, map});
 }
 
 template <class Function, class Stored, class Class>
 void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_dense& wide) {
   launch_settings_fit<Class>();
   const DeviceSum sum = device_sum(job, wide);
-  const std::int64_t results = sum.results.space.count;
-  if (sum.terms.count <= 64 || results >= 1 << 14)
+  const std::int64_t results = sum.results.space.count();
+  if (sum.terms.count() <= 64 || results >= 1 << 14)
     gpu::for_each(call, results, SumBody<Function, Stored, Class>{f, sum});
   else
     gpu::for_each_block(call, results, BlockSumBody<Function, Stored, Class>{f, sum});

@@ -36,8 +36,8 @@ struct DeviceFlat {
 /// Nothing where elements of `stored` do not lie so.
 inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored) {
   const auto size = static_cast<std::int64_t>(size_of(stored));
-  const bool single = map.space.rank == 0;  // then strides mean nothing
-  if (map.space.rank > 1 || map.out.dtype != stored || (!single && map.out.strides[0] != size)) return {};
+  const bool single = map.space.rank() == 0;  // then strides mean nothing
+  if (map.space.rank() > 1 || map.out.dtype != stored || (!single && map.out.strides[0] != size)) return {};
   DeviceFlat flat;
   auto addresses = reinterpret_cast<std::uintptr_t>(map.out.data);
   for (int i = 0; i < map.source_count; ++i) {
@@ -48,7 +48,7 @@ inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored)
     if (!repeated) addresses |= reinterpret_cast<std::uintptr_t>(source.data);
   }
   flat.out = map.out.data;
-  flat.count = map.space.count;
+  flat.count = map.space.count();
   if (addresses % pack_bytes == 0) flat.packs = flat.count / (pack_bytes / size);
   flat.add = map.add;
   return flat;

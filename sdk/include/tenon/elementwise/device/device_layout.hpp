@@ -6,6 +6,7 @@
 
 #include "../../abi.h"
 #include "../../dtype.hpp"
+#include "../../gpu/row_major.hpp"
 #include "../../shape.hpp"
 #include "../../version.hpp"
 #include "../job.hpp"
@@ -19,24 +20,6 @@ struct DeviceOperand {
   DType dtype{};
   std::int64_t strides[max_rank] = {};
 };
-
-/// A space of `count` points, and where each operand has the element of a point. Axes that lie behind each other in all operands are one.
-struct DeviceSpace {
-  std::int64_t count = 1;
-  int rank = 0;
-  std::int64_t shape[max_rank] = {};
-};
-
-/// Bytes from an operand's first element to that of point i.
-TENON_FN inline std::int64_t offset_of(const DeviceSpace& space, const std::int64_t* strides, std::int64_t i) {
-  std::int64_t offset = 0;
-  for (int axis = space.rank - 1; axis > 0; --axis) {
-    const std::int64_t rest = i / space.shape[axis];
-    offset += (i - rest * space.shape[axis]) * strides[axis];
-    i = rest;
-  }
-  return space.rank > 0 ? offset + i * strides[0] : 0;
-}
 
 inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& wide) {
   DeviceOperand operand;
@@ -54,20 +37,20 @@ inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& w
   return operand;
 }
 
-/// The space of `wide`'s axes for which take(axis) holds, and the operands' strides along them, joined where they can be.
+/// The space of `wide`'s axes for which take(axis) holds, and the operands' strides along them. Axes that lie behind each other in all
+/// operands become one.
 template <class Take>
-DeviceSpace join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count, Take take) {
-  DeviceSpace space;
+gpu::RowMajor join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count, Take take) {
+  gpu::RowMajor space;
   for (int axis = 0; axis < wide.ndim; ++axis) {
     const std::int64_t size = wide.shape[axis];
     if (!take(axis) || size == 1) continue;
-    space.count *= size;
-    bool joins = space.rank > 0;
-    for (int i = 0; i < count && joins; ++i) joins = operands[i]->strides[space.rank - 1] == operands[i]->strides[axis] * size;
-    const int to = joins ? space.rank - 1 : space.rank++;
-    space.shape[to] = joins ? space.shape[to] * size : size;
-    for (int i = 0; i < count; ++i) operands[i]->strides[to] = operands[i]->strides[axis];
+    bool joins = space.rank() > 0;
+    for (int i = 0; i < count && joins; ++i) joins = operands[i]->strides[space.rank() - 1] == operands[i]->strides[axis] * size;
+    joins ? space.extend(size) : space.push(size);
+    for (int i = 0; i < count; ++i) operands[i]->strides[space.rank() - 1] = operands[i]->strides[axis];
   }
+  for (int i = 0; i < count; ++i) space.fit(operands[i]->strides);
   return space;
 }
 

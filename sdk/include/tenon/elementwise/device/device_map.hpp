@@ -82,7 +82,7 @@ TENON_FN void store(const DeviceOperand& out, std::int64_t offset, Value value, 
 
 /// A kernel that goes over all elements of its output.
 struct DeviceMap {
-  DeviceSpace space;
+  gpu::RowMajor space;
   int source_count = 0;
   DeviceOperand sources[max_sources];
   DeviceOperand out;
@@ -113,9 +113,12 @@ struct MapBody {
 
   TENON_FN void operator()(std::int64_t i) const {
     using T = typename Function::Number;
-    T x[Function::sources];
-    for (int k = 0; k < Function::sources; ++k) x[k] = load<T, Stored>(map.sources[k], offset_of(map.space, map.sources[k].strides, i));
-    store<Stored>(map.out, offset_of(map.space, map.out.strides, i), Function::at(f, x), map.add);
+    constexpr int sources = Function::sources;
+    std::int64_t offsets[sources + 1] = {};
+    map.space.add_offsets(offsets, i, [&](int k, int axis) { return (k < sources ? map.sources[k] : map.out).strides[axis]; });
+    T x[sources];
+    for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], offsets[k]);
+    store<Stored>(map.out, offsets[sources], Function::at(f, x), map.add);
   }
 };
 

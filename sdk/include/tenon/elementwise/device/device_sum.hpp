@@ -11,7 +11,7 @@ namespace tenon::TENON_SDK::elementwise {
 
 struct DeviceSum {
   DeviceMap results;                                 ///< its space: the elements of the gradient; its sources: their first terms
-  DeviceSpace terms;                                 ///< of each element
+  gpu::RowMajor terms;                               ///< of each element
   std::int64_t strides[max_sources][max_rank] = {};  ///< of the sources, from term to term
 };
 
@@ -34,7 +34,7 @@ inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
   };
   sum.terms = join_axes(wide, to_term, job.source_count, [&](int axis) { return !kept(axis); });
   for (int i = 0; i < job.source_count; ++i)
-    for (int axis = 0; axis < sum.terms.rank; ++axis) sum.strides[i][axis] = terms[i].strides[axis];
+    for (int axis = 0; axis < sum.terms.rank(); ++axis) sum.strides[i][axis] = terms[i].strides[axis];
   sum.results.space = join_axes(wide, all, job.source_count + 1, kept);
   sum.results.add = job.write == Write::add;
   return sum;
@@ -46,12 +46,15 @@ TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, 
   using T = typename Function::Number;
   const DeviceMap& map = sum.results;
   constexpr int sources = Function::sources;
-  std::int64_t first[sources];
-  for (int k = 0; k < sources; ++k) first[k] = offset_of(map.space, map.sources[k].strides, i);
+  std::int64_t first[sources] = {};
+  map.space.add_offsets(first, i, [&](int k, int axis) { return map.sources[k].strides[axis]; });
   double total = 0;
-  for (std::int64_t term = begin; term < sum.terms.count; term += step) {
+  for (std::int64_t term = begin, terms = sum.terms.count(); term < terms; term += step) {
+    std::int64_t offsets[sources];
+    for (int k = 0; k < sources; ++k) offsets[k] = first[k];
+    sum.terms.add_offsets(offsets, term, [&](int k, int axis) { return sum.strides[k][axis]; });
     T x[sources];
-    for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], first[k] + offset_of(sum.terms, sum.strides[k], term));
+    for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], offsets[k]);
     total += static_cast<double>(Function::at(f, x));
   }
   return total;
@@ -60,7 +63,9 @@ TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, 
 template <class Function, class Stored>
 TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
   const DeviceMap& map = sum.results;
-  store<Stored>(map.out, offset_of(map.space, map.out.strides, i), static_cast<typename Function::Number>(total), map.add);
+  std::int64_t offset[1] = {};
+  map.space.add_offsets(offset, i, [&](int, int axis) { return map.out.strides[axis]; });
+  store<Stored>(map.out, offset[0], static_cast<typename Function::Number>(total), map.add);
 }
 
 /// The body of a kernel for many results of few terms: a thread for each result.
