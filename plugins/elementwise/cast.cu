@@ -4,12 +4,36 @@
 
 namespace {
 
+/// A pack of 16 bytes of the wider type, or an element, for each i in [0, pieces()).
 template <class From, class To>
-struct ConvertElements {
-  const From* from;
-  To* to;
+class ConvertElements {
+ public:
+  ConvertElements(const From* from, To* to, std::int64_t count) : from_(from), to_(to), count_(count) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(from) % (width * sizeof(From)) == 0 &&
+                         reinterpret_cast<std::uintptr_t>(to) % (width * sizeof(To)) == 0;
+    packs_ = aligned ? count / width : 0;
+  }
 
-  TENON_FN void operator()(std::int64_t i) const { to[i] = convert<To>(from[i]); }
+  std::int64_t pieces() const { return count_ - packs_ * (width - 1); }
+  TENON_FN void operator()(std::int64_t i) const { i < packs_ ? take<width>(i * width) : take<1>(i + packs_ * (width - 1)); }
+
+ private:
+  static constexpr std::int64_t width = 16 / (sizeof(From) > sizeof(To) ? sizeof(From) : sizeof(To));
+
+  template <std::int64_t n>
+  TENON_FN void take(std::int64_t first) const {
+    alignas(16) From in[n];
+    alignas(16) To out[n];
+    auto* const to =
+        __builtin_assume_aligned(reinterpret_cast<unsigned char*>(to_) + first * static_cast<std::int64_t>(sizeof(To)), sizeof out);
+    __builtin_memcpy(in, __builtin_assume_aligned(from_ + first, sizeof in), sizeof in);
+    for (std::int64_t j = 0; j < n; ++j) out[j] = convert<To>(in[j]);
+    __builtin_memcpy(to, out, sizeof out);
+  }
+
+  const From* from_;
+  To* to_;
+  std::int64_t count_, packs_;
 };
 
 }  // namespace
@@ -26,7 +50,8 @@ struct CastCuda : Cast {
  private:
   static void convert_on_device(const tenon::Call& call) {
     convert_all(call, tenon::gpu::CopyIndices{call}, [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
-      tenon::gpu::for_each(call, count, ConvertElements<From, To>{from, to});
+      const ConvertElements<From, To> body(from, to, count);
+      tenon::gpu::for_each(call, body.pieces(), body);
     });
   }
 };

@@ -123,6 +123,21 @@ TEST_CASE("large on a GPU: transpositions by tiles, beside moves of elements and
     }
 }
 
+TEST_CASE("large on a GPU: casts by packs of 16 bytes, and elements before and after them") {
+  auto* host = host_with_gpu<true>();
+  if (host == nullptr) return;
+  const char* const dtypes[] = {"bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+  for (const std::int64_t n : {1, 15, 16, 1003})
+    for (const char* from : dtypes) {
+      const auto x = host->call("cast", {sixteenths({n})}, {{"dtype", from}});
+      for (const char* to : dtypes) {
+        CAPTURE(from);
+        CAPTURE(to);
+        hold_against_cpu(*host, {"cast", {x}, {{"dtype", to}}});
+      }
+    }
+}
+
 TEST_CASE("large on a GPU: rows of sparse tensors") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;

@@ -2,6 +2,7 @@
 // dtypes, write modes, and the sums of broadcast gradients.
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <tenon/elementwise/device/device_flat.hpp>
 #include <tenon/elementwise/device/device_map.hpp>
 #include <tenon/elementwise/device/device_sum.hpp>
@@ -22,10 +23,12 @@ struct Aligned {
   std::vector<unsigned char> memory;
   tenon_tensor raw;
 
-  explicit Aligned(Tensor given) : source(std::move(given)), raw(*source.raw()) {
+  /// `shift`: elements from such an address.
+  explicit Aligned(Tensor given, std::size_t shift = 0) : source(std::move(given)), raw(*source.raw()) {
     const auto bytes = static_cast<std::size_t>(count(source.dims())) * tenon::size_of(source.dtype());
-    memory.resize(bytes + 32);
-    auto* at = memory.data() + (16 - reinterpret_cast<std::uintptr_t>(memory.data()) % 16) % 16;
+    shift *= tenon::size_of(source.dtype());
+    memory.resize(bytes + 32 + shift);
+    auto* at = memory.data() + (16 - reinterpret_cast<std::uintptr_t>(memory.data()) % 16) % 16 + shift;
     if (bytes > 0) std::memcpy(at, static_cast<unsigned char*>(raw.dense.data) + raw.dense.byte_offset, bytes);
     raw.dense.data = at;
     raw.dense.byte_offset = 0;
@@ -47,6 +50,11 @@ device::Job job_of(tenon_tensor* out, Write write, const std::vector<const tenon
   return job;
 }
 
+template <class Function, class Stored, class Class>
+std::optional<device::DeviceFlat> flat_of(const device::DeviceMap& map) {
+  return device::device_flat(map, tenon::dtype_of<Stored>, tenon::dtype_of<device::Written<Function, Stored, Class>>, Function::flags);
+}
+
 template <class Class>
 void run_forward(const Class& f, DType stored, const device::Job& job, bool wide = false) {
   tenon::visit<tenon::detail::description_of<Class>.types>(stored, [&]<class Stored>() {
@@ -54,7 +62,7 @@ void run_forward(const Class& f, DType stored, const device::Job& job, bool wide
     auto map = device::device_map(job);
     if (wide) map.space.count_in_int64();
     if constexpr (device::packable<Function, Class>) {
-      if (const auto flat = device::device_flat(map, tenon::dtype_of<Stored>)) {
+      if (const auto flat = flat_of<Function, Stored, Class>(map)) {
         const device::FlatBody<Function, Stored, Class> body{f, *flat};
         for (auto i = body.pieces(); i-- > 0;) body(i);
         return;
@@ -132,7 +140,7 @@ TEST_CASE("device threads take 16 bytes at once where everything lies side by si
           REQUIRE(instance.forward({&left.source, &right.source}, wanted, write) == "");
           const auto job = job_of(&found.raw, write, {&left.raw, &right.raw});
           const auto width = 16 / static_cast<std::int64_t>(tenon::size_of(dtype));
-          CHECK(device::device_flat(device::device_map(job), dtype).value().packs == n / width);
+          CHECK(device::device_flat(device::device_map(job), dtype, dtype).value().packs == n / width);
           run_forward(Product{}, dtype, job);
           CHECK(found.values() == wanted.values());
         }
@@ -143,7 +151,71 @@ TEST_CASE("device threads take 16 bytes at once where everything lies side by si
   auto moved = whole.raw;
   moved.dense.byte_offset = 4;
   moved.dense.shape = whole.raw.dense.shape;
-  CHECK(device::device_flat(device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw})), DType::f32).value().packs == 0);
+  const auto map = device::device_map(job_of(&moved, Write::to, {&whole.raw, &whole.raw}));
+  CHECK(device::device_flat(map, DType::f32, DType::f32).value().packs == 0);
+}
+
+namespace {
+
+struct Pick : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("yes where condition is true, else no");
+    op.types(tenon::any_type);
+    op.input("condition", "true or false").types({tenon::boolean});
+    op.input("yes", "any shape");
+    op.input("no", "any shape");
+    op.output("result", "all three broadcast");
+  }
+  template <class T>
+  TENON_FN T operator()(T condition, T yes, T no) const {
+    return condition != T(0) ? yes : no;
+  }
+};
+
+Values zeros_and_ones(std::int64_t n) {
+  Values values;
+  for (std::int64_t i = 0; i < n; ++i) values.push_back(i % 3 == 0 || i % 7 == 2);
+  return values;
+}
+
+/// Against the CPU, from addresses that 16 divides and from others; `packs` of them expected there, else none.
+template <class Class, class Stored>
+void check_packs(const std::vector<Tensor>& sources, DType written, std::int64_t packs) {
+  Instance instance(tenon::table_of<Class>());
+  for (std::size_t moved = 0; moved <= sources.size() + 1; ++moved) {
+    CAPTURE(moved);  // which of them; 0: none; the last: the output
+    std::vector<Aligned> given;
+    for (std::size_t k = 0; k < sources.size(); ++k) given.emplace_back(sources[k], moved == k + 1 ? 1 : 0);
+    Aligned found(Tensor(written, sources.back().dims()), moved == sources.size() + 1 ? 1 : 0);
+    Tensor wanted = found.source;
+    std::vector<Tensor*> inputs;
+    std::vector<const tenon_tensor*> raw;
+    for (auto& tensor : given) inputs.push_back(&tensor.source), raw.push_back(&tensor.raw);
+    REQUIRE(instance.forward(inputs, wanted, Write::to) == "");
+    const auto job = job_of(&found.raw, Write::to, raw);
+    using Function = device::ForwardAt<Class, device::Computed<Stored>>;
+    const bool repeated = moved > 0 && moved <= sources.size() && count(sources[moved - 1].dims()) == 1;
+    CHECK(flat_of<Function, Stored, Class>(device::device_map(job)).value().packs == (moved == 0 || repeated ? packs : 0));
+    run_forward(Class{}, tenon::dtype_of<Stored>, job);
+    CHECK(found.values() == wanted.values());
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("device threads take 16 bytes of the wider dtype at once", Stored, std::uint8_t, std::int32_t, std::int64_t, tenon::half,
+                   float, double) {
+  const auto dtype = tenon::dtype_of<Stored>;
+  const auto width = 16 / static_cast<std::int64_t>(sizeof(Stored));
+  for (const std::int64_t n : {2, 7, 16, 31, 64, 1003}) {
+    CAPTURE(n);
+    const Tensor left(dtype, {n}, some_values(n, 1)), right(dtype, {n}, some_values(n, 2)), one(dtype, {1}, some_values(1, 3));
+    const Tensor flags(DType::boolean, {n}, zeros_and_ones(n)), flag(DType::boolean, {1}, zeros_and_ones(1));
+    check_packs<Greater, Stored>({left, right}, DType::boolean, n / width);
+    check_packs<Greater, Stored>({one, right}, DType::boolean, n / width);
+    check_packs<Pick, Stored>({flags, left, right}, dtype, n / width);
+    check_packs<Pick, Stored>({flag, one, right}, dtype, n / width);
+  }
 }
 
 TEST_CASE_TEMPLATE("device threads sum the gradients of what was broadcast", Class, Product, Combine) {

@@ -39,7 +39,7 @@ void launch_map(const Call& call, const Class& f, const Job& job) {
   launch_settings_fit<Class>();
   const DeviceMap map = device_map(job);
   if constexpr (packable<Function, Class>) {
-    if (const auto flat = device_flat(map, dtype_of<Stored>)) {
+    if (const auto flat = device_flat(map, dtype_of<Stored>, dtype_of<Written<Function, Stored, Class>>, Function::flags)) {
       const FlatBody<Function, Stored, Class> body{f, *flat};
       return gpu::for_each(call, body.pieces(), body);
     }

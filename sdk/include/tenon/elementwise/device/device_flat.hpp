@@ -12,13 +12,24 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Functions whose result is of the dtype that they read.
 template <class Function, class Class>
-inline constexpr bool packable =
-    std::is_convertible_v<decltype(Function::at(std::declval<const Class&>(), static_cast<const typename Function::Number*>(nullptr))),
-                          typename Function::Number>;
+using ValueOf = decltype(Function::at(std::declval<const Class&>(), static_cast<const typename Function::Number*>(nullptr)));
+
+/// What the output has where all sources that are no flags have Stored: the same, or what a comparison returns.
+template <class Function, class Stored, class Class>
+using Written = std::conditional_t<std::is_same_v<ValueOf<Function, Class>, typename Function::Number>, Stored, ValueOf<Function, Class>>;
+
+/// Functions whose result can be so.
+template <class Function, class Class>
+inline constexpr bool packable = std::is_convertible_v<ValueOf<Function, Class>, typename Function::Number>;
 
 inline constexpr std::int64_t pack_bytes = 16;
+
+/// Elements of a pack: 16 bytes of the wider type.
+constexpr std::int64_t pack_width(DType stored, DType written) {
+  const auto read = size_of(stored), wrote = size_of(written);
+  return pack_bytes / static_cast<std::int64_t>(read > wrote ? read : wrote);
+}
 
 /// A source, or the output. Of a repeated one there is one element, or none where data is null: zeros.
 struct DeviceRow {
@@ -29,27 +40,32 @@ struct DeviceRow {
 struct DeviceFlat {
   DeviceRow sources[max_sources];
   unsigned char* out = nullptr;
-  std::int64_t count = 0, packs = 0;  ///< packs: of 16 bytes of everything; the elements after them are taken one by one
+  std::int64_t count = 0, packs = 0;  ///< the elements after the packs are taken one by one
   bool add = false;
 };
 
-/// Nothing where elements of `stored` do not lie so.
-inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored) {
-  const auto size = static_cast<std::int64_t>(size_of(stored));
+/// Nothing where elements of `stored` do not become some of `written` so. flags: a bit for each source that is of bool instead.
+inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored, DType written, unsigned flags = 0) {
   const bool single = map.space.rank() == 0;  // then strides mean nothing
-  if (map.space.rank() > 1 || map.out.dtype != stored || (!single && map.out.strides[0] != size)) return {};
+  const auto width = pack_width(stored, written);
+  bool aligned = true;
+  const auto lies_flat = [&](const DeviceOperand& operand) {
+    const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
+    aligned &= reinterpret_cast<std::uintptr_t>(operand.data) % static_cast<std::uintptr_t>(width * size) == 0;
+    return single || operand.strides[0] == size;
+  };
+  if (map.space.rank() > 1 || map.out.dtype != written || !lies_flat(map.out)) return {};
   DeviceFlat flat;
-  auto addresses = reinterpret_cast<std::uintptr_t>(map.out.data);
   for (int i = 0; i < map.source_count; ++i) {
     const DeviceOperand& source = map.sources[i];
     const bool repeated = !source.data || single || source.strides[0] == 0;
-    if (source.data && (source.dtype != stored || (!repeated && source.strides[0] != size))) return {};
+    const bool expected = !source.data || source.dtype == (flags >> i & 1 ? DType::boolean : stored);
+    if (!expected || (!repeated && !lies_flat(source))) return {};
     flat.sources[i] = {source.data, repeated};
-    if (!repeated) addresses |= reinterpret_cast<std::uintptr_t>(source.data);
   }
   flat.out = map.out.data;
   flat.count = map.space.count();
-  if (addresses % pack_bytes == 0) flat.packs = flat.count / (pack_bytes / size);
+  if (aligned) flat.packs = flat.count / width;
   flat.add = map.add;
   return flat;
 }
@@ -65,28 +81,39 @@ struct FlatBody {
 
  private:
   using T = typename Function::Number;
-  static constexpr auto width = pack_bytes / static_cast<std::int64_t>(sizeof(Stored));
+  using Out = Written<Function, Stored, Class>;
+  static constexpr auto width = pack_width(dtype_of<Stored>, dtype_of<Out>);
+
+  template <std::int64_t n, class E>
+  TENON_FN static void read(E (&elements)[n], const DeviceRow& row, std::int64_t first) {
+    constexpr std::size_t bytes = n * sizeof(E);
+    if (row.repeated)
+      elements[0] = row.data ? *reinterpret_cast<const E*>(row.data) : E{};
+    else
+      __builtin_memcpy(elements, __builtin_assume_aligned(row.data + first * static_cast<std::int64_t>(sizeof(E)), bytes), bytes);
+  }
 
   /// n elements from element `first` on. All that is read is asked for before any of it is used.
   template <std::int64_t n>
   TENON_FN void take(std::int64_t first) const {
-    constexpr std::size_t bytes = n * sizeof(Stored);
-    const auto offset = first * static_cast<std::int64_t>(sizeof(Stored));
-    alignas(pack_bytes) Stored in[Function::sources][n], out[n];
-    for (int k = 0; k < Function::sources; ++k) {
-      const unsigned char* const from = map.sources[k].data;
-      if (!map.sources[k].repeated)
-        __builtin_memcpy(in[k], __builtin_assume_aligned(from + offset, bytes), bytes);
-      else
-        in[k][0] = from ? *reinterpret_cast<const Stored*>(from) : Stored{};
-    }
-    auto* const to = __builtin_assume_aligned(map.out + offset, bytes);  // of bytes: nvcc 13 fails where it is of anything else
+    constexpr std::size_t bytes = n * sizeof(Out);
+    alignas(pack_bytes) Stored in[Function::sources][n];
+    alignas(pack_bytes) bool flags[Function::sources][n];
+    alignas(pack_bytes) Out out[n];
+    for (int k = 0; k < Function::sources; ++k)
+      Function::flags >> k & 1 ? read(flags[k], map.sources[k], first) : read(in[k], map.sources[k], first);
+    unsigned char* const start = map.out + first * static_cast<std::int64_t>(sizeof(Out));
+    auto* const to = __builtin_assume_aligned(start, bytes);  // of bytes: nvcc 13 fails where it is of anything else
     if (map.add) __builtin_memcpy(out, to, bytes);
     for (std::int64_t j = 0; j < n; ++j) {
       T x[Function::sources];
-      for (int k = 0; k < Function::sources; ++k) x[k] = number_as<T>(map.sources[k].repeated ? in[k][0] : in[k][j]);
-      const auto value = static_cast<T>(Function::at(f, x));
-      out[j] = static_cast<Stored>(map.add ? static_cast<T>(static_cast<T>(out[j]) + value) : value);
+      for (int k = 0; k < Function::sources; ++k) {
+        const bool repeated = map.sources[k].repeated;
+        x[k] = Function::flags >> k & 1 ? number_as<T>(repeated ? flags[k][0] : flags[k][j]) : number_as<T>(repeated ? in[k][0] : in[k][j]);
+      }
+      using Wide = Computed<Out>;
+      const auto value = static_cast<Wide>(Function::at(f, x));
+      out[j] = static_cast<Out>(map.add ? static_cast<Wide>(static_cast<Wide>(out[j]) + value) : value);
     }
     __builtin_memcpy(to, out, bytes);
   }

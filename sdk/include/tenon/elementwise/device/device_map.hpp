@@ -14,13 +14,26 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// What a kernel computes of the numbers x[0], x[1] ... that its sources have at one point; all of them computed in T.
+/// A bit for each input that is of bool, whatever the others are of.
+template <class Class>
+inline constexpr unsigned bool_inputs = [] {
+  unsigned inputs = 0;
+  for (int i = 0; i < arity<Class>; ++i) {
+    const auto& types = detail::description_of<Class>.inputs[i].types;
+    if (types.given && types.value == Types{boolean}) inputs |= 1u << i;
+  }
+  return inputs;
+}();
+
+/// What a kernel computes of the numbers x[0], x[1] ... that its sources have at one point; all of them computed in T. flags: the sources
+/// that are bool_inputs.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct ForwardAt;
 template <class Class, class T, std::size_t... I>
 struct ForwardAt<Class, T, std::index_sequence<I...>> {
   using Number = T;
   static constexpr int sources = sizeof...(I);
+  static constexpr unsigned flags = bool_inputs<Class>;
   TENON_FN static auto at(const Class& f, const T* x) { return f(x[I]...); }
 };
 
@@ -31,6 +44,7 @@ struct DerivativeAt<Class, T, input, std::index_sequence<I...>> {
   using Number = T;
   static constexpr Rule rule = Signature<Class, T>::rule;
   static constexpr int sources = 1 + (rule == Rule::nothing ? 0 : rule == Rule::output ? 1 : sizeof...(I));
+  static constexpr unsigned flags = rule == Rule::inputs || rule == Rule::dual ? bool_inputs<Class> : 0;
   TENON_FN static T at(const Class& f, const T* x) {
     if constexpr (rule == Rule::nothing) {
       return part(f.gradient(x[0]));
