@@ -56,7 +56,7 @@ struct CastStorageCuda : tenon::Operator {
     if (storage == tenon::Storage::row_sparse) return conversions::rows_from_csr(call, data);
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
-    tenon::gpu::for_each_block(call, data.rows, conversions::UnpackRow<T>{data, to, nullptr, nullptr, tenon::gpu::Fault(call)});
+    conversions::unpack_rows(call, data, to);
   }
 
   template <class T>
@@ -66,7 +66,7 @@ struct CastStorageCuda : tenon::Operator {
     if (storage == tenon::Storage::csr) return conversions::to_csr(call, rows, data.total_rows);
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
-    tenon::gpu::for_each_block(call, data.rows, conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
+    for_each_row(call, data.rows, data.row_size, conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
   }
 };
 TENON_KERNEL(cast_storage, cuda, CastStorageCuda)

@@ -6,6 +6,8 @@
 #include <tenon/gpu/scratch.hpp>
 #include <tenon/operator.hpp>
 
+#include "../shared/rows.hpp"
+
 namespace conversions {
 
 using Index = std::int64_t;
@@ -110,11 +112,11 @@ struct KeepRow {
   const Index *counts, *before;
   tenon::RowSparseOut<T> out;
 
-  TENON_DEVICE void operator()(const Block& block, Index row) const {
+  TENON_DEVICE void operator()(Index row, Index first, Index step) const {
     if (counts[row] == 0) return;
     const Index to = before[row];
-    if (block.thread() == 0) out.row_ids[to] = row;
-    for (Index j = block.thread(); j < rows.size; j += block_threads) out.values[to * rows.size + j] = rows.values[row * rows.size + j];
+    if (first == 0) out.row_ids[to] = row;
+    for (Index j = first; j < rows.size; j += step) out.values[to * rows.size + j] = rows.values[row * rows.size + j];
   }
 };
 
@@ -126,7 +128,7 @@ void keep_rows(const tenon::Call& call, const Rows<T>& rows) {
   count_rows(call, rows, rows.count, counts);
   tenon::gpu::scan(call, rows.count, NotZero{counts}, before, before + rows.count + 1);
   const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + rows.count));
-  tenon::gpu::for_each_block(call, rows.count, KeepRow<T>{rows, counts, before, out});
+  for_each_row(call, rows.count, rows.size, KeepRow<T>{rows, counts, before, out});
 }
 
 /// Puts rows to where they belong in a dense tensor.
@@ -137,10 +139,10 @@ struct PutRow {
   Index total;
   tenon::gpu::Fault fault;
 
-  TENON_DEVICE void operator()(const Block& block, Index row) const {
+  TENON_DEVICE void operator()(Index row, Index first, Index step) const {
     const Index id = rows.id(row);
     if (!fault.fits(id, total)) return;
-    for (Index j = block.thread(); j < rows.size; j += block_threads) to[id * rows.size + j] = rows.values[row * rows.size + j];
+    for (Index j = first; j < rows.size; j += step) to[id * rows.size + j] = rows.values[row * rows.size + j];
   }
 };
 
@@ -153,14 +155,20 @@ struct UnpackRow {
   Index* row_ids;
   tenon::gpu::Fault fault;
 
-  TENON_DEVICE void operator()(const Block& block, Index row) const {
+  TENON_DEVICE void operator()(Index row, Index first, Index step) const {
     const Index begin = from.row_starts[row], end = from.row_starts[row + 1], at = before ? before[row] : row;
     if (begin == end) return;
-    if (before && block.thread() == 0) row_ids[at] = row;
-    for (Index e = begin + block.thread(); e < end; e += block_threads)
+    if (before && first == 0) row_ids[at] = row;
+    for (Index e = begin + first; e < end; e += step)
       if (fault.fits(from.columns_of[e], from.columns)) to[at * from.columns + from.columns_of[e]] = from.values[e];
   }
 };
+
+template <class T>
+void unpack_rows(const tenon::Call& call, const tenon::Csr<const T>& from, T* to, const Index* before = nullptr, Index* row_ids = nullptr) {
+  const Index length = from.nnz / std::max<Index>(from.rows, 1);
+  for_each_row(call, from.rows, std::max<Index>(length, 32), UnpackRow<T>{from, to, before, row_ids, tenon::gpu::Fault(call)});
+}
 
 template <class T>
 struct StoresAny {
@@ -176,7 +184,7 @@ void rows_from_csr(const tenon::Call& call, const tenon::Csr<const T>& from) {
   const Index kept = tenon::gpu::wait_for(call, before + from.rows);
   const auto out = call.allocate_row_sparse<T>(0, kept);
   tenon::gpu::clear(call, out.values, static_cast<std::size_t>(kept * from.columns) * sizeof(T));
-  tenon::gpu::for_each_block(call, from.rows, UnpackRow<T>{from, out.values, before, out.row_ids, tenon::gpu::Fault(call)});
+  unpack_rows(call, from, out.values, before, out.row_ids);
 }
 
 }  // namespace conversions

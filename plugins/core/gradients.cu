@@ -7,6 +7,7 @@
 #include <tenon/gpu/scratch.hpp>
 #include <tenon/operator.hpp>
 
+#include "../shared/rows.hpp"
 #include "row_search.hpp"
 
 namespace {
@@ -34,13 +35,12 @@ struct MergeLeft {
   tenon::RowSparseOut<T> out;
   const std::int64_t* before;  ///< rows of the right one alone, before each of its rows
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+  TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto id = left.row_ids[row], other = first_not_below(right, id), size = left.row_size, to = row + before[other];
     const T* const a = left.values + row * size;
     const T* const b = stores(right, id) ? right.values + other * size : nullptr;
-    if (block.thread() == 0) out.row_ids[to] = id;
-    for (std::int64_t i = block.thread(); i < size; i += tenon::gpu::block_threads)
-      out.values[to * size + i] = b ? static_cast<T>(a[i] + b[i]) : a[i];
+    if (first == 0) out.row_ids[to] = id;
+    for (auto i = first; i < size; i += step) out.values[to * size + i] = b ? static_cast<T>(a[i] + b[i]) : a[i];
   }
 };
 
@@ -50,12 +50,11 @@ struct MergeRight {
   tenon::RowSparseOut<T> out;
   const std::int64_t* before;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+  TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto id = right.row_ids[row], size = right.row_size, to = before[row] + first_not_below(left, id);
     if (stores(left, id)) return;
-    if (block.thread() == 0) out.row_ids[to] = id;
-    for (std::int64_t i = block.thread(); i < size; i += tenon::gpu::block_threads)
-      out.values[to * size + i] = right.values[row * size + i];
+    if (first == 0) out.row_ids[to] = id;
+    for (auto i = first; i < size; i += step) out.values[to * size + i] = right.values[row * size + i];
   }
 };
 
@@ -100,8 +99,8 @@ struct SumGradientsCuda : tenon::Operator {
       auto* const before = scratch.data();
       tenon::gpu::scan(call, right.rows, NotIn<T>{right, left}, before, before + right.rows + 1);
       const auto out = call.allocate_row_sparse<T>(0, left.rows + tenon::gpu::wait_for(call, before + right.rows));
-      tenon::gpu::for_each_block(call, left.rows, MergeLeft<T>{left, right, out, before});
-      tenon::gpu::for_each_block(call, right.rows, MergeRight<T>{left, right, out, before});
+      for_each_row(call, left.rows, left.row_size, MergeLeft<T>{left, right, out, before});
+      for_each_row(call, right.rows, right.row_size, MergeRight<T>{left, right, out, before});
     });
   }
 };

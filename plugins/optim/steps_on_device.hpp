@@ -4,6 +4,7 @@
 #include <tenon/gpu/launch.hpp>
 #include <tenon/gpu/search.hpp>
 
+#include "../shared/rows.hpp"
 #include "optimizer.hpp"
 
 /// The learning rate lies on the device: each element begins the rule for itself.
@@ -49,11 +50,13 @@ struct StoredRowsStep {
   Rule rule;
   tenon::gpu::Fault fault;
 
-  TENON_DEVICE void operator()(std::int64_t at) const {
-    const auto place = at / grad.row_size, row = grad.row_ids[place];
+  TENON_DEVICE void operator()(std::int64_t place, std::int64_t first, std::int64_t step) const {
+    const auto row = grad.row_ids[place];
     if (!fault.fits(row, grad.total_rows)) return;
-    const auto i = row * grad.row_size + at - place * grad.row_size;
-    to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad.values[at])));
+    for (auto j = first; j < grad.row_size; j += step) {
+      const auto i = row * grad.row_size + j;
+      to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad.values[place * grad.row_size + j])));
+    }
   }
 };
 
@@ -65,10 +68,13 @@ struct AllRowsStep {
   T* to;
   Rule rule;
 
-  TENON_FN void operator()(std::int64_t i) const {
-    const auto row = i / grad.row_size, place = tenon::gpu::place_of(grad.row_ids, grad.rows, row);
-    const auto slope = place >= 0 ? Wide<T>(grad.values[place * grad.row_size + i - row * grad.row_size]) : Wide<T>(0);
-    to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), slope));
+  TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
+    const auto place = tenon::gpu::place_of(grad.row_ids, grad.rows, row);
+    for (auto j = first; j < grad.row_size; j += step) {
+      const auto i = row * grad.row_size + j;
+      const auto slope = place >= 0 ? Wide<T>(grad.values[place * grad.row_size + j]) : Wide<T>(0);
+      to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), slope));
+    }
   }
 };
 
@@ -80,7 +86,7 @@ void step_on_device(const tenon::Call& call, bool lazy, const Rule& rule) {
   if (call.storage(1) != tenon::Storage::row_sparse)
     return tenon::gpu::for_each(call, weight.size(), DenseStep<T, Rule>{from, call.input<T>("grad").data(), to, rule});
   const auto grad = call.row_sparse<T>(1);
-  if (!lazy) return tenon::gpu::for_each(call, weight.size(), AllRowsStep<T, Rule>{from, grad, to, rule});
+  if (!lazy) return for_each_row(call, grad.total_rows, grad.row_size, AllRowsStep<T, Rule>{from, grad, to, rule});
   if (to != from) tenon::gpu::copy(call, to, from, static_cast<std::size_t>(weight.size()) * sizeof(T));
-  tenon::gpu::for_each(call, grad.rows * grad.row_size, StoredRowsStep<T, Rule>{from, grad, to, rule, tenon::gpu::Fault(call)});
+  for_each_row(call, grad.rows, grad.row_size, StoredRowsStep<T, Rule>{from, grad, to, rule, tenon::gpu::Fault(call)});
 }

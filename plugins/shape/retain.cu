@@ -12,10 +12,9 @@ struct KeepListed {
   std::int64_t row_size;
   T* output;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
+  TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const bool keep = listed.has(row);
-    for (auto i = row * row_size + block.thread(); i < (row + 1) * row_size; i += tenon::gpu::block_threads)
-      output[i] = keep ? data[i] : T(0);
+    for (auto i = row * row_size + first; i < (row + 1) * row_size; i += step) output[i] = keep ? data[i] : T(0);
   }
 };
 
@@ -43,7 +42,8 @@ struct RetainCuda : Retain {
     const auto listed = list(call);
     tenon::visit(type.dtype, [&]<class T>() {
       const auto data = call.input<T>(0);
-      tenon::gpu::for_each_block(call, type.shape[0], KeepListed<T>{data.data(), listed, row_size(type.shape), call.output<T>(0).data()});
+      const auto size = row_size(type.shape);
+      for_each_row(call, type.shape[0], size, KeepListed<T>{data.data(), listed, size, call.output<T>(0).data()});
     });
   }
 

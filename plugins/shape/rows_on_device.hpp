@@ -6,6 +6,7 @@
 #include <tenon/gpu/scan.hpp>
 #include <tenon/gpu/scratch.hpp>
 
+#include "../shared/rows.hpp"
 #include "bytes.hpp"
 #include "sparse_rows.hpp"
 
@@ -49,13 +50,13 @@ struct CopyCsrRow {
   tenon::CsrOut<T> out;
   Source source;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
+  TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
     const auto row = source(i);
     if (row < 0) return;
-    const auto first = from.row_starts[row], count = from.row_starts[row + 1] - first, to = out.row_starts[i];
-    for (std::int64_t e = block.thread(); e < count; e += tenon::gpu::block_threads) {
-      out.values[to + e] = from.values[first + e];
-      out.columns_of[to + e] = from.columns_of[first + e];
+    const auto begin = from.row_starts[row], count = from.row_starts[row + 1] - begin, to = out.row_starts[i];
+    for (auto e = first; e < count; e += step) {
+      out.values[to + e] = from.values[begin + e];
+      out.columns_of[to + e] = from.columns_of[begin + e];
     }
   }
 };
@@ -81,13 +82,12 @@ struct CopyPicked {
   std::int64_t items;
   bool reversed;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t item) const {
+  TENON_DEVICE void operator()(std::int64_t item, std::int64_t first, std::int64_t step) const {
     const auto picked = select(item);
     if (picked.id < 0) return;
     const auto row = reversed ? before[items] - 1 - before[item] : before[item];
-    if (block.thread() == 0) out.row_ids[row] = picked.id;
-    for (std::int64_t j = block.thread(); j < from.row_size; j += tenon::gpu::block_threads)
-      out.values[row * from.row_size + j] = from.values[picked.place * from.row_size + j];
+    if (first == 0) out.row_ids[row] = picked.id;
+    for (auto j = first; j < from.row_size; j += step) out.values[row * from.row_size + j] = from.values[picked.place * from.row_size + j];
   }
 };
 
@@ -98,9 +98,11 @@ struct PicksOnDevice {
     const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(rows));
     std::int64_t* const starts = scratch.data();
     tenon::gpu::scan(call, rows, CountOfRow<Source>{source, from.row_starts}, starts, starts + rows + 1);
-    const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, starts + rows));
+    const auto stored = tenon::gpu::wait_for(call, starts + rows);
+    const auto out = call.allocate_csr<T>(0, stored);
     tenon::gpu::CopyIndices{call}(out.row_starts, starts, rows + 1);
-    tenon::gpu::for_each_block(call, rows, CopyCsrRow<T, Source>{from, out, source});
+    const auto length = std::max<std::int64_t>(stored / std::max<std::int64_t>(rows, 1), 32);  // some rows may be much longer than others
+    for_each_row(call, rows, length, CopyCsrRow<T, Source>{from, out, source});
   }
 
   template <class T, class Select>
@@ -110,6 +112,6 @@ struct PicksOnDevice {
     std::int64_t* const before = scratch.data();
     tenon::gpu::scan(call, items, IsPicked<Select>{select}, before, before + items + 1);
     const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + items));
-    tenon::gpu::for_each_block(call, items, CopyPicked<T, Select>{from, out, select, before, items, reversed});
+    for_each_row(call, items, from.row_size, CopyPicked<T, Select>{from, out, select, before, items, reversed});
   }
 };

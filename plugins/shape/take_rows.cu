@@ -14,19 +14,18 @@ struct GatherRow {
   std::int64_t units;  ///< of a row
   Unit<bytes>* output;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
+  TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
     const auto row = numbers[i];
-    for (std::int64_t u = block.thread(); u < units; u += tenon::gpu::block_threads)
-      output[i * units + u] = row < 0 ? Unit<bytes>{} : data[row * units + u];
+    for (auto u = first; u < units; u += step) output[i * units + u] = row < 0 ? Unit<bytes>{} : data[row * units + u];
   }
 };
 
 template <int bytes>
 void gather_as(const tenon::Call& call, const std::byte* data, const std::int64_t* numbers, std::int64_t count, std::int64_t row_bytes,
                std::byte* output) {
-  tenon::gpu::for_each_block(
-      call, count,
-      GatherRow<bytes>{reinterpret_cast<const Unit<bytes>*>(data), numbers, row_bytes / bytes, reinterpret_cast<Unit<bytes>*>(output)});
+  const auto units = row_bytes / bytes;
+  for_each_row(call, count, units,
+               GatherRow<bytes>{reinterpret_cast<const Unit<bytes>*>(data), numbers, units, reinterpret_cast<Unit<bytes>*>(output)});
 }
 
 void gather(const tenon::Call& call, const std::byte* data, const std::int64_t* numbers, std::int64_t count, std::int64_t row_bytes,
@@ -67,15 +66,25 @@ struct AddUses {
   std::int64_t* row_ids;
   const std::int64_t* before;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
+  TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
     if (!IsFirstUse{uses.keys, rows}(i)) return;
     const auto key = uses.keys[i], row = row_ids ? before[i] : key;
-    if (row_ids && block.thread() == 0) row_ids[row] = key;
-    for (std::int64_t j = block.thread(); j < size; j += tenon::gpu::block_threads) {
+    if (row_ids && first == 0) row_ids[row] = key;
+    const auto end = end_of_uses(i, key);  // known ahead, so that loads need not wait for each other
+    for (auto j = first; j < size; j += step) {
       Sum sum = 0;
-      for (auto use = i; use < count && uses.keys[use] == key; ++use) sum += static_cast<Sum>(dy[uses.places[use] * size + j]);
+      for (auto use = i; use < end; ++use) sum += static_cast<Sum>(dy[uses.places[use] * size + j]);
       to[row * size + j] = static_cast<T>(sum);
     }
+  }
+
+ private:
+  /// In steps that grow: most rows are used once or twice.
+  TENON_DEVICE std::int64_t end_of_uses(std::int64_t begin, std::int64_t key) const {
+    std::int64_t same = 1, next = 2;
+    for (; begin + next <= count && uses.keys[begin + next - 1] == key; next *= 2) same = next;
+    const auto rest = next - same < count - begin - same ? next - same : count - begin - same;
+    return begin + same + tenon::gpu::first_not_below(uses.keys + begin + same, rest, key + 1);
   }
 };
 
@@ -155,7 +164,7 @@ struct TakeRowsCuda : TakeRows {
                        const std::int64_t* before) {
     using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
     const auto n = count_of(call), rows = call.input_type(0).shape[0];
-    tenon::gpu::for_each_block(call, n, AddUses<T, Sum>{uses, n, rows, call.output_grad<T>(0).data(), size, to, row_ids, before});
+    for_each_row(call, n, size, AddUses<T, Sum>{uses, n, rows, call.output_grad<T>(0).data(), size, to, row_ids, before});
   }
 };
 TENON_KERNEL(take_rows, cuda, TakeRowsCuda)

@@ -126,6 +126,40 @@ TEST_CASE("on a GPU: an embedding's gradient has the CPU's rows and bits, dense 
       }
 }
 
+TEST_CASE("on a GPU: the gradient of taken rows has the CPU's bits, whether they are taken once or often") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  for (const std::int64_t rows : {1, 2, 40, 5000})
+    for (const std::int64_t uses : {1, 2, 3, 4, 5, 8, 9, 600}) {
+      CAPTURE(rows);
+      CAPTURE(uses);
+      tenon::Graph graph(host);
+      const auto data = graph.variable("data", Tensor::zeros(tenon::f32, {rows, 3}));
+      const auto numbers = graph.constant("numbers", arbitrary(tenon::i32, {uses}, 0, static_cast<double>(rows - 1), 5));
+      const auto factors = graph.constant("factors", arbitrary(tenon::f32, {uses, 3}, -1, 1, 9));
+      const auto loss = graph.add("sum", {graph.add("mul", {graph.add("take_rows", {data, numbers}), factors})});
+      graph.output("gradient", graph.gradient(loss, {data}).at(0));
+      CHECK(same_bits(run(graph, "cuda").at("gradient"), run(graph, "cpu").at("gradient")));
+    }
+}
+
+TEST_CASE("on a GPU: batch_norm's rows of one channel have the CPU's numbers, whatever their length") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  for (const Shape& shape : {Shape{6, 3}, Shape{1, 1, 5}, Shape{4, 3, 7, 7}, Shape{2, 5, 33}, Shape{3, 2, 17, 19}, Shape{2, 3, 0}})
+    for (const int axis : {1, -1}) {
+      CAPTURE(shape);
+      CAPTURE(axis);
+      Net net{tenon::Graph(host)};
+      const auto channels = axis == 1 ? shape[1] : shape[shape.rank() - 1];
+      const auto x = net.weight("x", shape);
+      const auto norm = net.graph.add("batch_norm", {x, net.weight("gamma", {channels}), net.weight("beta", {channels})}, {{"axis", axis}});
+      const auto factors = net.graph.constant("factors", arbitrary(tenon::f32, shape, -1, 1, 9));
+      net.differentiate(net.graph.add("sum", {net.graph.add("mul", {norm, factors})}));
+      check_near(run(net.graph, "cuda"), run(net.graph, "cpu"), 1e-5);
+    }
+}
+
 TEST_CASE("on a GPU: what points nowhere is an error of the node that found it") {
   if (!has_gpu()) return;
   StrictHost host(2);

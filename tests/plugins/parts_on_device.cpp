@@ -138,6 +138,27 @@ TEST_CASE("large on a GPU: casts by packs of 16 bytes, and elements before and a
     }
 }
 
+TEST_CASE("large on a GPU: rows of any length, by as many threads") {
+  auto* host = host_with_gpu<true>();
+  if (host == nullptr) return;
+  for (const std::int64_t length : {1, 2, 3, 7, 8, 31, 33, 100, 255, 257, 600}) {
+    const auto data = sixteenths({90, length});
+    for (const char* dtype : {"int8", "float16", "float32"}) {
+      const auto x = host->call("cast", {data}, {{"dtype", dtype}});
+      hold_against_cpu(*host, {"take_rows", {x, indices(130, 90)}, {}});
+      hold_against_cpu(*host, {"retain", {x, indices(20, 90)}, {}});
+    }
+    hold_against_cpu(*host, {"embedding", {indices(130, 90), data}, {{"input_dim", 90}, {"output_dim", length}}});
+    const auto left = sparse_sixteenths({90, length}, Storage::row_sparse), right = sparse_sixteenths({90, length}, Storage::row_sparse, 2);
+    hold_against_cpu(*host, {"sum_gradients", {left, right}, {}});
+    hold_against_cpu(*host, {"take_rows", {left, Tensor::from<std::int64_t>({1, 2, 2, 80}, {4})}, {}});
+    hold_against_cpu(*host, {"cast_storage", {left}, {{"storage", "dense"}}});
+    const auto csr = sparse_sixteenths({90, length}, Storage::csr);
+    hold_against_cpu(*host, {"slice", {csr}, {{"begin", Axes{80}}, {"end", Axes{3}}, {"step", Axes{-7}}}});
+    hold_against_cpu(*host, {"cast_storage", {csr}, {{"storage", "row_sparse"}}});
+  }
+}
+
 TEST_CASE("large on a GPU: rows of sparse tensors") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;

@@ -5,10 +5,10 @@
 #include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
 
+#include "../../shared/rows.hpp"
 #include "embedding.hpp"
 #include "shared/index_reader.hpp"
 #include "shared/store.hpp"
-#include "shared/team.hpp"
 
 namespace {
 
@@ -21,9 +21,10 @@ struct LookUp {
   T* output;
   tenon::Write write;
 
-  TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto row = indices[i / columns];
-    if (fault.fits(row, rows)) store(write, output[i], Wide<T>(weight[row * columns + i % columns]));
+  TENON_DEVICE void operator()(std::int64_t place, std::int64_t first, std::int64_t step) const {
+    const auto row = indices[place];
+    if (!fault.fits(row, rows)) return;
+    for (auto j = first; j < columns; j += step) store(write, output[place * columns + j], Wide<T>(weight[row * columns + j]));
   }
 };
 
@@ -64,10 +65,9 @@ struct SumOfUses {
   T* dw;
   tenon::Write write;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
+  TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
     const auto row = row_ids ? row_ids[i] : i, begin = uses.find(row), end = uses.find(row + 1);
-    for (std::int64_t j = team.thread(); j < columns; j += team_size<Team>) {
+    for (auto j = first; j < columns; j += step) {
       Wide<T> sum = 0;
       for (auto use = begin; use < end; ++use) sum += Wide<T>(dy[uses.sorted.places[use] * columns + j]);
       store(write, dw[i * columns + j], sum);
@@ -107,7 +107,7 @@ struct EmbeddingCuda : Embedding {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const auto output = call.output<T>(0);
       const LookUp<T> body{indices, fault, input_dim, output_dim, call.input<T>("weight").data(), output.data(), call.write(0)};
-      tenon::gpu::for_each(call, output.size(), body);
+      for_each_row(call, call.input_type(0).shape.size(), output_dim, body);
     });
   }
 
@@ -117,7 +117,7 @@ struct EmbeddingCuda : Embedding {
     tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
       const SumOfUses<T> body{uses, nullptr, output_dim, dy, call.input_grad<T>("weight").data(), call.write(1)};
-      for_each_team(call, input_dim, output_dim, false, body);
+      for_each_row(call, input_dim, output_dim, body);
     });
   }
 
@@ -132,7 +132,7 @@ struct EmbeddingCuda : Embedding {
       tenon::gpu::for_each(call, uses.count, PutRow{uses, before, out.row_ids});
       const T* const dy = call.output_grad<T>(0).data();
       const SumOfUses<T> body{uses, out.row_ids, output_dim, dy, out.values, tenon::Write::to};
-      for_each_team(call, used, output_dim, false, body);
+      for_each_row(call, used, output_dim, body);
     });
   }
 

@@ -1,6 +1,7 @@
 // softmax_cross_entropy on CUDA.
 #include <tenon/gpu/fault.hpp>
 
+#include "../../shared/rows.hpp"
 #include "shared/block_sums.hpp"
 #include "shared/index_reader.hpp"
 #include "shared/store_sum.hpp"
@@ -51,11 +52,14 @@ struct LogitGradient {
   T* dx;
   tenon::Write write;
 
-  TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto sample = i / classes, label = labels[sample];
-    if (i % classes == 0) fault.fits(label, classes);
+  TENON_DEVICE void operator()(std::int64_t sample, std::int64_t first, std::int64_t step) const {
+    const auto label = labels[sample];
+    if (first == 0) fault.fits(label, classes);
     const auto scale = each ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * weight;
-    store(write, dx[i], (Wide<T>(shares[i]) - (i % classes == label ? 1 : 0)) * scale);
+    for (auto j = first; j < classes; j += step) {
+      const auto i = sample * classes + j;
+      store(write, dx[i], (Wide<T>(shares[i]) - (j == label ? 1 : 0)) * scale);
+    }
   }
 };
 
@@ -88,7 +92,7 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
                                   static_cast<Wide<T>>(weight(shares.dim(0))),
                                   call.input_grad<T>(0).data(),
                                   call.write(0)};
-      tenon::gpu::for_each(call, shares.size(), body);
+      for_each_row(call, shares.dim(0), shares.dim(1), body);
     });
   }
 

@@ -2,32 +2,45 @@
 #include <cmath>
 #include <limits>
 
+#include "../../shared/rows.hpp"
+#include "../../shared/walk.hpp"
 #include "batch_norm.hpp"
 #include "shared/block_sums.hpp"
 #include "shared/store.hpp"
 
 namespace {
 
-/// Where element t of channel c lies.
-TENON_DEVICE std::int64_t place(const Axis& channels, std::int64_t c, std::int64_t t) {
-  return (t / channels.inner * channels.length + c) * channels.inner + t % channels.inner;
-}
+/// Where the elements of channels lie. A row is `size` elements of one channel beside each other.
+struct Channels {
+  Walk elements, of_row;
+  std::int64_t size;
+
+  explicit Channels(const Axis& axis) : size(axis.inner) {
+    elements.push(axis.outer, axis.length * axis.inner);
+    elements.push(axis.inner, 1);
+    of_row.push(axis.outer, 0);
+    of_row.push(axis.length, 1);
+  }
+
+  /// Element t of channel c.
+  TENON_DEVICE std::int64_t place(std::int64_t c, std::int64_t t) const { return c * size + elements.offset(t); }
+};
 
 template <class T>
 struct Element {
   const T* x;
-  Axis channels;
-  TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const { return Wide<T>(x[place(channels, c, t)]); }
+  Channels channels;
+  TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const { return Wide<T>(x[channels.place(c, t)]); }
 };
 
 /// The variance is summed from differences to the mean: the textbook's short cut cancels where the mean is large.
 template <class T>
 struct SquaredDifference {
   const T* x;
-  Axis channels;
+  Channels channels;
   const double* means;
   TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const {
-    const double difference = static_cast<double>(Wide<T>(x[place(channels, c, t)])) - means[c];
+    const double difference = static_cast<double>(Wide<T>(x[channels.place(c, t)])) - means[c];
     return difference * difference;
   }
 };
@@ -70,14 +83,16 @@ template <class T>
 struct Normalised {
   const T *x, *gamma, *beta;
   const double *mean, *inverse;
-  Axis channels;
+  Channels channels;
   T* y;
   tenon::Write write;
 
-  TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto c = i / channels.inner % channels.length;
-    const auto centre = static_cast<Wide<T>>(mean[c]), scale = static_cast<Wide<T>>(inverse[c]) * Wide<T>(gamma[c]);
-    store(write, y[i], (Wide<T>(x[i]) - centre) * scale + Wide<T>(beta[c]));
+  TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
+    const auto c = channels.of_row.offset(row);
+    const auto centre = static_cast<Wide<T>>(mean[c]), scale = static_cast<Wide<T>>(inverse[c]) * Wide<T>(gamma[c]),
+               shift = Wide<T>(beta[c]);
+    for (auto i = row * channels.size + first, end = (row + 1) * channels.size; i < end; i += step)
+      store(write, y[i], (Wide<T>(x[i]) - centre) * scale + shift);
   }
 };
 
@@ -85,10 +100,10 @@ template <class T>
 struct GradientTerms {
   const T *x, *dy;
   const Wide<T>*mean, *inverse_std;
-  Axis channels;
+  Channels channels;
 
   TENON_DEVICE TwoSums operator()(std::int64_t c, std::int64_t t) const {
-    const auto i = place(channels, c, t);
+    const auto i = channels.place(c, t);
     const auto grad = Wide<T>(dy[i]);
     return {grad, grad * ((Wide<T>(x[i]) - mean[c]) * inverse_std[c])};
   }
@@ -114,15 +129,18 @@ struct DataGradient {
   const T *x, *dy, *gamma;
   const Wide<T>*mean, *inverse_std;
   const TwoSums* averages;
-  Axis channels;
+  Channels channels;
   T* dx;
   tenon::Write write;
 
-  TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto c = i / channels.inner % channels.length;
-    const auto normal = (Wide<T>(x[i]) - mean[c]) * inverse_std[c], scale = Wide<T>(gamma[c]) * inverse_std[c];
+  TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
+    const auto c = channels.of_row.offset(row);
+    const auto centre = mean[c], inverse = inverse_std[c], scale = Wide<T>(gamma[c]) * inverse;
     const auto mean_dy = static_cast<Wide<T>>(averages[c].first), mean_dy_normal = static_cast<Wide<T>>(averages[c].second);
-    store(write, dx[i], scale * (Wide<T>(dy[i]) - mean_dy - normal * mean_dy_normal));
+    for (auto i = row * channels.size + first, end = (row + 1) * channels.size; i < end; i += step) {
+      const auto normal = (Wide<T>(x[i]) - centre) * inverse;
+      store(write, dx[i], scale * (Wide<T>(dy[i]) - mean_dy - normal * mean_dy_normal));
+    }
   }
 };
 
@@ -155,6 +173,7 @@ struct BatchNormCuda : BatchNorm {
     using S = Wide<T>;
     const auto x = call.input<T>("data");
     const auto channels = Axis::of(x.shape(), axis);
+    const Channels where(channels);
     const BlockSums sums = BlockSums::of(channels.length, channels.runs());
     double* const mean = call.workspace<double>(bytes<double>(channels, 2 * sizeof(double)) / sizeof(double));
     double* const variance = mean + channels.length;
@@ -162,8 +181,8 @@ struct BatchNormCuda : BatchNorm {
     if (from_batch) {
       const auto n = static_cast<double>(channels.runs());
       double* const scratch = variance + channels.length;
-      sum_by_blocks(call, sums, Element<T>{x.data(), channels}, PutAverage{mean, n}, scratch);
-      sum_by_blocks(call, sums, SquaredDifference<T>{x.data(), channels, mean}, PutAverage{variance, n}, scratch);
+      sum_by_blocks(call, sums, Element<T>{x.data(), where}, PutAverage{mean, n}, scratch);
+      sum_by_blocks(call, sums, SquaredDifference<T>{x.data(), where, mean}, PutAverage{variance, n}, scratch);
     }
     const Channel<S> once{mean,
                           variance,
@@ -178,9 +197,9 @@ struct BatchNormCuda : BatchNorm {
                           call.write(2)};
     tenon::gpu::for_each(call, channels.length, once);
     const Normalised<T> each{
-        x.data(),     call.input<T>("gamma").data(), call.input<T>("beta").data(), mean, variance, channels, call.output<T>(0).data(),
+        x.data(),     call.input<T>("gamma").data(), call.input<T>("beta").data(), mean, variance, where, call.output<T>(0).data(),
         call.write(0)};
-    tenon::gpu::for_each(call, x.size(), each);
+    for_each_row(call, channels.outer * channels.length, channels.inner, each);
   }
 
   template <class T>
@@ -188,17 +207,18 @@ struct BatchNormCuda : BatchNorm {
     const T *const x = call.input<T>("data").data(), *const dy = call.output_grad<T>(0).data();
     const auto *const mean = call.output_value<Wide<T>>(1).data(), *const inverse_std = call.output_value<Wide<T>>(2).data();
     const auto channels = Axis::of(call.input_type(0).shape, axis);
+    const Channels where(channels);
     const auto wanted = [&](int i) { return call.write(i) == tenon::Write::none ? nullptr : call.input_grad<T>(i).data(); };
     auto* const averages = call.workspace<TwoSums>(bytes<TwoSums>(channels, sizeof(TwoSums)) / sizeof(TwoSums));
     // In training, each element also moves the mean and the variance; the moving states stand still.
     const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
     const PutGradients<T> put{wanted(1), wanted(2), averages, n, call.write(1), call.write(2)};
-    sum_by_blocks(call, BlockSums::of(channels.length, channels.runs()), GradientTerms<T>{x, dy, mean, inverse_std, channels}, put,
+    sum_by_blocks(call, BlockSums::of(channels.length, channels.runs()), GradientTerms<T>{x, dy, mean, inverse_std, where}, put,
                   averages + channels.length);
     T* const dx = wanted(0);
     if (!dx) return;
-    const DataGradient<T> each{x, dy, call.input<T>("gamma").data(), mean, inverse_std, averages, channels, dx, call.write(0)};
-    tenon::gpu::for_each(call, channels.runs() * channels.length, each);
+    const DataGradient<T> each{x, dy, call.input<T>("gamma").data(), mean, inverse_std, averages, where, dx, call.write(0)};
+    for_each_row(call, channels.outer * channels.length, channels.inner, each);
   }
 };
 TENON_KERNEL(batch_norm, cuda, BatchNormCuda)
