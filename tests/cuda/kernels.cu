@@ -23,6 +23,16 @@ struct Places {
   }
 };
 
+template <int bytes>
+struct MixBlock {
+  Mixed<bytes>* results;
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t) const {
+    const auto first = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread()) + 7), Mix());  // its slots are used again
+    const auto result = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread())), Mix());
+    results[block.thread()] = Mix()(first, result);
+  }
+};
+
 #if defined(__CUDACC__)
 __global__ void wild_write() {
   *reinterpret_cast<volatile int*>(std::uintptr_t{64}) = 1;
@@ -46,6 +56,19 @@ void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bo
   if (wide) body.points.count_in_int64();
   tenon::gpu::for_each(tenon::Call(raw, {}), body.points.count(), body);
 }
+
+template <int bytes>
+void launch_mix(Mixed<bytes>* results, void* stream) {
+  tenon_call raw{};
+  raw.stream = stream;
+  tenon::gpu::for_each_block(tenon::Call(raw, {}), 1, MixBlock<bytes>{results});
+}
+template void launch_mix(Mixed<1>*, void*);
+template void launch_mix(Mixed<2>*, void*);
+template void launch_mix(Mixed<4>*, void*);
+template void launch_mix(Mixed<7>*, void*);
+template void launch_mix(Mixed<8>*, void*);
+template void launch_mix(Mixed<16>*, void*);
 
 void launch_wild_write(void* stream) {
 #if defined(__CUDACC__)

@@ -1,6 +1,7 @@
 // Kernels for these tests, as a plugin's would be: launched by another copy of the runtime, on streams of Tenon's.
 #pragma once
 #include <cstdint>
+#include <tenon/fn.hpp>
 
 /// data[i] += 1 for n numbers. `stream` is a cudaStream_t.
 void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream);
@@ -8,6 +9,28 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream);
 /// to[i] = 1,000 times the outer place of point i plus its inner one, in a box [outer, inner]. `wide`: counted as a box of more than 2^31
 /// points is.
 void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide, void* stream);
+
+/// A number of `bytes` bytes; no default constructor, for no block needs one.
+template <int bytes>
+struct Mixed {
+  unsigned char part[bytes];
+  explicit TENON_FN Mixed(unsigned seed) : part{} {
+    for (int i = 0; i < bytes; ++i) part[i] = static_cast<unsigned char>(seed * 37u + static_cast<unsigned>(i) * 11u);
+  }
+};
+
+/// Neither associative nor commutative: the result tells the order of what was combined.
+struct Mix {
+  template <int bytes>
+  TENON_FN Mixed<bytes> operator()(Mixed<bytes> left, Mixed<bytes> right) const {
+    for (int i = 0; i < bytes; ++i) left.part[i] = static_cast<unsigned char>(left.part[i] * 3 + right.part[bytes - 1 - i] * 5 + 1);
+    return left;
+  }
+};
+
+/// results[thread] = Mix of what a block's reduce() makes of Mixed(7 + thread), and then of Mixed(thread).
+template <int bytes>
+void launch_mix(Mixed<bytes>* results, void* stream);
 
 /// Writes where nobody has memory.
 void launch_wild_write(void* stream);

@@ -54,7 +54,9 @@ class Block {
 #endif
 
   /// combine(a, b) over every thread's value; every thread gets the result. combine should be associative and commutative, such as a
-  /// minimum. The order is always the same, a tree over the thread numbers, so rounded sums have the same bits in every run.
+  /// minimum, and must not reach a sync(). The order is always the same, so rounded sums have the same bits in every run: a tree over the
+  /// thread numbers, in which thread t is combined with t + 128, then with t + 64, and so on to t + 1. It takes three barriers: one warp
+  /// does most of the work, whose threads combine a few values more than the tree has, which nobody sees.
   ///
   /// Example:
   ///
@@ -63,10 +65,20 @@ class Block {
   TENON_DEVICE T reduce(T value, Combine combine) const {
     T* const shared = slots<T>();
     shared[thread()] = value;
+#if defined(__CUDACC__)
+    sync();
+    // one warp needs no barrier
+    if (thread() < warp) {
+      value = of_warps<0, 1>(shared + thread(), combine);
+      for (int half = warp / 2; half > 0; half /= 2) value = combine(value, from_lane_above(value, half));
+      if (thread() == 0) shared[0] = value;
+    }
+#else
     for (int half = block_threads / 2; half > 0; half /= 2) {
       sync();
       if (thread() < half) shared[thread()] = combine(shared[thread()], shared[thread() + half]);
     }
+#endif
     sync();
     const T result = shared[0];
     sync();  // the slots are used again
@@ -118,6 +130,30 @@ class Block {
       return left < right ? right : left;
     }
   };
+
+#if defined(__CUDACC__)
+  static constexpr int warp = 32;
+
+  // What the upper levels of the tree make of every step-th value of a lane, one a warp, from that of warp `first` on.
+  template <int first, int step, class T, class Combine>
+  TENON_DEVICE static T of_warps(const T* of_lane, Combine& combine) {
+    if constexpr (step == block_threads / warp)
+      return of_lane[first * warp];
+    else
+      return combine(of_warps<first, 2 * step>(of_lane, combine), of_warps<first + step, 2 * step>(of_lane, combine));
+  }
+
+  // The value of the thread that is `distance` above; of a warp's last threads, any one, which is of no use to the result.
+  template <class T>
+  TENON_DEVICE static T from_lane_above(const T& value, int distance) {
+    unsigned words[(sizeof(T) + 3) / 4] = {};
+    __builtin_memcpy(words, &value, sizeof(T));
+    for (unsigned& word : words) word = __shfl_down_sync(0xffffffff, word, static_cast<unsigned>(distance));
+    T above = value;
+    __builtin_memcpy(static_cast<void*>(&above), words, sizeof(T));
+    return above;
+  }
+#endif
 
   // One value a thread, in shared memory: every function ends with a sync(), so that the next one may use the slots.
   template <class T>
