@@ -23,7 +23,10 @@ struct Mixed {
 struct Mix {
   template <int bytes>
   TENON_FN Mixed<bytes> operator()(Mixed<bytes> left, Mixed<bytes> right) const {
-    for (int i = 0; i < bytes; ++i) left.part[i] = static_cast<unsigned char>(left.part[i] * 3 + right.part[bytes - 1 - i] * 5 + 1);
+    for (int i = 0; i < bytes; ++i) {
+      const unsigned l = left.part[i], r = right.part[bytes - 1 - i];
+      left.part[i] = static_cast<unsigned char>((l * 3 + 1) ^ (r * 5 + (l >> 4)));
+    }
     return left;
   }
 };
