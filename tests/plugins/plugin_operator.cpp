@@ -35,7 +35,7 @@ void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, te
   for (auto& thread : others) thread.join();
 }
 
-const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr};
+const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr, nullptr, nullptr};
 
 /// The attributes as they cross the boundary; points into `attributes`.
 std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes) {
