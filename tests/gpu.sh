@@ -224,6 +224,7 @@ by_hand=(tests/test_plugins '-tce=*refuse*' -d=true)
 operators() {
   local failed
   step plugins 90 "${by_hand[@]}" "-sf=$nn,$others"
+  step libraries 90 "${by_hand[@]}" '-sf=*libraries_on_device*'
   failed=$(failed_cases "$logs/plugins.log" | head -1)
   [[ -z $failed ]] || CUDA_LAUNCH_BLOCKING=1 step plugins_again 30 "${by_hand[@]}" "-sf=$nn,$others" "-tc=${failed//,/?}" # a comma divides
 }

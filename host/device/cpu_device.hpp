@@ -30,6 +30,7 @@ class CpuDevice : public Device {
   void begin_capture(void*) override;  ///< throws Failure (usage)
   void* end_capture(void*) override { return nullptr; }
   void drop_capture(void*) noexcept override {}
+  bool is_capturing(void*) override { return false; }
   void launch(void*, void*) override {}
   void free_captured(void*) noexcept override {}
 

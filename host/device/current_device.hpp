@@ -12,10 +12,7 @@ class CurrentDevice {
   explicit CurrentDevice(Device* device) : device_(device == nullptr || device->is_cpu() ? nullptr : device) {
     if (device_ == nullptr) return;
     before_ = device_->current();
-    if (before_ == device_->id())
-      device_ = nullptr;  // nothing to give back
-    else
-      device_->make_current();
+    if (before_ != device_->id()) device_->make_current();
   }
   explicit CurrentDevice(Device& device) : CurrentDevice(&device) {}
   ~CurrentDevice() {

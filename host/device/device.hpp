@@ -71,6 +71,7 @@ class Device {
   virtual void begin_capture(void* stream) = 0;
   virtual void* end_capture(void* stream) = 0;
   virtual void drop_capture(void* stream) noexcept = 0;  ///< ends it without a result
+  virtual bool is_capturing(void* stream) = 0;
   virtual void launch(void* captured, void* stream) = 0;
   virtual void free_captured(void* captured) noexcept = 0;
 

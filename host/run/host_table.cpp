@@ -55,6 +55,8 @@ std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void*
   try {
     Device* const gpu = gpu_of(*call);
     if (gpu == nullptr) throw Failure(FailureKind::failed, "scratch of a GPU is for kernels that run on one; others have workspace()");
+    if (gpu->is_capturing(call->stream))
+      throw Failure(FailureKind::failed, "a kernel that takes scratch cannot be captured, and must not say that it is capturable");
     *out = gpu->allocate(bytes, call->stream, "the scratch of a kernel");
     return 0;
   } catch (const std::exception& failure) {

@@ -19,8 +19,11 @@ struct Given {
 // The receiver may have put work on a stream that still reads the memory, which must not go to another tensor before.
 void take_back(DLManagedTensor* managed) noexcept {
   const std::unique_ptr<Given> given(static_cast<Given*>(managed->manager_ctx));
-  Device& device = device_of(given->tensor);
-  if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
+  try {
+    Device& device = device_of(given->tensor);
+    if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
+  } catch (const std::exception&) {  // no stream can be made: the device is lost, and so is the memory
+  }
 }
 
 // Calls the giver's deleter when the last tensor over its memory is gone.

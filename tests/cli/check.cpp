@@ -98,8 +98,9 @@ TEST_CASE("bounds of 0 are left by whole steps where numbers are whole") {
 TEST_CASE("the bundled plugins keep what they promise") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {
-    if (file.path().extension() != ".so" || file.path().stem().string().ends_with("_cuda")) continue;
+    if (file.path().extension() != ".so") continue;
     const auto result = run_tenon({"check", file.path().string(), "--only-failed"});
+    if (result.err.find(" has no operator, only kernels for operators of other plugins") != std::string::npos) continue;
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 0);

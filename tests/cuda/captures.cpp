@@ -181,6 +181,14 @@ TEST_CASE("captures: what other threads do with the device meanwhile breaks none
   CHECK(gpu.warnings.empty());
 }
 
+TEST_CASE("captures: a kernel that says capturable and takes scratch is told so, and runs step by step") {
+  GpuHost gpu;
+  Session session(chain(gpu.host, 4, "scratchy"), on_gpu());
+  for (int i = 0; i < 5; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
+  REQUIRE(gpu.warnings.size() == 1);
+  CHECK(gpu.warnings[0].find("a kernel that takes scratch cannot be captured") != std::string::npos);
+}
+
 TEST_CASE("the device that is current in an application's thread stays so") {
   GpuHost gpu;
   int count = 0;
@@ -199,6 +207,20 @@ TEST_CASE("the device that is current in an application's thread stays so") {
   }
   gpu.host.call("scale", {filled(1).to("cuda:0")});
   CHECK(still_current());
+  if (count > 1) {  // a plan that ends on another device than it begins on
+    auto graph = chain(gpu.host, 4);
+    put(graph, "scale_3", "cuda:1");
+    Session both(graph, on_gpu());
+    for (const int device : {0, 1}) {
+      REQUIRE(cudaSetDevice(device) == cudaSuccess);
+      for (int i = 0; i < 3; ++i) {
+        both.run({{"x", filled(1)}});
+        int now = -1;
+        CHECK(cudaGetDevice(&now) == cudaSuccess);
+        CHECK(now == device);
+      }
+    }
+  }
   REQUIRE(cudaSetDevice(0) == cudaSuccess);
 }
 

@@ -30,6 +30,7 @@ class RecordingDevice : public tenon::Device {
   void begin_capture(void* stream) override { add("capture on", stream); }
   void* end_capture(void* stream) override { return add("end capture on", stream), next(); }
   void drop_capture(void* stream) noexcept override { add("drop capture on", stream); }
+  bool is_capturing(void*) override { return false; }
   void launch(void* captured, void* stream) override { add("launch", captured), add("on", stream); }
   void free_captured(void* captured) noexcept override { add("free captured", captured); }
 

@@ -139,13 +139,15 @@ std::filesystem::path path_of(const std::string& plugin) {
 
 }  // namespace
 
-// In the plugin itself or in the one beside it.
+// In the plugin itself or in one of those beside it: tenon_NAME_cuda, tenon_NAME_cublas.
 void PluginOperator::find_kernel_on_device(void* library, const std::string& plugin) {
   tenon::Device* const device = test_device();
   if (device == nullptr) return;
   const auto symbol = TENON_KERNEL_SYMBOL_PREFIX "cuda__" + name_;
   const tenon_operator* found = table_in(library, symbol);
-  if (!found) found = table_in(dlopen(path_of(plugin + "_cuda").c_str(), RTLD_NOW | RTLD_LOCAL), symbol);
+  for (const auto& file : std::filesystem::directory_iterator(built("plugins")))
+    if (!found && file.path().filename().string().starts_with("tenon_" + plugin + "_"))
+      found = table_in(dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL), symbol);
   if (!found) return;
   kernel_ = found;
   device_ = device;

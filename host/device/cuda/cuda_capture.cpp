@@ -32,6 +32,12 @@ void CudaDevice::drop_capture(void* stream) noexcept {
   if (graph != nullptr) cudaGraphDestroy(graph);
 }
 
+bool CudaDevice::is_capturing(void* stream) {
+  auto status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status), *this, "asking for a capture");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 void CudaDevice::launch(void* captured, void* stream) {
   const CurrentDevice current(*this);
   check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(captured), static_cast<cudaStream_t>(stream)), *this, "launching captured work");

@@ -36,9 +36,15 @@ void CudaDevice::synchronize() {
 }
 
 std::string CudaDevice::loss() {
-  const auto now = cudaStreamQuery(cudaStreamPerThread);  // no stream of ours: one that is being captured may not be asked
-  if (now != cudaSuccess) cudaGetLastError();
-  return is_sticky(now) ? loss_text(name()) : std::string();
+  try {
+    const CurrentDevice current(*this);
+    // No stream of ours: one that is being captured may not be asked.
+    const auto now = is_capturing(cudaStreamPerThread) ? cudaSuccess : cudaStreamQuery(cudaStreamPerThread);
+    if (now != cudaSuccess) cudaGetLastError();
+    return is_sticky(now) ? loss_text(name()) : std::string();
+  } catch (const Failure&) {
+    return loss_text(name());  // nothing else makes these calls fail
+  }
 }
 
 void CudaDevice::make_current() {
@@ -106,6 +112,7 @@ void CudaDevice::wait_for_application(void* stream) noexcept {
     const CurrentDevice current(*this);
     const Event event(*this);
     for (const auto application : {cudaStreamLegacy, cudaStreamPerThread}) {
+      if (application == cudaStreamPerThread && is_capturing(application)) continue;  // waiting for it would join the capture
       record(event.handle(), application);
       wait(stream, event.handle());
     }

@@ -36,6 +36,7 @@ class CudaDevice : public Device {
   void begin_capture(void* stream) override;
   void* end_capture(void* stream) override;
   void drop_capture(void* stream) noexcept override;
+  bool is_capturing(void* stream) override;
   void launch(void* captured, void* stream) override;
   void free_captured(void* captured) noexcept override;
 

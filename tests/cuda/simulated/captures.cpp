@@ -83,6 +83,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   if (state() != cudaSuccess) return result_of();
+  stream = own(stream);
   const std::lock_guard lock(captures_mutex());
   *status = !stream->capture          ? cudaStreamCaptureStatusNone
             : stream->capture->broken ? cudaStreamCaptureStatusInvalidated

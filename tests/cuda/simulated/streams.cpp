@@ -208,6 +208,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  stream = own(stream);
   if (const auto result = may_wait(stream); result != cudaSuccess) return result_of(result);
   return result_of(stream->idle() ? cudaSuccess : cudaErrorNotReady);
 }

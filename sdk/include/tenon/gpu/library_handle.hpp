@@ -64,6 +64,13 @@ class ThreadHandles {
   std::map<int, Handle> handles_;
 };
 
+// One for all functions that make such handles, whatever makes them.
+template <class Handle>
+ThreadHandles<Handle>& thread_handles() {
+  static thread_local ThreadHandles<Handle> handles;
+  return handles;
+}
+
 }  // namespace detail
 
 /// The current device's handle of this thread, which no other thread uses meanwhile. Handle is a pointer type.
@@ -85,10 +92,9 @@ class ThreadHandles {
 ///     cublasSetStream(cublas, tenon::gpu::stream_of(call));
 template <class Handle, class Create>
 Handle library_handle(Create&& create) {
-  static thread_local detail::ThreadHandles<Handle> handles;
   int device = 0;
   require(cudaGetDevice(&device));
-  Handle& handle = handles.on(device);
+  Handle& handle = detail::thread_handles<Handle>().on(device);
   if (!handle) {
     const RelaxedCapture relaxed;
     create(&handle);

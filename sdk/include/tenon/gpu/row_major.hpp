@@ -81,7 +81,7 @@ class RowMajor {
 
   template <class Index, class Take>
   TENON_FN void places(Index i, Take& take) const {
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #pragma unroll 1  // axes are few, and what is done with each may be long
 #endif
     for (int axis = rank_ - 1; axis >= 0; --axis) {

@@ -18,7 +18,7 @@ struct DeviceSum {
 /// `wide`: a tensor of the shape that the input was broadcast to.
 inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
   DeviceSum sum;
-  DeviceOperand terms[max_sources], *all[max_sources + 1], *to_term[max_sources];
+  DeviceOperand terms[max_sources], *all[max_sources + 1], *to_term[max_sources] = {};
   for (int i = 0; i < job.source_count; ++i) {
     sum.results.sources[i] = terms[i] = operand_of(job.sources[i], wide);
     all[i] = &sum.results.sources[i];
