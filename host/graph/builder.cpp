@@ -94,9 +94,13 @@ StringId GraphBuilder::node_name(const NodeSpec& spec) {
   return model_.strings.intern(free_name(model_, spec.op));
 }
 
+std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& part) const {
+  return fmt::format("{}_{}", model_.strings[node.name], part);
+}
+
 // `node_part`: what somebody has put there under this name already, or a new value.
 ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type) {
-  const auto name = fmt::format("{}_{}", model_.strings[node.name], part);
+  const auto name = own_name(node, part);
   const auto found = model_.value_names.find(model_.strings.intern(name));
   if (found == model_.value_names.end() || model_.values[found->second].role != role) return add_value(name, role, type);
   if (merge(model_.values[found->second].type, type) == Merge::contradiction)
@@ -105,8 +109,25 @@ ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part,
   return found->second;
 }
 
+// What a graph leaves out becomes a variable if it is a weight. Plugins of before 0.2 cannot tell: there everything does, with a note.
+ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input, const tenon_type& type) {
+  if (!input.weight && op.warn != nullptr && *op.warn)
+    (*op.warn)(
+        "weights of " + op.info->name,
+        fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; the operator was built with an SDK before "
+                    "0.2, which does not say which inputs are weights",
+                    op.info->name, model_.strings[node.name], input.name));
+  const auto there = model_.value_names.find(model_.strings.intern(own_name(node, input.name)));
+  const bool given = there != model_.value_names.end() && model_.values[there->second].role == Role::variable;
+  if (!input.weight.value_or(true) && !given)
+    throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", input.name, input.doc),
+                  "connect a value to it; only weights become variables by themselves");
+  return own_value(node, input.name, Role::variable, type);
+}
+
 // Edges, then the values that the node brings with it: states, variables for what is left out, outputs.
-void GraphBuilder::connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs) {
+void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs, bool own_weights) {
+  const auto& info = *op.info;
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   node.input_count = static_cast<std::uint32_t>(inputs.size());
   node.state_count = static_cast<std::uint32_t>(info.states.size());
@@ -115,7 +136,8 @@ void GraphBuilder::connect(NodeRecord& node, const OperatorInfo& info, const std
     const bool missing = inputs[i] == none && !declared.optional;
     if (missing && declared.variadic)
       throw Failure(FailureKind::usage, fmt::format("variadic input '{}' contains an empty value", declared.name));
-    const auto value = missing ? own_value(node, declared.name, Role::variable, unknown_type()) : inputs[i];
+    if (missing && !own_weights) throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+    const auto value = missing ? own_weight(node, op, declared, unknown_type()) : inputs[i];
     model_.edges.push_back(value);
   }
   for (const auto& state : info.states) {
@@ -138,7 +160,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     node.device = model_.strings.intern(spec.device);
     try {
       add_parameters(model_, node, info, spec.attributes);
-      connect(node, info, place_inputs(info, spec.inputs, spec.named_inputs));
+      connect(node, op, place_inputs(info, spec.inputs, spec.named_inputs), spec.own_weights);
     } catch (const Failure& failure) {
       rethrow_at(fmt::format("[{}] node '{}'", info.name, model_.strings[node.name]), failure);
     }
@@ -255,7 +277,7 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
     const auto& declared = binding_.nodes[id].op->info->inputs[edge - node.first_edge];
     auto present = type;
     present.present = 1;
-    model_.edges[edge] = own_value(node, declared.name, Role::variable, present);
+    model_.edges[edge] = at_node(model_, id, [&] { return own_weight(node, *binding_.nodes[id].op, declared, present); });
   }
 }
 

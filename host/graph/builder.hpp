@@ -12,13 +12,14 @@
 
 namespace tenon {
 
-/// What a node is made from. Inputs by position or by name; `none` and what is left out become variables (see Graph::add).
+/// What a node is made from. Inputs by position or by name; weights that are `none` or left out become variables (see Graph::add).
 struct NodeSpec {
   std::string_view op, name;  // an empty name is made up: op, op_1 ...
   std::vector<ValueId> inputs;
   std::vector<std::pair<std::string, ValueId>> named_inputs;
   const Attributes& attributes;
   std::string_view device = {};
+  bool own_weights = true;  // false: a weight that is left out is an error, too
 };
 
 /// Threads: one at a time. After a Failure the graph is as it was.
@@ -61,9 +62,11 @@ class GraphBuilder {
  private:
   ValueId add_value(std::string_view name, Role role, const tenon_type& type);
   void check_name(std::string_view name) const;
+  std::string own_name(const NodeRecord& node, const std::string& part) const;
   ValueId own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type);
   StringId node_name(const NodeSpec& spec);
-  void connect(NodeRecord& node, const OperatorInfo& info, const std::vector<ValueId>& inputs);
+  void connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs, bool own_weights);
+  ValueId own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input, const tenon_type& type);
   void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node);
   NodeRecord made_from(NodeId forward, Pass pass, std::string_view name);
   void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count);

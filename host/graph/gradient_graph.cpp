@@ -43,6 +43,7 @@ struct Construction {
   static Construction& of(tenon_gradient* self) { return *static_cast<Construction*>(self->context); }
 
   ValueId known(tenon_value value) const {
+    if (value == TENON_NO_VALUE) throw Failure(FailureKind::usage, "its gradient() passes an empty value as the gradient of an input");
     if (value >= builder->model().values.size())
       throw Failure(FailureKind::usage, "its gradient() passes a value that does not belong to this graph");
     return static_cast<ValueId>(value);
@@ -72,8 +73,9 @@ struct Construction {
           throw Failure(FailureKind::usage, fmt::format("its gradient() gives '{}' a parameter without a name", op));
         given.set(attributes[i].name, value_of(attributes[i]));
       }
-      NodeSpec spec{.op = op, .name = {}, .inputs = {}, .named_inputs = {}, .attributes = given};
-      for (std::uint32_t i = 0; i < input_count; ++i) spec.inputs.push_back(construction.known(inputs[i]));
+      NodeSpec spec{.op = op, .name = {}, .inputs = {}, .named_inputs = {}, .attributes = given, .own_weights = false};
+      for (std::uint32_t i = 0; i < input_count; ++i)
+        spec.inputs.push_back(inputs[i] == TENON_NO_VALUE ? none : construction.known(inputs[i]));
       const auto& model = construction.builder->model();
       const auto name = free_name(model, fmt::format("{}_gradient", model.strings[model.nodes[construction.node].name]));
       spec.name = name;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
@@ -22,6 +23,22 @@ struct Twice : Operator {
     for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = 2 * call.input<float>(0)[i];
   }
   void gradient(Gradient&) const {}
+};
+
+struct SumOrFirst : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("first + second, or first");
+    op.types({f32});
+    op.input("first", "any shape");
+    op.input("second", "the same shape").optional();
+    op.output("y", "the same shape");
+  }
+  void forward(const Call& call) const {
+    const auto first = call.input<float>(0);
+    for (std::int64_t i = 0; i < first.size(); ++i)
+      call.output<float>(0)[i] = first[i] + (call.has_input("second") ? call.input<float>(1)[i] : 0);
+  }
+  void gradient(Gradient& g) const { g.set_input_grad(0, g.add("sum_or_first", {g.output_grad(0), Gradient::Value{}})); }
 };
 
 using Step = std::int32_t (*)(tenon_gradient* io);
@@ -81,6 +98,13 @@ TEST_CASE("a gradient() that breaks the rules of the boundary is refused in word
       {[](tenon_gradient* io) { return io->set_input_grad(io, 1, 0); }, "its gradient() sets the gradient of input 1, but there are 1"},
       {[](tenon_gradient* io) { return io->set_input_grad(io, 0, 1u << 30); },
        "its gradient() passes a value that does not belong to this graph"},
+      {[](tenon_gradient* io) {
+         const tenon_value empty = TENON_NO_VALUE;
+         return io->add(io, "twice", &empty, 1, nullptr, 0, &dy);
+       },
+       "input 'x' is missing: any shape"},
+      {[](tenon_gradient* io) { return io->set_input_grad(io, 0, TENON_NO_VALUE); },
+       "its gradient() passes an empty value as the gradient of an input"},
   };
   for (const auto& row : rows) {
     CAPTURE(std::string(row.words));
@@ -88,4 +112,18 @@ TEST_CASE("a gradient() that breaks the rules of the boundary is refused in word
     CAPTURE(error);
     CHECK(error.find(row.words) != std::string::npos);
   }
+}
+
+TEST_CASE("an empty value in a gradient() leaves an optional input of the added node out") {
+  ApplicationHost host;
+  host.add<SumOrFirst>();
+  Graph graph(host);
+  const auto x = graph.variable("x", Tensor::from({1.f, 2.f}, {2}));
+  const auto y = graph.add("sum_or_first", {x, graph.constant("c", Tensor::from({10.f, 20.f}, {2}))});
+  graph.output("y", y);
+  graph.output("dx", graph.gradient(y, {x})[0]);
+  const auto found = Session(graph).run({});
+  CHECK(found.at("y").values<float>()[1] == 22);
+  CHECK(found.at("dx").values<float>()[0] == 1);
+  CHECK(found.at("dx").values<float>()[1] == 1);
 }

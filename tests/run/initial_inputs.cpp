@@ -21,7 +21,7 @@ struct Shown : tenon::Operator {
     op.input("data", "[n]");
     op.input("scale", "same shape as data").initial(2.5);
     op.input("square", "[n, n]").initial(0);
-    op.input("offset", "same shape as data");
+    op.input("offset", "same shape as data").weight();
     op.input("rest", "same shape as data").variadic().initial(-4);
     op.output("scales", "scale");
     op.output("squares", "square");

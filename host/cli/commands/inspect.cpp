@@ -39,9 +39,9 @@ std::string default_of(const ParamInfo& param) {
 void print_arguments(const OperatorInfo& info) {
   write_result("\nInputs\n");
   for (const auto& input : info.inputs)
-    write_result("  {:<16} {}{}{}{}\n  {:<16} {}\n", input.name, fmt::join(names_of(input.types.value_or(info.types)), " "),
-                 input.optional ? ", optional" : "", input.variadic ? ", any number" : "",
-                 input.initial ? fmt::format(", at first {} as a variable", *input.initial) : "", "", input.doc);
+    write_result("  {:<16} {}{}{}{}{}\n  {:<16} {}\n", input.name, fmt::join(names_of(input.types.value_or(info.types)), " "),
+                 input.optional ? ", optional" : "", input.variadic ? ", any number" : "", input.weight.value_or(false) ? ", a weight" : "",
+                 input.initial ? fmt::format(", at first {}", *input.initial) : "", "", input.doc);
   if (info.inputs.empty()) write_result("  none\n");
   write_result("\nOutputs\n");
   for (const auto& output : info.outputs)

@@ -82,6 +82,10 @@ class FieldReader {
   void operator()(const char* key, std::optional<double>& number) const {
     if (const auto field = from_.find(key); field && !field->is_null()) number = finite_number(*field);
   }
+  // Nor do those of SDKs before 0.2 tell weights.
+  void operator()(const char* key, std::optional<bool>& flag) const {
+    if (const auto field = from_.find(key)) flag = field->boolean();
+  }
   void operator()(const char* key, std::vector<std::string>& names) const {
     names = read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
   }

@@ -14,8 +14,8 @@ struct Convolution : tenon::Operator {
     op.doc("cross-correlation of data with num_filter filters, over 1 to 3 spatial axes");
     op.types({tenon::f32});
     op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
-    op.input("weight", "[num_filter, channels / groups, kernel ...]");
-    op.input("bias", "[num_filter]; absent when no_bias").optional();
+    op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
+    op.input("bias", "[num_filter]; absent when no_bias").optional().weight();
     op.output("output", "[batch, num_filter, (axis + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
     op.param("num_filter", &Convolution::num_filter, "channels of output, a multiple of groups").required().at_least(1);
     op.param("kernel", &Convolution::kernel, "size of the filters along each spatial axis, 1 to 3 values")

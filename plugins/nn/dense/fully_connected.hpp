@@ -13,8 +13,8 @@ struct FullyConnected : tenon::Operator {
     op.doc("output = data * weight^T + bias");
     op.types({tenon::f32, tenon::f64});
     op.input("data", "[batch, ...], all axes after the first being features; [..., features] if flatten is false");
-    op.input("weight", "[num_hidden, features]");
-    op.input("bias", "[num_hidden]; absent when no_bias").optional();
+    op.input("weight", "[num_hidden, features]").weight();
+    op.input("bias", "[num_hidden]; absent when no_bias").optional().weight();
     op.output("output", "[batch, num_hidden]; [..., num_hidden] if flatten is false");
     op.param("num_hidden", &FullyConnected::num_hidden, "rows of weight").required().at_least(1);
     op.param("no_bias", &FullyConnected::no_bias, "leave the bias out");

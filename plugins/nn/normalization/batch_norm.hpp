@@ -16,7 +16,7 @@ struct BatchNorm : tenon::Operator {
         "otherwise with the moving ones");
     op.input("data", "[batch, channels, ...], or with the channels at axis");
     op.input("gamma", "[channels], the scale").initial(1);
-    op.input("beta", "[channels], the offset");
+    op.input("beta", "[channels], the offset").weight();
     op.output("output", "same shape as data");
     op.output("mean", "[channels], the mean that was subtracted").hidden();
     op.output("inverse_std", "[channels], 1 / sqrt(variance + epsilon)").hidden();

@@ -14,7 +14,7 @@ struct LayerNorm : tenon::Operator {
     op.doc("gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance over the axes from axis to the last");
     op.input("data", "at least one dimension");
     op.input("gamma", "the scale, with the shape of data from axis on").initial(1);
-    op.input("beta", "the offset, with the shape of data from axis on");
+    op.input("beta", "the offset, with the shape of data from axis on").weight();
     op.output("output", "same shape as data");
     op.output("mean", "the mean that was subtracted, with the shape of data before axis").hidden();
     op.output("inverse_std", "1 / sqrt(variance + epsilon), with the shape of data before axis").hidden();

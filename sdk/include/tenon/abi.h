@@ -227,7 +227,8 @@ typedef struct tenon_infer_storage {
 /* ---- gradient as a graph --------------------------------------------------------------------------------------------- */
 
 typedef struct tenon_gradient tenon_gradient;
-typedef uint64_t tenon_value; /* a value of the backward graph under construction */
+typedef uint64_t tenon_value;     /* a value of the backward graph under construction */
+#define TENON_NO_VALUE UINT64_MAX /* of an optional input: it is left out; hosts before 0.2 refuse it */
 enum tenon_gradient_source { TENON_GRADIENT_INPUT = 0, TENON_GRADIENT_OUTPUT = 1, TENON_GRADIENT_OUTPUT_GRAD = 2 };
 
 struct tenon_gradient {

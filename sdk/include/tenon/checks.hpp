@@ -6,7 +6,7 @@
 //
 // Order: the base class, describe(), what describe() said (description_checks.hpp), functions that are missing, signatures of those that
 // are there. A function counts as there if the class has any member of its name, public or not, so that a forward with the wrong arguments
-// is not taken for a missing one. A misspelt name, such as backwards, cannot be found: operator_class.hpp lists the names.
+// is not taken for a missing one. Of misspelt names only a few can be found, such as backwards: operator_class.hpp lists the right ones.
 //
 // A new fault takes an entry in ClassFault (description.hpp), a sentence below, and a source in tests/compile_errors that fails with it.
 #pragma once
@@ -47,6 +47,15 @@ constexpr ClassFault check_signatures() {
   return ClassFault::none;
 }
 
+/// Functions that nobody calls, where the class lacks the one that they seem to stand for.
+template <class C>
+constexpr ClassFault check_names() {
+  if (names_forwards<C> && !names_forward<C>) return ClassFault::named_forwards;
+  if (names_backwards<C> && !names_backward<C>) return ClassFault::named_backwards;
+  const bool infers = names_infer_shape<C> || names_infer_shapes<C> || names_infer_type<C> || names_infer_types<C>;
+  return infers && !Members<C>::own_infer ? ClassFault::named_infer_shape : ClassFault::none;
+}
+
 /// The first fault of an operator's class. Each branch may use what the ones before it made sure of.
 template <class C>
 constexpr ClassFault operator_fault() {
@@ -60,6 +69,8 @@ constexpr ClassFault operator_fault() {
     return ClassFault::describe_not_constant;
   } else if constexpr (description_of<C>.fault != ClassFault::none) {
     return description_of<C>.fault;
+  } else if constexpr (check_names<C>() != ClassFault::none) {
+    return check_names<C>();
   } else {
     if (!names_forward<C> && !description_of<C>.kernels_elsewhere) return ClassFault::no_forward;
     if (description_of<C>.zero_where.size > 0 && !description_of<C>.elementwise) return ClassFault::zero_where_alone;
@@ -78,7 +89,8 @@ constexpr ClassFault kernel_fault() {
   } else if constexpr (description_of<C>.fault != ClassFault::none) {
     return description_of<C>.fault;
   } else {
-    constexpr ClassFault signatures = check_signatures<C>();
+    constexpr ClassFault names = check_names<C>(), signatures = check_signatures<C>();
+    if (names != ClassFault::none) return names;
     if (signatures != ClassFault::none) return signatures;
     return Members<C>::any_kernel ? ClassFault::none : ClassFault::empty_kernel;
   }
@@ -140,6 +152,12 @@ struct Verdict {
   TENON_SENTENCE(workspace_signature,
                  "workspace and backward_workspace must be public: std::size_t workspace(const tenon::Infer& io) const");
   TENON_SENTENCE(configure_signature, "configure must be public: void configure()");
+  TENON_SENTENCE(named_forwards, "nobody calls forwards: write void forward(const tenon::Call& call) const");
+  TENON_SENTENCE(named_backwards, "nobody calls backwards: write void backward(const tenon::Call& call) const");
+  TENON_SENTENCE(
+      named_infer_shape,
+      "nobody calls infer_shape, infer_shapes, infer_type or infer_types: write void infer(tenon::Infer& io) const for shapes and "
+      "dtypes");
   TENON_SENTENCE(empty_kernel, "a kernel's class needs at least one of forward, forward_sparse, backward and backward_sparse");
 #undef TENON_SENTENCE
 };

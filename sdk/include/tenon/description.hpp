@@ -78,7 +78,10 @@ enum class ClassFault {
   infer_storage_signature,
   workspace_signature,
   configure_signature,
-  empty_kernel
+  empty_kernel,
+  named_forwards,
+  named_backwards,
+  named_infer_shape
 };
 
 /// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum.
@@ -106,10 +109,12 @@ struct InputEntry {
   bool optional = false, variadic = false;
   Maybe<Types> types;  ///< else the input has the dtype that all such inputs share
   Maybe<double> initial;
+  bool weight = false;
 
   template <class Key>
   constexpr void each_key(Key&& key) const {
     key("name", name), key("doc", doc), key("optional", optional), key("variadic", variadic), key("types", types), key("initial", initial);
+    key("weight", weight);
   }
 };
 

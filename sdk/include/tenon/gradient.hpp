@@ -32,7 +32,7 @@ namespace tenon::TENON_SDK {
 class Gradient {
  public:
   /// A tensor of the backward graph, without elements. Copy it freely, and pass it only to the Gradient that returned it. A default
-  /// constructed one is not "none"; do not pass it.
+  /// constructed one is empty: add() takes it for an optional input that is left out, and nothing else takes it.
   class Value {
    public:
     Value() = default;
@@ -40,7 +40,7 @@ class Gradient {
    private:
     friend class Gradient;
     explicit Value(tenon_value id) : id_(id) {}
-    tenon_value id_ = 0;  // the host's number of it
+    tenon_value id_ = TENON_NO_VALUE;  // the host's number of it
   };
 
   /// A parameter of an added node: {"axis", 1}, {"scale", 0.5}, {"mode", "mean"}, {"keepdims", true}, {"axes", axes} with Ints or Floats.
@@ -89,8 +89,8 @@ class Gradient {
   /// The gradient of the loss by an output. If that output does not reach the loss, this is a tensor of zeros.
   Value output_grad(int i) { return value(TENON_GRADIENT_OUTPUT_GRAD, i); }
 
-  /// Adds a node and returns its first output. Error: the operator is missing; parameters or inputs that it does not accept; it has no
-  /// outputs.
+  /// Adds a node and returns its first output. Error: the operator is missing; parameters or inputs that it does not accept, weights that
+  /// are left out among them; it has no outputs.
   Value add(std::string_view op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
     static_assert(sizeof(Value) == sizeof(tenon_value) && sizeof(Attr) == sizeof(tenon_attribute));
     tenon_value added = 0;

@@ -6,7 +6,7 @@
 //     version           integer, 1 or more; files store it beside the parameters
 //     aliases           array of text
 //     types             array of dtypes by name ("float32"): what the inputs without types of their own share
-//     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own, initial: null or number}
+//     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own, initial: null or number, weight}
 //     outputs           array of {name, doc, hidden, count: null or the name of a parameter}
 //     states            array of {name, doc, initial: number}
 //     params            array of {name, doc, kind, default, required, min, max, above, below, choices}
@@ -23,11 +23,12 @@
 //
 // Keys are never left out, and lists may be empty. A tool finds the manifests of a plugin as the symbols tenon_op_v1__... in the section
 // .tenon_ops, each as long as its symbol's size (`readelf --symbols --wide my_operator.so`). The operator cosine of the SDK's README has
-// 574 bytes, which are in CBOR's diagnostic notation
+// 582 bytes, which are in CBOR's diagnostic notation
 //
 //     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
 //      "types": ["float16", "bfloat16", "float32", "float64"],
-//      "inputs": [{"name": "x", "doc": "angles in radians", "optional": false, "variadic": false, "types": null, "initial": null}],
+//      "inputs": [{"name": "x", "doc": "angles in radians", "optional": false, "variadic": false, "types": null, "initial": null,
+//                   "weight": false}],
 //      "outputs": [{"name": "y", "doc": "same shape as x", "hidden": false, "count": null}],
 //      "states": [],
 //      "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0, "required": false,
@@ -77,7 +78,7 @@ constexpr FunctionNames functions_of() {
 /// Example, the size in bytes:
 ///
 ///     ByteCounter counter;
-///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  // counter.size is 574
+///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  // counter.size is 582
 template <class Bytes>
 class ManifestWriter {
  public:
@@ -229,7 +230,7 @@ namespace tenon::TENON_SDK {
 /// applications that register a class of their own, with table_of<Class>(). A class that TENON_OPERATOR would reject does not compile here
 /// either, with the same sentence (checks.hpp). The name may be known at run time only; it is copied as it is, and the host checks it.
 ///
-///     const std::string manifest = tenon::manifest_of<Cosine>("cosine");  // 574 bytes
+///     const std::string manifest = tenon::manifest_of<Cosine>("cosine");  // 582 bytes
 template <class Class>
 std::string manifest_of(std::string_view name) {
   using C = Completed<Class>;

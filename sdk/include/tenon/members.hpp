@@ -45,6 +45,13 @@ TENON_NAMES(backward_sparse)
 TENON_NAMES(gradient)
 TENON_NAMES(workspace)
 TENON_NAMES(backward_workspace)
+// What people write instead, out of habit: nobody would call it.
+TENON_NAMES(forwards)
+TENON_NAMES(backwards)
+TENON_NAMES(infer_shape)
+TENON_NAMES(infer_shapes)
+TENON_NAMES(infer_type)
+TENON_NAMES(infer_types)
 #undef TENON_NAMES
 
 /// The functions that can be called as the SDK calls them, from outside of the class. Kernels may be non-const and then change the object;
@@ -71,6 +78,13 @@ struct Members {
   static constexpr bool infer = requires(const C& c, Infer& io) {
     { c.infer(io) } -> std::same_as<void>;
   };
+  /// Not the base's.
+  static constexpr bool own_infer = [] {
+    if constexpr (requires { &C::infer; })
+      return !std::is_same_v<decltype(&C::infer), void (Operator::*)(Infer&) const>;
+    else
+      return true;  // overloaded, a template or private
+  }();
   // Called once, before the object is used.
   static constexpr bool configure = requires(C & c) {
     { c.configure() } -> std::same_as<void>;

@@ -42,9 +42,12 @@ class Words {
     constexpr Argument& variadic() { return set(&InputEntry::variadic, true); }
     /// A set of dtypes of its own: op.input("index", "...").types(tenon::integral). Inputs without it share one dtype of op.types().
     constexpr Argument& types(Types types) { return set(&InputEntry::types, Maybe<Types>{true, types}); }
-    /// The first value of each element if a graph creates a variable for this input, as for a weight or a bias. Default: 0 for vectors,
-    /// random for matrices and tensors of more dimensions. It must be finite.
-    constexpr Argument& initial(double value) { return set(&InputEntry::initial, Maybe<double>{true, value}); }
+    /// A graph that connects nothing here creates a variable for it, which training changes: a weight or a bias. Any other input that is
+    /// left out must be optional, or is an error.
+    constexpr Argument& weight() { return set(&InputEntry::weight, true); }
+    /// A weight, and the first value of each of its elements. Default: 0 for vectors, random for matrices and tensors of more dimensions.
+    /// It must be finite.
+    constexpr Argument& initial(double value) { return weight().set(&InputEntry::initial, Maybe<double>{true, value}); }
 
    private:
     template <class T>

@@ -69,9 +69,9 @@ class TENON_API Graph {
   Value variable(std::string_view name, DType dtype, const Shape& shape, const Init& init = {});
   Value constant(std::string_view name, const Tensor& tensor);
 
-  /// Adds a node and returns its first output. Inputs are in the operator's order. Required inputs that are omitted or empty become
-  /// variables named `node_input`, whose shapes are inferred; optional ones only if the operator requests them. An empty name becomes `op`,
-  /// `op_1` ...
+  /// Adds a node and returns its first output. Inputs are in the operator's order. Weights (`.weight()` of the SDK) that are omitted or
+  /// empty become variables named `node_input`, whose shapes are inferred; optional ones only if the operator requests them. Another
+  /// required input must be given, or this throws Failure (usage). An empty name becomes `op`, `op_1` ...
   Value add(std::string_view op, const std::vector<Value>& inputs, const Attributes& attributes = {}, std::string_view name = {});
   /// The same with inputs by name.
   Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes = {},

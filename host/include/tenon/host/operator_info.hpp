@@ -33,11 +33,12 @@ struct InputInfo {
   bool variadic = false;           ///< stands for any number of tensors; the last input only
   std::optional<DTypeMask> types;  ///< dtypes of its own; nothing: it shares one dtype with all such inputs
   std::optional<double> initial;   ///< first value of each element of a variable created for it; finite
+  std::optional<bool> weight;      ///< left out, it becomes a variable; nothing: the plugin's SDK is before 0.2 and cannot tell
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
     field("name", self.name), field("doc", self.doc), field("optional", self.optional), field("variadic", self.variadic);
-    field("types", self.types), field("initial", self.initial);
+    field("types", self.types), field("initial", self.initial), field("weight", self.weight);
   }
 };
 struct OutputInfo {

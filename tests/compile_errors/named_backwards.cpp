@@ -1,0 +1,9 @@
+// says: nobody calls backwards: write void backward
+#include <tenon/operator.hpp>
+
+struct Wrong : tenon::Operator {
+  static constexpr void describe(auto& op) { op.doc("does nothing"); }
+  void forward(const tenon::Call&) const {}
+  void backwards(const tenon::Call&) const {}
+};
+TENON_OPERATOR(wrong, Wrong)

@@ -1,0 +1,110 @@
+// What becomes of inputs that a graph leaves out: weights become variables, anything else is an error.
+#include <doctest/doctest.h>
+
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// right and offset are alike but for the word.
+struct Scored : Operator {
+  bool no_offset = true;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the sum of its inputs");
+    op.types({f32});
+    op.input("left", "any shape");
+    op.input("right", "the shape of left");
+    op.input("weight", "the shape of left").weight();
+    op.input("offset", "the shape of left; absent when no_offset").optional();
+    op.output("sum", "the shape of left");
+    op.param("no_offset", &Scored::no_offset, "whether there is no offset");
+  }
+  void infer(Infer& io) const {
+    for (int i = 1; i < (no_offset ? 3 : 4); ++i) io.set_input(i, io.input(0).shape);
+    io.set_output(0, io.input(0).shape);
+  }
+  void forward(const Call&) const {}
+};
+
+/// Its manifest as an SDK before 0.2 would write it, to which another key means nothing.
+std::string older_manifest() {
+  auto manifest = manifest_of<Scored>("scored_before");
+  for (std::size_t at = 0; (at = manifest.find("weight\xf4", at)) != manifest.npos;) manifest[at] = 'W';
+  for (std::size_t at = 0; (at = manifest.find("weight\xf5", at)) != manifest.npos;) manifest[at] = 'W';
+  return manifest;
+}
+
+struct ScoredHost : ApplicationHost {
+  std::vector<std::string> warnings;
+
+  ScoredHost() : ApplicationHost(warning_to(warnings)) {
+    add<Scored>("scored");
+    add_operator(older_manifest(), table_of<Scored>());
+  }
+
+ private:
+  static HostOptions warning_to(std::vector<std::string>& warnings) {
+    auto options = ApplicationHost::options(1);
+    options.warn = [&warnings](const std::string& text) { warnings.push_back(text); };
+    return options;
+  }
+};
+
+std::vector<std::string> names_of(const std::vector<ValueInfo>& values) {
+  std::vector<std::string> names;
+  for (const auto& value : values) names.push_back(value.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("an input that a graph leaves out is an error of the node, unless it is a weight, which becomes a variable") {
+  ScoredHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {3});
+  for (const auto& inputs : {std::vector<Value>{x}, std::vector<Value>{x, {}, x}}) {
+    const auto failure = failure_of([&] { graph.add("scored", inputs, {}, "n"); });
+    CHECK(failure.kind == static_cast<int>(FailureKind::usage));
+    CHECK(failure.message == "[scored] node 'n': input 'right' is missing: the shape of left");
+    CHECK(failure.hint == "connect a value to it; only weights become variables by themselves");
+  }
+  CHECK(graph.nodes().empty());
+  graph.add("scored", {x, x}, {}, "n");
+  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_weight"});
+  CHECK(host.warnings.empty());
+}
+
+TEST_CASE("an optional input that the operator wants after all is an error, too, unless it is a weight") {
+  ScoredHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {3});
+  const auto failure = failure_of([&] { graph.add("scored", {x, x}, {{"no_offset", false}}, "n"); });
+  CHECK(failure.message == "[scored] node 'n': input 'offset' is missing: the shape of left; absent when no_offset");
+  CHECK(graph.variables().empty());
+  graph.add("scored", {x, x, {}, x}, {{"no_offset", false}}, "n");
+  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_weight"});
+}
+
+TEST_CASE("a variable that the graph has under the input's name is the input") {
+  ScoredHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {3});
+  graph.variable("n_right", f32, {3});
+  graph.add("scored", {x}, {}, "n");
+  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_right", "n_weight"});
+}
+
+TEST_CASE("operators of SDKs before 0.2 cannot tell weights: what is left out becomes a variable, with one warning") {
+  ScoredHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {3});
+  for (const char* name : {"n", "m"}) graph.add("scored_before", {x}, {}, name);
+  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_right", "n_weight", "m_right", "m_weight"});
+  REQUIRE(host.warnings.size() == 1);
+  CHECK(host.warnings[0].starts_with("[scored_before] node 'n': input 'right' is not connected, so it becomes a variable; "));
+}
