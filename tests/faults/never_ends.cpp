@@ -18,7 +18,10 @@ struct NeverEnds : Doubling {
     std::signal(SIGALRM, tell);
     ::alarm(30);
     const char* number = std::getenv("TENON_FAULT_SIGNAL");
-    if (copy != 0 && number != nullptr) ::kill(starter, std::atoi(number));
+    if (copy != 0 && number != nullptr) {
+      ::usleep(100'000);  // so that the starter can write what it has found
+      ::kill(starter, std::atoi(number));
+    }
     for (volatile bool on = true; on;) continue;
   }
 };
