@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
 
 #include "check/check.hpp"
 #include "check/test_call.hpp"
@@ -10,23 +13,107 @@
 
 namespace tenon::checks {
 
+namespace {
+
+/// How far elements may be from those of the widest dtype, relative to the largest of them; what is drawn at random and what is no
+/// floating number is not compared.
+double tolerance_beside_widest(DType dtype) {
+  return dtype == DType::bf16 ? 0.1 : dtype == DType::f16 ? 0.02 : 1e-3;
+}
+
+/// Sixteenths, which every floating dtype holds.
+void fill_with_sixteenths(const Tensor& tensor, std::uint64_t seed) {
+  RandomBits generator(seed);
+  visit<floating>(tensor.dtype(), [&]<class T>() {
+    for (auto& value : tensor.values<T>()) value = static_cast<T>(static_cast<float>(generator() % 14 + 2) / 16);
+  });
+}
+
+/// The sample with another shared dtype; nothing where infer() refuses it.
+std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared) {
+  auto& types = sample.types;
+  for (std::size_t i = 0; i < types.inputs.size(); ++i)
+    if (!call.info().inputs[declared_input(call.info(), i)].types) types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
+  for (auto* group : {&types.outputs, &types.states})
+    for (auto& type : *group) type = unknown_type();
+  try {
+    call.infer(types);
+  } catch (const Failure&) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < types.outputs.size(); ++i)
+    if (!is_known(types.outputs[i]) && !call.info().allocates(i)) return std::nullopt;
+  if (!std::all_of(types.states.begin(), types.states.end(), is_known)) return std::nullopt;
+  return sample;
+}
+
+std::vector<Tensor> outputs_with(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
+  Threads threads(1);
+  TestCall trial(call, sample, subject.seed, Placement::apart, 0);
+  for (std::size_t i = 0; i < trial.inputs.size(); ++i)
+    if (is_floating(sample.types.inputs[i]) && !sample.has_elements(i)) fill_with_sixteenths(trial.inputs[i], subject.seed + i);
+  trial.run(threads);
+  return trial.outputs;
+}
+
+std::string compare_with_widest(const std::vector<Tensor>& outputs, const std::vector<Tensor>& widest, DType dtype, DType wide) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!floating.has(outputs[i].dtype()) || outputs[i].dtype() == widest[i].dtype() || outputs[i].shape() != widest[i].shape()) continue;
+    const auto narrow = doubles_of(outputs[i]), right = doubles_of(widest[i]);
+    double largest = 0;
+    for (const double number : right) largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
+    for (std::size_t k = 0; k < right.size(); ++k)
+      if (std::isfinite(right[k]) && std::isfinite(narrow[k]) &&
+          std::abs(narrow[k] - right[k]) > tolerance_beside_widest(dtype) * (1e-3 + largest))
+        return fmt::format("element {} of output {} is {} with {}, but {} with {}", k, i, narrow[k], name_of(dtype), right[k],
+                           name_of(wide));
+  }
+  return {};
+}
+
+/// Each floating dtype beside the widest.
+std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
+  constexpr std::size_t most = 12;
+  const auto& info = *subject.op.info;
+  const auto& samples = find_samples(subject, wide, TestInputKind::ordinary).found;
+  for (std::size_t s = 0; s < std::min(most, samples.size()); ++s) {
+    if (samples[s].may_be_refused) continue;
+    const OperatorCall call(subject.op, samples[s].attributes);
+    const auto widest = outputs_with(subject, call, samples[s]);
+    for (const auto dtype : {DType::f32, DType::f16, DType::bf16}) {
+      if (dtype == wide || !allows(info.types, dtype)) continue;
+      const auto sample = with_dtype(call, samples[s], dtype);
+      if (!sample) continue;
+      tell_call(info, *sample);
+      const auto fault = compare_with_widest(outputs_with(subject, call, *sample), widest, dtype, wide);
+      if (!fault.empty()) return fault + ", with " + describe_sample(info, *sample);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Outcome check_dtypes(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const bool shared = std::any_of(info.inputs.begin(), info.inputs.end(), [](const auto& input) { return !input.types; });
   if (!shared) return skipped("no input has the dtype that the operator declares for all");
   Threads threads(1);
   int count = 0;
-  std::string error, without;
+  Refusals refusals;
+  std::string without, error;
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (!allows(info.types, dtype)) continue;
-    const auto samples = find_samples(subject.op, dtype, TestInputKind::ordinary);
+    const auto samples = find_sample(subject, dtype);
     if (samples.found.empty()) {
       without = name_of(dtype);
-      error = samples.error;
+      error = samples.refusals.nearest();
+      refusals.add(samples.refusals);
       continue;
     }
     const auto& sample = samples.found.front();
+    tell_call(info, sample);
     try {
       const OperatorCall call(subject.op, sample.attributes);
       TestCall(call, sample, subject.seed).run(threads);
@@ -35,33 +122,40 @@ Outcome check_dtypes(const CheckedOperator& subject) {
     }
     ++count;
   }
-  if (count == 0) return skipped("no inputs were found that it accepts: " + error);
+  if (count == 0) return untried(refusals);
   if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, error));
+  const auto wide = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
+  if (allows(info.types, wide) && !info.random)
+    if (auto fault = compare_dtypes(subject, wide); !fault.empty()) return failed(fault);
   return passed(counted(count, "dtype"));
 }
 
 // An error with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.
 Outcome check_shapes(const CheckedOperator& subject) {
+  constexpr std::size_t most_ordinary = 8;
   Threads threads(1);
   int ran = 0, refused = 0;
-  std::string error;
-  for (const auto kind : {TestInputKind::empty, TestInputKind::scalar, TestInputKind::odd}) {
-    const auto samples = find_samples(subject.op, kind);
-    if (samples.found.empty()) error = samples.error;
-    for (const auto& sample : samples.found) {
+  Refusals refusals;
+  for (const auto kind : {TestInputKind::empty, TestInputKind::scalar, TestInputKind::odd, TestInputKind::ordinary}) {
+    const auto& samples = find_samples(subject, kind);
+    refusals.add(samples.refusals);
+    for (std::size_t i = 0; i < samples.found.size(); ++i) {
+      if (kind == TestInputKind::ordinary && i == most_ordinary) break;
+      const auto& sample = samples.found[i];
       const OperatorCall call(subject.op, sample.attributes);
       TestCall aligned(call, sample, subject.seed), unaligned(call, sample, subject.seed, Placement::unaligned);
+      tell_call(*subject.op.info, sample);
       try {
         aligned.run(threads);
         unaligned.run(threads);
         ++ran;
       } catch (const Failure& failure) {
-        error = failure.what();
+        refusals.add(Refusals::kernel, failure.what());
         ++refused;
       }
     }
   }
-  if (ran == 0) return skipped("all such inputs are refused: " + error);
+  if (ran == 0) return untried(refusals);
   return passed(fmt::format("{} ran, {} refused with a reason", counted(ran, "call"), refused));
 }
 

@@ -32,6 +32,7 @@ tenon_tensor* PassedMemory::pass(const Tensor& tensor, bool read) {
 void run_call(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward, const CallSetting& setting) {
   const PassedMemory passed(call, memory, backward);
   auto known = types;
+  const WithoutCopies here;
   backward ? call.backward(known, passed.tensors(), setting) : call.forward(known, passed.tensors(), setting);
 }
 

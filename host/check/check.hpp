@@ -3,23 +3,32 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tenon/host/check.hpp>
+#include <utility>
 #include <vector>
 
 #include "check/process_state.hpp"
+#include "check/test_input.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon::checks {
 
 using Verdict = CheckVerdict;
 
+inline bool is_fault(Verdict verdict) {
+  return verdict == Verdict::failed || verdict == Verdict::crashed;
+}
+
 struct Outcome {
   Verdict verdict = Verdict::passed;
   std::string sentence;
-  bool ends_checks = false;  ///< the operator does what no other check could bear
+  bool ends_checks = false;          ///< the operator does what no other check could bear
+  std::vector<std::string> calls{};  ///< of the watching side
 };
 
 inline Outcome passed(std::string sentence) {
@@ -31,13 +40,25 @@ inline Outcome skipped(std::string sentence) {
 inline Outcome failed(std::string sentence) {
   return {Verdict::failed, std::move(sentence)};
 }
+/// Nothing could be checked, and why: of all refusals the one whose try got furthest.
+Outcome untried(const Refusals& refusals);
+
+/// A check reports each call before it makes it, so that a crash is reported with its call.
+void tell_call(const OperatorInfo& info, const TestInput& sample, const std::string& more = {});
+
+/// What was found in this process, by dtype and kind.
+struct FoundSamples {
+  std::map<std::pair<DType, TestInputKind>, std::optional<TestInputs>> found;
+};
 
 struct CheckedOperator {
   const LoadedOperator& op;
   std::vector<std::filesystem::path> plugins;  ///< the plugin, then what its operators may need besides
   bool trust_writable = false;
-  std::uint64_t seed = 0;                                ///< of every number that a check makes up
-  std::string device{};                                  ///< whose kernels are held against the CPU's
+  std::uint64_t seed = 0;          ///< of every number that a check makes up
+  std::string device{};            ///< whose kernels are held against the CPU's
+  std::vector<CheckCall> calls{};  ///< only these; empty: those that are found
+  std::shared_ptr<FoundSamples> samples = std::make_shared<FoundSamples>();
   std::shared_ptr<const ProcessState> before_loading{};  ///< this process before the plugin was loaded
   std::vector<std::string> changed_by_loading{};         ///< what was otherwise afterwards, as clauses
 };
@@ -51,6 +72,8 @@ struct CheckLimits {
 struct Check {
   const char *name, *doc;
   Outcome (*run)(const CheckedOperator& subject);  ///< in a child process; what it throws is a failure
+  bool of_kernels = false;                         ///< says nothing of operators that are graphs of others
+  bool of_given_memory = false;                    ///< says nothing of kernels that allocate their outputs
 };
 const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
@@ -75,10 +98,9 @@ Outcome check_bounds(const CheckedOperator& subject);
 Outcome check_parameters(const CheckedOperator& subject);
 Outcome check_capture(const CheckedOperator& subject);
 
-/// Runs the checks in a child, one after another, and reports each as soon as it has ended. The child loads the operator first, by `load`.
-/// After a fault the rest runs in a new child. A check at which the child died runs again as the first of a new one, so that it answers for
-/// nothing but itself. After one that did not end in time the rest is skipped. Call while this process has no threads.
-void run_in_children(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits,
-                     const std::function<void(const Check&, Outcome)>& report);
+/// In a process of its own, which it ends: loads the operator by `load`, and tells the outcome of one check after another until one of them
+/// finds a fault.
+[[noreturn]] void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits,
+                               int pipe);
 
 }  // namespace tenon::checks

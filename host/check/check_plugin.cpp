@@ -5,16 +5,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <mutex>
+#include <span>
 #include <tenon/host/check.hpp>
+#include <thread>
 
-#include "check/check.hpp"
+#include "check/input_search.hpp"
+#include "check/operator_checks.hpp"
 #include "device/devices.hpp"
 #include "graph/gradient_operators.hpp"
+#include "graph/parameters.hpp"
 #include "graph/storage_operators.hpp"
 #include "io/child.hpp"
-#include "plugin/loading/library_place.hpp"
+#include "plugin/library_place.hpp"
+#include "plugin/operator_name.hpp"
 #include "run/host_impl.hpp"
 
 namespace tenon {
@@ -44,37 +50,42 @@ struct CheckedPlugin {
     if (!fs::is_regular_file(path, error))
       throw Failure(FailureKind::file, fmt::format("'{}' is not a file that can be read", path.string()),
                     "name the shared object itself: my_operator.so");
-    paths.push_back(path);
     for (const auto& folder : options.plugins) {
       fs::is_regular_file(folder, error) ? plugins.add_file(folder) : plugins.scan(folder);
       paths.push_back(folder);
     }
     plugins.add_file(path);  // last, so that its operators are the ones that are found
-    const auto file = file_at_path();
+    paths.push_back(path);
+    const auto file = plugins.file(number_at_path());
     if (!file.usable()) throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), file.reason), next_step(file));
     device = device_to_check(options.device);
     choose(file, options.op);
   }
 
-  PluginFile file_at_path() const {
+  int number_at_path() const {
     const auto whole = fs::absolute(path).lexically_normal();
     const auto files = plugins.catalog().files();
-    return *std::find_if(files.rbegin(), files.rend(), [&](const PluginFile& file) { return file.path == whole; });
+    const auto found = std::find_if(files.rbegin(), files.rend(), [&](const PluginFile& file) { return file.path == whole; });
+    return static_cast<int>(files.rend() - found) - 1;
   }
 
-  // With a device, kernels for operators of other plugins are checked, too.
+  // By full names, since others may have an operator of the same one. With a device, kernels for operators of other plugins, too.
   void choose(const PluginFile& file, const std::string& wanted) {
-    auto own = file.operators;
-    for (const auto& kernel : file.kernels)
-      if (!device.empty() && device.starts_with(kernel.device) && std::find(own.begin(), own.end(), kernel.op) == own.end())
-        own.push_back(kernel.op);
-    const auto is_missing = [&](const std::string& name) { return !plugins.has(name); };
-    if (std::any_of(own.begin(), own.end(), is_missing)) plugins.scan_defaults(default_plugin_folders());
-    if (wanted.empty())
-      names = own;
-    else if (std::find(own.begin(), own.end(), wanted) != own.end())
-      names = {wanted};
-    else
+    const auto waits = [&](const KernelInfo& kernel) { return !device.empty() && device.starts_with(kernel.device); };
+    const auto count = file.operators.size() + static_cast<std::size_t>(std::count_if(file.kernels.begin(), file.kernels.end(), waits));
+    auto own = plugins.served_by(number_at_path(), device);
+    const auto catalog = plugins.catalog();
+    const auto is_composed = [&](const std::string& name) {
+      const auto* found = catalog.find(name);
+      return found != nullptr && found->info.has("compose");
+    };
+    if (own.size() < count || std::any_of(own.begin(), own.end(), is_composed)) {
+      plugins.scan_defaults(default_plugin_folders());
+      own = plugins.served_by(number_at_path(), device);
+    }
+    std::copy_if(own.begin(), own.end(), std::back_inserter(names),
+                 [&](const std::string& name) { return wanted.empty() || name == wanted || short_name(name) == wanted; });
+    if (names.empty() && !wanted.empty())
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
     if (names.empty()) throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins");
   }
@@ -137,6 +148,62 @@ void try_loading(CheckedPlugin& checked, int limit_ms) {
   throw Failure(FailureKind::plugin, fmt::format("{} {} when it is loaded beside Tenon's library", checked.path.string(), end));
 }
 
+/// The checks of all operators, some of them at once; results come in the operators' order.
+std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& options, std::span<const checks::Check> wanted,
+                                 const checks::CheckLimits& limits, const std::function<void(const CheckResult&)>& report) {
+  const auto& names = checked.names;
+  std::vector<std::vector<CheckResult>> waiting(names.size());  // results that others have to be reported before
+  std::vector<std::unique_ptr<checks::OperatorChecks>> running;
+  std::vector<CheckResult> results;
+  for (std::size_t first = 0; first < names.size();) {
+    const auto end = std::min(names.size(), first + static_cast<std::size_t>(options.jobs));
+    for (auto i = running.size(); i < end; ++i) {
+      const auto load = [&, i] {
+        return checks::CheckedOperator{
+            checked.plugins.load(names[i]), checked.paths, options.trust_writable, options.seed, checked.device, options.calls};
+      };
+      running.push_back(
+          std::make_unique<checks::OperatorChecks>(wanted, load, limits, [&, i](const checks::Check& check, checks::Outcome outcome) {
+            waiting[i].push_back(
+                {std::string(short_name(names[i])), check.name, outcome.verdict, std::move(outcome.sentence), std::move(outcome.calls)});
+          }));
+    }
+    bool said = false;
+    for (auto i = first; i < end; ++i) said = (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || said;
+    if (!said && end - first > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (bool done = true; done && first < end; first += done ? 1 : 0) {
+      for (auto& result : waiting[first]) {
+        results.push_back(std::move(result));
+        if (report) report(results.back());
+      }
+      waiting[first].clear();
+      done = running[first]->done();
+      if (done) running[first].reset();
+    }
+  }
+  return results;
+}
+
+/// Throws Failure (usage) for what no operator can be called with.
+void validate(const CheckedPlugin& checked, const CheckOptions& options) {
+  if (options.jobs < 1) throw Failure(FailureKind::usage, fmt::format("the number of jobs is {} but must be at least 1", options.jobs));
+  if (options.calls.empty()) return;
+  if (checked.names.size() > 1)
+    throw Failure(FailureKind::usage,
+                  fmt::format("the calls to try are of one operator, but {} has {}", checked.path.string(), fmt::join(checked.names, ", ")),
+                  "name one with --op");
+  const auto catalog = checked.plugins.catalog();
+  const auto* found = catalog.find(checked.names.front());
+  if (found == nullptr) return;
+  for (const auto& call : options.calls) {
+    checks::fixed_inputs(found->info, call);
+    GraphModel model;
+    NodeRecord node;
+    const auto sets = checks::required_sets(found->info);
+    add_parameters(model, node, found->info, checks::merged(call.parameters, sets.front()));
+  }
+}
+
 }  // namespace
 
 std::vector<CheckInfo> list_checks(std::string_view device) {
@@ -153,18 +220,9 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
   const std::lock_guard lock(one_at_a_time);
   CheckedPlugin checked(plugin, options);
   if (!checked.device.empty()) limits.memory_bytes = 0;  // drivers map what they please
+  validate(checked, options);
   try_loading(checked, limits.time_ms);
-  std::vector<CheckResult> results;
-  for (const auto& name : checked.names) {
-    const auto load = [&] {
-      return checks::CheckedOperator{checked.plugins.load(name), checked.paths, options.trust_writable, options.seed, checked.device};
-    };
-    run_in_children(wanted, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
-      results.push_back({name, check.name, outcome.verdict, std::move(outcome.sentence)});
-      if (report) report(results.back());
-    });
-  }
-  return results;
+  return run_all(checked, options, wanted, limits, report);
 }
 
 }  // namespace tenon

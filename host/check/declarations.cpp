@@ -5,6 +5,7 @@
 
 #include "check/check.hpp"
 #include "check/test_call.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -56,10 +57,16 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
   if (auto fault = infer_again(call, all, all, error); !fault.empty()) return fault;
   auto less = all;
   for (auto& output : less.outputs) output = unknown_type();
+  for (auto& state : less.states) state = unknown_type();
   for (std::size_t i = 0; i < all.inputs.size(); ++i) {
     auto some = less;
+    if (i < some.values.size() && some.values[i] != nullptr) {
+      some.values[i] = nullptr;
+      if (auto fault = infer_again(call, all, some, error); !fault.empty()) return fault;
+    }
     for (int axis = 0; axis < some.inputs[i].rank; ++axis) {
       auto one = less;
+      one.values = some.values;
       one.inputs[i].dims[axis] = some.inputs[i].dims[axis] = -1;
       if (auto fault = infer_again(call, all, one, error); !fault.empty()) return fault;
     }
@@ -68,6 +75,7 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
     if (auto fault = infer_again(call, all, some, error); !fault.empty()) return fault;
   }
   for (auto& input : less.inputs) forget_shape(input);
+  less.values.assign(less.values.size(), nullptr);
   return infer_again(call, all, less, error);
 }
 
@@ -77,11 +85,10 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
 Outcome check_manifest(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const auto& table = *subject.op.table;
-  const std::pair<const char*, bool> functions[] = {{"forward", table.forward != nullptr},
-                                                    {"forward_sparse", table.forward_sparse != nullptr},
-                                                    {"backward", table.backward != nullptr},
-                                                    {"backward_sparse", table.backward_sparse != nullptr},
-                                                    {"gradient", table.gradient != nullptr}};
+  const std::pair<const char*, bool> functions[] = {
+      {"forward", table.forward != nullptr},   {"forward_sparse", table.forward_sparse != nullptr},
+      {"backward", table.backward != nullptr}, {"backward_sparse", table.backward_sparse != nullptr},
+      {"gradient", table.gradient != nullptr}, {"compose", is_composed(table)}};
   for (const auto& [name, is_there] : functions)
     if (info.has(name) && !is_there && !info.elementwise)
       return failed(std::string("it says that there is a function ") + name + ", but the table has none");
@@ -91,9 +98,11 @@ Outcome check_manifest(const CheckedOperator& subject) {
 }
 
 Outcome check_inference(const CheckedOperator& subject) {
+  constexpr std::size_t most = 64;
   std::string error;
-  auto outcome = each_sample(subject, TestInputKind::ordinary,
-                             [&](const OperatorCall& call, const TestInput& sample) { return infer_from_less(call, sample, error); });
+  auto outcome = each_sample(
+      subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) { return infer_from_less(call, sample, error); }, most,
+      Draws::positive);
   if (outcome.verdict == Verdict::passed && !error.empty()) return {Verdict::warning, "infer() refuses where less is known: " + error};
   return outcome;
 }

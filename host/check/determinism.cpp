@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "check/backward_trial.hpp"
 #include "check/test_call.hpp"
 
 namespace tenon::checks {
@@ -11,6 +12,15 @@ namespace {
 std::string compare(const TestCall& left, const TestCall& right, const char* when) {
   if (const int i = first_difference(left.outputs, right.outputs); i >= 0) return fmt::format("output {} has other bits {}", i, when);
   if (const int i = first_difference(left.states, right.states); i >= 0) return fmt::format("state {} has other bits {}", i, when);
+  return {};
+}
+
+std::string compare_backward(const BackwardTrial& backward, Threads& one, Threads& four) {
+  const auto first = backward.memory(), spread = backward.memory();
+  backward.run(first, one);
+  backward.run(spread, four);
+  if (const int i = first_difference(first.input_grads, spread.input_grads); i >= 0)
+    return fmt::format("the gradient of input {} has other bits on 4 threads than on 1", i);
   return {};
 }
 
@@ -49,19 +59,18 @@ struct Runner {
 Outcome check_determinism(const CheckedOperator& subject) {
   Threads one(1), four(4);
   constexpr std::size_t most = 4;  // they are large, so that loops are really spread over threads
-  auto kind = TestInputKind::large;
-  if (find_samples(subject.op, kind).found.empty()) kind = TestInputKind::ordinary;
-  return each_sample(
-      subject, kind,
-      [&](const OperatorCall& call, const TestInput& sample) {
-        TestCall first(call, sample, subject.seed), again(call, sample, subject.seed), spread(call, sample, subject.seed);
-        first.run(one);
-        again.run(one);
-        if (auto fault = compare(first, again, "when it runs again"); !fault.empty()) return fault;
-        spread.run(four);
-        return compare(first, spread, "on 4 threads than on 1");
-      },
-      most);
+  const auto look = [&](const OperatorCall& call, const TestInput& sample) {
+    TestCall first(call, sample, subject.seed), again(call, sample, subject.seed), spread(call, sample, subject.seed);
+    first.run(one);
+    again.run(one);
+    if (auto fault = compare(first, again, "when it runs again"); !fault.empty()) return fault;
+    spread.run(four);
+    if (auto fault = compare(first, spread, "on 4 threads than on 1"); !fault.empty()) return fault;
+    return look_backward(subject.op, sample, subject.seed,
+                         [&](const BackwardTrial& backward) { return compare_backward(backward, one, four); });
+  };
+  auto outcome = each_sample(subject, TestInputKind::large, look, most, Draws::positive);
+  return outcome.verdict == Verdict::untried ? each_sample(subject, TestInputKind::ordinary, look, most) : outcome;
 }
 
 Outcome check_instances(const CheckedOperator& subject) {
@@ -75,7 +84,7 @@ Outcome check_instances(const CheckedOperator& subject) {
         other.join();
         return left.fault.empty() ? right.fault : left.fault;
       },
-      4);
+      4, Draws::positive);
 }
 
 }  // namespace tenon::checks

@@ -10,7 +10,7 @@ namespace {
 std::vector<Value> floating_inputs(const SingleNode& node, const TestInput& sample) {
   std::vector<Value> found;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (!node.inputs[i].empty() && floating.has(static_cast<DType>(sample.types.inputs[i].dtype))) found.push_back(node.inputs[i]);
+    if (SingleNode::is_input(sample, i) && floating.has(static_cast<DType>(sample.types.inputs[i].dtype))) found.push_back(node.inputs[i]);
   return found;
 }
 
@@ -25,26 +25,23 @@ void add_gradient(SingleNode& node, const TestInput& sample) {
 }
 
 /// Everything that the operator has is called, backward too where it has a gradient; with numbers of both signs too, where it takes them.
-void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample, Magnitude magnitude, bool training) {
+void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample, bool training) {
   SingleNode node(host, subject.op, sample);
   node.graph.output("checked", node.output);
   add_gradient(node, sample);
   NamedTensors inputs;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
-    if (!type.present) continue;
+    if (!SingleNode::is_input(sample, i)) continue;
     auto& input = inputs[fmt::format("input_{}", i)] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-    if (const int indices = indices_of(*subject.op.info, sample.types, i); indices > 0)
-      fill_with_numbers(input, subject.seed + i, indices);
-    else
-      fill_with_mixed_numbers(input, magnitude, subject.seed + i);
+    fill_input(input, *subject.op.info, sample, i, subject.seed + i);
   }
   SessionOptions options;
   options.training = training;
   try {
     Session(node.graph, options).run(inputs);
   } catch (const Failure&) {
-    if (magnitude == Magnitude::positive) throw;
+    if (sample.numbers == Magnitude::positive) throw;
   }
 }
 
@@ -60,11 +57,14 @@ Outcome check_float_modes(const CheckedOperator& subject) {
   };
   Host host(options);
   for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
-  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall&, const TestInput& sample) {
-    for (const bool training : {true, false})
-      for (const auto magnitude : {Magnitude::positive, Magnitude::ordinary}) run_all(host, subject, sample, magnitude, training);
-    return warning;
-  });
+  constexpr std::size_t most = 16;
+  return each_sample(
+      subject, TestInputKind::ordinary,
+      [&](const OperatorCall&, const TestInput& sample) {
+        for (const bool training : {true, false}) run_all(host, subject, sample, training);
+        return warning;
+      },
+      most);
 }
 
 }  // namespace tenon::checks

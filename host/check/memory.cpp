@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/backward_trial.hpp"
 #include "check/guarded_calls.hpp"
-#include "check/same_call.hpp"
 #include "check/test_call.hpp"
 
 namespace tenon::checks {
@@ -25,6 +25,27 @@ std::int64_t first_hole(const Tensor& one, std::uint8_t fill, const Tensor& othe
 
 bool may_share(const TestCall& trial, std::size_t input, std::size_t output) {
   return trial.inputs[input] && trial.inputs[input].bytes() == trial.outputs[output].bytes();
+}
+
+/// Of each pair that backward declares, one after the other.
+std::string backward_in_place(const BackwardTrial& backward, const OperatorInfo& info, Threads& threads, int& shared) {
+  const auto apart = backward.memory();
+  backward.run(apart, threads);
+  for (const auto& [out, in] : info.backward_inplace) {
+    const auto output = static_cast<std::size_t>(out), input = static_cast<std::size_t>(in);
+    auto trial = backward.memory();
+    if (input >= trial.input_grads.size() || output >= trial.output_grads.size()) continue;
+    const auto given = trial.output_grads[output], made = trial.input_grads[input];
+    if (!given || !made || given.bytes() != made.bytes() || given.dtype() != made.dtype()) continue;
+    trial.input_grads[input] = Tensor::borrow(given.data(), made.dtype(), made.shape(), {}, std::make_shared<Tensor>(given));
+    trial.writes[input] = TENON_WRITE_IN_PLACE;
+    backward.run(trial, threads);
+    ++shared;
+    if (!same_bits(apart.input_grads[input], trial.input_grads[input]))
+      return fmt::format("the gradient of input '{}' in the memory of that of output {} is not what it is out of place",
+                         info.inputs[input].name, output);
+  }
+  return {};
 }
 
 void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
@@ -47,7 +68,7 @@ CallMemory guarded_copy(const CallMemory& memory, Placement placement) {
 /// Behind a forward of the same object, whose memory and call are forbidden, too. What the kernel refuses is the check of gradients' part.
 void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
   Threads threads(1);
-  const CallSetting setting{threads, seed, 0, nullptr, true};
+  const CallSetting setting{threads, seed, 0, nullptr, true, nullptr};
   const std::vector<bool> all(sample.types.inputs.size(), true);
   const SameCall calls(op, sample, cpu_device(), seed);
   std::vector<CallMemory> done;
@@ -70,30 +91,36 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
 
 // A touch of a guard page, or of what an earlier call had, ends this process with its sentence: see report_guard_hits().
 Outcome check_guard(const CheckedOperator& subject) {
-  Outcome worst;
-  for (const auto kind : {TestInputKind::odd, TestInputKind::ordinary}) {
-    const auto outcome = each_sample(subject, kind, [&](const OperatorCall&, const TestInput& sample) {
-      GuardedCalls guarded(subject.op);
-      call_twice(guarded.op(), sample, subject.seed);
-      if (has_backward(subject.op, sample)) call_backward_twice(guarded.op(), sample, subject.seed);
-      return std::string();
-    });
-    if (kind == TestInputKind::odd || outcome.verdict == Verdict::passed) worst = outcome;
-  }
-  return worst;
+  constexpr TestInputKind kinds[] = {TestInputKind::odd, TestInputKind::ordinary};
+  return each_sample(subject, kinds, [&](const OperatorCall&, const TestInput& sample) {
+    GuardedCalls guarded(subject.op);
+    call_twice(guarded.op(), sample, subject.seed);
+    if (has_backward(subject.op, sample)) call_backward_twice(guarded.op(), sample, subject.seed);
+    return std::string();
+  });
 }
 
 Outcome check_coverage(const CheckedOperator& subject) {
   constexpr std::uint8_t fills[] = {0xc3, 0x5a};
   Threads threads(1);
-  return each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+  return each_sample(subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
     TestCall one(call, sample, subject.seed, Placement::apart, fills[0]), other(call, sample, subject.seed, Placement::apart, fills[1]);
     one.run(threads);
     other.run(threads);
     for (std::size_t i = 0; i < one.outputs.size(); ++i)
       if (const auto hole = first_hole(one.outputs[i], fills[0], other.outputs[i], fills[1]); hole >= 0)
         return fmt::format("element {} of the {} of output {} is never written", hole, one.outputs[i].size(), i);
-    return std::string();
+    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& trial) {
+      const auto left = trial.memory(fills[0]), right = trial.memory(fills[1]);
+      trial.run(left, threads);
+      trial.run(right, threads);
+      for (std::size_t i = 0; i < left.input_grads.size(); ++i) {
+        const auto& gradient = left.input_grads[i];
+        if (const auto hole = gradient ? first_hole(gradient, fills[0], right.input_grads[i], fills[1]) : -1; hole >= 0)
+          return fmt::format("element {} of the {} of the gradient of input {} is never written", hole, gradient.size(), i);
+      }
+      return std::string();
+    });
   });
 }
 
@@ -104,19 +131,30 @@ Outcome check_inputs(const CheckedOperator& subject) {
     TestCall trial(call, sample, subject.seed);
     trial.run(threads);
     const int changed = first_difference(before.inputs, trial.inputs);
-    return changed < 0 ? std::string() : fmt::format("input {} is changed by the call", changed);
+    if (changed >= 0) return fmt::format("input {} is changed by the call", changed);
+    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
+      const auto read = backward.memory(), untouched = backward.memory();
+      backward.run(read, threads);
+      for (const auto& [name, group] : tensor_groups)
+        if (group != &CallMemory::input_grads && group != &CallMemory::states)
+          if (const int i = first_difference(untouched.*group, read.*group); i >= 0)
+            return fmt::format("{} {} is changed by backward", name, i);
+      return std::string();
+    });
   });
 }
 
 Outcome check_in_place(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
-  if (info.inplace.empty()) return skipped("it does not declare that an output may use an input's memory");
+  const bool sometimes = std::any_of(info.conditions.begin(), info.conditions.end(), [](const auto& c) { return c.of == "inplace"; });
+  if (info.inplace.empty() && info.backward_inplace.empty() && !sometimes)
+    return skipped("it does not declare that an output may use an input's memory");
   Threads threads(1);
   int shared = 0;
   auto outcome = each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
     TestCall apart(call, sample, subject.seed);
     apart.run(threads);
-    for (const auto& [in, out] : info.inplace) {
+    for (const auto& [in, out] : call.info().inplace) {
       const auto input = static_cast<std::size_t>(in), output = static_cast<std::size_t>(out);
       TestCall trial(call, sample, subject.seed);
       if (input >= trial.inputs.size() || output >= trial.outputs.size() || !may_share(trial, input, output)) continue;
@@ -128,9 +166,11 @@ Outcome check_in_place(const CheckedOperator& subject) {
       if (const int differs = first_difference(apart.outputs, trial.outputs); differs >= 0)
         return fmt::format("output {} in the memory of input '{}' is not what it is out of place", differs, info.inputs[input].name);
     }
-    return std::string();
+    return look_backward(subject.op, sample, subject.seed,
+                         [&](const BackwardTrial& backward) { return backward_in_place(backward, call.info(), threads, shared); });
   });
-  if (outcome.verdict == Verdict::passed && shared == 0) return skipped("no inputs were found whose memory is as large as the output's");
+  if (outcome.verdict == Verdict::passed && shared == 0)
+    return {Verdict::untried, "nothing could be checked: no inputs were found whose memory is as large as the output's"};
   return outcome;
 }
 

@@ -20,7 +20,7 @@ namespace {
 /// Parameters that the operator accepts, as they cross the boundary.
 class AcceptedAttributes {
  public:
-  /// The first set of parameters that makes an object. If none does, error() says why.
+  /// The first set of parameters that makes an object. If none does, refusals() says why.
   explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
     for (const auto& set : parameter_sets(*op.info)) {
       GraphModel model;
@@ -28,13 +28,13 @@ class AcceptedAttributes {
       try {
         add_parameters(model, node, *op.info, set);
       } catch (const Failure& failure) {
-        error_ = failure.what();
+        refusals_.add(Refusals::no_object, failure.what());
         continue;
       }
       model_ = std::move(model);
       fill_attributes(model_, node, attributes_);
       if (const auto reason = error_of(attributes_)) {
-        error_ = *reason;
+        refusals_.add(Refusals::no_object, *reason);
         continue;
       }
       found_ = true;
@@ -43,7 +43,7 @@ class AcceptedAttributes {
   }
 
   bool found() const { return found_; }
-  const std::string& error() const { return error_; }
+  const Refusals& refusals() const { return refusals_; }
   const std::vector<tenon_attribute>& all() const { return attributes_; }
 
   /// Nothing where an object can be made.
@@ -60,7 +60,7 @@ class AcceptedAttributes {
   const LoadedOperator& op_;
   GraphModel model_;
   std::vector<tenon_attribute> attributes_;
-  std::string error_;
+  Refusals refusals_;
   bool found_ = false;
 };
 
@@ -105,7 +105,7 @@ std::vector<double> outside(const ParamInfo& param) {
 
 Outcome check_parameters(const CheckedOperator& subject) {
   const AcceptedAttributes accepted(subject.op);
-  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.error());
+  if (!accepted.found()) return untried(accepted.refusals());
   auto unknown = accepted.all();
   unknown.push_back(text_attribute("no_such_parameter"));
   if (!accepted.error_of(unknown)) return failed("a parameter 'no_such_parameter', which it does not have, is accepted");
@@ -129,7 +129,7 @@ Outcome check_parameters(const CheckedOperator& subject) {
 
 Outcome check_bounds(const CheckedOperator& subject) {
   const AcceptedAttributes accepted(subject.op);
-  if (!accepted.found()) return skipped("no parameters were found that it accepts: " + accepted.error());
+  if (!accepted.found()) return untried(accepted.refusals());
   int count = 0;
   for (const auto& param : subject.op.info->params) {
     for (const double number : outside(param)) {

@@ -54,7 +54,7 @@ class Watch {
 /// All that an object of the operator goes through.
 void live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch) {
   Threads threads(1);
-  const CallSetting setting{threads, subject.seed, 0, nullptr, true};
+  const CallSetting setting{threads, subject.seed, 0, nullptr, true, nullptr};
   try {
     const SameCall calls(subject.op, sample, cpu_device(), subject.seed);
     watch.look("create()");
@@ -96,7 +96,7 @@ Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& firs
     return failed(fmt::format("calls start {} that go on after them; {}", counted(more, "thread"), advice));
   const auto all = second.new_threads_since(*subject.before_loading);
   if (all == 0) return outcome;
-  if (starts_threads(subject.plugins.front()))
+  if (starts_threads(subject.plugins.back()))
     return failed(fmt::format("it starts {} that goes on after its calls; {}", counted(all, "thread"), advice));
   if (outcome.verdict == Verdict::passed) outcome.sentence += fmt::format("; libraries that it uses keep {}", counted(all, "thread"));
   return outcome;
@@ -108,16 +108,19 @@ Outcome check_process(const CheckedOperator& subject) {
   if (!subject.changed_by_loading.empty())
     return failed(fmt::format("after it is loaded, {}", fmt::join(subject.changed_by_loading, ", ")));
   Watch watch;
-  const auto samples = find_samples(subject.op, TestInputKind::ordinary);
+  const auto& samples = find_samples(subject, TestInputKind::ordinary);
   watch.look("its shapes were inferred");
   const auto count = std::min(samples.found.size(), watched_samples);
   std::optional<ProcessState> first, second;
   for (auto* round : {&first, &second}) {
-    for (std::size_t i = 0; i < count && watch.fault().empty(); ++i) live_once(subject, samples.found[i], watch);
+    for (std::size_t i = 0; i < count && watch.fault().empty(); ++i) {
+      if (round == &first) tell_call(*subject.op.info, samples.found[i]);
+      live_once(subject, samples.found[i], watch);
+    }
     *round = settled(first ? *first : watch.before());
   }
   if (!watch.fault().empty()) return {Verdict::failed, watch.fault(), watch.fault().find("a child process") != std::string::npos};
-  if (count == 0) return skipped("no inputs were found that it accepts: " + samples.error);
+  if (count == 0) return untried(samples.refusals);
   auto outcome = watch.warning().empty() ? passed(counted(2 * count, "call")) : Outcome{Verdict::warning, watch.warning()};
   return judge_leftovers(subject, *first, *second, std::move(outcome));
 }

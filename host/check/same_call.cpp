@@ -15,7 +15,7 @@ namespace {
 // Whole numbers and quarters from -4 to 4.
 void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
   RandomBits generator(seed);
-  visit(tensor.dtype(), [&]<class T>() {
+  visit<every_type>(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) {
       const auto quarters = static_cast<int>(generator() % 33) - 16;
       if constexpr (std::is_same_v<T, bool> || std::is_unsigned_v<T>)
@@ -28,10 +28,10 @@ void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
   });
 }
 
-Tensor numbers_of(const tenon_type& type, Numbers numbers, std::uint64_t seed, int indices = 0) {
+Tensor numbers_of(const tenon_type& type, Numbers numbers, std::uint64_t seed) {
   auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-  if (numbers == Numbers::positive || indices > 0)
-    fill_with_numbers(tensor, seed, indices);
+  if (numbers == Numbers::positive)
+    fill_with_numbers(tensor, seed);
   else
     fill_with_both_signs(tensor, seed);
   return tensor;
@@ -40,8 +40,10 @@ Tensor numbers_of(const tenon_type& type, Numbers numbers, std::uint64_t seed, i
 double tolerance(DType dtype) {
   switch (dtype) {
     case DType::f64:
+    case DType::c128:
       return 1e-9;
     case DType::f32:
+    case DType::c64:
       return 1e-4;
     case DType::f16:
     case DType::bf16:
@@ -77,7 +79,14 @@ CallMemory SameCall::forward_memory(Numbers numbers) const {
   const auto& info = here_.info();
   for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) {
     const auto& type = sample_.types.inputs[i];
-    memory.inputs.push_back(type.present ? numbers_of(type, numbers, seed_ + i, indices_of(info, sample_.types, i)) : Tensor());
+    if (!type.present) {
+      memory.inputs.emplace_back();
+    } else if (numbers == Numbers::positive || sample_.has_elements(i) || indices_of(info, sample_.types, i) > 0) {
+      memory.inputs.push_back(Tensor::empty(static_cast<DType>(type.dtype), shape_of(type)));
+      fill_input(memory.inputs.back(), info, sample_, i, seed_ + i);
+    } else {
+      memory.inputs.push_back(numbers_of(type, numbers, seed_ + i));
+    }
   }
   for (std::size_t i = 0; i < sample_.types.outputs.size(); ++i)
     memory.outputs.push_back(numbers_of(sample_.types.outputs[i], Numbers::positive, seed_ + 100 + i));
@@ -90,7 +99,7 @@ CallMemory SameCall::forward_memory(Numbers numbers) const {
 CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const {
   auto memory = forward_memory(numbers);
   Threads threads(1);
-  run_call(here_, sample_.types, memory, false, {threads, seed_, 0, nullptr, training});
+  run_call(here_, sample_.types, memory, false, {threads, seed_, 0, nullptr, training, nullptr});
   std::size_t next = 0;
   for (const auto& declared : here_.info().outputs)
     for (auto left = here_.count_of(declared); left > 0; --left, ++next) {
@@ -110,7 +119,7 @@ CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& w
 
 std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, bool training) const {
   Threads threads(1);
-  const CallSetting setting{threads, seed_, 0, nullptr, training};
+  const CallSetting setting{threads, seed_, 0, nullptr, training, nullptr};
   const auto here = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
   try {
     run_call(here_, sample_.types, here, backward, setting);

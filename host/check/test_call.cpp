@@ -9,6 +9,8 @@
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
 
+#include "check/call_memory.hpp"
+#include "graph/composition.hpp"
 #include "graph/initialize.hpp"
 
 namespace tenon::checks {
@@ -19,6 +21,7 @@ T number(RandomBits& generator, int indices) {
   const auto bits = static_cast<int>(generator() % 1024);
   if constexpr (std::is_same_v<T, bool>) return bits % 2 == 1;
   if constexpr (std::is_integral_v<T>) return static_cast<T>(indices > 0 ? bits % indices : 1 + bits % 4);
+  if constexpr (is_complex<T>) return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F, 0.5F - static_cast<float>(bits % 7) / 8.0F);
   return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F);
 }
 
@@ -47,7 +50,7 @@ T special_number(RandomBits& generator) {
 
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices) {
   RandomBits generator(seed);
-  visit(tensor.dtype(), [&]<class T>() {
+  visit<every_type>(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) value = number<T>(generator, indices);
   });
 }
@@ -61,12 +64,51 @@ int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t
   return single ? 1 : 2;
 }
 
+void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed) {
+  if (sample.has_elements(i)) {
+    const auto elements = doubles_of(sample.given[i]);
+    if (tensor.dtype() == sample.given[i].dtype()) {
+      if (tensor.bytes() > 0) std::memcpy(tensor.data(), sample.given[i].data(), static_cast<std::size_t>(tensor.bytes()));
+      return;
+    }
+    visit(tensor.dtype(), [&]<class T>() {
+      auto* element = tensor.values<T>().data();
+      for (const double value : elements) *element++ = static_cast<T>(value);
+    });
+  } else if (const int indices = indices_of(info, sample.types, i); indices > 0) {
+    fill_with_numbers(tensor, seed, indices);
+  } else {
+    fill_with_mixed_numbers(tensor, sample.numbers, seed);
+  }
+}
+
+const char* words_for(Magnitude numbers) {
+  switch (numbers) {
+    case Magnitude::positive:
+      return "";
+    case Magnitude::ordinary:
+      return ", numbers of both signs";
+    case Magnitude::large:
+      return ", large numbers";
+    case Magnitude::small:
+      return ", small numbers";
+    case Magnitude::special:
+      return ", infinities and nan among the numbers";
+  }
+  return "";
+}
+
 std::vector<double> doubles_of(const Tensor& tensor) {
   if (tensor.storage() != Storage::dense) return doubles_of(cast_storage(tensor, Storage::dense));
   std::vector<double> doubles;
   doubles.reserve(static_cast<std::size_t>(tensor.shape().size()));
-  visit(tensor.dtype(), [&]<class T>() {
-    for (const auto value : tensor.values<T>()) doubles.push_back(static_cast<double>(value));
+  visit<every_type>(tensor.dtype(), [&]<class T>() {
+    for (const auto value : tensor.values<T>()) {
+      if constexpr (is_complex<T>)
+        doubles.push_back(value.re), doubles.push_back(value.im);
+      else
+        doubles.push_back(static_cast<double>(value));
+    }
   });
   return doubles;
 }
@@ -83,9 +125,10 @@ TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint6
     auto& input = inputs.emplace_back();
     if (!types_.inputs[i].present) continue;
     input = make(types_.inputs[i], placement, 0);
-    fill_with_numbers(input, seed + i, indices_of(call.info(), types_, i));
+    fill_input(input, call.info(), sample, i, seed + i);
   }
-  for (const auto& type : types_.outputs) outputs.push_back(make(type, placement, fill));
+  for (std::size_t i = 0; i < types_.outputs.size(); ++i)
+    outputs.push_back(call.info().allocates(i) ? Tensor() : make(types_.outputs[i], placement, fill));
   for (std::size_t i = 0; i < types_.states.size(); ++i) {
     const auto& state = states.emplace_back(make(types_.states[i], placement, 0));
     const auto first = first_state(call.info().states[i], types_.states[i]);
@@ -96,16 +139,25 @@ TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint6
 void TestCall::run(Threads& threads, tenon_write write) {
   CallTensors tensors;
   std::vector<tenon_tensor> changed;
+  auto allocated = types_.outputs;  // whose shapes the kernel writes
   for (const auto* group : {&outputs, &states})
-    for (const auto& tensor : *group) changed.push_back(tensor.abi());
+    for (const auto& tensor : *group)
+      changed.push_back(tensor ? tensor.abi() : tenon::tensor_of(allocated[changed.size()], TENON_STORAGE_UNKNOWN));
   for (const auto& input : inputs) tensors.inputs.push_back(input ? &input.abi() : nullptr);
   for (std::size_t i = 0; i < changed.size(); ++i) (i < outputs.size() ? tensors.outputs : tensors.states).push_back(&changed[i]);
   for (const auto& output : outputs) {
     bool shared = false;
-    for (const auto& input : inputs) shared = shared || (input && input.data() == output.data());
+    for (const auto& input : inputs) shared = shared || (input && output && input.data() == output.data());
     tensors.writes.push_back(static_cast<std::uint8_t>(shared ? TENON_WRITE_IN_PLACE : write));
   }
-  call_.forward(types_, tensors, {threads, seed_, 0});
+  SparseMemory memory;
+  const WithoutCopies here;
+  call_.forward(types_, tensors, {threads, seed_, 0, nullptr, false, nullptr, &memory});
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!call_.info().allocates(i)) continue;
+    if (changed[i].storage != TENON_DENSE) throw Failure(FailureKind::failed, not_allocated(i));
+    outputs[i] = memory.release(changed[i]);
+  }
 }
 
 void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed) {
@@ -113,7 +165,7 @@ void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uin
   if (magnitude == Magnitude::positive) return fill_with_numbers(values, seed);
   const float scale = magnitude == Magnitude::large ? 1024.0F : magnitude == Magnitude::small ? 1 / 1024.0F : 1.0F;
   RandomBits generator(seed);
-  visit(values.dtype(), [&]<class T>() {
+  visit<every_type>(values.dtype(), [&]<class T>() {
     for (auto& value : values.values<T>()) {
       const float number = ordinary_number(generator);
       if constexpr (floating.has(dtype_of<T>))
@@ -135,16 +187,20 @@ HostOptions host_options(const CheckedOperator& subject) {
   HostOptions options;
   options.threads = 1;
   options.trust_writable = subject.trust_writable;
-  options.search_defaults = false;
+  options.search_defaults = is_composed(subject.op);  // of any operators
   return options;
 }
 
 SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample) : graph(host) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
-    inputs.push_back(type.present ? graph.input(fmt::format("input_{}", i), static_cast<DType>(type.dtype), shape_of(type)) : Value());
+    const auto name = fmt::format("input_{}", i);
+    if (is_input(sample, i))
+      inputs.push_back(graph.input(name, static_cast<DType>(type.dtype), shape_of(type)));
+    else
+      inputs.push_back(type.present ? graph.constant(name, sample.given[i]) : Value());
   }
-  output = graph.add(op.info->name, inputs, sample.attributes, "node");
+  output = graph.add(op.info->full_name(), inputs, sample.attributes, "node");
 }
 
 }  // namespace tenon::checks

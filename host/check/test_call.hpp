@@ -8,6 +8,7 @@
 #include "check/check.hpp"
 #include "check/guarded_memory.hpp"
 #include "check/test_input.hpp"
+#include "io/counted.hpp"
 #include "run/operator_call.hpp"
 
 namespace tenon::checks {
@@ -30,7 +31,7 @@ class RandomBits {
 
 class TestCall {
  public:
-  /// Inputs hold numbers made from `seed`: floating ones in (0.1, 0.9), integers from 1 to 4, indices 0 or 1. Outputs hold `fill`.
+  /// Inputs hold what fill_input() says of `seed`. Outputs hold `fill`.
   TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement = Placement::apart,
            std::uint8_t fill = 0xc3);
 
@@ -52,34 +53,56 @@ void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices = 0
 /// What input i of a sample is filled with: indices 0 and 1 where they may point to rows or classes, 0 alone where some tensor has only
 /// one.
 int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t i);
+/// Input i of the sample: the elements that it has, or numbers of its magnitude made from `seed`.
+void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed);
+/// `, numbers of both signs`, of inputs; empty for small positive ones.
+const char* words_for(Magnitude numbers);
 /// All elements, stored or not.
 std::vector<double> doubles_of(const Tensor& tensor);
 /// Index of the first pair that differs; -1 where none does. A tensor that is left out equals another.
 int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>& right);
 
-/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs.
-template <class Look>
-Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look, std::size_t most = 24) {
-  const auto samples = find_samples(subject.op, kind);
-  if (samples.found.empty()) return skipped("no inputs were found that it accepts: " + samples.error);
-  std::size_t count = 0;
-  for (const auto& sample : samples.found) {
-    if (count == most) break;
-    ++count;
-    const OperatorCall call(subject.op, sample.attributes);
-    const std::string fault = look(call, sample);
-    if (!fault.empty()) return failed(fault + ", with " + describe_sample(*subject.op.info, sample));
-  }
-  return passed(std::to_string(count) + (count == 1 ? " call" : " calls"));
-}
+/// Which numbers the inputs of samples hold: small positive ones, then both signs for all and large ones for some.
+enum class Draws : std::uint8_t { positive, mixed };
 
-enum class Magnitude : std::uint8_t {
-  positive,  ///< as fill_with_numbers() has them: (0.1, 0.9)
-  ordinary,  ///< quarters from -16 to 16
-  large,     ///< 1024 times those
-  small,     ///< a 1024th of those
-  special    ///< those, and infinities, nan, the largest and the least numbers
-};
+/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs. A kernel may refuse numbers that
+/// are not small and positive, tensors without elements, and what TestInput::may_be_refused says.
+template <class Look>
+Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKind> kinds, Look&& look, std::size_t most = 64,
+                    Draws draws = Draws::mixed) {
+  Refusals refusals;
+  std::size_t count = 0;
+  for (const auto kind : kinds) {
+    const auto& samples = find_samples(subject, kind);
+    refusals.add(samples.refusals);
+    for (std::size_t i = 0; i < std::min(most, samples.found.size()); ++i)
+      for (const auto numbers : {Magnitude::positive, Magnitude::ordinary, Magnitude::large}) {
+        if (numbers != Magnitude::positive && (draws == Draws::positive || (numbers == Magnitude::large && i % 4 != 0))) continue;
+        auto sample = samples.found[i];
+        sample.numbers = numbers;
+        const OperatorCall call(subject.op, sample.attributes);
+        tell_call(*subject.op.info, sample, words_for(numbers));
+        std::string fault;
+        try {
+          fault = look(call, sample);
+        } catch (const Failure& failure) {
+          if (numbers == Magnitude::positive && kind != TestInputKind::empty && !sample.may_be_refused) throw;
+          refusals.add(Refusals::kernel, failure.what());
+          continue;
+        }
+        ++count;
+        if (!fault.empty()) return failed(fault + ", with " + describe_sample(*subject.op.info, sample) + words_for(numbers));
+      }
+  }
+  if (count == 0) return untried(refusals);
+  return passed(counted(count, "call"));
+}
+template <class Look>
+Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look, std::size_t most = 64, Draws draws = Draws::mixed) {
+  return each_sample(subject, std::span(&kind, 1), look, most, draws);
+}
+/// All kinds but the large.
+inline constexpr TestInputKind all_kinds[] = {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::scalar, TestInputKind::empty};
 
 /// Fills the stored values. Integers are whole numbers from -16 to 16, or from 0, whatever the magnitude.
 void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed);
@@ -92,9 +115,13 @@ inline bool is_about_float_modes(const std::string& warning) {
 /// A host with the subject's plugins, on one thread.
 HostOptions host_options(const CheckedOperator& subject);
 
-/// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty. The node is called `node`.
+/// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty, and those whose elements it has are
+/// constants, unless they are floating. The node is called `node`.
 struct SingleNode {
   SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample);
+  static bool is_input(const TestInput& sample, std::size_t i) {
+    return sample.types.inputs[i].present && (!sample.has_elements(i) || is_floating(sample.types.inputs[i]));
+  }
   Graph graph;
   std::vector<Value> inputs;
   Value output;

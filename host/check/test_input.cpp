@@ -4,25 +4,27 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <tenon/host/failure.hpp>
 
-#include "graph/parameters.hpp"
-#include "run/operator_call.hpp"
+#include "check/check.hpp"
+#include "check/input_search.hpp"
 
 namespace tenon::checks {
 namespace {
 
-constexpr std::size_t most_samples = 24;
+constexpr std::size_t most_ordinary = 64, most_unusual = 24, most_bases = 2;
+constexpr std::size_t patience = 20'000;  // refusals until parameters are not varied further
 
+// The first ones of a kind are tried with every set of parameters.
 std::vector<Shape> first_shapes(TestInputKind kind) {
   switch (kind) {
     case TestInputKind::ordinary:
-      return {{4, 6}, {6}, {2, 3, 4}, {2, 3, 5, 4}, {1, 2}};
+      return {{4, 6},          {6},     {2, 3, 4},          {2, 3, 5, 4}, {1, 2}, Shape::scalar(), {7, 3}, {5, 1, 3}, {2, 2, 7, 3},
+              {2, 3, 1, 2, 2}, {3, 17}, {1, 2, 2, 1, 3, 2}, {23}};
     case TestInputKind::odd:
-      return {{7, 13}, {1}, {3, 1, 5}, {3, 1, 7, 5}, {31}};
+      return {{7, 13}, {1}, {3, 1, 5}, {3, 1, 7, 5}, {31}, {5, 7, 11}, {1, 1, 1, 1, 1}};
     case TestInputKind::empty:
-      return {{0}, {0, 3}, {3, 0}, {2, 0, 3}, {0, 3, 5, 4}};
+      return {{0}, {0, 3}, {3, 0}, {2, 0, 3}, {0, 3, 5, 4}, {2, 3, 0, 4}, {0, 0}};
     case TestInputKind::scalar:
       return {Shape::scalar()};
     case TestInputKind::large:
@@ -31,207 +33,182 @@ std::vector<Shape> first_shapes(TestInputKind kind) {
   return {};
 }
 
-// What the other inputs may look like beside the first: matrices that meet, rows, labels, numbers.
-std::vector<Shape> shapes_beside(const Shape& first) {
-  std::vector<Shape> shapes = {first, Shape::scalar()};
-  if (first.rank() == 0) return shapes;
-  shapes.push_back({first[0]});
-  shapes.push_back({first[-1]});
-  shapes.push_back({first[-1], 3});
-  shapes.push_back(Shape(first.begin(), first.rank() - 1));
-  return shapes;
-}
+/// Parameters, and what an author or a user says of the inputs.
+struct Base {
+  Attributes parameters;
+  FixedInputs fixed{};
+  std::vector<TestInput> found{};
+};
 
-class TestInputSearch {
+class SampleSearch {
  public:
-  TestInputSearch(const OperatorCall& call, DType shared, std::string& error) : call_(call), shared_(shared), error_(error) {}
+  SampleSearch(const LoadedOperator& op, DType shared, TestInputKind kind)
+      : op_(op), info_(*op.info), shared_(shared), kind_(kind), shapes_(first_shapes(kind)), ways_(ways_to_connect(info_)) {}
 
-  bool find(const Shape& first, bool with_optional, OperatorTypes& found) {
-    tries_ = 0;
-    OperatorTypes types;
-    const auto& info = call_.info();
-    const auto count = info.inputs.size() + (info.variadic() ? 1 : 0);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& declared = info.inputs[declared_input(info, i)];
-      auto& type = types.inputs.emplace_back(unknown_type());
-      type.dtype = static_cast<std::uint8_t>(declared.types ? std::countr_zero(*declared.types) : static_cast<int>(shared_));
-      type.present = with_optional || !declared.optional;
+  /// Only these calls; what they leave open is looked for.
+  TestInputs named(const std::vector<CheckCall>& calls) {
+    if (kind_ != TestInputKind::ordinary) return std::move(result_);
+    for (const auto& call : calls) {
+      const auto fixed = fixed_inputs(info_, call);
+      for (const auto& required : required_sets(info_))
+        if (find_fixed(merged(call.parameters, required), fixed)) break;
     }
-    types.states.assign(info.states.size(), unknown_type());
-    types.outputs.assign(call_.outputs(), unknown_type());
-    if (count > 0) set_shape(types.inputs[0], first);
-    if (complete(first, types, found)) return true;
-    for (auto& type : types.inputs) set_shape(type, first);  // for those whose infer() refuses what is not known
-    return complete(first, types, found);
+    return std::move(result_);
+  }
+
+  TestInputs first() {
+    for (auto& base : bases()) {
+      if (!base.fixed.empty() && find_fixed(base.parameters, base.fixed)) return std::move(result_);
+      for (std::size_t i = 0; i < shapes_.size(); ++i)
+        if (auto found = find(base.parameters, shapes_[i], ways_[0], 0)) {
+          result_.found.push_back(std::move(*found));
+          return std::move(result_);
+        }
+    }
+    return std::move(result_);
+  }
+
+  // The first sample of each set of parameters, those with one of them changed, then the second of each set: every set has its turn before
+  // there are enough.
+  TestInputs all() {
+    auto found = bases();
+    for (auto& base : found) {
+      if (kind_ == TestInputKind::ordinary && !base.fixed.empty()) find_fixed(base.parameters, base.fixed);
+      base.found = with_shapes(base.parameters);
+    }
+    add_turn(found, 0);
+    std::size_t varied = 0;
+    for (const auto& base : found)
+      if ((!base.found.empty() || !result_.found.empty()) && varied++ < most_bases) vary(base);
+    for (std::size_t turn = 1; turn < 2 * shapes_.size() + ways_.size(); ++turn) add_turn(found, turn);
+    return std::move(result_);
   }
 
  private:
-  static void set_shape(tenon_type& type, const Shape& shape) {
-    const auto present = type.present;
-    type = type_of(static_cast<DType>(type.dtype), shape);
-    type.present = present;
+  std::vector<Base> bases() const {
+    std::vector<Base> bases;
+    for (const auto& example : info_.examples) bases.push_back({parameters_of(example), fixed_inputs(info_, example)});
+    for (auto& set : required_sets(info_)) {
+      const auto is_same = [&](const Base& base) {
+        return std::equal(base.parameters.begin(), base.parameters.end(), set.begin(), set.end());
+      };
+      if (std::none_of(bases.begin(), bases.end(), is_same)) bases.push_back({std::move(set)});
+    }
+    return bases;
   }
 
-  bool complete(const Shape& first, OperatorTypes types, OperatorTypes& found) {
-    if (++tries_ > 300) return false;
+  std::size_t most() const { return kind_ == TestInputKind::ordinary ? most_ordinary : most_unusual; }
+
+  void add(TestInput sample) {
+    sample.may_be_refused =
+        gives_elements_ && std::none_of(sample.given.begin(), sample.given.end(), [](const Tensor& t) { return bool(t); });
+    if (result_.found.size() < most()) result_.found.push_back(std::move(sample));
+  }
+  void add_turn(std::vector<Base>& bases, std::size_t turn) {
+    for (auto& base : bases)
+      if (turn < base.found.size()) add(base.found[turn]);
+  }
+
+  std::optional<TestInput> find(const Attributes& parameters, const Shape& shape, const Connected& way, std::size_t turn,
+                                const FixedInputs& fixed = {}) {
     try {
-      call_.infer(types);
+      const OperatorCall call(op_, parameters);
+      return InputSearch(call, parameters, shared_, result_.refusals).find(shape, way, turn, fixed);
     } catch (const Failure& failure) {
-      error_ = failure.what();
-      return false;
+      result_.refusals.add(Refusals::no_object, failure.what());
+      return std::nullopt;
     }
-    const auto open =
-        std::find_if(types.inputs.begin(), types.inputs.end(), [](const auto& type) { return type.present && !is_known(type); });
-    if (open == types.inputs.end()) return finish(std::move(types), found);
-    for (const auto& shape : shapes_beside(first)) {
-      const auto learned = *open;
-      auto wanted = type_of(static_cast<DType>(learned.dtype), shape);
-      if (merge(*open, wanted) != Merge::contradiction && complete(first, types, found)) return true;
-      *open = learned;
+  }
+
+  /// Optional inputs that nobody names are left out.
+  bool find_fixed(const Attributes& parameters, const FixedInputs& fixed) {
+    Connected named(info_.inputs.size(), true);
+    for (std::size_t i = 0; i < named.size(); ++i) named[i] = !info_.inputs[i].optional || fixed.contains(i);
+    bool open = false;  // whether something of the inputs is left to look for
+    for (std::size_t i = 0; i < named.size(); ++i) open = open || (named[i] && (!fixed.contains(i) || !fixed.at(i).shape.has_rank()));
+    for (const auto& shape : shapes_) {
+      if (auto found = find(parameters, shape, named, 0, fixed)) return add(std::move(*found)), true;
+      if (!open) break;
     }
     return false;
   }
 
-  bool finish(OperatorTypes types, OperatorTypes& found) {
-    for (const auto* group : {&types.outputs, &types.states})
-      for (const auto& type : *group)
-        if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > std::int64_t{1} << 28) {
-          error_ = "infer() leaves an output or state unknown" + describe_inputs(call_.info(), types.inputs);
-          return false;
-        }
-    found = std::move(types);
-    return true;
+  std::vector<TestInput> with_shapes(const Attributes& parameters) {
+    std::vector<TestInput> samples;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const bool try_all = samples.empty() && kind_ == TestInputKind::ordinary;
+      std::size_t left = try_all ? ways_.size() : 2;
+      for (std::size_t way = 0; way < ways_.size() && left > 0; ++way, --left)
+        if (auto found = find(parameters, shapes_[i], ways_[(i + way) % ways_.size()], i)) samples.push_back(std::move(*found));
+      if (info_.inputs.empty()) break;
+    }
+    return samples;
   }
 
-  const OperatorCall& call_;
+  void vary(const Base& base) {
+    std::size_t turn = 0;
+    for (const auto& parameters : varied_sets(info_, base.parameters)) {
+      if (result_.refusals.count() > patience || result_.found.size() == most()) return;
+      ++turn;
+      if (kind_ == TestInputKind::ordinary && !base.fixed.empty() && find_fixed(parameters, base.fixed)) continue;
+      for (std::size_t i = 0; i < shapes_.size(); ++i)
+        if (auto found = find(parameters, shapes_[(turn + i) % shapes_.size()], ways_[turn % ways_.size()], turn % 3)) {
+          add(std::move(*found));
+          break;
+        }
+    }
+  }
+
+  const LoadedOperator& op_;
+  const OperatorInfo& info_;
   DType shared_;
-  std::string& error_;
-  int tries_ = 0;
+  TestInputKind kind_;
+  std::vector<Shape> shapes_;
+  std::vector<Connected> ways_;
+  TestInputs result_;
+  bool gives_elements_ = std::any_of(info_.examples.begin(), info_.examples.end(), [](const ExampleInfo& example) {
+    return std::any_of(example.inputs.begin(), example.inputs.end(), [](const auto& input) { return !input.values.empty(); });
+  });
 };
 
-std::vector<TestInput> search(const LoadedOperator& op, const Attributes& attributes, DType shared, TestInputKind kind,
-                              std::string& error) {
-  std::vector<TestInput> samples;
-  const OperatorCall call(op, attributes);
-  TestInputSearch one(call, shared, error);
-  const bool optional = std::any_of(op.info->inputs.begin(), op.info->inputs.end(), [](const auto& input) { return input.optional; });
-  for (const auto& first : first_shapes(kind)) {
-    for (const bool with_optional : {true, false}) {
-      OperatorTypes found;
-      if (!with_optional && !optional) continue;
-      if (one.find(first, with_optional, found)) samples.push_back({attributes, std::move(found)});
-    }
-    if (op.info->inputs.empty()) break;
-  }
-  return samples;
-}
-
-constexpr int base_sets = 5;
-
-double within(const ParamInfo& param, double value) {
-  if (param.min) value = std::max(value, *param.min);
-  if (param.max) value = std::min(value, *param.max);
-  if (param.above && value <= *param.above) value = *param.above + 1;
-  if (param.below && value >= *param.below) value = *param.below - 1;
-  return value;
-}
-
-// Lists that belong together (a begin and an end) have one length and grow from one parameter to the next.
-std::vector<std::int64_t> ints(int set, int position) {
-  static const std::vector<std::int64_t> choices[base_sets] = {{1, 2}, {1}, {-1}, {2, 2, 2}, {}};
-  auto values = choices[set];
-  for (auto& value : values) value += value > 0 ? position : 0;
-  return values;
-}
-
-AttributeValue value_for(const ParamInfo& param, int set, int position) {
-  static constexpr int numbers[base_sets] = {2, 3, 4, 5, 6};  // not 1: indices below such a number are 0 and 1
-  switch (param.kind) {
-    case ParamKind::boolean:
-      return set % 2 != 0;
-    case ParamKind::int32:
-    case ParamKind::int64:
-      return static_cast<std::int64_t>(std::llround(within(param, numbers[set])));
-    case ParamKind::float32:
-    case ParamKind::float64:
-      return within(param, 0.25 * (position + 1) + set);
-    case ParamKind::choice:
-      return param.choices[static_cast<std::size_t>(set) % param.choices.size()];
-    case ParamKind::text:
-      return param.choices.empty() ? std::string("text") : param.choices.front();
-    case ParamKind::ints: {
-      auto values = ints(set, position);
-      for (auto& value : values) value = std::llround(within(param, static_cast<double>(value)));
-      return values;
-    }
-    case ParamKind::floats:
-      break;
-  }
-  std::vector<double> values;
-  for (const auto value : ints(set, position)) values.push_back(within(param, static_cast<double>(value)));
-  return values;
-}
-
-// A switch turned, or another choice.
-void add_variants(const OperatorInfo& info, const Attributes& base, std::vector<Attributes>& sets) {
-  for (const auto& param : info.params) {
-    if (param.required) continue;
-    const auto with = [&](AttributeValue value) {
-      if (value == param.default_value) return;
-      sets.push_back(base);
-      sets.back().set(param.name, std::move(value));
-    };
-    if (param.kind == ParamKind::boolean)
-      with(param.default_value == AttributeValue(false));
-    else
-      for (const auto& choice : param.choices) with(choice);
-  }
+DType most_telling(const OperatorInfo& info) {
+  return allows(info.types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(info.types));
 }
 
 }  // namespace
 
-// The first sample of each set of parameters, then the second of each: every set has its turn before there are enough.
-TestInputs find_samples(const LoadedOperator& op, DType shared, TestInputKind kind) {
-  TestInputs samples;
-  std::vector<std::vector<TestInput>> sets;
-  std::size_t longest = 0;
-  for (const auto& attributes : parameter_sets(*op.info)) {
-    try {
-      sets.push_back(search(op, attributes, shared, kind, samples.error));
-      longest = std::max(longest, sets.back().size());
-    } catch (const Failure& failure) {
-      samples.error = failure.what();
-    }
+const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind) {
+  auto& place = subject.samples->found[{shared, kind}];
+  if (!place) {
+    SampleSearch search(subject.op, shared, kind);
+    place.emplace(subject.calls.empty() ? search.all() : search.named(subject.calls));
   }
-  for (std::size_t turn = 0; turn < longest; ++turn)
-    for (auto& set : sets)
-      if (turn < set.size() && samples.found.size() < most_samples) samples.found.push_back(std::move(set[turn]));
-  return samples;
+  return *place;
+}
+
+const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind) {
+  return find_samples(subject, most_telling(*subject.op.info), kind);
 }
 
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind) {
-  const auto types = op.info->types;
-  return find_samples(op, allows(types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(types)), kind);
+  return SampleSearch(op, most_telling(*op.info), kind).all();
+}
+
+TestInputs find_sample(const CheckedOperator& subject, DType shared) {
+  SampleSearch search(subject.op, shared, TestInputKind::ordinary);
+  return subject.calls.empty() ? search.first() : search.named(subject.calls);
+}
+
+bool is_for_devices(const TestInput& sample) {
+  const auto here = [](const tenon_type& type) { return !type.present || any_type.has(static_cast<DType>(type.dtype)); };
+  return std::all_of(sample.types.inputs.begin(), sample.types.inputs.end(), here) &&
+         std::all_of(sample.types.outputs.begin(), sample.types.outputs.end(), here);
 }
 
 std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
   std::string text = describe_inputs(info, sample.types.inputs);
   for (const auto& [name, value] : sample.attributes) text += fmt::format(" {}={}", name, tenon::to_string(value));
   return text.empty() ? "no inputs" : text.substr(1);
-}
-
-std::vector<Attributes> parameter_sets(const OperatorInfo& info) {
-  std::vector<Attributes> bases;
-  const bool any_required = std::any_of(info.params.begin(), info.params.end(), [](const auto& param) { return param.required; });
-  for (int set = 0; set < (any_required ? base_sets : 1); ++set) {
-    auto& base = bases.emplace_back();
-    int position = 0;
-    for (const auto& param : info.params)
-      if (param.required) base.set(param.name, value_for(param, set, position++));
-  }
-  auto sets = bases;
-  for (const auto& base : bases) add_variants(info, base, sets);
-  return sets;
 }
 
 }  // namespace tenon::checks

@@ -1,38 +1,62 @@
-// Calls that an operator accepts, found by trying: a manifest names no shapes.
+// Calls that an operator accepts: those that authors and users name, and those that are found by trying, for a manifest names no shapes.
 #pragma once
+#include <memory>
 #include <string>
 #include <tenon/host/attribute_map.hpp>
 #include <vector>
 
+#include "check/parameter_sets.hpp"
+#include "check/refusals.hpp"
 #include "graph/operator_inference.hpp"
 
 namespace tenon::checks {
 
+struct CheckedOperator;
+
+enum class Magnitude : std::uint8_t {
+  positive,  ///< as fill_with_numbers() has them: (0.1, 0.9)
+  ordinary,  ///< quarters from -16 to 16
+  large,     ///< 1024 times those
+  small,     ///< a 1024th of those
+  special    ///< those, and infinities, nan, the largest and the least numbers
+};
+
 struct TestInput {
   Attributes attributes;
-  OperatorTypes types;  ///< all known
+  OperatorTypes types;                      ///< all known
+  std::vector<Tensor> given;                ///< the elements of inputs, on the CPU; empty: the check makes numbers up
+  Magnitude numbers = Magnitude::positive;  ///< of those that it makes up
+
+  /// The author gives elements elsewhere, so a kernel may refuse those that are made up.
+  bool may_be_refused = false;
+
+  bool has_elements(std::size_t input) const { return input < given.size() && given[input]; }
 };
 
 enum class TestInputKind : std::uint8_t { ordinary, odd, empty, scalar, large };
 
 struct TestInputs {
   std::vector<TestInput> found;
-  std::string error;  ///< the last one, where nothing was found
+  Refusals refusals;  ///< what was refused meanwhile
 };
 
-/// `shared` is the dtype of the inputs that have none of their own.
-TestInputs find_samples(const LoadedOperator& op, DType shared, TestInputKind kind);
+/// `shared` is the dtype of the inputs that have none of their own. They are searched for once in a process.
+const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind);
 /// With the dtype that says most: float32, else the first that the operator has.
+const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind);
+/// The same without a plugin file around the operator, and anew.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);
+/// One ordinary sample with that dtype, or none.
+TestInputs find_sample(const CheckedOperator& subject, DType shared);
 
 /// Whether the tensor is there and its dtype is floating.
 inline bool is_floating(const tenon_type& type) {
   return type.present && floating.has(static_cast<DType>(type.dtype));
 }
 
-std::string describe_sample(const OperatorInfo& info, const TestInput& sample);
+/// Whether kernels for GPUs must have the dtypes of its inputs and outputs: those of 0.2 they need not.
+bool is_for_devices(const TestInput& sample);
 
-/// Sets of parameters worth trying: defaults, small legal values for what is required, each switch and choice once.
-std::vector<Attributes> parameter_sets(const OperatorInfo& info);
+std::string describe_sample(const OperatorInfo& info, const TestInput& sample);
 
 }  // namespace tenon::checks

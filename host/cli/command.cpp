@@ -90,8 +90,12 @@ const std::vector<Command>& commands() {
 const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
       {"plugins", "DIR",
-       "a folder of plugins, or one plugin file; it replaces operators of the same name in TENON_PLUGIN_PATH, the installed folder and "
+       "a folder of plugins, or one plugin file; it replaces operators of the same full name in TENON_PLUGIN_PATH, the installed folder "
+       "and "
        "earlier --plugins",
+       Text{true}},
+      {"prefer", "PLUGIN",
+       "let short names of operators mean those of this plugin, by its name or file, or of this space, where others have them, too",
        Text{true}},
       {"json", "", "print results as JSON"},
       {"threads", "N", "threads for kernels; 0: as many as this process may use", Integer{0, most_threads}, "0"},
@@ -183,14 +187,16 @@ static Isolation isolation(const Arguments& global) {
   return isolation;
 }
 
-/// A name that no plugin has isolates nothing, which is not what its user wants.
-static void require_isolated(const Catalog& catalog, const std::vector<std::string>& wanted) {
+/// A name that no plugin has isolates or prefers nothing, which is not what its user wants.
+static void require_plugins(const char* option, const Catalog& catalog, const std::vector<std::string>& wanted, bool spaces) {
   std::vector<std::string> names;
   for (const auto& file : catalog.files()) names.push_back(file.path.stem().string());
   for (const auto& name : wanted) {
     const auto has_name = [&](const PluginFile& file) { return is_called(file, name); };
-    if (std::none_of(catalog.files().begin(), catalog.files().end(), has_name))
-      throw Failure(FailureKind::usage, fmt::format("--isolate names '{}', but there is no such plugin", name),
+    const auto has_space = [&](const CatalogOperator& op) { return spaces && op.info.space == name; };
+    if (std::none_of(catalog.files().begin(), catalog.files().end(), has_name) &&
+        std::none_of(catalog.operators().begin(), catalog.operators().end(), has_space))
+      throw Failure(FailureKind::usage, fmt::format("--{} names '{}', but there is no such plugin", option, name),
                     did_you_mean(near_names(name, names), "tenon list names the plugins"));
   }
 }
@@ -205,10 +211,12 @@ Host& Context::host() {
   options.trusted_only = global_.has("trusted-only");
   options.strict_storage = global_.has("strict-storage");
   options.isolate = isolation(global_);
+  options.prefer = global_.all("prefer");
   options.warn = [](const std::string& what) { tell("warning: {}\n", what); };
   host_ = std::make_unique<Host>(options);
   for (const auto& folder : global_.all("plugins")) host_->add_plugins(folder);
-  if (!options.isolate.plugins.empty()) require_isolated(host_->catalog(), options.isolate.plugins);
+  if (!options.isolate.plugins.empty()) require_plugins("isolate", host_->catalog(), options.isolate.plugins, false);
+  if (!options.prefer.empty()) require_plugins("prefer", host_->catalog(), options.prefer, true);
   return *host_;
 }
 

@@ -126,7 +126,8 @@ int print_help(const CLI::App& app, const CLI::ParseError& asked) {
 void name_crashes(const Command& command, const Arguments& own, bool json) {
   if (command.plugins == Plugins::apart) return tenon::name_crashes();
   tenon::continue_below_parent([json](const tenon::Failure& failure) { report(failure, json); });
-  if (own.has("timeout")) tenon::end_hung_calls(std::chrono::milliseconds(std::llround(std::min(own.real("timeout"), 1e12) * 1000)));
+  if (command.plugins == Plugins::runs && own.has("timeout"))
+    tenon::end_hung_calls(std::chrono::milliseconds(std::llround(std::min(own.real("timeout"), 1e12) * 1000)));
 }
 
 int run(int argc, char** argv) {
@@ -143,6 +144,10 @@ int run(int argc, char** argv) {
     for (const auto& positional : command.positionals) add_positional(*sub, positional, own);
     for (const auto& option : command.options) add_option(*sub, app, option, own);
     sub->callback([&chosen, &command] { chosen = &command; });
+  }
+  if (argc == 1) {
+    write_result(app.help());
+    return 0;
   }
   try {
     suggest_command(argc, argv);

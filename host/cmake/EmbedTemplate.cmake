@@ -1,11 +1,16 @@
 # cmake -D OUTPUT=<header> -D FOLDER=<folder> -P EmbedTemplate.cmake
-# Writes every file of the folder into a C++ header. In file names NAME, in texts @NAME@ and @CLASS@ are for `tenon new` to replace.
-file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*)
+# Writes every file of the folder and of its folders, one for each kind of project, into a C++ header. In file names NAME, in texts @NAME@ and
+# @CLASS@ are for `tenon new` to replace.
+file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/* ${FOLDER}/*/*)
 list(SORT files)
 set(entries "")
 foreach(file IN LISTS files)
-  file(READ ${FOLDER}/${file} text)
-  string(APPEND entries "    {\"${file}\", R\"tenon(${text})tenon\"},\n")
+  if(NOT IS_DIRECTORY ${FOLDER}/${file})
+    file(READ ${FOLDER}/${file} text)
+    get_filename_component(kind "${file}" DIRECTORY)
+    get_filename_component(name "${file}" NAME)
+    string(APPEND entries "    {\"${kind}\", \"${name}\", R\"tenon(${text})tenon\"},\n")
+  endif()
 endforeach()
 file(WRITE ${OUTPUT} "// Made from sdk/template.
 #pragma once
@@ -14,7 +19,8 @@ file(WRITE ${OUTPUT} "// Made from sdk/template.
 namespace tenon {
 
 struct TemplateFile {
-  std::string_view path, text;
+  std::string_view kind;  ///< empty: of all kinds that have no file of this name
+  std::string_view name, text;
 };
 
 inline constexpr TemplateFile template_files[] = {

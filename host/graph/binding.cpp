@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
+#include "graph/composition.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
@@ -33,14 +34,19 @@ std::string use_of(const GraphModel& model, std::uint32_t op) {
   return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
+SavedOperator saved(const GraphModel& model, const OperatorUse& use, const std::string& name) {
+  return {name, use.info.get(), use.plugin == none ? std::string_view() : std::string_view(model.plugins[use.plugin].name),
+          use.plugin == none};
+}
+
 void find_operators(GraphModel& model, PluginSet& plugins, Binding& binding) {
   std::vector<MissingOperator> missing;
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
-    if (const auto& name = model.operators[op].name; !plugins.has(name))
+    if (const auto name = model.operators[op].info->full_name(); plugins.find(saved(model, model.operators[op], name)).name.empty())
       missing.push_back({name, use_of(model, static_cast<std::uint32_t>(op))});
   if (!missing.empty()) throw missing_operators(plugins.catalog(), missing);
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
-    binding.operators.push_back(&plugins.load(model.operators[op].name));
+    binding.operators.push_back(&plugins.load(saved(model, model.operators[op], model.operators[op].info->full_name())));
 }
 
 void require_connected(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
@@ -55,10 +61,10 @@ Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, con
   const auto& kernels = op.kernels;
   const auto has_backward = [](const tenon_operator* kernel) { return kernel != nullptr && kernel->backward != nullptr; };
   const bool has_kernel = std::any_of(kernels.begin(), kernels.end(), [](const auto* kernel) { return kernel != nullptr; });
-  if (has_kernel && std::none_of(kernels.begin(), kernels.end(), has_backward))
+  if (has_kernel && !is_composed(op) && std::none_of(kernels.begin(), kernels.end(), has_backward))
     throw Failure(FailureKind::plugin, "the installed operator has no backward kernel");
   check_backward_arity(model, node);
-  return {&op, {}};
+  return {&op, {}, binding.nodes[node.origin].info};
 }
 
 std::string input_names(const OperatorInfo& info) {
@@ -108,7 +114,9 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
       check_arity(model, node, *op.info);  // a file's operator need not be the one that is here
       require_connected(model, node, *op.info);
       fill_attributes(model, node, attributes);
-      binding.nodes.push_back({&op, std::make_shared<Instance>(op, *op.table, attributes)});
+      auto instance = std::make_shared<const Instance>(op, *op.table, attributes, object_factory(model, id));
+      auto info = instance->info();
+      binding.nodes.push_back({&op, std::move(instance), std::move(info)});
     });
   }
   for (auto op = first_new; op < model.operators.size(); ++op) {

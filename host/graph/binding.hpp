@@ -15,7 +15,8 @@ namespace tenon {
 struct Binding {
   struct Node {
     const LoadedOperator* op = nullptr;
-    std::shared_ptr<const Instance> instance;
+    std::shared_ptr<const Instance> instance;  // empty for backward nodes, whose object is their origin's
+    std::shared_ptr<const OperatorInfo> info;  // the operator with the node's parameters
   };
   std::vector<Node> nodes;
   std::vector<const LoadedOperator*> operators;  // one entry for each OperatorUse

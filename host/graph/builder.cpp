@@ -10,6 +10,7 @@
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"
+#include "plugin/operator_name.hpp"
 
 namespace tenon {
 
@@ -23,6 +24,7 @@ void GraphBuilder::roll_back(const Mark& mark) {
   for (auto i = mark.nodes; i < model_.nodes.size(); ++i) model_.node_names.erase(model_.nodes[i].name);
   for (auto i = mark.values; i < model_.values.size(); ++i)
     if (model_.values[i].role != Role::output) model_.value_names.erase(model_.values[i].name);
+  std::erase_if(model_.objects, [&](const auto& object) { return object.first >= mark.nodes; });
   model_.nodes.resize(mark.nodes);
   model_.values.resize(mark.values);
   model_.edges.resize(mark.edges);
@@ -91,7 +93,7 @@ StringId GraphBuilder::node_name(const NodeSpec& spec) {
     check_name(spec.name);
     return model_.strings.intern(spec.name);
   }
-  return model_.strings.intern(free_name(model_, spec.op));
+  return model_.strings.intern(free_name(model_, short_name(spec.op)));
 }
 
 std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& part) const {
@@ -148,7 +150,7 @@ void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op, const std
 }
 
 NodeId GraphBuilder::node(const NodeSpec& spec) {
-  const auto& op = plugins_.load(spec.op);
+  const auto& op = plugins_.load(spec.op, spec.home);
   const auto& info = *op.info;
   complete_loaded();
   const auto before = mark();
@@ -164,6 +166,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     } catch (const Failure& failure) {
       rethrow_at(fmt::format("[{}] node '{}'", info.name, model_.strings[node.name]), failure);
     }
+    if (spec.object) model_.objects.emplace(static_cast<NodeId>(before.nodes), spec.object);
     return finish(node, before);
   } catch (...) {
     roll_back(before);
@@ -192,6 +195,33 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
   try {
     add_edges(node, edges, std::size_t{inputs} + 2 * std::size_t{outputs});
     add_outputs(node, inputs);
+    return finish(node, before);
+  } catch (...) {
+    roll_back(before);
+    throw;
+  }
+}
+
+NodeId GraphBuilder::another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name, const Attributes& changed,
+                             std::string_view device) {
+  complete_loaded();
+  const auto before = mark();
+  auto node = made_from(forward, Pass::forward, name);
+  node.origin = none;
+  if (!device.empty()) node.device = model_.strings.intern(device);
+  try {
+    if (changed.begin() != changed.end()) {
+      Attributes all = changed;
+      for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+        const auto& record = model_.attributes[node.first_attribute + i];
+        all.set(std::string(model_.strings[record.name]), value_of(model_, record));
+      }
+      add_parameters(model_, node, *binding_.nodes[forward].op->info, all);
+    }
+    add_edges(node, inputs, node.input_count);
+    add_outputs(node, node.output_count);
+    if (const auto object = model_.objects.find(forward); object != model_.objects.end())
+      model_.objects.emplace(static_cast<NodeId>(before.nodes), std::shared_ptr(object->second));
     return finish(node, before);
   } catch (...) {
     roll_back(before);

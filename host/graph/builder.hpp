@@ -19,7 +19,9 @@ struct NodeSpec {
   std::vector<std::pair<std::string, ValueId>> named_inputs;
   const Attributes& attributes;
   std::string_view device = {};
-  bool own_weights = true;  // false: a weight that is left out is an error, too
+  std::string_view home = {};                               // the space in which op is looked up first
+  bool own_weights = true;                                  // false: a weight that is left out is an error, too
+  std::shared_ptr<const OperatorFactory> object = nullptr;  // makes the node's objects instead of the operator
 };
 
 /// Threads: one at a time. After a Failure the graph is as it was.
@@ -36,6 +38,10 @@ class GraphBuilder {
   /// The backward of a forward node (see Pass::backward); an edge for each of its output gradients, inputs and outputs, those that are
   /// left out at the end none. An empty name is made up. Throws Failure (usage).
   NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
+  /// A forward node of the same operator as another one, with its parameters but for those that are changed, on other inputs. Throws
+  /// Failure (usage).
+  NodeId another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name, const Attributes& changed = {},
+                 std::string_view device = {});
   /// A second computation of a forward node without states from these inputs.
   NodeId recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
   /// Throws Failure (usage) for a node of which there can be no second computation.
@@ -58,6 +64,7 @@ class GraphBuilder {
 
   const GraphModel& model() const { return model_; }
   const Binding& binding() const { return binding_; }
+  PluginSet& plugins() const { return plugins_; }
 
  private:
   ValueId add_value(std::string_view name, Role role, const tenon_type& type);

@@ -22,7 +22,7 @@ bool is_device_name(std::string_view device) {
 }
 
 bool holds(DType dtype, double value) {
-  return dtype == DType::boolean || visit(dtype, [&]<class T>() { return fits<T>(value); });
+  return dtype == DType::boolean || visit<every_type>(dtype, [&]<class T>() { return fits<T>(value); });
 }
 
 }  // namespace

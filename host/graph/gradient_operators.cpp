@@ -1,7 +1,10 @@
 #include "graph/gradient_operators.hpp"
 
+#include <algorithm>
+#include <array>
 #include <tenon/elementwise.hpp>
 #include <tenon/operator.hpp>
+#include <vector>
 
 namespace tenon {
 namespace {
@@ -9,11 +12,14 @@ namespace {
 struct SumGradients : Operator {
   static constexpr void describe(auto& op) {
     op.doc("left + right, two gradients of one value");
+    op.types(floating + any_complex);
     op.input("left", "any shape");
     op.input("right", "same shape as left");
     op.output("output", "same shape as left; row_sparse if both are");
     op.inplace("left", "output");
     op.inplace("right", "output");
+    op.linear("left");
+    op.linear("right");
     op.backward_reads();
   }
 
@@ -28,7 +34,7 @@ struct SumGradients : Operator {
   }
 
   void forward(const Call& call) const {
-    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+    visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
       const auto* left = call.input<T>(0).data();
       const auto* right = call.input<T>(1).data();
       auto* sum = call.output<T>(0).data();
@@ -38,7 +44,7 @@ struct SumGradients : Operator {
     });
   }
   void forward_sparse(const Call& call) const {
-    visit<floating>(call.input_type(0).dtype, [&]<class T>() { merge<T>(call); });
+    visit<floating + any_complex>(call.input_type(0).dtype, [&]<class T>() { merge<T>(call); });
   }
   void gradient(Gradient& g) const {
     for (const int i : {0, 1}) g.set_input_grad(i, g.output_grad(0));
@@ -78,6 +84,7 @@ struct FillLike : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("a tensor with value in every element");
+    op.types(floating + any_complex);
     op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
     op.param("value", &FillLike::value, "every element");
@@ -85,7 +92,7 @@ struct FillLike : Operator {
     op.accumulates();
   }
   void forward(const Call& call) const {
-    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+    visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
       const auto number = static_cast<T>(static_cast<float>(value));
       for (auto& element : call.output<T>(0)) element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
     });
@@ -101,6 +108,7 @@ struct FillLike : Operator {
 struct StopGradient : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("data; no gradient passes through it");
+    op.types(floating + any_complex);
     op.input("data", "any shape");
     op.output("output", "same shape as data");
   }
@@ -109,6 +117,88 @@ struct StopGradient : Elementwise {
     return x;
   }
   void gradient(Gradient&) const {}
+};
+
+struct InTraining : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("1 in training, else 0");
+    op.input("like", "gives the dtype; its elements are not read");
+    op.output("flag", "0-d");
+  }
+  void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
+  void forward(const Call& call) const {
+    visit<floating>(call.output_type(0).dtype,
+                    [&]<class T>() { *call.output<T>(0).data() = static_cast<T>(call.training() ? 1.0f : 0.0f); });
+  }
+  void gradient(Gradient&) const {}  // nothing changes it
+};
+
+struct MulGradients : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left * right, a gradient and what it is multiplied by");
+    op.input("left", "any shape");
+    op.input("right", "a shape that broadcasts with that of left");
+    op.output("output", "the shape that both broadcast to");
+    op.linear("left", "right");
+  }
+  template <class T>
+  T operator()(T left, T right) const {
+    return left * right;
+  }
+};
+
+struct BroadcastLike : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("data broadcast to the shape of another tensor");
+    op.input("data", "a shape that broadcasts to that of like");
+    op.input("like", "any shape; its elements do not matter");
+    op.output("output", "same shape as like");
+  }
+  template <class T>
+  T operator()(T data, T) const {
+    return data;
+  }
+  void gradient(Gradient& g) const { g.set_input_grad(0, g.sum_like(g.output_grad(0), g.input(0))); }
+};
+
+struct SumLike : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data summed over the axes along which another tensor broadcasts to its shape");
+    op.input("data", "any shape");
+    op.input("like", "a shape that broadcasts to that of data; its elements are not read");
+    op.output("output", "same shape as like");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(1).shape); }
+
+  void forward(const Call& call) const {
+    const auto from = call.input_type(0).shape, to = call.output_type(0).shape;
+    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+      std::vector<double> sums(static_cast<std::size_t>(call.output<T>(0).size()));
+      std::array<std::int64_t, max_rank> place{};
+      for (const T value : call.input<T>(0)) {
+        sums[static_cast<std::size_t>(offset(from, to, place))] += static_cast<double>(value);
+        for (int axis = from.rank(); axis-- > 0 && ++place[static_cast<std::size_t>(axis)] == from[axis];)
+          place[static_cast<std::size_t>(axis)] = 0;
+      }
+      std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(), [](double sum) {
+        if constexpr (std::is_same_v<T, double>)
+          return sum;
+        else
+          return static_cast<T>(static_cast<float>(sum));
+      });
+    });
+  }
+  void gradient(Gradient& g) const { g.set_input_grad(0, g.add("broadcast_like", {g.output_grad(0), g.input(0)})); }
+
+ private:
+  static std::int64_t offset(const Shape& from, const Shape& to, const std::array<std::int64_t, max_rank>& place) {
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < to.rank(); ++axis) {
+      const int wide = axis + from.rank() - to.rank();
+      offset = offset * to[axis] + (to[axis] == 1 ? 0 : place[static_cast<std::size_t>(wide)]);
+    }
+    return offset;
+  }
 };
 
 template <class Op>
@@ -123,6 +213,10 @@ void add_gradient_operators(PluginSet& plugins) {
   add<SumGradients>(plugins, "sum_gradients");
   add<FillLike>(plugins, "fill_like");
   add<StopGradient>(plugins, "stop_gradient");
+  add<InTraining>(plugins, "in_training");
+  add<MulGradients>(plugins, "mul_gradients");
+  add<BroadcastLike>(plugins, "broadcast_like");
+  add<SumLike>(plugins, "sum_like");
 }
 
 }  // namespace tenon

@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-/// sum_gradients, fill_like and stop_gradient.
+/// sum_gradients, fill_like, stop_gradient, in_training, mul_gradients, broadcast_like and sum_like.
 void add_gradient_operators(PluginSet& plugins);
 
 }  // namespace tenon

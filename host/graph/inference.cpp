@@ -135,14 +135,51 @@ void Inference::agree(NodeId node, ValueId left, ValueId right) {
   learn(node, right, types_[left]);
 }
 
+// Of constants, which no run changes, and of what was given.
+const tenon_tensor* Inference::elements_of(ValueId value) const {
+  const auto& record = model_.values[value];
+  const tenon_tensor* tensor = nullptr;
+  if (record.role == Role::constant && record.tensor != none)
+    tensor = &model_.tensors[record.tensor].abi();
+  else if (elements_ != nullptr)
+    if (const auto found = elements_->find(value); found != elements_->end()) tensor = found->second;
+  return tensor != nullptr && may_infer_see(*tensor) ? tensor : nullptr;
+}
+
+void Inference::find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const {
+  values.clear();
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = model_.edges[node.first_edge + i];
+    const auto* tensor = value == none ? nullptr : elements_of(value);
+    if (tensor == nullptr) continue;
+    values.resize(node.input_count);
+    values[i] = tensor;
+  }
+}
+
+std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
+  std::vector<std::pair<NodeId, ValueId>> found;
+  for (const auto& [id, value] : unseen_) {
+    const auto& node = model_.nodes[id];
+    bool known = true;
+    for (std::uint32_t i = 0; i < node.output_count; ++i)
+      known = known && (is_known(types_[node.first_output + i]) || binding_.nodes[id].info->allocates(i));
+    if (!known) found.emplace_back(id, value);
+  }
+  return found;
+}
+
 void Inference::infer(NodeId id) {
   const auto& node = model_.nodes[id];
   if (node.pass == Pass::backward) return infer_backward(id);
   const auto* edges = model_.edges.data() + node.first_edge;
   auto& types = scratch_;
   gather_types(model_, node, types_, types);
+  find_values(node, types.values);
   const auto& bound = binding_.nodes[id];
   at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); });
+  for (std::uint32_t i = 0; i < types.wanted.size(); ++i)
+    if (types.wanted[i] != 0 && edges[i] != none && (types.values.empty() || types.values[i] == nullptr)) unseen_.emplace(id, edges[i]);
 
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] != none)

@@ -1,6 +1,8 @@
 // Inference over a whole graph, forwards and backwards, to a fixed point.
 #pragma once
 #include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,9 +30,13 @@ void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable fro
 /// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
 class Inference {
  public:
+  /// Elements of values that are no constants, as far as infer() may see them.
+  using Elements = std::map<ValueId, const tenon_tensor*>;
+
   /// `only`: the nodes that count, where not all do.
-  Inference(const GraphModel& model, const Binding& binding, TypeTable types, const std::vector<bool>* only = nullptr)
-      : model_(model), binding_(binding), types_(types), only_(only) {}
+  Inference(const GraphModel& model, const Binding& binding, TypeTable types, const std::vector<bool>* only = nullptr,
+            const Elements* elements = nullptr)
+      : model_(model), binding_(binding), types_(types), only_(only), elements_(elements) {}
 
   /// Every node, then again those whose values changed. Throws Failure (failed) with the node's label.
   void run();
@@ -40,8 +46,13 @@ class Inference {
   /// Unconnected optional inputs whose operator inferred a type: a variable must be created for each. (edge, type)
   const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
 
+  /// Inputs whose elements infer() asked for and was not given, of nodes whose outputs are not known.
+  std::vector<std::pair<NodeId, ValueId>> unseen() const;
+
  private:
   void infer(NodeId node);
+  void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
+  const tenon_tensor* elements_of(ValueId value) const;
   void infer_backward(NodeId node);
   void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
@@ -55,6 +66,7 @@ class Inference {
   const Binding& binding_;
   TypeTable types_;
   const std::vector<bool>* only_;
+  const Elements* elements_;
   OperatorTypes scratch_;
   std::vector<ValueId> changed_;
   std::vector<NodeId> queue_;
@@ -64,6 +76,7 @@ class Inference {
   std::vector<std::pair<std::uint32_t, tenon_type>> wanted_;
   std::vector<std::pair<ValueId, tenon_type>> before_;  // what run_from has changed
   bool remember_ = false;
+  std::set<std::pair<NodeId, ValueId>> unseen_;
 };
 
 }  // namespace tenon

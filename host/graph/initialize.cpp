@@ -98,7 +98,7 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
     }
   };
   auto tensor = empty_tensor(type, name);
-  visit(tensor.dtype(), [&]<class T>() {
+  visit<every_type>(tensor.dtype(), [&]<class T>() {
     auto elements = tensor.values<T>();
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = as<T>(draw(i), name);
   });

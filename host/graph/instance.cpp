@@ -4,6 +4,7 @@
 #include <exception>
 #include <tenon/host/failure.hpp>
 
+#include "graph/conditions.hpp"
 #include "io/utf8.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/plugin_call.hpp"
@@ -40,12 +41,14 @@ static void* made_in_worker(std::shared_ptr<const IsolatedTable> table, std::spa
   }
 }
 
-Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes)
-    : op_(&op), owner_(op.owner_of(table)) {
+Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes,
+                   const OperatorFactory* make)
+    : op_(&op), owner_(op.owner_of(table)), info_(with_parameters(op.info, attributes)) {
   ErrorBuffer buffer;
   const PluginCall call(op, owner_, PluginFunction::create);
-  if (op.make != nullptr && &table == op.table)
-    object_ = made_by(*op.make, attributes);
+  if (make == nullptr) make = op.make;
+  if (make != nullptr && &table == op.table)
+    object_ = made_by(*make, attributes);
   else if (auto isolated = isolated_table(op, table))
     object_ = made_in_worker(std::move(isolated), attributes);
   else if (table.create(attributes.data(), attributes.size(), &object_, &buffer.error) != 0)

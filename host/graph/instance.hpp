@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/abi.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,17 +15,21 @@ namespace tenon {
 class Instance {
  public:
   Instance() = default;
-  /// Of one of the operator's tables, its own or a kernel's. Throws Failure (usage) with the plugin's reason.
-  Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes);
+  /// Of one of the operator's tables, its own or a kernel's. `make` makes the object of its own table instead. Throws Failure (usage) with
+  /// the plugin's reason.
+  Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes,
+           const OperatorFactory* make = nullptr);
   ~Instance() { reset(); }
   Instance(Instance&& other) noexcept
       : op_(other.op_),
         owner_(other.owner_),
+        info_(std::move(other.info_)),
         table_(std::exchange(other.table_, nullptr)),
         object_(std::exchange(other.object_, nullptr)) {}
   Instance& operator=(Instance&& other) noexcept {
     std::swap(op_, other.op_);
     std::swap(owner_, other.owner_);
+    std::swap(info_, other.info_);
     std::swap(table_, other.table_);
     std::swap(object_, other.object_);
     return *this;
@@ -33,12 +38,15 @@ class Instance {
   void* get() const { return object_; }
   const tenon_operator* table() const { return table_; }
   const LoadedOperator& op() const { return *op_; }
+  /// The operator's, as it is with these parameters.
+  const std::shared_ptr<const OperatorInfo>& info() const { return info_; }
   const CodeOwner* owner() const { return owner_; }
 
  private:
   void reset() noexcept;
   const LoadedOperator* op_ = nullptr;
   const CodeOwner* owner_ = nullptr;  // of table_
+  std::shared_ptr<const OperatorInfo> info_;
   const tenon_operator* table_ = nullptr;
   void* object_ = nullptr;
 };

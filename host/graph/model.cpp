@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
@@ -53,8 +54,15 @@ std::vector<tenon_type> declared_types(const GraphModel& model) {
   return types;
 }
 
+std::string operator_label(const GraphModel& model, std::uint32_t op) {
+  const auto& use = model.operators[op];
+  const auto namesakes = std::count_if(model.operators.begin(), model.operators.end(),
+                                       [&](const auto& other) { return other.name == use.name && other.info->space != use.info->space; });
+  return namesakes == 0 ? use.name : use.info->full_name();
+}
+
 std::string work_label(const GraphModel& model, const NodeRecord& node) {
-  const auto& name = model.operators[node.op].name;
+  const auto name = operator_label(model, node.op);
   switch (node.pass) {
     case Pass::backward:
       return name + " backward";
@@ -105,6 +113,32 @@ ValueId find_value(const GraphModel& model, std::string_view text) {
     throw Failure(FailureKind::usage,
                   fmt::format("'{}': node '{}' has {}", text, text.substr(0, colon), counted(node.output_count, "output")));
   return node.first_output + index;
+}
+
+const OperatorFactory* object_factory(const GraphModel& model, NodeId node) {
+  if (model.objects.empty()) return nullptr;
+  const auto found = model.objects.find(model.nodes[node].pass == Pass::forward ? node : model.nodes[node].origin);
+  return found == model.objects.end() ? nullptr : found->second.get();
+}
+
+static constexpr std::string_view object_note = "object of node ";
+
+void note_lost_members(GraphModel& model, NodeId node, const std::string& class_name) {
+  const auto key = std::string(object_note) + std::string(model.strings[model.nodes[node].name]);
+  model.meta.emplace_back(model.strings.intern(key), model.strings.intern(class_name));
+}
+
+std::vector<std::string> lost_members(const GraphModel& model) {
+  std::vector<std::string> lost;
+  for (const auto& [key, class_name] : model.meta) {
+    const std::string_view text = model.strings[key];
+    if (!text.starts_with(object_note)) continue;
+    lost.push_back(
+        fmt::format("node '{}' ran on an object of class {}, whose members that are no parameters are not in the file: they have "
+                    "their initial values",
+                    text.substr(object_note.size()), model.strings[class_name]));
+  }
+  return lost;
 }
 
 }  // namespace tenon

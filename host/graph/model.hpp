@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <tenon/host/attribute_map.hpp>
+#include <tenon/host/catalog.hpp>
 #include <tenon/host/graph_info.hpp>
 #include <tenon/host/init.hpp>
 #include <tenon/host/operator_info.hpp>
@@ -75,7 +76,7 @@ struct PluginUse {
 
 /// An operator as the graph knows it: enough to show, edit and save nodes whose plugin is not here.
 struct OperatorUse {
-  std::string name;
+  std::string name;  // the short one; the space is the description's, empty in files of before 0.2 until it is bound
   int version = 1;
   std::shared_ptr<const OperatorInfo> info;  // decoded from its manifest, whose bytes it keeps
   std::uint32_t plugin = none;               // into GraphModel::plugins; none: the application's own
@@ -96,7 +97,7 @@ struct TrainingSlot {
 
 /// Where a training stands, so that it can go on as if it had never stopped.
 struct TrainingRecord {
-  std::string optimizer;  // the operator's name
+  std::string optimizer;  // the operator's full name; short in files of before 0.2
   Attributes parameters;
   std::uint64_t step = 0, seed = 0, epoch = 0;
   std::uint64_t data_position = 0;  // examples of this epoch that were seen
@@ -127,6 +128,8 @@ struct GraphModel {
   std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
   std::vector<Extension> extensions;
   std::optional<TrainingRecord> training;  // of checkpoints; running ignores it
+  /// Makes the objects of a forward node that copies an object of the application, by its id. Files do not hold it.
+  std::unordered_map<NodeId, std::shared_ptr<const OperatorFactory>> objects;
 
   void clear_outputs() { outputs.clear(), output_names.clear(); }
   /// Of a variable that has none yet.
@@ -136,11 +139,22 @@ struct GraphModel {
   }
 };
 
+/// Makes the node's objects, or its origin's; null: the operator does.
+const OperatorFactory* object_factory(const GraphModel& model, NodeId node);
+
+/// Notes that the node runs on copies of an object of that class, which hold more than the parameters that files have.
+void note_lost_members(GraphModel& model, NodeId node, const std::string& class_name);
+/// What a graph that comes from a file has lost of such objects: a sentence for each node.
+std::vector<std::string> lost_members(const GraphModel& model);
+
 /// Where a node's inputs and outputs come from: itself, or of a backward node its origin.
 const NodeRecord& forward_of(const GraphModel& model, const NodeRecord& node);
 
 /// What is known of each value's type before inputs are given.
 std::vector<tenon_type> declared_types(const GraphModel& model);
+
+/// `rope`, or `acme.rope` in a graph with two of that name.
+std::string operator_label(const GraphModel& model, std::uint32_t op);
 
 /// `quadratic`, `quadratic backward`: what a node computes.
 std::string work_label(const GraphModel& model, const NodeRecord& node);

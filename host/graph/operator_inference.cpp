@@ -5,22 +5,25 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <tenon/host/failure.hpp>
 
+#include "graph/composition.hpp"
 #include "plugin/plugin_call.hpp"
+#include "tensor/element_count.hpp"
 
 namespace tenon {
-namespace {
 
-[[noreturn]] void refuse(const OperatorInfo& info, const OperatorTypes& types, const std::string& reason) {
-  throw Failure(FailureKind::failed, reason + describe_inputs(info, types.inputs));
-}
-
-/// A variadic input's tensors are numbered, as in the SDK.
 std::string name_of_input(const OperatorInfo& info, std::size_t i) {
   const auto declared = declared_input(info, i);
   const auto& input = info.inputs[declared];
   return input.variadic ? fmt::format("{}{}", input.name, i - declared) : input.name;
+}
+
+namespace {
+
+[[noreturn]] void refuse(const OperatorInfo& info, const OperatorTypes& types, const std::string& reason) {
+  throw Failure(FailureKind::failed, reason + describe_inputs(info, types.inputs));
 }
 
 std::string names_of(DTypeMask mask) {
@@ -74,8 +77,13 @@ void check_said(const OperatorInfo& info, const OperatorTypes& before, std::vect
     tenon_type known = (before.*group)[i];
     if (std::memcmp(&said, &known, sizeof said) == 0) continue;
     if (!is_sound(said)) refuse(info, before, fmt::format("its infer() returned an invalid type for {} {}", what, i));
+    const bool other_dtype = group == &OperatorTypes::outputs && known.dtype != TENON_DTYPE_UNKNOWN && said.dtype != known.dtype;
     if (merge(known, said) == Merge::contradiction)
-      refuse(info, before, fmt::format("{} {} is inferred as {}, but is already {}", what, i, to_string(said), to_string(known)));
+      refuse(info, before,
+             fmt::format("{} {} is inferred as {}, but is already {}{}", what, i, to_string(said), to_string(known),
+                         other_dtype ? "; infer() must name the output's dtype on every path, before any return: without one, "
+                                       "an output has the inputs' shared dtype"
+                                     : ""));
     known.present = (before.*group)[i].present;
     (types.*group)[i] = known;
   }
@@ -98,12 +106,23 @@ tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
   io.inputs = types.inputs.data();
   io.outputs = types.outputs.data();
   io.states = types.states.data();
+  types.wanted.assign(types.inputs.size(), 0);
+  io.wanted = types.wanted.data();
+  io.values = types.values.size() == types.inputs.size() ? types.values.data() : nullptr;
   return io;
 }
 
 }  // namespace
 
-static void ask(const LoadedOperator& op, const void* instance, const OperatorTypes& before, OperatorTypes& types) {
+bool may_infer_see(const tenon_tensor& tensor) {
+  constexpr std::int64_t most = std::int64_t{64} << 10;
+  const auto& dense = tensor.dense;
+  if (tensor.storage != TENON_DENSE || dense.strides != nullptr || dense.device_type != TENON_CPU) return false;
+  const auto bytes = byte_count(static_cast<DType>(tensor.dtype), Shape(dense.shape, dense.ndim));
+  return bytes && *bytes <= most && (dense.data != nullptr || *bytes == 0);
+}
+
+static void ask_operator(const LoadedOperator& op, const void* instance, const OperatorTypes& before, OperatorTypes& types) {
   ErrorBuffer buffer;
   auto io = as_boundary(types, buffer);
   const PluginCall call(op, op.owner, PluginFunction::infer);
@@ -112,27 +131,64 @@ static void ask(const LoadedOperator& op, const void* instance, const OperatorTy
   check_said(*op.info, before, &OperatorTypes::states, "state", types);
 }
 
+// The nodes of a composed operator know more than it says itself.
+static void ask_nodes(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
+  const auto told = types;
+  infer_composed(op, instance, types);
+  check_said(*op.info, told, &OperatorTypes::inputs, "input", types);
+  check_said(*op.info, told, &OperatorTypes::outputs, "output", types);
+}
+
+namespace {
+
+/// What infer_operator() works with, which keeps its memory between nodes. Operators that have graphs infer the types of those meanwhile.
+class InferenceMemory {
+ public:
+  struct Parts {
+    OperatorTypes before;
+    std::vector<tenon_type> told;
+  };
+  InferenceMemory() {
+    if (depth_++ == parts_.size()) parts_.emplace_back();
+  }
+  ~InferenceMemory() { --depth_; }
+  InferenceMemory(const InferenceMemory&) = delete;
+  InferenceMemory& operator=(const InferenceMemory&) = delete;
+  Parts& operator*() const { return parts_[depth_ - 1]; }
+
+ private:
+  static thread_local std::deque<Parts> parts_;
+  static thread_local std::size_t depth_;
+};
+thread_local std::deque<InferenceMemory::Parts> InferenceMemory::parts_;
+thread_local std::size_t InferenceMemory::depth_ = 0;
+
+}  // namespace
+
 // Operators fill in an output's dtype where it is not known. So they are first asked without anything that others say of the outputs: what
 // they do not contradict must still be what their kernels write. What others know may then tell something of the inputs.
 void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
   share_dtype(*op.info, types);
-  if (op.table->infer == nullptr) return;
-  thread_local OperatorTypes before;  // keeps its memory between nodes
-  thread_local std::vector<tenon_type> told;
+  const bool composed = is_composed(op);
+  if (op.table->infer == nullptr && !composed) return;
+  const InferenceMemory memory;
+  auto& [before, told] = *memory;
   before.inputs.assign(types.inputs.begin(), types.inputs.end());
   before.outputs.assign(types.outputs.begin(), types.outputs.end());
   before.states.assign(types.states.begin(), types.states.end());
 
   std::fill(types.outputs.begin(), types.outputs.end(), unknown_type());
-  ask(op, instance, before, types);
+  types.wanted.assign(types.inputs.size(), 0);
+  if (op.table->infer != nullptr) ask_operator(op, instance, before, types);
+  if (composed) ask_nodes(op, instance, types);
   told.assign(types.outputs.begin(), types.outputs.end());
   check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
-  if (!knows_more(types.outputs, told)) return;
+  if (composed || !knows_more(types.outputs, told)) return;
 
   before.inputs.assign(types.inputs.begin(), types.inputs.end());
   before.outputs.assign(types.outputs.begin(), types.outputs.end());
   before.states.assign(types.states.begin(), types.states.end());
-  ask(op, instance, before, types);
+  ask_operator(op, instance, before, types);
   check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
 }
 

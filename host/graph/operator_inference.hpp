@@ -14,12 +14,20 @@ namespace tenon {
 /// The types around one operator: in before, out after.
 struct OperatorTypes {
   std::vector<tenon_type> inputs, outputs, states;
+  std::vector<const tenon_tensor*> values{};  ///< elements of inputs, null where they are not known; empty: none is
+  std::vector<std::uint8_t> wanted{};         ///< out: 1 where infer() would use the elements of an input
 };
+
+/// Whether infer() may see a tensor's elements: dense, contiguous, on the CPU, 64 KiB at most.
+bool may_infer_see(const tenon_tensor& tensor);
 
 /// Which input of the manifest the i-th connected input is: a variadic one stands for all that follow.
 inline std::size_t declared_input(const OperatorInfo& info, std::size_t i) {
   return i < info.inputs.size() ? i : info.inputs.size() - 1;
 }
+
+/// `weight`; a variadic input's tensors are numbered, as in the SDK.
+std::string name_of_input(const OperatorInfo& info, std::size_t i);
 
 /// Adds all that can be known. Throws Failure (failed) with the reason and the inputs' types, without the node's name.
 void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types);

@@ -7,6 +7,7 @@
 #include <tenon/host/catalog.hpp>
 
 #include "io/counted.hpp"
+#include "plugin/operator_name.hpp"
 
 namespace tenon {
 namespace {
@@ -23,13 +24,14 @@ std::uint32_t use_plugin(GraphModel& model, PluginSet& plugins, int index) {
 }  // namespace
 
 void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const LoadedOperator& op) {
+  use.name = op.info->name;
   use.version = op.info->version;
   use.info = op.info;
   use.plugin = op.file < 0 ? none : use_plugin(model, plugins, op.file);
 }
 
 bool describes(const OperatorUse& use, const LoadedOperator& op) {
-  return use.info == op.info || use.info->manifest == op.info->manifest;
+  return use.info == op.info || (use.info->space == op.info->space && use.info->manifest == op.info->manifest);
 }
 
 // One record may stand for several loads of an operator, where only its code or kernels differ: each node keeps its own.
@@ -40,10 +42,17 @@ std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugi
     return i;
   }
   auto& use = model.operators.emplace_back();
-  use.name = op.info->name;
   refresh(model, use, plugins, op);
   binding.operators.push_back(&op);
   return static_cast<std::uint32_t>(model.operators.size() - 1);
+}
+
+bool is_graph_parameter(std::string_view op, std::string_view param) {
+  if (!space_in(op).empty() && space_in(op) != bundled_space) return false;
+  op = short_name(op);
+  if (op == "if") return param == "then" || param == "else";
+  if (op == "while") return param == "condition" || param == "body";
+  return op == "scan" && param == "body";
 }
 
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output) {

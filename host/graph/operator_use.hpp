@@ -31,6 +31,9 @@ using NamedValues = std::vector<std::pair<std::string, ValueId>>;
 /// One entry for each input of the operator, more for a variadic one; none where nothing is connected. Throws Failure (usage).
 std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position, const NamedValues& named);
 
+/// Whether the text of this parameter is a graph, as graph.json writes them: of if, while and scan.
+bool is_graph_parameter(std::string_view op, std::string_view param);
+
 /// Throws Failure (file) if the numbers of inputs, states and outputs are not the operator's; (usage) as output_count.
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 /// Throws Failure (file) if a backward node does not fit the node whose backward it is.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
@@ -47,9 +48,10 @@ void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param
   if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant())) {
     model.ints.insert(model.ints.end(), whole->begin(), whole->end());
   } else if (const auto* real = std::get_if<std::vector<double>>(&value.variant())) {
-    for (const double item : *real) {
+    for (std::size_t i = 0; i < real->size(); ++i) {
       std::int64_t integer = 0;
-      if (!as_integer(item, integer)) refuse_kind(param, value);
+      if (!as_integer((*real)[i], integer))
+        refuse("parameter '{}' is {} but must be {}: element {} is {}", param.name, to_string(value), name_of(param.kind), i, (*real)[i]);
       model.ints.push_back(integer);
     }
   } else {
@@ -103,9 +105,12 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const Att
   return record;
 }
 
-void check_number(const ParamInfo& param, double number, const std::string& shown) {
+// `element`: which one of a list it is; -1: it is no list.
+void check_number(const ParamInfo& param, double number, const std::string& shown, std::int64_t element = -1) {
   const auto need = [&](bool holds, const char* relation, double bound) {
-    if (!holds) refuse("parameter '{}' is {} but must be {} {}", param.name, shown, relation, bound);
+    if (!holds)
+      refuse("{}parameter '{}' is {} but must be {} {}", element < 0 ? "" : fmt::format("element {} of ", element), param.name, shown,
+             relation, bound);
   };
   if (param.min) need(number >= *param.min, "at least", *param.min);
   if (param.max) need(number <= *param.max, "at most", *param.max);
@@ -132,11 +137,11 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   } else if (record.kind == TENON_ATTR_INTS) {
     for (std::uint32_t i = 0; i < record.count; ++i) {
       const auto item = model.ints[record.first + i];
-      check_number(param, static_cast<double>(item), std::to_string(item));
+      check_number(param, static_cast<double>(item), std::to_string(item), i);
     }
   } else if (record.kind == TENON_ATTR_FLOATS) {
     for (std::uint32_t i = 0; i < record.count; ++i)
-      check_number(param, model.floats[record.first + i], fmt::to_string(model.floats[record.first + i]));
+      check_number(param, model.floats[record.first + i], fmt::to_string(model.floats[record.first + i]), i);
   } else if (record.kind == TENON_ATTR_INT || record.kind == TENON_ATTR_FLOAT) {
     check_scalar(model, param, record);
   }
@@ -147,6 +152,16 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   for (const auto& param : info.params) known.push_back(param.name);
   const auto all = known.empty() ? std::string("it has no parameters") : fmt::format("its parameters are {}", fmt::join(known, ", "));
   throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name), did_you_mean(near_names(name, known), all));
+}
+
+// What params does not list (OperatorInfo::derivative); nothing for any other name.
+std::optional<ParamInfo> derivative_parameter(const OperatorInfo& info, std::string_view name) {
+  if (!info.derivative || name != "derivative") return {};
+  ParamInfo param;
+  param.name = name;
+  param.kind = ParamKind::int32;
+  param.min = 0, param.max = static_cast<double>(info.inputs.size()) - 1;
+  return param;
 }
 
 const AttributeValue* given(const Attributes& attributes, const std::string& name) {
@@ -189,7 +204,7 @@ std::string_view name_of(ParamKind kind) {
 
 void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& attributes) {
   for (const auto& [name, value] : attributes)
-    if (info.find_param(name) < 0) refuse_unknown(info, name);
+    if (info.find_param(name) < 0 && !derivative_parameter(info, name)) refuse_unknown(info, name);
   node.first_attribute = static_cast<std::uint32_t>(model.attributes.size());
   node.attribute_count = static_cast<std::uint32_t>(info.params.size());
   for (const auto& param : info.params) {
@@ -199,6 +214,13 @@ void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& inf
     if (value != nullptr) check_record(model, param, record);
     model.attributes.push_back(record);
   }
+  const auto derivative = derivative_parameter(info, "derivative");
+  const auto* by = derivative ? given(attributes, derivative->name) : nullptr;
+  if (by == nullptr) return;
+  const auto record = make_record(model, *derivative, *by);
+  check_record(model, *derivative, record);
+  model.attributes.push_back(record);
+  ++node.attribute_count;
 }
 
 void check_parameters(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
@@ -208,6 +230,10 @@ void check_parameters(const GraphModel& model, const NodeRecord& node, const Ope
     const auto name = model.strings[record.name];
     // files list the parameters in the declaration's order, so the search is rarely needed
     const int found = i < info.params.size() && info.params[i].name == name ? static_cast<int>(i) : info.find_param(name);
+    if (const auto derivative = derivative_parameter(info, name)) {
+      check_record(model, *derivative, record);
+      continue;
+    }
     if (found < 0) refuse_unknown(info, std::string(name));
     check_record(model, info.params[static_cast<std::size_t>(found)], record);
     if (found < 64) seen |= std::uint64_t{1} << found;

@@ -24,7 +24,7 @@ struct CastStorage : Operator {
     op.output("output", "same shape as data, in the requested storage; elements that are 0 are not stored when dense data becomes sparse");
     op.param("storage", &CastStorage::storage, "csr needs two dimensions, row_sparse at least one")
         .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
-    op.types(any_type);
+    op.types(every_type);
     op.backward_reads();
   }
 
@@ -44,7 +44,7 @@ struct CastStorage : Operator {
   }
 
   void forward(const Call& call) const {
-    visit(call.input_type(0).dtype, [&]<class T>() {
+    visit<every_type>(call.input_type(0).dtype, [&]<class T>() {
       const auto from = call.input<T>(0);
       auto to = call.output<T>(0);
       std::copy(from.begin(), from.end(), to.begin());
@@ -52,7 +52,7 @@ struct CastStorage : Operator {
   }
   void forward_sparse(const Call& call) const {
     const auto from = call.storage(0);
-    visit(call.input_type(0).dtype, [&]<class T>() {
+    visit<every_type>(call.input_type(0).dtype, [&]<class T>() {
       if (storage == Storage::dense) return to_dense<T>(call);
       if (from == Storage::dense) return from_dense<T>(call);
       write<T>(call, cast_storage(Tensor::borrow(*call.raw().inputs[0]), storage));

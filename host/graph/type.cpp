@@ -94,7 +94,8 @@ Merge merge(tenon_type& into, const tenon_type& from) {
 
 std::string to_string(const tenon_type& type) {
   const auto storage = static_cast<Storage>(type.storage);
-  std::string text = storage == Storage::dense ? "" : std::string(name_of(storage)) + ' ';
+  const bool dense = storage == Storage::dense || type.storage == TENON_STORAGE_UNKNOWN;
+  std::string text = dense ? "" : std::string(name_of(storage)) + ' ';
   text += type.dtype < TENON_DTYPE_COUNT ? std::string(name_of(static_cast<DType>(type.dtype))) : "?";
   return text + ' ' + to_string(shape_of(type));
 }

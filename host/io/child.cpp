@@ -163,28 +163,39 @@ std::optional<int> Child::reap() {
   }
 }
 
-ChildOutcome Child::next_line(int timeout_ms) {
-  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+std::optional<ChildOutcome> Child::said_line() {
+  const auto newline = text_.find('\n');
+  if (newline == std::string::npos) return std::nullopt;
   ChildOutcome outcome;
+  outcome.line = text_.substr(0, newline);
+  text_.erase(0, newline + 1);
+  return outcome;
+}
+
+std::optional<ChildOutcome> Child::poll_line(Clock::time_point end, int wait_ms) {
+  if (auto said = said_line()) return said;
   bool ended = child_ < 0;
-  for (;;) {
-    if (const auto newline = text_.find('\n'); newline != std::string::npos) {
-      outcome.line = text_.substr(0, newline);
-      text_.erase(0, newline + 1);
-      return outcome;
-    }
-    if (ended || outcome.timed_out) break;
+  if (!ended) {
     // Not longer than some milliseconds at a time: the pipe does not tell of the child's end while a grandchild holds it open.
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd wait{pipe_.descriptor(), POLLIN, 0};
-    poll(&wait, open_ ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, open_ ? 20 : 1)));
+    poll(&wait, open_ ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, std::min(wait_ms, open_ ? 20 : 1))));
     ended = has_ended();
     if (open_) open_ = read_available(pipe_.descriptor(), text_, line_limit) || text_.find('\n') != std::string::npos;
-    outcome.timed_out = !ended && Clock::now() >= end;
+    if (auto said = said_line()) return said;
   }
+  ChildOutcome outcome;
+  outcome.timed_out = !ended && Clock::now() >= end;
+  if (!ended && !outcome.timed_out) return std::nullopt;
   const auto status = child_ < 0 ? std::nullopt : reap();
   if (ended) outcome.status = status;
   return outcome;
+}
+
+ChildOutcome Child::next_line(int timeout_ms) {
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;)
+    if (auto outcome = poll_line(end, 20)) return *std::move(outcome);
 }
 
 ChildOutcome Child::watch(int timeout_ms) {

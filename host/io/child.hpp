@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ class Child {
 
   /// Waits for its next line. If it ends before, or says nothing in time, it is gone.
   ChildOutcome next_line(int timeout_ms);
+  /// The same, but waits for up to `wait_ms` (20 at most), and gives nothing where neither has come by then.
+  std::optional<ChildOutcome> poll_line(std::chrono::steady_clock::time_point end, int wait_ms);
   /// Waits for one line or the end.
   ChildOutcome watch(int timeout_ms);
   /// Waits until it has ended; reap() then tells how. Meanwhile any thread may end it.
@@ -54,6 +57,7 @@ class Child {
  private:
   OpenFile open_pipe(const StartError& start_error);
   bool has_ended() const;
+  std::optional<ChildOutcome> said_line();
 
   pid_t child_ = -1;
   OpenFile pipe_{-1};

@@ -195,7 +195,7 @@ void Channel::answer(CallbackHandler* handler) {
     resume.error_kind = error.kind;
   }
   resume.new_blocks = std::exchange(new_blocks_, 0);
-  std::memcpy(&control().resume, &resume, resume.status == 0 ? offsetof(Resume, text) : sizeof resume);
+  std::memcpy(&control().resume, &resume, sizeof resume);
 }
 
 }  // namespace tenon

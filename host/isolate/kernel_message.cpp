@@ -183,36 +183,69 @@ void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& cal
 }
 
 /// The host's own memory is allocated as if the kernel ran here; the worker gets as much to write to.
-class KernelMessage::SparseHandler : public CallbackHandler {
+class KernelMessage::AllocationHandler : public CallbackHandler {
  public:
-  SparseHandler(KernelMessage& message, Channel& channel, const tenon_call& call) : message_(message), channel_(channel), call_(call) {}
+  AllocationHandler(KernelMessage& message, Channel& channel, const tenon_call& call) : message_(message), channel_(channel), call_(call) {}
 
   void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
-    if (question.operation != Operation::allocate_sparse) throw ProtocolError("it asks for what kernels do not need");
     Reader reader(payload);
-    const auto asked = reader.take<SparseCallback>();
-    reader.expect_end();
-    auto& kept = message_.sparse_;  // where this fails, what was there before is gone
-    if (asked.output < kept.size()) kept[asked.output] = {};
+    const auto read = [&]<class Asked>(Asked asked) {
+      asked = reader.take<Asked>();
+      reader.expect_end();
+      return asked;
+    };
+    if (question.operation == Operation::allocate_sparse) return allocate_sparse(read(SparseCallback()), resume);
+    if (question.operation == Operation::allocate) return allocate(read(DenseCallback()), resume);
+    throw ProtocolError("it asks for what kernels do not need");
+  }
+
+ private:
+  // Where this fails, what was there before is gone.
+  void forget(std::uint32_t output) {
+    if (output < message_.allocated_.size()) message_.allocated_[output] = {};
+  }
+  // A room for these parts of the output.
+  const SharedBlock& keep(std::uint32_t output, std::initializer_list<std::pair<const void*, std::uint64_t>> parts) {
+    Layout layout;
+    for (const auto& [memory, size] : parts) layout.add(memory, size, false, true);
+    const auto& room = channel_.room(Channel::first_of_sparse + output, layout.bytes);
+    message_.allocated_[output] = {room.data(), std::move(layout.parts)};
+    return room;
+  }
+  Place place(std::uint32_t output, std::size_t part, const SharedBlock& room) const {
+    return {room.id(), message_.allocated_[output].second[part].offset};
+  }
+
+  void allocate_sparse(const SparseCallback& asked, Resume& resume) {
+    forget(asked.output);
     HostError error;
     tenon_tensor* tensor = nullptr;
     if (call_.host->allocate_sparse(&call_, asked.output, asked.stored, &tensor, error.raw()) != 0) error.raise();
     const auto bytes = sparse_bytes(*tensor);
     const auto stored = std::exchange(tensor->stored, -1);
-    Layout layout;
-    for (const auto& [memory, size] : {std::pair<const void*, std::uint64_t>(tensor->dense.data, bytes.values),
-                                       {tensor->indices, bytes.indices},
-                                       {tensor->row_starts, bytes.row_starts}})
-      layout.add(memory, size, false, true);
-    const auto& room = channel_.room(Channel::first_of_sparse + asked.output, layout.bytes);
-    resume.values = {room.id(), layout.parts[0].offset};
-    resume.indices = {room.id(), layout.parts[1].offset};
-    if (tensor->storage == TENON_CSR) resume.row_starts = {room.id(), layout.parts[2].offset};
-    kept[asked.output] = {room.data(), {layout.parts[0], layout.parts[1], layout.parts[2]}};
+    const auto& room =
+        keep(asked.output, {{tensor->dense.data, bytes.values}, {tensor->indices, bytes.indices}, {tensor->row_starts, bytes.row_starts}});
+    resume.values = place(asked.output, 0, room);
+    resume.indices = place(asked.output, 1, room);
+    if (tensor->storage == TENON_CSR) resume.row_starts = place(asked.output, 2, room);
     tensor->stored = stored;
   }
 
- private:
+  void allocate(const DenseCallback& asked, Resume& resume) {
+    forget(asked.output);
+    HostError error;
+    tenon_tensor* tensor = nullptr;
+    const auto function = reinterpret_cast<tenon_allocate>(call_.host->query("allocate/1"));
+    const auto rank = std::clamp(asked.rank, -1, TENON_MAX_RANK + 1);
+    std::int64_t dims[TENON_MAX_RANK + 1]{};
+    std::copy_n(asked.dims, TENON_MAX_RANK, dims);
+    if (function(&call_, asked.output, dims, rank, &tensor, error.raw()) != 0) error.raise();
+    tensor->storage = TENON_STORAGE_UNKNOWN;  // until the worker has its own
+    const auto& room = keep(asked.output, {{tensor->dense.data, elements(tensor->dense) * element_bytes(*tensor)}});
+    resume.values = place(asked.output, 0, room);
+    tensor->storage = TENON_DENSE;
+  }
+
   KernelMessage& message_;
   Channel& channel_;
   const tenon_call& call_;
@@ -221,9 +254,9 @@ class KernelMessage::SparseHandler : public CallbackHandler {
 const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call) {
   lay_out(conversation.channel(), call);
   fill_rooms(conversation, call);
-  sparse_.assign(is_backward(call.dispatch) ? call.input_count : call.output_count, {});
-  SparseHandler handler(*this, conversation.channel(), call);
-  return conversation.exchange(Operation::call, object, message_, sizeof(SparseCallback), &handler);
+  allocated_.assign(is_backward(call.dispatch) ? call.input_count : call.output_count, {});
+  AllocationHandler handler(*this, conversation.channel(), call);
+  return conversation.exchange(Operation::call, object, message_, sizeof(DenseCallback), &handler);
 }
 
 void KernelMessage::take_results() const {
@@ -231,7 +264,7 @@ void KernelMessage::take_results() const {
     if (part.after && part.bytes > 0) std::memcpy(part.memory, room + part.offset, part.bytes);
   };
   for (const auto& part : written_.parts) take(written_memory_, part);
-  for (const auto& [room, parts] : sparse_)
+  for (const auto& [room, parts] : allocated_)
     for (const auto& part : parts) take(room, part);
 }
 

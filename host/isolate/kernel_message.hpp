@@ -3,7 +3,6 @@
 #pragma once
 #include <tenon/abi.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -25,7 +24,7 @@ class KernelMessage {
   void take_results() const;
 
  private:
-  class SparseHandler;
+  class AllocationHandler;
   /// Bytes that are copied into a room before the call, or from there after it.
   struct Part {
     std::byte* memory;
@@ -54,7 +53,7 @@ class KernelMessage {
   std::vector<std::pair<const std::byte*, isolate::Place>> in_place_;
   std::vector<const tenon_dense*> strided_;  // as read_.parts; null: contiguous
   std::vector<std::byte> message_;
-  std::vector<std::pair<const std::byte*, std::array<Part, 3>>> sparse_;  // of each result: memory of its room, and its parts there
+  std::vector<std::pair<const std::byte*, std::vector<Part>>> allocated_;  // of each result: memory of its room, and its parts there
   std::uint64_t workspace_offset_ = 0;
   const std::byte* written_memory_ = nullptr;
 };

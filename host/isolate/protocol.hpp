@@ -13,9 +13,9 @@
 
 namespace tenon::isolate {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::uint64_t text_capacity = 2048;
-inline constexpr std::uint64_t gradient_message_limit = 1u << 20;  ///< bytes of the nodes that a gradient adds
+inline constexpr std::uint64_t gradient_message_limit = 1u << 20;  ///< bytes of the nodes that a gradient or a composed operator adds
 inline constexpr std::uint32_t callback_limit = 1u << 20;
 
 // The worker's descriptors. 0, 1 and 2 are /dev/null.
@@ -36,13 +36,18 @@ enum class Operation : std::uint32_t {
   infer_storage,  // StorageRecord, types, storages -> storages, Report::number: whether the sparse kernel runs
   workspace,      // types -> Report::number, bytes
   gradient,       // GradientRecord
+  compose,        // the same
   call,           // CallRecord, tensors, writes
 
   // callbacks
-  allocate_sparse,  // CallbackRecord
+  allocate_sparse,  // SparseCallback
+  allocate,         // DenseCallback
   gradient_value,
   gradient_add,
   gradient_set,
+  gradient_set_output,
+  gradient_connected,
+  gradient_type,  // -> Resume::text: a tenon_type
 };
 
 /// Bytes of a block; block 0: nowhere.
@@ -111,10 +116,13 @@ struct AttributeRecord {
   double f;
 };  // then the name, then count bytes, integers or doubles
 
+inline constexpr std::uint64_t no_values = UINT64_MAX;
+
 struct InferRecord {
   std::uint32_t input_count, output_count, state_count;
   std::int32_t dispatch;  // of workspace
-};                        // then inputs, outputs and states as tenon_type
+};  // then inputs, outputs and states as tenon_type; of infer also for each input the bytes of its elements (no_values: not known),
+    // then these bytes -> types, then for each input a byte: whether infer() would use its elements
 
 struct StorageRecord {
   std::uint32_t input_count, output_count;
@@ -131,11 +139,17 @@ struct GradientCallback {
   std::uint32_t index;
   std::uint64_t value;
   std::uint32_t name_bytes, input_count, attribute_count, reserved;
-};  // gradient_add: then the name, the inputs as uint64, the attributes
+};  // gradient_add: then the name, the inputs as uint64, the attributes -> Resume::number: how many outputs, text: as many of them as fit
 
 struct SparseCallback {
   std::uint32_t output, reserved;
   std::int64_t stored;
+};
+
+struct DenseCallback {
+  std::uint32_t output;
+  std::int32_t rank;
+  std::int64_t dims[TENON_MAX_RANK];
 };
 
 struct TensorRecord {

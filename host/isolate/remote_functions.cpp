@@ -1,14 +1,18 @@
 #include "isolate/remote_functions.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <span>
 #include <string>
 #include <tenon/host_error.hpp>
+#include <vector>
 
 #include "isolate/attribute_message.hpp"
 #include "isolate/message.hpp"
 #include "isolate/remote_object.hpp"
 #include "tensor/call_context.hpp"
+#include "tensor/element_count.hpp"
 
 namespace tenon::remote {
 
@@ -21,6 +25,18 @@ void put_types(Writer& writer, const tenon_infer& io, std::int32_t dispatch) {
   writer.put_array(io.inputs, io.input_count);
   writer.put_array(io.outputs, io.output_count);
   writer.put_array(io.states, io.state_count);
+}
+
+// The elements that infer() may see.
+void put_values(Writer& writer, const tenon_infer& io) {
+  std::vector<std::uint64_t> bytes(io.input_count, no_values);
+  for (std::uint32_t i = 0; i < io.input_count && io.values != nullptr; ++i)
+    if (const auto* tensor = io.values[i])
+      bytes[i] =
+          static_cast<std::uint64_t>(byte_count(static_cast<DType>(tensor->dtype), Shape(tensor->dense.shape, tensor->dense.ndim)).value());
+  writer.put_array(bytes.data(), bytes.size());
+  for (std::uint32_t i = 0; i < io.input_count; ++i)
+    if (bytes[i] != no_values) writer.put_array(static_cast<const std::byte*>(io.values[i]->dense.data), bytes[i]);
 }
 
 std::uint64_t bytes_of_types(const tenon_infer& io) {
@@ -41,7 +57,7 @@ class GradientHandler : public CallbackHandler {
     Reader reader(payload);
     const auto asked = reader.take<GradientCallback>();
     if (question.operation == Operation::gradient_add && (added_ += payload.size()) > gradient_message_limit)
-      throw Error(ErrorKind::failed, "its gradient has more nodes than an isolated operator may add");
+      throw Error(ErrorKind::failed, "it adds more nodes than an isolated operator may");
     std::int32_t failed = 0;
     switch (question.operation) {
       case Operation::gradient_value:
@@ -50,16 +66,32 @@ class GradientHandler : public CallbackHandler {
       case Operation::gradient_set:
         failed = io_.set_input_grad(&io_, asked.index, asked.value);
         break;
+      case Operation::gradient_set_output:
+        failed = io_.set_output(&io_, asked.index, asked.value);
+        break;
       case Operation::gradient_add: {
         const std::string name(reader.take_text(asked.name_bytes));
         const auto inputs = reader.take_array<tenon_value>(asked.input_count);
         const OwnedAttributes attributes(reader, asked.attribute_count);
-        failed =
-            io_.add(&io_, name.c_str(), inputs.data(), asked.input_count, attributes.all().data(), asked.attribute_count, &resume.number);
+        std::array<tenon_value, sizeof resume.text / sizeof(tenon_value)> outputs{};
+        std::uint32_t count = 0;
+        failed = io_.add_all(&io_, name.c_str(), inputs.data(), asked.input_count, attributes.all().data(), asked.attribute_count,
+                             outputs.data(), static_cast<std::uint32_t>(outputs.size()), &count);
+        resume.number = count;
+        std::memcpy(resume.text, outputs.data(), sizeof outputs);
+        break;
+      }
+      case Operation::gradient_connected:
+        resume.number = io_.connected(&io_, asked.source, asked.index) != 0 ? 1 : 0;
+        break;
+      case Operation::gradient_type: {
+        tenon_type type{};
+        failed = io_.type(&io_, asked.value, &type);
+        std::memcpy(resume.text, &type, sizeof type);
         break;
       }
       default:
-        throw ProtocolError("it asks for what gradients do not need");
+        throw ProtocolError("it asks for what graphs do not need");
     }
     reader.expect_end();
     if (failed != 0) throw Error(static_cast<ErrorKind>(io_.error->kind), io_.error->text);
@@ -94,12 +126,17 @@ std::int32_t infer(const void* instance, tenon_infer* io) {
     std::vector<std::byte> message;
     Writer writer(message);
     put_types(writer, *io, TENON_FORWARD);
+    put_values(writer, *io);
     Conversation conversation(home.worker);
-    require_success(conversation.exchange(Operation::infer, home.number, message, bytes_of_types(*io)));
+    require_success(
+        conversation.exchange(Operation::infer, home.number, message, bytes_of_types(*io) + io->input_count + message_alignment));
     conversation.read_reply([&](Reader& reader) {
       take_into(reader, io->inputs, io->input_count);
       take_into(reader, io->outputs, io->output_count);
       take_into(reader, io->states, io->state_count);
+      std::vector<std::uint8_t> wanted(io->input_count);
+      take_into(reader, wanted.data(), io->input_count);
+      if (io->wanted != nullptr) std::copy(wanted.begin(), wanted.end(), io->wanted);
     });
   });
 }
@@ -135,7 +172,7 @@ std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t
   });
 }
 
-std::int32_t gradient(const void* instance, tenon_gradient* io) {
+static std::int32_t build_graph(Operation operation, const void* instance, tenon_gradient* io) {
   return guarded(io->error, [&] {
     const auto home = RemoteObject::of(instance).home();
     std::vector<std::byte> message;
@@ -143,8 +180,15 @@ std::int32_t gradient(const void* instance, tenon_gradient* io) {
     writer.put(GradientRecord{io->input_count, io->output_count});
     GradientHandler handler(*io);
     Conversation conversation(home.worker);
-    require_success(conversation.exchange(Operation::gradient, home.number, message, gradient_message_limit, &handler));
+    require_success(conversation.exchange(operation, home.number, message, gradient_message_limit, &handler));
   });
+}
+
+std::int32_t gradient(const void* instance, tenon_gradient* io) {
+  return build_graph(Operation::gradient, instance, io);
+}
+std::int32_t compose(const void* instance, tenon_gradient* io) {
+  return build_graph(Operation::compose, instance, io);
 }
 
 std::int32_t forward(void* instance, const tenon_call* call) {

@@ -93,7 +93,10 @@ void Scheduling::stage_copies() {
 bool Scheduling::is_capturable(std::uint32_t step) const {
   const auto id = node_of(step);
   const auto& device = device_of(step);
-  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding().nodes[id].op->info->random) return false;
+  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding().nodes[id].info->random) return false;
+  const auto& node = graph_.model().nodes[id];
+  for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
+    if (memory_.types[value].storage == TENON_STORAGE_UNKNOWN) return false;  // its kernel waits for the size
   return (kernels_.of(graph_.model(), id, device).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
 }
 

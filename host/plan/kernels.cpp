@@ -53,7 +53,7 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
       const auto& op = *binding.nodes[id].op;
       placed = place(model, id, op, backward[id]);
       fill_attributes(model, node, attributes);
-      placed.kernel = Instance(op, *op.kernel(placed.device->type()), attributes);
+      placed.kernel = Instance(op, *op.kernel(placed.device->type()), attributes, object_factory(model, id));
     });
   }
 }

@@ -49,7 +49,7 @@ class Lowering {
       own();
       own_->model.outputs = request_.wanted->outputs;
       own_->model.updates = request_.wanted->updates;
-      lowered_.partial = true;
+      lowered_.partial = request_.wanted->partial;
     }
     place_values();
     for (NodeId id = 0; id < count; ++id) {
@@ -79,8 +79,10 @@ class Lowering {
     check_states(forward_of(model_, node), device);
     const auto choice = choose(id, node, device);
     lowered_.sparse[id] = choice.sparse;
+    const auto& info = *lowered_.binding().nodes[id].info;
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       set_storage(node.first_output + i, choice.sparse ? choice.outputs[i] : std::uint8_t{TENON_DENSE});
+      if (node.pass != Pass::backward && info.allocates(i)) types_[node.first_output + i].storage = TENON_STORAGE_UNKNOWN;
       lowered_.places[node.first_output + i] = &device;
     }
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge) {
@@ -174,7 +176,7 @@ class Lowering {
     node.output_count = 1;
     own_->model.edges.push_back(value);
     own_->model.nodes.push_back(node);
-    own_->binding.nodes.push_back({&op, {}});
+    own_->binding.nodes.push_back({&op, {}, op.info});
     auto& record = own_->model.values.emplace_back();
     record.producer = id;
     record.type = types_[value];
@@ -205,9 +207,10 @@ class Lowering {
 
   // Behind all nodes, so that nobody waits for a device in the middle of a run. What is no node's output the session copies.
   void fetch_outputs() {
-    for (std::size_t i = 0; i < (own_ ? own_->model : model_).outputs.size(); ++i) {
+    const auto count = (own_ ? own_->model : model_).outputs.size() - (request_.wanted == nullptr ? 0 : request_.wanted->staying);
+    for (std::size_t i = 0; i < count; ++i) {
       const auto value = (own_ ? own_->model : model_).outputs[i].second;
-      if (model_.values[value].role != Role::output) continue;
+      if (model_.values[value].role != Role::output || types_[value].storage == TENON_STORAGE_UNKNOWN) continue;
       if (const auto fetched = on_device(value, cpu_device()); fetched != value) own_->model.outputs[i].second = fetched;
     }
   }
@@ -218,7 +221,7 @@ class Lowering {
     own_ = std::make_shared<GraphSnapshot>();
     own_->model = model_;
     own_->binding.operators = lowered_.binding().operators;
-    for (const auto& node : lowered_.binding().nodes) own_->binding.nodes.push_back({node.op, {}});
+    for (const auto& node : lowered_.binding().nodes) own_->binding.nodes.push_back({node.op, {}, node.info});
   }
 
   std::uint32_t use_of(const LoadedOperator& op) {

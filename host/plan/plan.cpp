@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "graph/inference.hpp"
-
 namespace tenon {
 namespace {
 
@@ -49,20 +47,23 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
   return types;
 }
 
-std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                                   const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted) {
-  auto types = declared_types(model);
+Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
+                    const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted, const KnownBefore& known) {
+  Inferred inferred;
+  auto& types = inferred.types = known.types == nullptr ? declared_types(model) : *known.types;
   for (ValueId value = 0; value < types.size(); ++value)
     if (tensors[value]) types[value] = type_of(tensors[value].dtype(), tensors[value].shape());
   for (const auto& [value, type] : inputs)
     if (merge(types[value], type) == Merge::contradiction)
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
-  Inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes).run();
+  Inference inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes, known.elements);
+  inference.run();
+  inferred.unseen = inference.unseen();
   for (ValueId value = 0; value < types.size(); ++value)
     types[value].storage = tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
   for (const auto& [value, type] : inputs) types[value].storage = type.storage;
-  return types;
+  return inferred;
 }
 
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,

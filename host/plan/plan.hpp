@@ -5,6 +5,7 @@
 #include <tenon/host/plan_info.hpp>
 #include <vector>
 
+#include "graph/inference.hpp"
 #include "plan/gpu_schedule.hpp"
 
 namespace tenon {
@@ -56,10 +57,21 @@ std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph
 /// The declared types of the inputs, storages too, with these shapes in their places.
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
 
+struct Inferred {
+  std::vector<tenon_type> types;                   ///< of all values
+  std::vector<std::pair<NodeId, ValueId>> unseen;  ///< as Inference has them
+};
+
+/// What inference begins with: null: the types that are declared; and elements of constants alone.
+struct KnownBefore {
+  const std::vector<tenon_type>* types = nullptr;
+  const Inference::Elements* elements = nullptr;
+};
+
 /// The types of all values with these input shapes bound, inferred as far as `wanted` needs, with the storages of inputs and `tensors`.
 /// Throws Failure for inputs that do not fit.
-std::vector<tenon_type> infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                                   const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted = nullptr);
+Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
+                    const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted = nullptr, const KnownBefore& known = {});
 
 /// What the plan's steps do and where, for printing and for applications.
 PlanInfo info_of(const Plan& plan);

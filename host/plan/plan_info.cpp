@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -102,6 +103,9 @@ std::string describe(const PlanInfo& plan) {
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     text += '\n';
   }
+  if (!plan.later.empty())
+    fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n", counted(plan.later.size(), "node"),
+                   plan.later.size() == 1 ? "is" : "are", fmt::join(plan.later, ", "));
   return text + summarize(plan) + '\n';
 }
 

@@ -2,15 +2,30 @@
 #include <tenon/host/catalog.hpp>
 
 #include "plugin/catalog_index.hpp"
+#include "plugin/operator_name.hpp"
 
 namespace tenon {
 
-std::size_t CatalogIndex::find(std::string_view name) const {
-  const auto found = std::lower_bound(operators.begin(), operators.end(), name,
-                                      [](const CatalogOperator& op, std::string_view wanted) { return op.info.name < wanted; });
-  if (found != operators.end() && found->info.name == name) return static_cast<std::size_t>(found - operators.begin());
-  const auto alias = aliases.find(name);
-  return alias == aliases.end() ? nowhere : alias->second;
+std::size_t CatalogIndex::find(std::string_view name, std::string_view home) const {
+  const auto found = names.find(short_name(name));
+  if (found == names.end()) return nowhere;
+  const auto in_space = [&](std::string_view space) {
+    const auto& all = found->second.operators;
+    const auto op = std::find_if(all.begin(), all.end(), [&](auto i) { return operators[i].info.space == space; });
+    return op == all.end() ? nowhere : *op;
+  };
+  if (name.size() != found->first.size()) return in_space(space_in(name));
+  if (home.empty()) return found->second.chosen;
+  if (const auto own = in_space(home); own != nowhere) return own;
+  const auto bundled = in_space(bundled_space);
+  return bundled == nowhere ? found->second.chosen : bundled;
+}
+
+std::string CatalogIndex::dispute(std::string_view name) const {
+  const bool full = !space_in(name).empty();
+  for (const auto& [claimed, sentence] : disputed)
+    if ((full ? std::string_view(claimed) : short_name(claimed)) == name) return sentence;
+  return {};
 }
 
 Catalog::Catalog() : Catalog(std::make_shared<const CatalogIndex>(), std::make_shared<const std::vector<PluginFile>>()) {}
@@ -47,29 +62,62 @@ std::shared_ptr<const CatalogOperator> Catalog::find(std::string_view name) cons
   return found == nullptr ? nullptr : std::shared_ptr<const CatalogOperator>(index_, found);
 }
 
+std::string Catalog::shortest_name(const CatalogOperator& op) const {
+  const auto* meant = find(op.info.name);
+  return meant != nullptr && meant->description == op.description ? op.info.name : op.full_name();
+}
+
 std::vector<std::string> Catalog::near(std::string_view name) const {
-  std::vector<std::string> names;
-  for (const auto& op : index_->operators) names.push_back(op.info.name);
-  for (const auto& [alias, op] : index_->aliases) names.push_back(alias);
+  std::vector<std::string> names, same;
+  const bool full = !space_in(name).empty();
+  for (const auto& [known, meaning] : index_->names) {
+    if (!full && meaning.chosen != CatalogIndex::nowhere) names.push_back(known);
+    for (const auto op : meaning.operators) {
+      auto other = index_->operators[op].info.space + '.' + known;
+      if (known == short_name(name)) same.push_back(other);
+      if (full) names.push_back(std::move(other));
+    }
+  }
+  if (!same.empty()) return same.size() > 3 ? std::vector(same.begin(), same.begin() + 3) : same;
   return near_names(name, names);
 }
 
 const PluginFile* Catalog::refused_file(std::string_view name) const {
   const auto found = std::find_if(files_->begin(), files_->end(), [&](const PluginFile& file) {
-    return !file.usable() && std::find(file.operators.begin(), file.operators.end(), name) != file.operators.end();
+    return !file.usable() && std::find(file.operators.begin(), file.operators.end(), short_name(name)) != file.operators.end();
   });
   return found == files_->end() ? nullptr : &*found;
 }
 
+std::string Catalog::ambiguity(std::string_view name) const {
+  const auto found = index_->names.find(name);
+  if (found == index_->names.end() || found->second.operators.size() < 2) return {};
+  std::string texts;
+  for (const auto i : found->second.operators) {
+    const auto& op = index_->operators[i];
+    texts += texts.empty() ? "it may be " : i == found->second.operators.back() ? " or " : ", ";
+    texts += op.full_name();
+    if (op.file >= 0) texts += " of " + (*files_)[static_cast<std::size_t>(op.file)].path.string();
+    if (op.file < 0 && op.info.space != bundled_space) texts += " of the application";
+  }
+  return texts;
+}
+
 std::string Catalog::why_missing(std::string_view name) const {
   if (find(name)) return {};
-  if (const auto dispute = index_->disputed.find(name); dispute != index_->disputed.end()) return dispute->second;
+  if (auto several = ambiguity(name); !several.empty()) return several;
+  if (auto dispute = index_->dispute(name); !dispute.empty()) return dispute;
   const PluginFile* file = refused_file(name);
-  return file ? file->path.string() + ", which has operator '" + std::string(name) + "', " + file->reason : "";
+  return file ? file->path.string() + ", which has operator '" + std::string(short_name(name)) + "', " + file->reason : "";
 }
 
 std::string Catalog::next_step(std::string_view name) const {
-  if (find(name) || index_->disputed.contains(name)) return {};
+  if (find(name)) return {};
+  if (!ambiguity(name).empty()) {
+    const auto& first = index_->operators[index_->names.find(name)->second.operators.front()];
+    return "write the full name, or prefer a plugin or space: --prefer " + first.info.space;
+  }
+  if (!index_->dispute(name).empty()) return {};
   const PluginFile* file = refused_file(name);
   return file ? tenon::next_step(*file) : "";
 }

@@ -5,6 +5,8 @@
 #include <tenon/host/failure.hpp>
 
 #include "plugin/operator_contest.hpp"
+#include "plugin/operator_name.hpp"
+#include "plugin/short_names.hpp"
 
 namespace tenon {
 namespace {
@@ -16,14 +18,12 @@ class Building {
       : sources_(sources), before_(before), index_(index) {}
 
   void settle(const Claims& claims);
-  void list(const std::function<OwnOperator(const std::string&)>& own_of);
+  void list(const std::function<OwnOperator(const std::string&)>& own_of, const std::vector<std::string>& preferred);
   std::vector<std::string> unused() const;
 
  private:
   std::shared_ptr<const Definition> before(const Winner& winner) const;
   std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own) const;
-  void index_aliases();
-  void settle_alias(const std::string& alias, const std::vector<std::size_t>& claims);
   std::string reason_unused(const PluginSource& file) const;
 
   const PluginSources& sources_;
@@ -46,27 +46,35 @@ void Building::settle(const Claims& claims) {
   }
 }
 
-void Building::list(const std::function<OwnOperator(const std::string&)>& own_of) {
-  auto kernel_notes = kernels_.settle(sources_, winners_);
-  for (const auto& [name, winner] : winners_) {
+void Building::list(const std::function<OwnOperator(const std::string&)>& own_of, const std::vector<std::string>& preferred) {
+  auto kernel_notes = kernels_.settle(sources_, winners_, preferred);
+  std::vector<const Winners::value_type*> sorted;
+  for (const auto& winner : winners_) sorted.push_back(&winner);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->second.info->name < b->second.info->name; });
+  for (const auto* entry : sorted) {
+    const auto& [name, winner] = *entry;
     index_.operators.emplace_back(winner.info, winner.file, kernels_.devices(name));
+    auto& listed = index_.operators.back();
+    for (const auto& device : listed.devices) listed.kernel_files.push_back(kernels_.find(name, device).file);
     index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator()));
   }
-  index_aliases();
+  ShortNames(sources_, winners_, preferred, index_).settle();
   for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
   for (const auto& [name, sentence] : index_.disputed) index_.notes.push_back(sentence);
+  for (const auto& file : sources_.files)
+    if (file.sound && !file.note.empty()) index_.notes.push_back(file.note);
 }
 
 /// The operator's definition, where it had the name already; null where it did not.
 std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
-  const auto known = before_.find(winner.info->name);
+  const auto known = before_.find(winner.info->full_name());
   if (known == CatalogIndex::nowhere || before_.definitions[known]->info != winner.info) return nullptr;
   return before_.definitions[known];
 }
 
 // What is the same stays the same object, which knows whether it is loaded.
 std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own) const {
-  const auto& name = winner.info->name;
+  const auto name = winner.info->full_name();
   ByDevice<KernelChoice> kernels;
   for (const auto& type : device_types) kernels[type.number] = kernels_.find(name, type.name);
   if (auto old = before(winner); old && old->kernels == kernels) return old;
@@ -77,33 +85,6 @@ std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOper
   made->own = std::move(own);
   made->kernels = kernels;
   return made;
-}
-
-void Building::index_aliases() {
-  std::map<std::string, std::vector<std::size_t>> claims;
-  for (std::size_t i = 0; i < index_.operators.size(); ++i)
-    for (const std::string& alias : index_.operators[i].info.aliases) claims[alias].push_back(i);
-  for (const auto& [alias, operators] : claims) settle_alias(alias, operators);
-}
-
-/// A name beats an alias. Of two operators with one alias the later has it; where one call brought both, neither.
-void Building::settle_alias(const std::string& alias, const std::vector<std::size_t>& claims) {
-  const auto name_of = [&](std::size_t op) -> const std::string& { return index_.operators[op].info.name; };
-  const auto as_alias = [&](std::size_t op) { return "'" + alias + "' is an alias of operator '" + name_of(op) + "'"; };
-  if (winners_.contains(alias) || index_.disputed.contains(alias)) {
-    for (const auto op : claims) index_.notes.push_back(as_alias(op) + " and an operator's name: it means the operator of that name");
-    return;
-  }
-  const auto layer_of = [&](std::size_t op) { return winners_.at(name_of(op)).rank.layer; };
-  const auto latest = *std::max_element(claims.begin(), claims.end(), [&](auto a, auto b) { return layer_of(a) < layer_of(b); });
-  bool clear = true;
-  for (const auto op : claims) {
-    if (op == latest) continue;
-    const bool loses = layer_of(op) < layer_of(latest);
-    clear = clear && loses;
-    index_.notes.push_back(as_alias(op) + " and of operator '" + name_of(latest) + "': it means " + (loses ? "the latter" : "neither"));
-  }
-  if (clear) index_.aliases[alias] = latest;
 }
 
 std::vector<std::string> Building::unused() const {
@@ -119,7 +100,7 @@ std::vector<std::string> Building::unused() const {
 std::string Building::reason_unused(const PluginSource& file) const {
   if (file.changed) return "is not used: it has changed since, and was read again";
   if (file.operators.empty()) return "has only kernels that other files have too, or of operators that were replaced";
-  const auto& name = file.operators[0]->name;
+  const auto name = file.operators[0]->full_name();
   if (const auto dispute = index_.disputed.find(name); dispute != index_.disputed.end()) return "is not used: " + dispute->second;
   const std::string rest = file.operators.size() > 1 ? ", and likewise all else in it" : "";
   return "is not used: operator '" + name + "' is taken from " + sources_.path_of(winners_.at(name).file) + rest;
@@ -134,6 +115,8 @@ int CatalogBuilder::add_file(Candidate candidate, int old) {
   }
   PluginSource& file = sources_.files[static_cast<std::size_t>(old)];
   file.path = std::move(candidate.file.path);
+  file.name = std::move(candidate.file.name);
+  file.note = std::move(candidate.note);
   file.stamp = candidate.stamp;
   file.operators = std::move(candidate.operators);
   file.kernels = std::move(candidate.file.kernels);
@@ -154,24 +137,29 @@ void CatalogBuilder::add_layer(const std::vector<std::vector<int>>& folders, Lay
       PluginSource& file = sources_.files[static_cast<std::size_t>(i)];
       file.rank = {number, static_cast<int>(folder)};
       if (!file.sound) continue;
-      for (const auto& info : file.operators) sources_.note_layer(info->name, number);
+      for (const auto& info : file.operators) sources_.note_layer(info->full_name(), number);
     }
   }
 }
 
-void CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
-  if (builtin_.contains(info.name)) {
-    throw Failure(FailureKind::usage, "operator '" + info.name + "' cannot be added: the host itself has an operator of that name",
-                  "give it another name");
+std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
+  if (info.space.empty()) info.space = application_space;
+  if (info.space == bundled_space) {
+    throw Failure(
+        FailureKind::usage,
+        "operator '" + info.full_name() + "' cannot be added: the space '" + info.space + "' is for operators that come with Tenon",
+        "give op.space() another name, or leave it out");
   }
-  const auto name = info.name;
+  const auto name = info.full_name();
   own_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};
   sources_.note_layer(name, layers_);
+  return name;
 }
 
-void CatalogBuilder::add_builtin(OperatorInfo info, const tenon_operator* table) {
-  const auto name = info.name;
-  builtin_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), {table, {}}, {Rank::own_layer, 0}};
+void CatalogBuilder::add_builtin(OperatorInfo info, OwnOperator own) {
+  info.space = bundled_space;
+  const auto name = info.full_name();
+  builtin_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {Rank::own_layer, 0}};
 }
 
 CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
@@ -180,15 +168,18 @@ CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
     for (const auto& [name, op] : *operators) claims[name].push_back({op.info, -1, op.rank});
   for (std::size_t i = 0; i < sources_.files.size(); ++i) {
     if (!sources_.files[i].sound) continue;
-    for (const auto& info : sources_.files[i].operators) claims[info->name].push_back({info, static_cast<int>(i), sources_.files[i].rank});
+    for (const auto& info : sources_.files[i].operators)
+      claims[info->full_name()].push_back({info, static_cast<int>(i), sources_.files[i].rank});
   }
   auto index = std::make_shared<CatalogIndex>();
   Building building(sources_, before, *index);
   building.settle(claims);
-  building.list([&](const std::string& name) {
-    const auto builtin = builtin_.find(name);
-    return builtin != builtin_.end() ? builtin->second.own : own_.at(name).own;
-  });
+  building.list(
+      [&](const std::string& name) {
+        const auto builtin = builtin_.find(name);
+        return builtin != builtin_.end() ? builtin->second.own : own_.at(name).own;
+      },
+      preferred_);
   index->searched = searched_;
   auto unused = building.unused();
   return {std::move(index), std::move(unused)};

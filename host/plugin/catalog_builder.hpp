@@ -1,7 +1,8 @@
 // Puts what files and the application bring into a catalog and settles who wins where two bring the same thing.
 //
-// What a later call brings replaces what an earlier one brought, whatever its version. Of one call, the first folder wins. Within a folder
-// the highest version of an operator wins; of the same version, identical manifests: the first file wins; different ones: neither does, and
+// Operators of different spaces live side by side, whatever their names; ShortNames settles what a short name means. Of one full name, what
+// a later call brings replaces what an earlier one brought, whatever its version. Of one call, the first folder wins. Within a folder the
+// highest version of an operator wins; of the same version, identical manifests: the first file wins; different ones: neither does, and
 // what other folders or earlier calls brought stays. The default folders count as the earliest call, whenever they are read. Nothing
 // replaces the host's own operators. Kernels: see KernelTable.
 #pragma once
@@ -32,11 +33,13 @@ class CatalogBuilder {
   void supersede(int number);
   /// What one call brings: folders of files, by their numbers. A file that was there already moves.
   void add_layer(const std::vector<std::vector<int>>& folders, Layer layer = Layer::latest);
+  /// Whose operators short names mean where several have them; the first that has one.
+  void prefer(std::vector<std::string> plugins) { preferred_ = std::move(plugins); }
   void add_searched(std::filesystem::path folder) { searched_.push_back(std::move(folder)); }
-  /// An operator of the application. Throws Failure (usage) where the host has one of its name.
-  void add_own(OperatorInfo info, OwnOperator own);
+  /// An operator of the application; returns its full name. Throws Failure (usage) where it claims the space of those that come with Tenon.
+  std::string add_own(OperatorInfo info, OwnOperator own);
   /// One of the host's own.
-  void add_builtin(OperatorInfo info, const tenon_operator* table);
+  void add_builtin(OperatorInfo info, OwnOperator own);
 
   struct Built {
     std::shared_ptr<const CatalogIndex> index;
@@ -53,8 +56,9 @@ class CatalogBuilder {
   };
 
   PluginSources sources_;
-  std::map<std::string, Own, std::less<>> builtin_, own_;
+  std::map<std::string, Own, std::less<>> builtin_, own_;  // by full name
   std::vector<std::filesystem::path> searched_;
+  std::vector<std::string> preferred_;
   int layers_ = 0;  // 0: the default folders
 };
 

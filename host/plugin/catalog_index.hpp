@@ -35,16 +35,26 @@ struct Definition {
   mutable std::atomic<const LoadedOperator*> loaded = nullptr;  // set once; what it points to keeps this
 };
 
+/// What a short name or alias stands for: in each space at most one operator.
+struct ShortName {
+  std::vector<std::size_t> operators;  // indices into CatalogIndex::operators
+  std::size_t chosen;                  // the one that is meant where no space is said; nowhere: nothing decides
+};
+
 struct CatalogIndex {
-  std::vector<CatalogOperator> operators;                      // sorted by name
+  std::vector<CatalogOperator> operators;                      // sorted by name, then space
   std::vector<std::shared_ptr<const Definition>> definitions;  // one for each operator
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> searched;
-  std::map<std::string, std::size_t, std::less<>> aliases;   // to an index into operators
-  std::map<std::string, std::string, std::less<>> disputed;  // names that no operator has, because several files claim them; a sentence
+  std::map<std::string, ShortName, std::less<>> names;       // aliases, too
+  std::map<std::string, std::string, std::less<>> disputed;  // full names that several files claim, and no operator has; a sentence
 
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-  std::size_t find(std::string_view name) const;  ///< by name or alias; nowhere
+  /// By name or alias, full or short; nowhere. With `home`, a short name means the operator of that space, or else Tenon's, before the
+  /// choice.
+  std::size_t find(std::string_view name, std::string_view home = {}) const;
+  /// Why there is no such operator, as a sentence: the files that claim it; empty: none does.
+  std::string dispute(std::string_view name) const;
 };
 
 }  // namespace tenon

@@ -1,12 +1,14 @@
 #include "plugin/missing_operators.hpp"
 
-#include "io/utf8.hpp"
+#include <algorithm>
+
+#include "plugin/operator_name.hpp"
 
 namespace tenon {
 namespace {
 
 std::string label(const MissingOperator& op) {
-  return "'" + printable(op.name) + (op.use.empty() ? "'" : "' " + op.use);
+  return quoted_name(op.name) + (op.use.empty() ? "" : ' ' + op.use);
 }
 
 std::string searched_in(const Catalog& catalog) {
@@ -21,6 +23,11 @@ Failure missing_operators(const Catalog& catalog, std::span<const MissingOperato
   const auto& first = missing.front();
   if (const auto why = catalog.why_missing(first.name); missing.size() == 1 && !why.empty())
     return {FailureKind::plugin, "operator " + label(first) + " cannot be used: " + why, catalog.next_step(first.name)};
+  const auto malformed = std::find_if(missing.begin(), missing.end(), [](const auto& op) { return !is_operator_name(op.name); });
+  if (malformed != missing.end())
+    return {FailureKind::plugin, "operator " + label(*malformed) +
+                                     " cannot exist: a name is NAME or SPACE.NAME, each of letters, digits and "
+                                     "underscores, no digit first, at most 128"};
   std::string texts;
   std::vector<std::string> near;
   for (const auto& op : missing) {

@@ -34,15 +34,15 @@ void OperatorContest::take(const Winner& claim) {
   if (!winner_) {
     winner_ = claim;
   } else if (claim.info->version > winner_->info->version) {
-    notes_.push_back("operator '" + claim.info->name + "': version " + std::to_string(claim.info->version) + " in " + place(claim) +
+    notes_.push_back("operator '" + claim.info->full_name() + "': version " + std::to_string(claim.info->version) + " in " + place(claim) +
                      " is used, not version " + std::to_string(winner_->info->version) + " in " + place(*winner_));
     winner_ = claim;
     disputed_.clear();
   } else if (claim.info->version == winner_->info->version) {
     meet_equal(claim);
   } else if (disputed_.empty()) {
-    notes_.push_back("operator '" + claim.info->name + "': version " + std::to_string(winner_->info->version) + " in " + place(*winner_) +
-                     " is used, not version " + std::to_string(claim.info->version) + " in " + place(claim));
+    notes_.push_back("operator '" + claim.info->full_name() + "': version " + std::to_string(winner_->info->version) + " in " +
+                     place(*winner_) + " is used, not version " + std::to_string(claim.info->version) + " in " + place(claim));
   }
 }
 
@@ -59,7 +59,7 @@ void OperatorContest::meet_equal(const Winner& claim) {
 void OperatorContest::lose(const Winner& claim) {
   const std::string begin = versioned(claim) + " of " + place(claim) + " is not used: ";
   if (winner_->rank.layer == Rank::own_layer)
-    notes_.push_back(begin + "the host itself has an operator of that name");
+    notes_.push_back(begin + "the host itself has it");
   else if (winner_->rank.layer == claim.rank.layer)
     notes_.push_back(begin + "it is also in " + place(*winner_) + ", whose folder comes first");
   else
@@ -67,7 +67,7 @@ void OperatorContest::lose(const Winner& claim) {
 }
 
 std::string OperatorContest::versioned(const Winner& claim) const {
-  return "operator '" + claim.info->name + "' version " + std::to_string(claim.info->version);
+  return "operator '" + claim.info->full_name() + "' version " + std::to_string(claim.info->version);
 }
 
 }  // namespace tenon

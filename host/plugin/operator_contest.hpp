@@ -1,4 +1,4 @@
-// Who wins an operator's name.
+// Who wins an operator's full name.
 #pragma once
 #include <map>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-/// Everybody who brings an operator, by its name, in the order of files.
+/// Everybody who brings an operator, by its full name, in the order of files.
 using Claims = std::map<std::string, std::vector<Winner>, std::less<>>;
 
 /// Settles one name by the rules of CatalogBuilder; what loses gets a note.

@@ -34,6 +34,7 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   auto& op = made->op;
   op.info = definition->info;
   op.file = definition->file;
+  op.plugins = &plugins_;
   op.warn = &warn_;
   op.make = definition->own.make.get();
   op.owner = owner_in(op.file, op.info->name);
@@ -106,7 +107,8 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
     if (device.number != TENON_CPU && loader_.isolates(files_.file(choice.file)))
       throw PluginError(PluginStatus::not_loadable,
                         "runs in a worker process, where kernels for GPUs do not work: isolate it not, or use the cpu");
-    kernel = table(op, choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + name, TableRole::kernel, warnings);
+    kernel =
+        table(op, choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + choice.symbol, TableRole::kernel, warnings);
     op.kernel_owners[device.number] = owner_in(choice.file, name);
     distrust_guesses(op, *kernel, choice.file);
   } catch (const PluginError& error) {

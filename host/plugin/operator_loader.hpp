@@ -19,8 +19,8 @@ namespace tenon {
 /// Threads: any; one loads at a time.
 class OperatorLoader {
  public:
-  OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files)
-      : host_(host), wants_cuda_(options.cuda), warn_(options.warn), files_(files), loader_(options) {}
+  OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files, PluginSet& plugins)
+      : plugins_(plugins), host_(host), wants_cuda_(options.cuda), warn_(options.warn), files_(files), loader_(options) {}
 
   /// As PluginLoader::admit.
   void admit(const std::filesystem::path& path, const InputFile& file) { loader_.admit(path, file); }
@@ -43,6 +43,7 @@ class OperatorLoader {
                                        Warnings& warnings);
   void distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const;
 
+  PluginSet& plugins_;
   const tenon_host& host_;
   std::function<bool()> wants_cuda_;
   std::function<void(const std::string&, const std::string&)> warn_;

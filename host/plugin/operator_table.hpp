@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tensor/kernel_function.hpp"
+
 namespace tenon {
 
 enum class TableRole { op, kernel };
@@ -16,7 +18,7 @@ inline const char* table_fault(const tenon_operator* table, TableRole role) {
   if (table->size < first_size) return "is too small for ABI 1";
   if (table->abi_major != TENON_ABI_MAJOR) return "is of another ABI major";
   if (!table->create || !table->destroy) return "lacks create or destroy";
-  if (role == TableRole::op && !table->infer) return "lacks infer";
+  if (role == TableRole::op && !table->infer && !is_composed(*table)) return "lacks infer";
   const bool can_run = table->forward || table->forward_sparse || table->backward || table->backward_sparse;
   if (role == TableRole::kernel && !can_run) return "has no function that computes";
   return nullptr;

@@ -1,5 +1,6 @@
 #include "plugin/plugin_set.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -41,13 +42,15 @@ OperatorInfo read_own_manifest(std::span<const std::byte> manifest, const tenon_
 }  // namespace
 
 struct PluginSet::Impl {
-  Impl(const PluginOptions& options, const tenon_host& host) : loader(options, host, files) {}
+  Impl(const PluginOptions& options, const tenon_host& host, PluginSet& plugins) : loader(options, host, files, plugins) {
+    builder.prefer(options.prefer);
+  }
 
   std::vector<int> read(const std::vector<fs::path>& paths);
   int number_of(Candidate candidate);
   void publish();
   std::shared_ptr<const CatalogIndex> current() const;
-  std::shared_ptr<const Definition> find(std::string_view name) const;
+  std::shared_ptr<const Definition> find(std::string_view name, std::string_view home = {}) const;
 
   FileRecords files;
   OperatorLoader loader;
@@ -66,9 +69,9 @@ std::shared_ptr<const CatalogIndex> PluginSet::Impl::current() const {
   return index;
 }
 
-std::shared_ptr<const Definition> PluginSet::Impl::find(std::string_view name) const {
+std::shared_ptr<const Definition> PluginSet::Impl::find(std::string_view name, std::string_view home) const {
   const auto all = current();
-  const auto found = all->find(name);
+  const auto found = all->find(name, home);
   return found == CatalogIndex::nowhere ? nullptr : all->definitions[found];
 }
 
@@ -114,7 +117,7 @@ void PluginSet::Impl::publish() {
   generation.fetch_add(1, std::memory_order_release);
 }
 
-PluginSet::PluginSet(const PluginOptions& options, const tenon_host& host) : impl_(std::make_unique<Impl>(options, host)) {}
+PluginSet::PluginSet(const PluginOptions& options, const tenon_host& host) : impl_(std::make_unique<Impl>(options, host, *this)) {}
 
 PluginSet::~PluginSet() = default;
 
@@ -148,19 +151,30 @@ void PluginSet::add_file(const fs::path& file) {
   impl_->publish();
 }
 
-void PluginSet::add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make) {
+std::string PluginSet::add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make) {
   auto info = read_own_manifest(manifest, table);
   OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
   const std::lock_guard lock(impl_->adding);
-  impl_->builder.add_own(std::move(info), std::move(own));
+  auto name = impl_->builder.add_own(std::move(info), std::move(own));
+  impl_->publish();
+  return name;
+}
+
+void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make) {
+  auto info = read_own_manifest(manifest, table);
+  OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
+  const std::lock_guard lock(impl_->adding);
+  impl_->builder.add_builtin(std::move(info), std::move(own));
   impl_->publish();
 }
 
-void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table) {
-  auto info = read_own_manifest(manifest, table);
-  const std::lock_guard lock(impl_->adding);
-  impl_->builder.add_builtin(std::move(info), table);
-  impl_->publish();
+std::string PluginSet::name_of(const tenon_operator* table, std::string_view preferred) const {
+  const auto index = impl_->current();
+  const auto stands_for_it = [&](std::size_t i) { return index->definitions[i]->file < 0 && index->definitions[i]->own.table == table; };
+  if (const auto i = index->find(preferred); i != CatalogIndex::nowhere && stands_for_it(i)) return index->operators[i].full_name();
+  for (std::size_t i = 0; i < index->definitions.size(); ++i)
+    if (stands_for_it(i)) return index->operators[i].full_name();
+  return {};
 }
 
 // Files only grow in number, so those that are asked for second have all that the index speaks of.
@@ -173,19 +187,52 @@ bool PluginSet::has(std::string_view op) const {
   return impl_->find(op) != nullptr;
 }
 
+PluginSet::Found PluginSet::find(const SavedOperator& saved) const {
+  const auto index = impl_->current();
+  Found found;
+  if (const auto i = find_saved(*index, *impl_->files.all(), saved, found.note); i != CatalogIndex::nowhere)
+    found.name = index->operators[i].full_name();
+  return found;
+}
+
+const LoadedOperator& PluginSet::load(const SavedOperator& saved) {
+  const auto found = find(saved);
+  const auto& op = load(found.name.empty() ? saved.name : std::string_view(found.name));
+  if (!found.note.empty() && op.warn != nullptr && *op.warn) (*op.warn)(found.note, found.note);
+  return op;
+}
+
+std::vector<std::string> PluginSet::served_by(int file, std::string_view device) const {
+  const auto index = impl_->current();
+  std::vector<std::string> own, kernels;
+  for (std::size_t i = 0; i < index->definitions.size(); ++i) {
+    const auto& definition = *index->definitions[i];
+    const auto has_kernel = [&](const DeviceType& type) {
+      const auto& kernel = definition.kernels[type.number];
+      return device.starts_with(type.name) && kernel.source == KernelChoice::Source::file && kernel.file == file;
+    };
+    if (definition.file == file)
+      own.push_back(definition.info->full_name());
+    else if (std::any_of(device_types.begin(), device_types.end(), has_kernel))
+      kernels.push_back(definition.info->full_name());
+  }
+  own.insert(own.end(), kernels.begin(), kernels.end());
+  return own;
+}
+
 std::uint64_t PluginSet::generation() const {
   return impl_->generation.load(std::memory_order_acquire);
 }
 
 // Where the operator was replaced while it was being loaded, what went wrong with the old one is nobody's concern any more.
-const LoadedOperator& PluginSet::load(std::string_view name) {
+const LoadedOperator& PluginSet::load(std::string_view name, std::string_view home) {
   for (;;) {
-    const auto definition = impl_->find(name);
+    const auto definition = impl_->find(name, home);
     if (definition == nullptr) throw missing_operators(catalog(), std::vector<MissingOperator>{{std::string(name), {}}});
     try {
       return impl_->loader.load(definition);
     } catch (const PluginError& error) {
-      if (impl_->find(name) != definition) continue;
+      if (impl_->find(name, home) != definition) continue;
       const auto file = impl_->files.file(definition->file);
       throw Failure(FailureKind::plugin, "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + error.what(),
                     next_step(file));

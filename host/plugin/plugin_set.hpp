@@ -14,11 +14,13 @@
 #include "device/cuda_state.hpp"
 #include "device/device_types.hpp"
 #include "io/crash/running.hpp"
+#include "plugin/saved_operator.hpp"
 
 namespace tenon {
 
 class IsolatedPlugin;
 class IsolatedTable;
+class PluginSet;
 
 /// An operator ready to be created. Lives as long as its set, and what it points to in plugins as long as the process: they are never
 /// unloaded.
@@ -28,6 +30,7 @@ struct LoadedOperator {
   const tenon_operator* table = nullptr;     ///< create, infer, gradient ...
   const OperatorFactory* make = nullptr;     ///< instead of the table's create(); mostly null
   ByDevice<const tenon_operator*> kernels;   ///< forward ...: table itself, or a TENON_KERNEL's; null if a device has none
+  PluginSet* plugins = nullptr;              ///< that it was loaded by: composed operators find others there
   const CodeOwner* owner = nullptr;          ///< of table
   ByDevice<const CodeOwner*> kernel_owners;  ///< of kernels
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
@@ -73,6 +76,7 @@ struct PluginOptions {
   std::function<bool()> cuda = has_cuda_driver;
   std::function<void(const std::string& key, const std::string& sentence)> warn = nullptr;  ///< see LoadedOperator::warn
   PluginIsolation isolation{};
+  std::vector<std::string> prefer{};  ///< whose operators short names mean: see ShortNames
 };
 
 /// Threads: any. What is added shows whole or not at all; questions go on being answered meanwhile, from what there was before.
@@ -92,20 +96,32 @@ class PluginSet {
   /// One file by its path, whatever it is called.
   void add_file(const std::filesystem::path& file);
   /// An operator of the application itself; `table` must live as long as the process. With `make` its objects come from there and not from
-  /// the table's create(). Throws Failure (usage) for what is broken, and where the host itself has an operator of that name.
-  void add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
+  /// the table's create(). Returns its full name. Throws Failure (usage) for what is broken, and for the space of Tenon's own operators.
+  std::string add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
+  /// The full name under which that table was added and is still found: `preferred` if it is one, or another one; empty: none.
+  std::string name_of(const tenon_operator* table, std::string_view preferred) const;
   /// An operator of the host itself, which nothing replaces. Before anything else is added.
-  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table);
+  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
 
   Catalog catalog() const;
   bool has(std::string_view op) const;  ///< by name or alias
+  /// The full name of the operator that a file names, and what is to be said where it is another one's: see find_saved(). Empty: none.
+  struct Found {
+    std::string name, note;
+  };
+  Found find(const SavedOperator& saved) const;
+  /// The same, loaded; warns where it is another one's. Throws as load() does.
+  const LoadedOperator& load(const SavedOperator& saved);
   /// Another number after each addition.
   std::uint64_t generation() const;
 
-  /// By name or alias; loads the plugin at first use. Throws Failure (plugin) where it is unknown (near names, folders searched) or its
-  /// file cannot be loaded (status and sentence also go into the catalog). What it gave stays as it is, and valid, when the operator is
-  /// replaced.
-  const LoadedOperator& load(std::string_view op);
+  /// By name or alias, full or short (see Catalog::find); loads the plugin at first use. A short name means first the operator of the space
+  /// `home`: what an operator's author calls by a short name is his own, or else Tenon's. Throws Failure (plugin) where it is unknown (near
+  /// names, folders searched) or that of several, or its file cannot be loaded (status and sentence also go into the catalog). What it gave
+  /// stays as it is, and valid, when the operator is replaced.
+  const LoadedOperator& load(std::string_view op, std::string_view home = {});
+  /// Full names of the file's operators, then of those that its kernels for this type of device serve.
+  std::vector<std::string> served_by(int file, std::string_view device) const;
 
   /// A file as it is now; `number` is an index into Catalog::files().
   PluginFile file(int number) const;

@@ -78,7 +78,7 @@ std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inp
   auto types = inputs.types;
   for (const auto id : inputs.ids) types[id].dims[0] = rows;
   try {
-    return infer_with(session.model(), session.binding(), session.tensors, types, wanted);
+    return infer_with(session.model(), session.binding(), session.tensors, types, wanted).types;
   } catch (const Failure& failure) {
     refuse(fmt::format("the graph cannot be run in batches of {}: {}", rows, failure.what()), failure.hint());
   }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "run/call_cache.hpp"
+#include "run/control_flow.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/tensor_device.hpp"
 
@@ -127,6 +128,9 @@ GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) 
                     "cast_storage(tensor, Storage::dense) gives one");
     types.states[i] = type_of(state.dtype(), state.shape());
   }
+  types.values.resize(count);
+  for (std::size_t i = 0; i < std::min(count, given.size()); ++i)
+    if (given[i] && may_infer_see(given[i].abi())) types.values[i] = &given[i].abi();
   return types;
 }
 
@@ -164,7 +168,7 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
     throw Failure(failure.kind(), fmt::format("[{}] {}", (call != nullptr ? call->info() : *loaded->info).name, failure.what()),
                   failure.hint());
   }
-  cache.give_back(key.text(), std::move(call), generation);
+  if (!call->depends_on_values() && !keeps_host(call->info())) cache.give_back(key.text(), std::move(call), generation);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <tenon/host/graph.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "graph/gradient.hpp"
 #include "graph/initialize.hpp"
 #include "io/utf8.hpp"
 #include "plan/plan.hpp"
+#include "plugin/operator_name.hpp"
 #include "run/graph_impl.hpp"
 #include "run/recompute.hpp"
 
@@ -61,6 +63,33 @@ Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, V
   return impl_->value(first_output(impl_->model(), node));
 }
 
+Value Graph::add_object(Object object, const std::vector<Value>& inputs, const Attributes& attributes, std::string_view name) {
+  auto& plugins = impl_of(host()).plugins();
+  const auto wanted = internal::snake_case(object.class_name);
+  auto type = plugins.name_of(object.table, wanted);
+  if (type.empty()) {
+    const auto give_name = fmt::format("give the class a name of its own first: host.add<{}>(\"NAME\")", object.class_name);
+    if (!is_identifier(wanted))
+      throw Failure(FailureKind::usage, fmt::format("the class '{}' has no name that a graph can hold", object.class_name), give_name);
+    const auto manifest = object.manifest(wanted);
+    auto info = read_manifest(std::as_bytes(std::span(manifest)));
+    if (info.space.empty()) info.space = application_space;
+    if (plugins.has(info.full_name()))
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("the class '{}' would be operator '{}', but another one has that name", object.class_name, info.full_name()),
+          give_name);
+    type = host().add_operator(manifest, object.table);
+  }
+  const GraphUsers::Changing use(impl_of(*this).users);
+  NodeSpec spec{.op = type, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
+  for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
+  spec.object = std::make_shared<const OperatorFactory>(std::move(object.make));
+  const auto node = impl_->builder().node(spec);
+  if (!object.lost.empty()) note_lost_members(impl_->edit().model, node, object.lost);
+  return impl_->value(first_output(impl_->model(), node));
+}
+
 void Graph::output(std::string_view name, Value value) {
   const GraphUsers::Changing use(impl_of(*this).users);
   if (value.empty()) throw Failure(FailureKind::usage, fmt::format("the value of output '{}' is empty", name));
@@ -96,7 +125,7 @@ std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, co
 }
 
 Value Graph::stop_gradient(Value value, std::string_view name) {
-  return add("stop_gradient", {value}, {}, name);
+  return add("tenon.stop_gradient", {value}, {}, name);
 }
 
 void Graph::update(Value variable, Value value) {

@@ -1,4 +1,6 @@
 // Graphs to files and back.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -19,6 +21,13 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t map_above
   std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   file->require_unchanged();
   return text;
+}
+
+void warn_of_lost_members(const Graph& graph, const std::string& file) {
+  for (const auto& lost : lost_members(model_of(graph))) {
+    const auto line = fmt::format("{}: {}", file, lost);
+    impl_of(impl_of(graph).host).warnings.once(line, line);
+  }
 }
 
 }  // namespace
@@ -42,6 +51,7 @@ Graph Graph::from_bytes(Host& host, std::span<const std::byte> bytes, const std:
   std::copy(bytes.begin(), bytes.end(), copy.get());
   Graph graph(host);
   graph.impl_->current->model = read_tenon({name, {copy.get(), bytes.size()}, copy}, FileCheck::everything);
+  warn_of_lost_members(graph, name);
   return graph;
 }
 
@@ -54,6 +64,7 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
   } else {
     graph.impl_->current->model = read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above);
   }
+  warn_of_lost_members(graph, path.string());
   return graph;
 }
 
@@ -61,6 +72,7 @@ Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem:
   Graph graph(host);
   auto builder = graph.impl_->builder();
   read_graph_json(text, {"graph.json", folder}, graph.impl_->current->model, builder, host.catalog());
+  warn_of_lost_members(graph, "graph.json");
   return graph;
 }
 

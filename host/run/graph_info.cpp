@@ -130,7 +130,7 @@ std::vector<UsedOperator> Graph::operators() const {
   const auto& model = impl_->model();
   std::vector<UsedOperator> found;
   for (const auto& use : model.operators) {
-    auto& op = found.emplace_back(UsedOperator{.name = use.name, .version = use.version});
+    auto& op = found.emplace_back(UsedOperator{.name = use.name, .space = use.info->space, .version = use.version});
     if (use.plugin != none) op.plugin = model.plugins[use.plugin].name, op.plugin_version = model.plugins[use.plugin].version;
   }
   return found;
@@ -162,7 +162,7 @@ std::vector<NodeInfo> Graph::nodes() const {
   const auto& model = impl_->model();
   std::vector<NodeInfo> found;
   for (const auto& node : model.nodes) {
-    auto& info = found.emplace_back(NodeInfo{.name = std::string(model.strings[node.name]), .op = model.operators[node.op].name});
+    auto& info = found.emplace_back(NodeInfo{.name = std::string(model.strings[node.name]), .op = operator_label(model, node.op)});
     info.kind = node.pass == Pass::forward ? NodeKind::forward : node.pass == Pass::backward ? NodeKind::backward : NodeKind::recompute;
     if (node.origin != none) info.of = model.strings[model.nodes[node.origin].name];
     const auto label = [&](ValueId id) { return id == none ? std::string() : value_label(model, id); };

@@ -6,8 +6,9 @@
 #include "device/devices.hpp"
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
-#include "plugin/loading/library_place.hpp"
+#include "plugin/library_place.hpp"
 #include "run/call_cache.hpp"
+#include "run/control_flow.hpp"
 #include "run/host_impl.hpp"
 
 namespace tenon {
@@ -20,6 +21,7 @@ PluginOptions plugin_options(const HostOptions& options, Warnings& warnings, int
   plugin.trust_writable = options.trust_writable;
   plugin.trusted_only = options.trusted_only;
   plugin.config = options.config;
+  plugin.prefer = options.prefer;
   const auto& isolate = options.isolate;
   plugin.isolation = {isolate.all, isolate.plugins, isolate.call_seconds, isolate.memory, threads, {}};
   if (isolate.memory == 0 && (isolate.all || !isolate.plugins.empty())) plugin.isolation.memory = cpu_device().memory().total / 2;
@@ -37,6 +39,7 @@ Host::Impl::Impl(HostOptions given)
   if (options.name_crashes) name_crashes();
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
+  add_control_operators(*this);
 }
 
 Host::Impl::~Impl() = default;
@@ -65,8 +68,8 @@ Catalog Host::catalog() {
   return impl_->plugins().catalog();
 }
 
-void Host::add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make) {
-  impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table, std::move(make));
+std::string Host::add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make) {
+  return impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table, std::move(make));
 }
 
 int Host::threads() const {

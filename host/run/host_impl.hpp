@@ -8,6 +8,7 @@
 #include "device/threads.hpp"
 #include "plugin/plugin_set.hpp"
 #include "run/warnings.hpp"
+#include "tensor/call_context.hpp"
 
 namespace tenon {
 
@@ -16,12 +17,24 @@ class CallCache;
 /// The functions that plugins get. Its calls carry a CallContext.
 const tenon_host& host_table();
 
-struct Host::Impl {
+/// Says whose kernel wrote a line. Warnings go where the host's go, each once; others to HostOptions::log.
+class HostLog : public KernelLog {
+ public:
+  HostLog(Warnings& warnings, const std::function<void(const std::string&)>& log) : warnings_(warnings), log_(log) {}
+  void add(std::int32_t level, std::string_view text) override;
+
+ private:
+  Warnings& warnings_;
+  const std::function<void(const std::string&)>& log_;
+};
+
+struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
   explicit Impl(HostOptions options);
   ~Impl();
   HostOptions options;
   Threads threads;
   Warnings warnings;
+  HostLog kernel_log{warnings, options.log};
   PluginSet plugin_set;
   std::unique_ptr<CallCache> calls;  // of operators in plugin_set
   std::once_flag defaults_scanned;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 #include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
@@ -42,6 +43,26 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   return 0;
 }
 
+std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims, std::int32_t rank, tenon_tensor** out,
+                      tenon_error* error) {
+  *out = nullptr;
+  if (is_backward(call->dispatch) || output >= call->output_count || call->outputs[output] == nullptr)
+    return refuse(error, TENON_ERROR_FAILED, "there is no output %u to allocate", output);
+  auto& tensor = *call->outputs[output];
+  if (tensor.storage != TENON_STORAGE_UNKNOWN)
+    return refuse(error, TENON_ERROR_FAILED,
+                  "output %u has its memory already: a kernel allocates only outputs that describe() calls allocated(), each once", output);
+  try {
+    static_cast<CallContext*>(call->context)->sparse.allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});
+  } catch (const std::exception& failure) {
+    error->kind = TENON_ERROR_MEMORY;
+    std::snprintf(error->text, error->capacity, "output %u: %s", output, failure.what());
+    return 1;
+  }
+  *out = &tensor;
+  return 0;
+}
+
 // The host makes a GPU current while it calls a kernel on it.
 Device* gpu_of(const tenon_call& call) {
   if (call.stream == nullptr) return nullptr;
@@ -73,11 +94,37 @@ void free_scratch(const tenon_call* call, void* memory) {
   }
 }
 
+void log(const tenon_call* call, std::int32_t level, const char* text) {
+  try {
+    if (auto* lines = static_cast<const CallContext*>(call->context)->log) lines->add(level, text == nullptr ? "" : text);
+  } catch (const std::exception&) {  // there is no memory for a line of text
+  }
+}
+
+std::int32_t cancelled(const tenon_call* call) {
+  const auto* stop = static_cast<const CallContext*>(call->context)->stop;
+  return stop != nullptr && stop->stop_requested() ? 1 : 0;
+}
+
+template <class Function>
+tenon_function as_function(Function* function) {
+  return reinterpret_cast<tenon_function>(function);
+}
+
+tenon_function query(const char* name) {
+  const std::string_view wanted = name == nullptr ? "" : name;
+  if (wanted == "allocate/1") return as_function(allocate);
+  if (wanted == "allocate_scratch/1") return as_function(allocate_scratch);
+  if (wanted == "free_scratch/1") return as_function(free_scratch);
+  if (wanted == "log/1") return as_function(log);
+  if (wanted == "cancelled/1") return as_function(cancelled);
+  return nullptr;
+}
+
 }  // namespace
 
 const tenon_host& host_table() {
-  static constexpr tenon_host table{sizeof(tenon_host), TENON_ABI_MAJOR,  TENON_ABI_MINOR, parallel_for,
-                                    allocate_sparse,    allocate_scratch, free_scratch};
+  static constexpr tenon_host table{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse, query};
   return table;
 }
 

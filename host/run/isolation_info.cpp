@@ -3,7 +3,7 @@
 #include <tenon/host/isolation.hpp>
 
 #include "io/child.hpp"
-#include "plugin/loading/library_place.hpp"
+#include "plugin/library_place.hpp"
 
 namespace tenon {
 

@@ -1,5 +1,6 @@
 #include "run/operator_call.hpp"
 
+#include "graph/composition.hpp"
 #include "graph/parameters.hpp"
 #include "plugin/device_kernel.hpp"
 #include "run/operator_run.hpp"
@@ -11,9 +12,10 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
   node_.output_count = output_count(model_, node_, *op.info);
   fill_attributes(model_, node_, attributes_);
   const auto* table = kernel_on(op, device);
-  if (table == nullptr) throw no_kernel_on(op, device);
+  composed_ = table == nullptr && tenon::is_composed(op);
+  if (table == nullptr && !composed_) throw no_kernel_on(op, device);
   instance_ = Instance(op, *op.table, attributes_);
-  if (table != op.table) kernel_ = Instance(op, *table, attributes_);
+  if (!composed_ && table != op.table) kernel_ = Instance(op, *table, attributes_);
 }
 
 void OperatorCall::forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {

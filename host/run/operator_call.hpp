@@ -26,6 +26,8 @@ struct CallSetting {
   std::uint64_t seed = 0, step = 0;
   SparseMemory* sparse = nullptr;  ///< runs the sparse function, with memory from there
   bool training = false;
+  KernelLog* log = nullptr;
+  SparseMemory* memory = nullptr;  ///< of dense outputs that the kernel allocates
 };
 
 /// Threads: one at a time per object; different objects at once.
@@ -36,8 +38,11 @@ class OperatorCall {
   OperatorCall(const OperatorCall&) = delete;
   OperatorCall& operator=(const OperatorCall&) = delete;
 
-  const OperatorInfo& info() const { return *op_.info; }
+  const OperatorInfo& info() const { return *instance_.info(); }
   Device& device() const { return device_; }
+  /// Whether it has no kernel, because it is a graph of other operators; it has no backward then.
+  bool is_composed() const { return composed_; }
+  const Instance& object() const { return instance_; }
   const Instance& kernel() const { return kernel_.table() != nullptr ? kernel_ : instance_; }
   const tenon_operator& table() const { return *kernel().table(); }
   std::uint32_t outputs() const { return node_.output_count; }
@@ -63,6 +68,7 @@ class OperatorCall {
   GraphModel model_;
   NodeRecord node_;
   std::vector<tenon_attribute> attributes_;
+  bool composed_ = false;
   Instance instance_, kernel_;  // kernel_: where the operator's own table does not compute
 };
 

@@ -19,12 +19,21 @@ Place in_memory(tenon_fault& fault) {
 
 OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting)
     : op_(op),
+      tensors_(tensors),
       types_(types),
       dispatch_(dispatch),
-      context_{setting.threads, setting.sparse != nullptr ? *setting.sparse : none_needed_},
+      context_{setting.threads,
+               setting.sparse != nullptr   ? *setting.sparse
+               : setting.memory != nullptr ? *setting.memory
+                                           : none_needed_,
+               setting.log},
       records_(1, 0),
       running_(records_.add(op.kernel().owner(), {}, called_by(dispatch))) {
   auto& device = op.device();
+  if (op.is_composed()) {
+    composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, setting);
+    return;
+  }
   const CurrentDevice current(device);  // how much scratch a library wants follows the device
   const auto scratch = workspace_bytes(op.info(), op.kernel(), dispatch, types);
   const auto& stream = tensor_stream(device);
@@ -43,6 +52,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
 }
 
 void OperatorRun::put() {
+  if (composed_) return composed_->run(tensors_, call_.step);
   auto& device = op_.device();
   const CurrentDevice current(device);
   if (!device.is_cpu()) call_.stream = tensor_stream(device).handle();

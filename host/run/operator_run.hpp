@@ -4,6 +4,7 @@
 
 #include "device/block.hpp"
 #include "io/crash/running.hpp"
+#include "run/composed_call.hpp"
 #include "run/operator_call.hpp"
 
 namespace tenon {
@@ -16,7 +17,7 @@ class OperatorRun {
   OperatorRun& operator=(const OperatorRun&) = delete;
 
   void set_step(std::uint64_t step) { call_.step = step; }  ///< of random numbers
-  std::int64_t scratch_bytes() const { return static_cast<std::int64_t>(call_.workspace_size); }
+  std::int64_t scratch_bytes() const { return composed_ ? composed_->bytes() : static_cast<std::int64_t>(call_.workspace_size); }
 
   /// Calls the kernel; on a GPU that puts its work on the device's tensor_stream(). Throws Failure (failed) with the kernel's reason.
   void put();
@@ -28,6 +29,7 @@ class OperatorRun {
   [[noreturn]] void fail(const std::string& reason) const;
 
   const OperatorCall& op_;
+  const CallTensors& tensors_;
   const OperatorTypes& types_;
   const int dispatch_;
   std::optional<Block> workspace_, fault_;  // fault_: on a GPU, where its kernels say what they found
@@ -35,6 +37,7 @@ class OperatorRun {
   SparseMemory none_needed_;
   CallContext context_;
   tenon_call call_{};
+  std::unique_ptr<ComposedCall> composed_;  // instead of a call
   RunningRecords records_;
   const Running* running_;
 };

@@ -13,14 +13,14 @@ Planned* PlanCache::find(const Key& key) {
   return &found->second;
 }
 
-Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan) {
+Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_ptr<const Stage> later) {
   if (plans_.size() >= most_) {
     const auto oldest = std::min_element(plans_.begin(), plans_.end(),
                                          [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
     if (oldest->second.execution.get() == last_) last_ = nullptr;
     plans_.erase(oldest);
   }
-  return plans_.emplace(std::move(key), Planned{std::move(plan), ++uses_}).first->second;
+  return plans_.emplace(std::move(key), Planned{std::move(plan), std::move(later), ++uses_}).first->second;
 }
 
 Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,

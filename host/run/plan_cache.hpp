@@ -5,6 +5,7 @@
 #include <tenon/host/session.hpp>
 #include <vector>
 
+#include "plan/stages.hpp"
 #include "run/execution/execution.hpp"
 
 namespace tenon {
@@ -12,7 +13,8 @@ namespace tenon {
 /// A plan, and what runs it, once something has.
 struct Planned {
   std::shared_ptr<const Plan> plan;
-  std::uint64_t used = 0;  ///< the larger, the later it was used
+  std::shared_ptr<const Stage> later{};  ///< what is planned when this has run; null: nothing is left
+  std::uint64_t used = 0;                ///< the larger, the later it was used
   std::unique_ptr<Execution> execution{};
 };
 
@@ -26,7 +28,7 @@ class PlanCache {
 
   /// Null where it is not among them.
   Planned* find(const Key& key);
-  Planned& keep(Key key, std::shared_ptr<const Plan> plan);
+  Planned& keep(Key key, std::shared_ptr<const Plan> plan, std::shared_ptr<const Stage> later);
   /// With room in the arenas, which belong to this run then. Throws Failure (failed) where memory is short.
   Execution& execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
                           const Destinations& destinations, std::uint64_t memory_limit);

@@ -26,14 +26,23 @@ bool same_dims(const tenon_dense& tensor, const tenon_type& type) {
 }
 
 Argument argument_of(std::string name, const tenon_type& type, std::uint8_t storage, bool hidden = false) {
+  if (storage == TENON_STORAGE_UNKNOWN) storage = dense_storage;
   return {std::move(name), static_cast<DType>(type.dtype), shape_of(type), static_cast<Storage>(storage), type.present != 0, hidden};
+}
+
+bool wants_values(const OperatorTypes& types) {
+  return std::any_of(types.wanted.begin(), types.wanted.end(), [](std::uint8_t wanted) { return wanted != 0; });
 }
 
 void require_known_outputs(const OperatorInfo& info, const OperatorTypes& types) {
   for (std::size_t i = 0; i < types.outputs.size(); ++i)
-    if (const auto& type = types.outputs[i]; !is_known(type) || byte_count(type) < 0)
+    if (const auto& type = types.outputs[i];
+        info.allocates(i) ? type.rank < 0 || type.dtype == TENON_DTYPE_UNKNOWN : !is_known(type) || byte_count(type) < 0)
       throw Failure(FailureKind::failed,
-                    fmt::format("cannot infer the full shape of output {}: {}{}", i, to_string(type), describe_inputs(info, types.inputs)));
+                    fmt::format("cannot infer the full shape of output {}: {}{}", i, to_string(type), describe_inputs(info, types.inputs)),
+                    wants_values(types) ? "the shape follows from elements of an input: in graphs it must be a constant, and "
+                                          "Host::prepare() cannot know it"
+                                        : "");
   for (std::size_t i = 0; i < types.states.size(); ++i)
     if (!is_known(types.states[i]))
       throw Failure(FailureKind::failed, fmt::format("cannot infer the shape of state '{}'", info.states[i].name));
@@ -54,7 +63,7 @@ PreparedCall::Impl::Pass::Pass(Impl& call, int dispatch, StorageChoice chosen, s
               std::vector<tenon_tensor*>(call.types_.states.size()),        std::vector<std::uint8_t>(types.size(), TENON_WRITE_TO),
               std::vector<const tenon_tensor*>(call.types_.outputs.size()), std::vector<tenon_tensor*>(call.types_.inputs.size())},
       run(call.call_, dispatch, call.types_, tensors,
-          {call.host.threads, call.host.options.seed, 0, choice.sparse ? &call.memory_ : nullptr, call.training_}) {}
+          {call.host.threads, call.host.options.seed, 0, &call.memory_, call.training_, &call.host.kernel_log}) {}
 
 PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes,
                          Device& device, GivenTypes given, bool training)
@@ -62,13 +71,20 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, co
       owner(std::move(owner)),
       call_(op, attributes, device),
       training_(training),
-      types_{std::move(given.inputs), std::vector<tenon_type>(call_.outputs(), unknown_type()), std::move(given.states)},
+      types_{std::move(given.inputs), std::vector<tenon_type>(call_.outputs(), unknown_type()), std::move(given.states),
+             std::move(given.values)},
       storages_(std::move(given.storages)),
       state_tensors_(types_.states.size()) {
   call_.infer(types_);
+  depends_on_values_ = wants_values(types_);
+  types_.values.clear();  // somebody else's
   require_known_outputs(info(), types_);
+  inferred_ = types_.outputs;
   auto choice = call_.storage(storages_, types_.inputs);
-  for (std::size_t i = 0; i < choice.outputs.size(); ++i) require_fits(types_.outputs[i], choice.outputs[i], i);
+  for (std::size_t i = 0; i < choice.outputs.size(); ++i) {
+    require_fits(types_.outputs[i], choice.outputs[i], i);
+    if (info().allocates(i)) choice.outputs[i] = TENON_STORAGE_UNKNOWN;
+  }
   const int dispatch = choice.sparse ? TENON_FORWARD_SPARSE : TENON_FORWARD;
   forward_.emplace(*this, dispatch, std::move(choice), types_.outputs);
   describe();
@@ -148,6 +164,7 @@ void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor, const 
   auto& type = pass.types[i];
   if (pass.choice.outputs[i] != TENON_DENSE) {
     pass.written[i] = tensor_of(type, pass.choice.outputs[i]);
+    if (pass.choice.outputs[i] == TENON_STORAGE_UNKNOWN) expect_allocation(pass.written[i], inferred_[i]);
     pass.written[i].dense.device_type = call_.device().type();
     pass.written[i].dense.device_id = call_.device().id();
     pass.written[i].stored = -1;
@@ -170,7 +187,8 @@ void PreparedCall::Impl::run(Pass& pass, std::uint64_t step) {
 }
 
 Tensor PreparedCall::Impl::take(Pass& pass, std::size_t i) {
-  if (pass.written[i].stored < 0)
+  if (pass.written[i].storage == TENON_STORAGE_UNKNOWN) throw Failure(FailureKind::failed, not_allocated(i));
+  if (pass.written[i].storage != TENON_DENSE && pass.written[i].stored < 0)
     throw Failure(FailureKind::failed, fmt::format("its kernel broke a rule of sparse tensors in output {}: it was not allocated", i));
   return memory_.release(pass.written[i]);
 }
@@ -206,6 +224,11 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   count(output_grads.size(), outputs.size(), "output gradients");
   count(values.size(), outputs.size(), "outputs");
   if (!wanted.empty()) count(wanted.size(), inputs.size(), "flags for input gradients");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!info().allocates(i)) continue;
+    if (const auto& known = values[i] ? values[i] : output_grads[i]; known) types_.outputs[i] = type_of(known);
+    backward_.reset();
+  }
   if (!backward_) {
     // Gradients of sparse inputs come dense from a call of its own; graphs choose their storages.
     backward_.emplace(*this, TENON_BACKWARD, StorageChoice{false, std::vector<std::uint8_t>(inputs.size(), dense_storage)}, types_.inputs);
@@ -221,7 +244,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
     pass.tensors.output_grads[i] =
         output_grads[i] ? read(output_grads[i], type, output_grads[i].abi().storage, outputs[i], false) : nullptr;
     read_values[i] = values[i] ? *read(values[i], type, values[i].abi().storage, outputs[i], false)
-                               : tensor_of(forward_->types[i], TENON_STORAGE_UNKNOWN);
+                               : tensor_of(types_.outputs[i], TENON_STORAGE_UNKNOWN);
     pass.tensors.outputs[i] = &read_values[i];
   }
   std::vector<Tensor> grads(inputs.size());

@@ -13,6 +13,7 @@ namespace tenon {
 struct GivenTypes {
   std::vector<tenon_type> inputs, states;
   std::vector<std::uint8_t> storages;
+  std::vector<const tenon_tensor*> values{};  ///< as in OperatorTypes
 };
 
 struct PreparedCall::Impl {
@@ -26,11 +27,13 @@ struct PreparedCall::Impl {
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                std::span<const Tensor> states, const std::vector<bool>& wanted, std::uint64_t step);
   std::vector<Tensor> make_states() const;
+  /// Whether types follow from elements of inputs: then it is good for these elements alone.
+  bool depends_on_values() const { return depends_on_values_; }
   /// Of memory that calls keep.
   std::int64_t bytes() const { return memory_.bytes() + (forward_ ? forward_->run.scratch_bytes() : 0); }
 
   const OperatorInfo& info() const { return call_.info(); }
-  bool has_backward() const { return call_.table().backward != nullptr; }
+  bool has_backward() const { return !call_.is_composed() && call_.table().backward != nullptr; }
 
   Host::Impl& host;
   const std::shared_ptr<Host::Impl> owner;
@@ -60,7 +63,9 @@ struct PreparedCall::Impl {
 
   OperatorCall call_;
   const bool training_;
+  bool depends_on_values_ = false;
   OperatorTypes types_;
+  std::vector<tenon_type> inferred_;  // of outputs; those that the kernel allocates get the rest of their shapes in each call
   std::vector<std::uint8_t> storages_;
   SparseMemory memory_;
   std::vector<Tensor> kept_;  // what was copied or made for one call

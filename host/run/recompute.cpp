@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
+#include "graph/expansion.hpp"
 #include "plan/memory/memory_plan.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
@@ -46,12 +47,13 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto gradients = add_gradient(builder, request);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] != none) builder.output(fmt::format("gradient {}", i), gradients[i]);
-  const auto& model = impl_of(copy).model();
-  const auto& binding = impl_of(copy).binding();
+  const auto running = expanded(impl_of(copy).current, cpu_device());
+  const auto& model = running->model;
+  const auto& binding = running->binding;
   const auto tensors = tensors_of(model);
-  const Kernels kernels(model, binding, impl_of(copy).plugins().load("cast_storage"), cpu_device());
-  auto types = infer_with(model, binding, tensors, inputs);
-  const auto lowered = lower(impl_of(copy).current, kernels, tensors, {.training = true}, types);
+  const Kernels kernels(model, binding, impl_of(copy).plugins().load("tenon.cast_storage"), cpu_device());
+  auto types = infer_with(model, binding, tensors, inputs).types;
+  const auto lowered = lower(running, kernels, tensors, {.training = true}, types);
   return plan_memory(lowered, kernels, true, std::move(types)).bytes();
 }
 
@@ -61,11 +63,11 @@ std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& 
                                      const std::map<ValueId, tenon_type>& inputs) {
   const auto& model = impl_of(graph).model();
   const auto& binding = impl_of(graph).binding();
-  const auto types = infer_with(model, binding, tensors_of(model), inputs);
+  const auto types = infer_with(model, binding, tensors_of(model), inputs).types;
   std::vector<std::int64_t> cheap, all;
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     all.push_back(kept_bytes(model.nodes[id], types));
-    cheap.push_back(binding.nodes[id].op->info->elementwise ? all.back() : 0);
+    cheap.push_back(binding.nodes[id].info->elementwise ? all.back() : 0);
   }
   auto least = plan_bytes(graph, request, {}, inputs);
   if (least <= budget) return {};

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <tenon/host/cast_storage.hpp>
 
 #include "device/devices.hpp"
+#include "graph/expansion.hpp"
 #include "graph/initialize.hpp"
 #include "io/crash/crash_handler.hpp"
 #include "run/execution/filled_outputs.hpp"
@@ -27,6 +31,30 @@ std::string list_of(const std::vector<std::string>& names) {
   throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", list_of(names)));
 }
 
+void append_elements(PlanCache::Key& key, const tenon_tensor& tensor) {
+  const auto bytes = byte_count(type_of(static_cast<DType>(tensor.dtype), Shape(tensor.dense.shape, tensor.dense.ndim)));
+  const auto first = key.size();
+  key.resize(first + static_cast<std::size_t>(bytes + 7) / 8);
+  if (bytes > 0)
+    std::memcpy(key.data() + first, static_cast<const std::byte*>(tensor.dense.data) + tensor.dense.byte_offset,
+                static_cast<std::size_t>(bytes));
+}
+
+void check_names(const Stage& stage, const Destinations& destinations) {
+  const auto& outputs = stage.part ? stage.part->outputs : stage.model().outputs;
+  for (const auto& [name, destination] : destinations)
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [&, &wanted = name](const auto& output) { return stage.model().strings[output.first] == wanted; }))
+      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' is not used: the graph has no such output", name));
+}
+
+Destinations destinations_in(const GraphModel& model, const Destinations& all) {
+  Destinations found;
+  for (const auto& [name, value] : model.outputs)
+    if (const auto given = all.find(std::string(model.strings[name])); given != all.end()) found.insert(*given);
+  return found;
+}
+
 Tensor with_wide_indices(const Tensor& tensor) {
   return tensor.storage() == Storage::dense ? tensor : cast_storage(tensor, tensor.storage());
 }
@@ -35,23 +63,26 @@ Tensor with_wide_indices(const Tensor& tensor) {
 
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
     : graph(impl_of(given).completed()),
-      tensors(impl_of(graph).current->tensors.of(model())),
+      running(expanded(impl_of(graph).current, find_device(given_options.device.empty() ? "cpu" : given_options.device))),
+      tensors(running->tensors.of(model())),
       files(tensors),
       options(std::move(given_options)),
       plans(options.plans) {
   if (options.plans < 1)
     throw Failure(FailureKind::usage, fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
-  if (options.debug && !options.trace.empty())
-    throw Failure(FailureKind::usage, "a session cannot both trace its runs and debug them", "leave one of the two out");
+  if (options.debug && (options.profile || !options.trace.empty()))
+    throw Failure(FailureKind::usage,
+                  fmt::format("a session cannot both {} its runs and debug them", options.profile ? "profile" : "trace"),
+                  "leave one of the two out");
   Device& device = find_device(options.device.empty() ? "cpu" : options.device);
   own_changing();
-  kernels.emplace(model(), binding(), host().plugins().load("cast_storage"), device);
+  kernels.emplace(model(), binding(), host().plugins().load("tenon.cast_storage"), device);
   initialize_missing(declared_types(model()));
   place_tensors(model(), *kernels, options.training, tensors);
   share_with_workers(model(), *kernels, options.training, tensors);
   files.require_unchanged();
   files = BackingFiles(tensors);  // without those of which everything was copied
-  context = {&host_table(), &host().threads, &streams, nullptr, &error, options.training, options.seed};
+  context = {&host_table(), &host().threads, &streams, nullptr, &error, &host().kernel_log, options.training, options.seed};
 }
 
 Session::Impl::Use::Use(const std::unique_ptr<Impl>& session)
@@ -87,12 +118,12 @@ const Tensor& Session::Impl::tensor(ValueId value) const {
 }
 
 // An input that no wanted output needs may be given, and is not looked at.
-std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const {
-  const auto& model = this->model();
+std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& inputs, const Stage& stage) const {
+  const auto& model = stage.model();
   std::map<ValueId, tenon_type> types;
   std::vector<std::string> missing;
   for (const auto id : model.inputs) {
-    if (wanted != nullptr && !wanted->values[id]) continue;
+    if (stage.part && !stage.part->values[id]) continue;
     const std::string name(model.strings[model.values[id].name]);
     const auto given = inputs.find(name);
     if (given == inputs.end() || !given->second)
@@ -106,26 +137,36 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   return types;
 }
 
-Planned& Session::Impl::plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
-                                 const WantedOutputs* wanted) {
-  PlanCache::Key key;
-  if (wanted != nullptr) {
-    for (const auto& [name, value] : wanted->outputs) key.push_back(name);
-    key.push_back(-1);
-  }
+const std::shared_ptr<const Stage>& Session::Impl::stage_for(const std::vector<std::string>& outputs) {
+  auto& known = stages[outputs];
+  if (known) return known;
+  auto stage = std::make_shared<Stage>();
+  stage->graph = running;
+  if (!outputs.empty()) stage->part.emplace(model(), outputs, options.training);
+  stage->id = stage_count++;
+  return known = std::move(stage);
+}
+
+Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, const std::map<ValueId, tenon_type>& inputs,
+                                 const std::map<ValueId, Device*>& devices, const Inference::Elements& elements) {
+  PlanCache::Key key{static_cast<std::int64_t>(stage->id)};
   for (const auto& [value, type] : inputs) {
     key.push_back(type.dtype << 16 | type.storage << 8 | type.rank);
     key.insert(key.end(), type.dims, type.dims + type.rank);
   }
   for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
+  for (const auto& [value, tensor] : elements) append_elements(key, *tensor);
   if (auto* const found = plans.find(key); found != nullptr) return *found;
-  auto types = infer_with(model(), binding(), tensors, inputs, wanted);
-  initialize_missing(types);
-  auto plan = make_plan(impl_of(graph).current, *kernels, tensors, std::move(types),
-                        {options.training, options.keep_on_device, options.capture, devices, wanted});
+  auto inferred = infer_with(stage->model(), stage->graph->binding, tensors, inputs, stage->wanted(),
+                             {stage->types.empty() ? nullptr : &stage->types, &elements});
+  initialize_missing(inferred.types);
+  auto [now, later] = cut(stage, inferred, options.training);
+  if (later) later->id = stage_count++;
+  auto plan = make_plan(now->graph, *kernels, tensors, std::move(inferred.types),
+                        {options.training, options.keep_on_device, options.capture, devices, now->wanted()});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
-  return plans.keep(std::move(key), std::move(plan));
+  return plans.keep(std::move(key), std::move(plan), std::move(later));
 }
 
 // The shapes of some variables and states are known only when those of inputs are.
@@ -137,23 +178,56 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   share_with_workers(model(), *kernels, options.training, tensors);
 }
 
-Execution& Session::Impl::prepare(const NamedTensors& inputs, const RunOptions& request, std::vector<Tensor>& kept) {
-  const auto& model = this->model();
-  const auto& outputs = request.outputs;
-  const WantedOutputs* part = nullptr;
-  if (!outputs.empty()) part = &wanted.try_emplace(outputs, model, outputs, options.training).first->second;
-  const auto types = check_inputs(inputs, part);
+Planned& Session::Impl::prepare(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs, const Destinations& destinations,
+                                std::vector<Tensor>& kept) {
+  const auto& model = stage->model();
+  const auto types = check_inputs(inputs, *stage);
   std::map<ValueId, Device*> devices;
   for (const auto& [value, type] : types) {
     kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
     if (kept.back().abi().dense.device_type != TENON_CPU) devices.emplace(value, &device_of(kept.back()));
   }
-  auto& execution =
-      plans.execution_of(plan_for(types, devices, part), *kernels, tensors, context, request.destinations, host().options.memory_limit);
+  const auto first_seen = kept.size();
+  Inference::Elements elements;
+  for (const auto value : stage->seen) {
+    const auto given = inputs.find(value_label(model, value));
+    kept.push_back((given == inputs.end() ? tensor(value) : given->second).to("cpu").make_contiguous());
+    if (!may_infer_see(kept.back().abi()))
+      throw Failure(
+          FailureKind::failed,
+          fmt::format("a shape follows from the elements of '{}', which is {}: at most 65536 bytes of dense elements can be used so",
+                      value_label(model, value), to_string(type_of(kept.back()))));
+  }
+  for (std::size_t i = 0; i < stage->seen.size(); ++i) elements.emplace(stage->seen[i], &kept[first_seen + i].abi());
+  auto& planned = plan_for(stage, types, devices, elements);
+  auto& execution = plans.execution_of(planned, *kernels, tensors, context, destinations, host().options.memory_limit);
   warn_of_random_values();
-  auto next = kept.end() - static_cast<std::ptrdiff_t>(types.size());
+  auto next = kept.begin() + static_cast<std::ptrdiff_t>(first_seen - types.size());
   for (const auto& [value, type] : types) execution.set_tensor(value, (next++)->abi());
-  return execution;
+  return planned;
+}
+
+// Most graphs have one stage. What a stage makes for later ones is among its outputs.
+template <class Visit>
+NamedTensors Session::Impl::each_stage(const NamedTensors& inputs, const RunOptions& request, Visit&& visit) {
+  std::shared_ptr<const Stage> stage = stage_for(request.outputs);
+  NamedTensors given, outputs;
+  for (bool first = true;; first = false) {
+    std::vector<Tensor> kept;
+    auto& planned = prepare(stage, first ? inputs : given, request.destinations, kept);
+    const auto later = planned.later;
+    if (first && !later) return visit(*planned.execution, inputs, request.destinations);
+    if (first) check_names(*stage, request.destinations);
+    if (first) given = inputs;
+    for (auto& [name, tensor] : visit(*planned.execution, given, destinations_in(planned.plan->model(), request.destinations))) {
+      if (name.starts_with(for_later))
+        given.insert_or_assign(name.substr(1), tensor);
+      else
+        outputs.emplace(name, tensor);
+    }
+    if (!later) return outputs;
+    stage = later;
+  }
 }
 
 static void stop_where_asked(const std::stop_token& stop) {
@@ -172,9 +246,10 @@ void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
 }
 
 // Each step is waited for, so that its time is its own.
-void Session::Impl::execute_traced(Execution& execution, const std::stop_token& stop) {
+void Session::Impl::execute_watched(Execution& execution, const std::stop_token& stop) {
   const auto& plan = execution.plan();
-  trace.begin_run();
+  const bool traces = !options.trace.empty();
+  if (traces) trace.begin_run();
   execution.start_steps();
   StepWalk walk(execution);
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
@@ -183,12 +258,17 @@ void Session::Impl::execute_traced(Execution& execution, const std::stop_token& 
     walk.call(execution.steps()[i]);
     execution.wait_for(i);
     const auto end = Trace::Clock::now();
+    const std::string name(plan.model().strings[plan.node(i).name]);
+    const auto work = work_label(plan.model(), plan.node(i));
     const auto* stream = plan.stream_of(i);
-    trace.add(std::string(plan.model().strings[plan.node(i).name]), work_label(plan.model(), plan.node(i)),
-              stream == nullptr ? PlannedStream{&plan.device_of(i), StreamRole::kernels} : *stream, begin, end);
+    if (traces) trace.add(name, work, stream == nullptr ? PlannedStream{&plan.device_of(i), StreamRole::kernels} : *stream, begin, end);
+    if (options.profile) {
+      auto& time = times.try_emplace({name, work}, NodeTime{name, work, plan.device_of(i).name()}).first->second;
+      ++time.calls, time.seconds += std::chrono::duration<double>(end - begin).count();
+    }
   }
   try {
-    trace.end_run();
+    if (traces) trace.end_run();
   } catch (const Failure& failure) {  // the results are worth more
     trace_complete = false;
     host().warnings.once("trace", fmt::format("{}; the trace lacks runs", failure.what()));
@@ -221,14 +301,16 @@ void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
   given.require_unchanged();
 }
 
-NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const RunOptions& request) {
-  auto outputs = bind_outputs(execution, inputs, request.destinations);
-  execution.set_step(step++);
+NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations,
+                                const std::stop_token& stop, std::uint64_t number) {
+  auto outputs = bind_outputs(execution, inputs, destinations);
+  execution.set_step(number);
+  execution.set_stop(stop.stop_possible() ? &stop : nullptr);
   try {
     if (options.debug)
-      execute_debug(execution, request.stop);
+      execute_debug(execution, stop);
     else
-      options.trace.empty() ? execute(execution, request.stop) : execute_traced(execution, request.stop);
+      options.trace.empty() && !options.profile ? execute(execution, stop) : execute_watched(execution, stop);
     end_copied_process();
     execution.finish();
     warn_of_capture(execution);
@@ -239,7 +321,7 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
   }
   require_unchanged_files(inputs);
   take_sparse_outputs(execution, outputs);
-  deliver(request.destinations, outputs);
+  deliver(destinations, outputs);
   return outputs;
 }
 
@@ -257,22 +339,31 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
   const Impl::Use use(impl_);
-  std::vector<Tensor> kept;
-  return impl_->run(impl_->prepare(inputs, options, kept), inputs, options);
+  const auto number = impl_->step++;
+  return impl_->each_stage(inputs, options, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
+    return impl_->run(execution, given, destinations, options.stop, number);
+  });
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(impl_);
-  std::vector<Tensor> kept;
-  auto& execution = impl_->prepare(inputs, RunOptions{}, kept);
-  const auto outputs = impl_->bind_outputs(execution, inputs, {});
-  execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
-  return impl_->watch(execution);
+  std::string found;
+  impl_->each_stage(inputs, {}, [&](Execution& execution, const NamedTensors& given, const Destinations&) {
+    auto outputs = impl_->bind_outputs(execution, given, {});
+    execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
+    if (found.empty()) found = impl_->watch(execution);
+    impl_->take_sparse_outputs(execution, outputs);
+    return outputs;
+  });
+  return found;
 }
 
 PlanInfo Session::plan(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(impl_);
-  return info_of(impl_->plan_for(shapes));
+  const auto& planned = impl_->plan_for(shapes);
+  auto info = info_of(*planned.plan);
+  if (planned.later) info.later = node_names(*planned.later);
+  return info;
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
@@ -281,7 +372,7 @@ std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(impl_);
-  return impl_->plan_for(shapes).memory.bytes();
+  return impl_->plan_for(shapes).plan->memory.bytes();
 }
 
 std::uint64_t Session::step() const {
@@ -297,6 +388,14 @@ void Session::set_step(std::uint64_t step) {
 bool Session::trace_complete() const {
   const Impl::Use use(impl_);
   return impl_->trace_complete;
+}
+
+std::vector<NodeTime> Session::times() const {
+  const Impl::Use use(impl_);
+  std::vector<NodeTime> times;
+  for (const auto& [node, time] : impl_->times) times.push_back(time);
+  std::stable_sort(times.begin(), times.end(), [](const auto& left, const auto& right) { return left.seconds > right.seconds; });
+  return times;
 }
 
 Tensor Session::tensor(Value value) const {

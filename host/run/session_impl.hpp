@@ -15,8 +15,8 @@ namespace tenon {
 struct Session::Impl {
   Impl(const Graph& given, SessionOptions given_options);
 
-  const GraphModel& model() const { return impl_of(graph).model(); }
-  const Binding& binding() const { return impl_of(graph).binding(); }
+  const GraphModel& model() const { return running->model; }
+  const Binding& binding() const { return running->binding; }
   /// A variable's, state's or constant's elements: the session's own memory. Throws Failure (usage) for other values.
   const Tensor& tensor(ValueId value) const;
   const Tensor& tensor(std::string_view name) const { return tensor(find_value(model(), name)); }
@@ -25,13 +25,21 @@ struct Session::Impl {
   /// Whether runs change the value's elements.
   bool changes(ValueId value) const;
 
-  /// With the plan for these inputs and outputs. `kept`: contiguous copies, which live until the run is over.
-  Execution& prepare(const NamedTensors& inputs, const RunOptions& request, std::vector<Tensor>& kept);
-  Planned& plan_for(const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices, const WantedOutputs* wanted);
-  const Plan& plan_for(const std::map<std::string, Shape>& shapes) { return *plan_for(input_types(model(), shapes), {}, nullptr).plan; }
-  NamedTensors run(Execution& execution, const NamedTensors& inputs, const RunOptions& request);
+  /// What runs for these outputs, or for all where none is named.
+  const std::shared_ptr<const Stage>& stage_for(const std::vector<std::string>& outputs);
+  /// With the plan for these inputs. `kept`: contiguous copies, which live until the run is over.
+  Planned& prepare(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs, const Destinations& destinations,
+                   std::vector<Tensor>& kept);
+  Planned& plan_for(const std::shared_ptr<const Stage>& stage, const std::map<ValueId, tenon_type>& inputs,
+                    const std::map<ValueId, Device*>& devices, const Inference::Elements& elements);
+  Planned& plan_for(const std::map<std::string, Shape>& shapes) { return plan_for(stage_for({}), input_types(model(), shapes), {}, {}); }
+  /// All stages, one after the other: `visit(planned, inputs, destinations)` runs one and returns its outputs.
+  template <class Visit>
+  NamedTensors each_stage(const NamedTensors& inputs, const RunOptions& request, Visit&& visit);
+  NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const std::stop_token& stop,
+                   std::uint64_t number);
   void execute(Execution& execution, const std::stop_token& stop);
-  void execute_traced(Execution& execution, const std::stop_token& stop);
+  void execute_watched(Execution& execution, const std::stop_token& stop);
   void execute_debug(Execution& execution, const std::stop_token& stop);
 
   // session_outputs.cpp
@@ -54,6 +62,7 @@ struct Session::Impl {
   };
 
   const Graph graph;
+  const std::shared_ptr<const GraphSnapshot> running;  // the graph, with the nodes that composed operators consist of
   TensorTable tensors;
   BackingFiles files;                     // of `tensors`
   std::vector<ValueId> random_variables;  // that this session gave their numbers, until it has warned of them
@@ -64,9 +73,11 @@ struct Session::Impl {
   std::optional<Kernels> kernels;
   ExecutionContext context;
   PlanCache plans;
-  std::map<std::vector<std::string>, WantedOutputs> wanted;  // by their names
+  std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages;  // the first ones, by the outputs' names; none: of all
+  std::uint64_t stage_count = 0;
   Trace trace{options.trace};
   bool trace_complete = true;
+  std::map<std::pair<std::string, std::string>, NodeTime> times;  // by node and what it does
   std::uint64_t step = 0;
 
  private:
@@ -74,7 +85,7 @@ struct Session::Impl {
   void own_changing();
   void initialize_missing(const std::vector<tenon_type>& types);
   void require_unchanged_files(const NamedTensors& inputs) const;
-  std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const WantedOutputs* wanted) const;
+  std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Stage& stage) const;
 };
 
 /// What no kernel could write where it is wanted: a second name of one value, an input that is an output, a sum that kernels cannot make.

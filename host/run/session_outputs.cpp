@@ -51,6 +51,7 @@ void Session::Impl::take_sparse_outputs(Execution& execution, NamedTensors& outp
     if (model.values[value].role != Role::output || plan.types()[value].storage == TENON_DENSE) continue;
     auto& tensor = taken[value];
     if (!tensor) tensor = execution.take_sparse(value);
+    if (!options.keep_on_device && !model.strings[name].starts_with(for_later)) tensor = tensor.to("cpu");
     outputs.emplace(model.strings[name], tensor);
   }
 }
@@ -68,6 +69,7 @@ void Session::Impl::check_destinations(const Plan& plan, const Destinations& des
     if (found == values.end()) refuse("is not used: the graph has no such output");
     if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
     const auto& type = plan.types()[found->second];
+    if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: only its kernel knows its shape, and run() returns it");
     if (type.storage != TENON_DENSE)
       refuse(fmt::format("is not used: the output is {}, and run() returns it", name_of(static_cast<Storage>(type.storage))));
     const auto& tensor = destination.tensor;

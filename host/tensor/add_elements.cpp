@@ -29,7 +29,7 @@ void add_elements(const Tensor& from, const Tensor& to) {
     add_elements(from, sum);
     return copy_elements(sum, to);
   }
-  visit(to.dtype(), [&]<class T>() {
+  visit<every_type>(to.dtype(), [&]<class T>() {
     const auto added = from.values<T>();
     auto sums = to.values<T>();
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = sum_of(sums[i], added[i]);

@@ -45,7 +45,7 @@ Tensor with_indices(const Tensor& sparse, DType wanted) {
 Tensor csr_from_dense(const Tensor& dense) {
   const Index rows = dense.shape()[0], columns = dense.shape()[1];
   Tensor starts = Tensor::empty(i64, {rows + 1}), columns_of, values;
-  visit(dense.dtype(), [&]<class T>() {
+  visit<every_type>(dense.dtype(), [&]<class T>() {
     casts::csr_from_dense(static_cast<const T*>(dense.data()), rows, columns, on_this_thread, [&](Index stored) {
       columns_of = Tensor::empty(i64, {stored});
       values = Tensor::empty(dense.dtype(), {stored});
@@ -64,7 +64,7 @@ Index row_size(const Tensor& tensor) {
 
 Tensor rows_from_dense(const Tensor& dense) {
   Tensor values, row_ids;
-  visit(dense.dtype(), [&]<class T>() {
+  visit<every_type>(dense.dtype(), [&]<class T>() {
     casts::rows_from_dense(static_cast<const T*>(dense.data()), dense.shape()[0], row_size(dense), on_this_thread, [&](Index rows) {
       Shape shape = dense.shape();
       shape.set(0, rows);
@@ -79,7 +79,7 @@ Tensor rows_from_dense(const Tensor& dense) {
 Tensor dense_from_csr(const Tensor& csr) {
   Tensor dense = Tensor::empty(csr.dtype(), csr.shape());
   const Tensor values = csr.stored_values(), columns = csr.columns(), starts = csr.row_starts();
-  visit(csr.dtype(), [&]<class T>() {
+  visit<every_type>(csr.dtype(), [&]<class T>() {
     const Csr<const T> from{csr.shape()[0],        csr.shape()[1],      csr.stored(), static_cast<const T*>(values.data()),
                             columns.data<Index>(), starts.data<Index>()};
     casts::dense_from_csr(from, static_cast<T*>(dense.data()), on_this_thread);
@@ -90,7 +90,7 @@ Tensor dense_from_csr(const Tensor& csr) {
 Tensor dense_from_rows(const Tensor& sparse) {
   Tensor dense = Tensor::empty(sparse.dtype(), sparse.shape());
   const Tensor values = sparse.stored_values(), row_ids = sparse.row_ids();
-  visit(sparse.dtype(), [&]<class T>() {
+  visit<every_type>(sparse.dtype(), [&]<class T>() {
     const RowSparse<const T> from{sparse.shape()[0], sparse.stored(), row_size(sparse), static_cast<const T*>(values.data()),
                                   row_ids.data<Index>()};
     casts::dense_from_rows(from, static_cast<T*>(dense.data()), on_this_thread);

@@ -99,7 +99,7 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
   Tensor kept = Tensor::empty(from.dtype(), {from.size()});
   auto* const start = row_starts.data<Index>();
   Index count = 0;
-  visit(from.dtype(), [&]<class T>() {
+  visit<every_type>(from.dtype(), [&]<class T>() {
     using Stored = typename Sum<T>::Stored;
     const auto* const given = static_cast<const Stored*>(from.data());
     auto* const target = static_cast<Stored*>(kept.data());

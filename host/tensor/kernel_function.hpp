@@ -1,13 +1,19 @@
-// What enum tenon_dispatch says of a call.
+// Which functions a table has, and which of them a call is made to.
 #pragma once
 #include <tenon/abi.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tenon {
 
 inline bool is_backward(std::int32_t dispatch) {
   return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE;
+}
+
+/// Whether the operator is a graph of others. Tables of SDKs before 0.2 end before that function.
+inline bool is_composed(const tenon_operator& table) {
+  return table.size >= offsetof(tenon_operator, compose) + sizeof table.compose && table.compose != nullptr;
 }
 
 /// The kernel's function for it; null where the kernel has none.

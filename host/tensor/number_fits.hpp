@@ -12,7 +12,9 @@ namespace tenon {
 template <class T>
 T number_as(double value) {
   static_assert(std::numeric_limits<float>::is_iec559, "a double too large for float must become infinite");
-  if constexpr (std::is_integral_v<T> || sizeof(T) >= sizeof(float))
+  if constexpr (is_complex<T>)
+    return static_cast<decltype(T::re)>(value);
+  else if constexpr (std::is_integral_v<T> || sizeof(T) >= sizeof(float))
     return static_cast<T>(value);
   else
     return static_cast<T>(static_cast<float>(value));
@@ -24,6 +26,8 @@ bool fits(double value) {
   if constexpr (std::is_integral_v<T>) {
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), whole = std::trunc(value);
     return whole < end && whole >= (std::is_signed_v<T> ? -end : 0);
+  } else if constexpr (is_complex<T>) {
+    return fits<decltype(T::re)>(value);
   } else {
     return !std::isfinite(value) || std::isfinite(static_cast<double>(number_as<T>(value)));
   }

@@ -1,6 +1,7 @@
 #include "tensor/sparse_memory.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tenon/host/failure.hpp>
@@ -84,6 +85,23 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
   tensor.stored = stored;
 }
 
+void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int64_t> dims) {
+  auto& dense = tensor.dense;
+  bool fits = std::ssize(dims) == dense.ndim;
+  for (std::size_t axis = 0; fits && axis < dims.size(); ++axis)
+    fits = dims[axis] >= 0 && (dense.shape[axis] < 0 || dense.shape[axis] == dims[axis]);
+  if (!fits)
+    throw Failure(FailureKind::failed, fmt::format("its kernel allocates [{}], but infer() gave {}",
+                                                   fmt::join(dims.first(std::min<std::size_t>(dims.size(), TENON_MAX_RANK)), ", "),
+                                                   to_string(Shape(dense.shape, dense.ndim))));
+  auto bytes = static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) bytes = 0;
+  for (const auto dim : dims) bytes = product(bytes, dim);
+  dense.data = grow(parts_of(tensor).values, device_of(dense), bytes);
+  std::copy(dims.begin(), dims.end(), dense.shape);
+  tensor.storage = TENON_DENSE;
+}
+
 SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
   const std::scoped_lock lock(mutex_);
   return parts_[&tensor];
@@ -110,8 +128,18 @@ std::int64_t SparseMemory::bytes() const {
   return sum;
 }
 
+void expect_allocation(tenon_tensor& tensor, const tenon_type& type) {
+  tensor.storage = TENON_STORAGE_UNKNOWN;
+  tensor.dense.data = nullptr;
+  std::copy_n(type.dims, type.rank, tensor.dense.shape);
+}
+
+std::string not_allocated(std::size_t output) {
+  return fmt::format("its kernel did not allocate output {}: it must, for shapes without elements, too", output);
+}
+
 std::string sparse_fault(const tenon_tensor& tensor) {
-  if (tensor.dense.device_type != TENON_CPU) return {};
+  if (tensor.dense.device_type != TENON_CPU || tensor.storage == TENON_DENSE) return {};
   SparseParts parts;
   parts.type.dtype = tensor.dtype;
   parts.type.storage = tensor.storage;

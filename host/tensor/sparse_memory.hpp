@@ -1,10 +1,11 @@
-// Memory of sparse outputs, whose size kernels tell only when they run.
+// Memory of outputs whose size kernels tell only when they run: sparse ones, and dense ones of operators that allocate them.
 #pragma once
 #include <tenon/abi.h>
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tenon/host/tensor.hpp>
 #include <unordered_map>
@@ -19,6 +20,10 @@ class SparseMemory {
   /// shape cannot hold so many, their bytes cannot be counted or memory runs out. What it gave the tensor before may be gone then, and the
   /// tensor stores -1.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
+
+  /// Memory for a dense tensor whose storage is TENON_STORAGE_UNKNOWN and whose shape has -1 where `dims` may have anything; it is dense
+  /// then. Throws Failure where the shapes contradict each other, and as above.
+  void allocate_dense(tenon_tensor& tensor, std::span<const std::int64_t> dims);
 
   /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. The kernels that write it are done. Throws
   /// Failure where a rule of its storage is broken (see Tensor::csr and Tensor::row_sparse); for that a GPU's indices are copied to the
@@ -40,6 +45,12 @@ class SparseMemory {
   std::unordered_map<const tenon_tensor*, Parts> parts_;
   std::mutex mutex_;  // guards the map, not what is in it
 };
+
+/// Before a call: a dense tensor that its kernel is to allocate, of which only `type` is known.
+void expect_allocation(tenon_tensor& tensor, const tenon_type& type);
+
+/// The sentence about a kernel that did not.
+std::string not_allocated(std::size_t output);
 
 /// One sentence about the first rule of its storage that a csr or row_sparse tensor with int64 indices breaks; empty where none is. Of a
 /// GPU's tensor nothing is looked at: its kernel may not have written it yet. Such tensors are checked when they are released.

@@ -120,8 +120,10 @@ void copy_to_contiguous(const tenon_dense& from, std::byte* to) {
       return copy<2>(axes, data, to);
     case 4:
       return copy<4>(axes, data, to);
-    default:
+    case 8:
       return copy<8>(axes, data, to);
+    default:
+      return copy<16>(axes, data, to);
   }
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
 #include <tenon/host/tensor_functions.hpp>
 #include <tenon/random.hpp>
@@ -26,24 +25,26 @@ T element_of(double value) {
 template <class ValueAt>
 Tensor made(DType dtype, const Shape& shape, ValueAt value_at) {
   auto tensor = Tensor::empty(dtype, shape);
-  visit(dtype, [&]<class T>() {
+  visit<every_type>(dtype, [&]<class T>() {
     auto elements = tensor.values<T>();
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = element_of<T>(value_at(i));
   });
   return tensor;
 }
 
-void require_floating(DType dtype) {
-  if (!floating.has(dtype)) throw Failure(FailureKind::usage, fmt::format("random numbers are floating, and {} is not", name_of(dtype)));
-}
-
-double default_tolerance(DType dtype) {
-  return dtype == DType::f64 ? 1e-8 : dtype == DType::f32 ? 1e-5 : floating.has(dtype) ? 1e-3 : 0;
-}
-
-Tensor plain(const Tensor& tensor) {
-  const auto here = tensor.to("cpu");
-  return (here.storage() == Storage::dense ? here : cast_storage(here, Storage::dense)).make_contiguous();
+/// Complex numbers have parts that are drawn one after the other; their deviation is that of each part.
+template <class Draw>
+Tensor drawn(DType dtype, const Shape& shape, Draw draw) {
+  if (floating.has(dtype)) return made(dtype, shape, draw);
+  if (!any_complex.has(dtype))
+    throw Failure(FailureKind::usage, fmt::format("random numbers are floating or complex, and {} is not", name_of(dtype)));
+  auto tensor = Tensor::empty(dtype, shape);
+  visit<any_complex>(dtype, [&]<class T>() {
+    using Part = decltype(T(0).re);
+    auto elements = tensor.values<T>();
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = T(number_as<Part>(draw(2 * i)), number_as<Part>(draw(2 * i + 1)));
+  });
+  return tensor;
 }
 
 }  // namespace
@@ -61,15 +62,13 @@ Tensor arange(DType dtype, std::int64_t count, double first, double step) {
 }
 
 Tensor random_uniform(DType dtype, const Shape& shape, std::uint64_t seed, double low, double high) {
-  require_floating(dtype);
   const Random random(seed, 0, 0);
-  return made(dtype, shape, [=](std::size_t i) { return low + (high - low) * static_cast<double>(random.uniform(i)); });
+  return drawn(dtype, shape, [=](std::size_t i) { return low + (high - low) * static_cast<double>(random.uniform(i)); });
 }
 
 Tensor random_normal(DType dtype, const Shape& shape, std::uint64_t seed, double mean, double deviation) {
-  require_floating(dtype);
   const Random random(seed, 0, 0);
-  return made(dtype, shape, [=](std::size_t i) { return mean + deviation * static_cast<double>(random.normal(i)); });
+  return drawn(dtype, shape, [=](std::size_t i) { return mean + deviation * static_cast<double>(random.normal(i)); });
 }
 
 Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
@@ -82,21 +81,6 @@ Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   if (begin < 0 || begin > end || end > shape[0])
     refuse(fmt::format("the tensor has {}, but rows {} to {} are requested", counted(shape[0], "row"), begin, end));
   return row_range(tensor.make_contiguous(), begin, end);
-}
-
-bool all_close(const Tensor& left, const Tensor& right, double relative, double absolute) {
-  if (left.dtype() != right.dtype() || left.shape() != right.shape()) return false;
-  const auto one = plain(left), other = plain(right);
-  if (relative < 0) relative = default_tolerance(left.dtype());
-  return visit(left.dtype(), [&]<class T>() {
-    const auto values = one.values<T>(), expected = other.values<T>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (values[i] == expected[i]) continue;
-      const auto value = static_cast<double>(values[i]), wanted = static_cast<double>(expected[i]);
-      if (!(std::abs(value - wanted) <= absolute + relative * std::abs(wanted)) || std::isinf(wanted)) return false;
-    }
-    return true;
-  });
 }
 
 }  // namespace tenon

@@ -8,10 +8,13 @@
 namespace tenon {
 
 static void append_element(std::string& text, DType dtype, const std::byte* at) {
-  visit(dtype, [&]<class T>() {
+  visit<every_type>(dtype, [&]<class T>() {
     const T value = *reinterpret_cast<const T*>(at);
     if constexpr (is_half<T>) {
       text += join(static_cast<float>(value));
+    } else if constexpr (is_complex<T>) {
+      const auto im = join(value.im);
+      text += join(value.re, im.starts_with('-') ? "" : "+", im, "j");  // as numpy
     } else if constexpr (sizeof(T) == 1 && !std::is_same_v<T, bool>) {
       text += join(static_cast<int>(value));  // a number, not a character
     } else {

@@ -9,8 +9,11 @@ namespace tenon {
 
 bool widens(DType from, DType to) {
   if (from == to) return true;
-  return visit(from, [&]<class From>() {
-    return visit(to, [&]<class To>() {
+  return visit<every_type>(from, [&]<class From>() {
+    return visit<every_type>(to, [&]<class To>() {
+      if constexpr (is_complex<From>) return is_complex<To> && sizeof(From) < sizeof(To);
+      if constexpr (is_complex<To>)
+        return dtype_of<From> == dtype_of<decltype(To(0).re)> || widens(dtype_of<From>, dtype_of<decltype(To(0).re)>);
       if constexpr (sizeof(To) < sizeof(float)) return false;
       if constexpr (!std::is_integral_v<From>) return !std::is_integral_v<To> && sizeof(From) < sizeof(To);
       if constexpr (std::is_signed_v<From> && std::is_unsigned_v<To>) return false;
@@ -27,10 +30,15 @@ Tensor widened(const Tensor& tensor, DType to) {
     return Tensor::row_sparse(widened(tensor.stored_values(), to), tensor.row_ids(), tensor.shape());
   const auto here = tensor.to("cpu").make_contiguous();
   auto wide = Tensor::empty(to, tensor.shape());
-  visit(tensor.dtype(), [&]<class From>() {
+  visit<every_type>(tensor.dtype(), [&]<class From>() {
     const auto from = here.values<From>();
-    visit(to, [&]<class To>() {
-      std::transform(from.begin(), from.end(), wide.values<To>().begin(), [](From x) { return static_cast<To>(x); });
+    visit<every_type>(to, [&]<class To>() {
+      std::transform(from.begin(), from.end(), wide.values<To>().begin(), [](From x) {
+        if constexpr (is_complex<From> && !is_complex<To>)
+          return static_cast<To>(x.re);  // never asked for: that does not widen
+        else
+          return static_cast<To>(x);
+      });
     });
   });
   return wide;

@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOption
 
 /// A node as text: what it does, with what, from where.
 std::string outline_of(const GraphModel& model, const NodeRecord& node) {
-  auto text = fmt::format("{} {}", model.strings[node.name], model.operators[node.op].name);
+  auto text = fmt::format("{} {}", model.strings[node.name], operator_label(model, node.op));
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto value = model.edges[node.first_edge + i];
     text += ' ' + (value == none ? "-" : value_label(model, value));
@@ -81,7 +81,7 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
 void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
                 std::int64_t examples, TrainingRecord where) {
   auto& model = impl_of(graph).edit().model;
-  where.optimizer = options.optimizer;
+  where.optimizer = find_optimizer(graph.host(), options.optimizer)->full_name();
   where.parameters = parameters_of(impl_of(update).graph, trained.front());
   where.seed = options.seed;
   where.settings = settings_of(options, examples);
@@ -104,7 +104,10 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
                     fmt::format("{}: the checkpoint has {} {}, but this training has {}", path.string(), what, there, here),
                     "use the checkpoint's value, or start a new training");
   };
-  differ("optimizer", record->optimizer, options.optimizer);
+  auto& host = checkpoint.host();
+  const auto here = find_optimizer(host, options.optimizer)->full_name();
+  const auto there = impl_of(host).plugins().find({.name = record->optimizer}).name;
+  if (there != here) differ("optimizer", record->optimizer, here);
   differ("optimizer parameters", parameters_text(record->parameters), parameters_text(parameters_of(update, trained.front())));
   differ("seed", std::to_string(record->seed), std::to_string(options.seed));
 }

@@ -19,7 +19,7 @@ bool is_optimizer(const OperatorInfo& info) {
 std::vector<std::string> optimizers(const Catalog& catalog) {
   std::vector<std::string> names;
   for (const auto& op : catalog.operators())
-    if (is_optimizer(op.info)) names.push_back(op.info.name);
+    if (is_optimizer(op.info)) names.push_back(catalog.shortest_name(op));
   return names;
 }
 
@@ -30,6 +30,8 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   const auto known = optimizers(catalog);
   const auto hint = known.empty() ? std::string("no plugin has one; name folders of plugins with --plugins DIR or TENON_PLUGIN_PATH")
                                   : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
+  if (const auto why = catalog.why_missing(name); !why.empty())
+    throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why), catalog.next_step(name));
   if (found == nullptr) throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'", name), hint);
   throw Failure(
       FailureKind::usage,

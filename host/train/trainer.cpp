@@ -164,7 +164,7 @@ struct Trainer::Impl {
       if (name == loss_output || name == scores_output) continue;
       auto& kept = gradients[name];
       const bool added = made.storage() == Storage::dense && kept && kept.storage() == Storage::dense && kept.data() == made.data();
-      kept = first || added ? made : forward.host().call("sum_gradients", {kept, made});
+      kept = first || added ? made : forward.host().call("tenon.sum_gradients", {kept, made});
     }
   }
 

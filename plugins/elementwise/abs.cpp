@@ -2,15 +2,31 @@
 
 struct Abs : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the absolute value of x, element by element; the smallest signed integer is unchanged");
-    op.types(tenon::numeric);
+    op.doc("the absolute value of x, element by element; the smallest signed integer is unchanged; of complex numbers it is real");
+    op.types(tenon::any_real + tenon::any_complex);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>
-  TENON_FN T operator()(T x) const {
-    return abs(x);
+  TENON_FN auto operator()(T x) const {
+    if constexpr (tenon::is_complex<T>)
+      return std::hypot(x.re, x.im);
+    else
+      return T(abs(x));
+  }
+
+  /// Of complex numbers the direction of x, by the length of the step.
+  template <class D, class T>
+  TENON_FN T gradient(D dy, tenon::InputOf<T> x) const {
+    const T value = x;
+    if constexpr (tenon::is_complex<T>) {
+      const auto length = std::hypot(value.re, value.im);
+      return length == 0 ? T(0) : T(dy * value.re / length, dy * value.im / length);
+    } else {
+      return where(value > T(0), dy, where(value < T(0), -dy, value * T(0)));  // nan stays nan
+    }
   }
 };
 TENON_OPERATOR(abs, Abs)

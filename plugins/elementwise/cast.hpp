@@ -7,7 +7,13 @@
 
 template <class To, class From>
 TENON_FN To convert(From value) {
-  if constexpr (tenon::is_half<From>) {
+  if constexpr (tenon::is_complex<From> && !tenon::is_complex<To>) {
+    return convert<To>(value.re);  // in backward alone, of what was real
+  } else if constexpr (tenon::is_complex<From>) {
+    return To(value);
+  } else if constexpr (tenon::is_complex<To>) {
+    return To(convert<decltype(To::re)>(value));
+  } else if constexpr (tenon::is_half<From>) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
@@ -24,15 +30,21 @@ struct Cast : tenon::Operator {
   tenon::DType dtype = tenon::DType::f32;
 
   static constexpr void describe(auto& op) {
-    op.doc("x converted to another dtype. To integers, fractions are cut off, floating values saturate and integers wrap around");
-    op.types(tenon::any_type);
+    op.doc(
+        "x converted to another dtype. To integers, fractions are cut off, floating values saturate and integers wrap around. Complex "
+        "numbers do not become real: real(x) and imag(x) are");
+    op.types(tenon::every_type);
     op.input("x", "any values and storage; true counts as 1");
     op.output("y", "same shape and storage as x; for bool, true where x is not 0");
-    op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::any_type);
+    op.linear("x");
+    op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::every_type);
     op.backward_reads();
+    op.example({{"x", {2, 3}}}, {{"dtype", "complex64"}});  // which complex numbers can become, too
   }
 
   void infer(tenon::Infer& io) const {
+    io.require(!tenon::any_complex.has(io.input(0).dtype) || tenon::any_complex.has(dtype), "x is ", io.input(0).dtype, ", which ", dtype,
+               " cannot hold; the operators real, imag and abs give real numbers");
     io.set_output(0, io.input(0).shape, dtype);
     io.set_input(0, io.output(0).shape);
   }
@@ -47,18 +59,18 @@ struct Cast : tenon::Operator {
 
  protected:
   /// put(from, to, count) gets what is read and written, as pointers to any two dtypes; `copy` as of SamePlaces.
-  template <class Copy, class Put>
+  template <tenon::Types types = tenon::any_type, class Copy, class Put>
   static void convert_all(const tenon::Call& call, const Copy& copy, const Put& put) {
     if (call.write(0) == tenon::Write::none) return;
     const tenon::SamePlaces places(call, copy);
-    tenon::visit(places.read_dtype(), [&]<class From>() {
-      tenon::visit(places.written_dtype(), [&]<class To>() { put(places.read<From>(), places.written<To>(), places.count()); });
+    tenon::visit<types>(places.read_dtype(), [&]<class From>() {
+      tenon::visit<types>(places.written_dtype(), [&]<class To>() { put(places.read<From>(), places.written<To>(), places.count()); });
     });
   }
 
  private:
   static void convert_on_threads(const tenon::Call& call) {
-    convert_all(call, tenon::copy_indices, [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
+    convert_all<tenon::every_type>(call, tenon::copy_indices, [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
       call.parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
         for (auto i = begin; i < end; ++i) to[i] = convert<To>(from[i]);
       });

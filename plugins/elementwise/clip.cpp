@@ -7,7 +7,7 @@ struct Clip : tenon::Elementwise {
 
   static constexpr void describe(auto& op) {
     op.doc("x limited to the range from low to high, element by element; nan stays nan");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.param("low", &Clip::low, "smallest result; for integer x it is rounded towards zero").required();

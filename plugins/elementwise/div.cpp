@@ -6,7 +6,7 @@ struct Div : tenon::Elementwise {
     op.doc(
         "left / right, element by element; integers give float64. A csr or row_sparse left over a dense right keeps its "
         "storage; 0 / 0 is nan and is stored, or an error if right is broadcast");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "dividend");
     op.input("right", "divisor");
     op.zero_where("left");

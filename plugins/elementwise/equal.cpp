@@ -3,7 +3,7 @@
 struct Equal : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("whether left is equal to right, element by element");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("left", "first operand");
     op.input("right", "second operand");
     op.output("output", "true or false for each element of the inputs' shapes broadcast together");

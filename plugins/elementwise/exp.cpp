@@ -5,6 +5,7 @@ struct Exp : tenon::Elementwise {
     op.doc("e to the power x, element by element");
     op.input("x", "exponents");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

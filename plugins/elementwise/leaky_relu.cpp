@@ -7,6 +7,7 @@ struct LeakyRelu : tenon::Elementwise {
     op.doc("x where x is above 0, else slope * x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
     op.param("slope", &LeakyRelu::slope, "factor of negative x");
   }
 

@@ -5,6 +5,7 @@ struct Log : tenon::Elementwise {
     op.doc("the natural logarithm of x, element by element; -inf at 0 and nan below");
     op.input("x", "positive numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

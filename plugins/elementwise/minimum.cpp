@@ -3,7 +3,7 @@
 struct Minimum : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("the smaller of left and right, element by element; nan where either is nan");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real);
     op.input("left", "first operand");
     op.input("right", "second operand");
     op.output("output", "the inputs' shapes broadcast together");

@@ -7,12 +7,13 @@ struct Mul : tenon::Elementwise {
     op.doc(
         "left * right, element by element; integers wrap around. A sparse and a dense tensor give the sparse one's storage and places, two "
         "of one storage the places that both store");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "first factor");
     op.input("right", "second factor");
     op.zero_where("left");
     op.zero_where("right");
     op.output("output", "the inputs' shapes broadcast together");
+    op.linear("left", "right");
   }
 
   template <class T>

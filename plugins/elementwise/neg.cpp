@@ -5,9 +5,10 @@
 struct Neg : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("-x, element by element; integers wrap around");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real + tenon::any_complex);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.linear("x");
   }
 
   template <class T>

@@ -3,7 +3,7 @@
 struct Pow : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("base to the power exponent, element by element; integers wrap around, and fractions such as 2^-1 become 0");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real);
     op.input("base", "any numbers; a negative one with a fractional exponent gives nan");
     op.input("exponent", "any numbers");
     op.output("output", "the inputs' shapes broadcast together");

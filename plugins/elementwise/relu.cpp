@@ -5,6 +5,7 @@ struct Relu : tenon::Elementwise {
     op.doc("x where x is above 0, else 0; nan stays nan");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

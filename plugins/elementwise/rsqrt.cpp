@@ -5,6 +5,7 @@ struct Rsqrt : tenon::Elementwise {
     op.doc("1 / sqrt(x), element by element; inf at 0 and nan below");
     op.input("x", "positive numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

@@ -5,6 +5,7 @@ struct Sigmoid : tenon::Elementwise {
     op.doc("1 / (1 + exp(-x)), element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

@@ -5,6 +5,7 @@ struct Softplus : tenon::Elementwise {
     op.doc("log(1 + exp(x)) without overflow, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

@@ -5,6 +5,7 @@ struct Sqrt : tenon::Elementwise {
     op.doc("the square root of x, element by element; nan below 0");
     op.input("x", "numbers from 0");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

@@ -5,7 +5,7 @@
 struct Square : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("x * x, element by element; integers wrap around");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real + tenon::any_complex);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
   }

@@ -5,10 +5,12 @@
 struct Sub : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("left - right, element by element; integers wrap around. Two csr or two row_sparse tensors of one shape give a third");
-    op.types(tenon::numeric);
+    op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "minuend");
     op.input("right", "subtrahend");
     op.output("output", "the inputs' shapes broadcast together");
+    op.linear("left");
+    op.linear("right");
   }
 
   template <class T>

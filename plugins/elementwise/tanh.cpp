@@ -5,6 +5,7 @@ struct Tanh : tenon::Elementwise {
     op.doc("the hyperbolic tangent of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.gradient_of_duals();
   }
 
   template <class T>

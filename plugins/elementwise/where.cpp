@@ -3,7 +3,7 @@
 struct Where : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("yes where condition is true, else no, element by element");
-    op.types(tenon::any_type);
+    op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("condition", "true or false").types({tenon::boolean});
     op.input("yes", "values where condition is true");
     op.input("no", "values where condition is false");

@@ -7,7 +7,7 @@
 template <class T, class F>
 TENON_FN constexpr T wrapping(T l, T r, F f) {
   if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;
+    using Unsigned = std::common_type_t<std::make_unsigned_t<T>, unsigned>;  // not int, which uint16 would become
     return static_cast<T>(f(static_cast<Unsigned>(l), static_cast<Unsigned>(r)));
   } else {
     return f(l, r);

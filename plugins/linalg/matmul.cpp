@@ -2,15 +2,18 @@
 // sides may be csr.
 #include "matmul.hpp"
 
+#include "complex_products.hpp"
 #include "products.hpp"
 #include "sparse_matmul.hpp"
 
 struct Matmul : MatmulShapes {
   void forward(const tenon::Call& call) const {
+    if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_forward(call);
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::multiply<double>) : run<float>(call, &Matmul::multiply<float>);
   }
 
   void backward(const tenon::Call& call) const {
+    if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_backward(call);
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::gradients<double>) : run<float>(call, &Matmul::gradients<float>);
   }
 
@@ -23,6 +26,46 @@ struct Matmul : MatmulShapes {
   }
 
  private:
+  /// body(a, b, operands, members), a and b as they are read.
+  template <class Body>
+  void with_complex(const tenon::Call& call, Body body) const {
+    tenon::visit<tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
+      with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
+        using Matrices = complex_products::Matrices<T>;
+        body(Matrices{of.a, of.rows, of.inner, transpose_a}, Matrices{of.b, of.inner, of.columns, transpose_b}, of, members);
+      });
+    });
+  }
+
+  void complex_forward(const tenon::Call& call) const {
+    with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b, const auto&, const Members& members) {
+      sum_products(call, call.output<T>(0).data(), static_cast<std::int64_t>(members.product.size()),
+                   batch::terms(members.product, members.a, members.b), a, b, call.write(0));
+    });
+  }
+
+  void complex_backward(const tenon::Call& call) const {
+    with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b, const auto& of, const Members& members) {
+      const complex_products::Matrices<T> dy{call.output_grad<T>(0).data(), of.rows, of.columns, false};
+      if (call.write(0) != tenon::Write::none) {
+        T* const da = call.input_grad<T>(0).data();
+        if (transpose_a)  // da^T = conj(b) * dy^T
+          sum_products(call, da, of.count_a, batch::terms(members.a, members.b, members.product), b.adjoint().transpose(), dy.transpose(),
+                       call.write(0));
+        else
+          sum_products(call, da, of.count_a, batch::terms(members.a, members.product, members.b), dy, b.adjoint(), call.write(0));
+      }
+      if (call.write(1) != tenon::Write::none) {
+        T* const db = call.input_grad<T>(1).data();
+        if (transpose_b)  // db^T = dy^T * conj(a)
+          sum_products(call, db, of.count_b, batch::terms(members.b, members.product, members.a), dy.transpose(), a.adjoint().transpose(),
+                       call.write(1));
+        else
+          sum_products(call, db, of.count_b, batch::terms(members.b, members.a, members.product), a.adjoint(), dy, call.write(1));
+      }
+    });
+  }
+
   template <class T>
   void run(const tenon::Call& call, void (Matmul::*body)(const tenon::Call&, const Operands<T>&, const Members&) const) const {
     with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) { (this->*body)(call, operands, members); });

@@ -12,10 +12,11 @@ struct MatmulShapes : tenon::Operator {
         "matrix product as numpy.matmul: the last two axes are matrices, the axes before them are batches that broadcast. "
         "If one operand is csr and the other dense, memory and time depend on what is stored; the gradient of the csr one is dense");
     op.version(2);
-    op.types({tenon::f32, tenon::f64});
+    op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
     op.input("a", "[..., m, k], or a vector [k]");
     op.input("b", "[..., k, n], or a vector [k]");
     op.output("product", "[..., m, n]; without m if a is a vector, without n if b is one");
+    op.linear("a", "b");
     op.param("transpose_a", &MatmulShapes::transpose_a, "a is [..., k, m]");
     op.param("transpose_b", &MatmulShapes::transpose_b, "b is [..., n, k]");
     op.param("row_sparse_product", &MatmulShapes::row_sparse_product,
@@ -54,6 +55,7 @@ struct MatmulShapes : tenon::Operator {
 
   void infer_storage(tenon::InferStorage& io) const {
     using tenon::Storage;
+    if (tenon::any_complex.has(io.input_type(0).dtype)) return;
     const bool csr_a = io.input(0) == Storage::csr;
     if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
     if (io.backward() && io.output_grad(0) != Storage::dense) return;

@@ -7,7 +7,7 @@
 struct Argmax : Reduction {
   static constexpr void describe(auto& op) {
     op.doc("the index of the largest element of x along one axis, or in row-major order over all axes; the first if several are equal");
-    op.types(tenon::any_type);
+    op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "values to choose from, at least one for each result; nan counts as the largest");
     op.output("y", "int64 indices; x without the reduced axes");
     describe_axes(op);
@@ -24,7 +24,7 @@ struct Argmax : Reduction {
     if (type.shape.size() == 0) return;
     const Strips strips(type.shape, reduced(type.shape.rank()));
     const auto grain = std::max<std::int64_t>(1, (1 << 14) * strips.units() / type.shape.size());
-    tenon::visit(type.dtype, [&]<class T>() {
+    tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(type.dtype, [&]<class T>() {
       const T* x = call.input<T>(0).data();
       std::int64_t* y = call.output<std::int64_t>(0).data();
       call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {

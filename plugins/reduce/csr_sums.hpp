@@ -8,7 +8,8 @@
 
 /// Whole numbers are added modulo 2^64.
 template <class Out>
-using CsrSum = std::conditional_t<std::is_integral_v<Out>, std::uint64_t, double>;
+using CsrSum =
+    std::conditional_t<std::is_integral_v<Out>, std::uint64_t, std::conditional_t<tenon::is_complex<Out>, tenon::Complex<double>, double>>;
 
 template <class Acc, class T>
 Acc sum_values(const T* values, std::int64_t count) {

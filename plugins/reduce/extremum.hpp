@@ -1,5 +1,6 @@
 // max and min.
 #pragma once
+#include "../shared/graph_arithmetic.hpp"
 #include "../shared/rules.hpp"
 #include "axes.hpp"
 
@@ -16,7 +17,20 @@ struct Extremum : Reduction {
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() { run<Rule<Plain<T>>, T, T>(call, [](Plain<T> folded) { return folded; }); });
+    tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(
+        call.input_type(0).dtype, [&]<class T>() { run<Rule<Plain<T>>, T, T>(call, [](Plain<T> folded) { return folded; }); });
+  }
+
+  void gradient(tenon::Gradient& g) const {
+    GraphArithmetic math(g);
+    const auto x = g.input(0);
+    const auto axes = math.axes_of(reduced(math.rank(x)));
+    const auto like_x = [&](GraphArithmetic::Value y) {
+      return keepdims || axes.empty() ? y : g.add("expand_dims", {y}, {{"axis", axes}});
+    };
+    const auto chosen = g.add("cast", {g.add("equal", {x, like_x(g.output(0))})}, {{"dtype", tenon::name_of(g.type(x).dtype)}});
+    const auto part = math.div(chosen, axes.empty() ? g.ones_like(chosen) : math.sum(chosen, axes));
+    g.set_input_grad(0, math.mul(part, like_x(g.output_grad(0))));
   }
 
   /// dy goes to the chosen element; where several are equal, each gets the same part.
@@ -29,7 +43,7 @@ struct Extremum : Reduction {
 
  protected:
   static constexpr void describe_choice(auto& op) {
-    op.types(tenon::any_type);
+    op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "values to choose from, at least one for each result");
     op.output("y", "x without the reduced axes");
     Reduction::describe_axes(op);

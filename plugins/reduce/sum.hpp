@@ -8,7 +8,7 @@
 struct Added {
   static constexpr const char* doc = "the sum of x over the given axes; for a csr x, y is dense and the time depends on what is stored";
   static constexpr const char* x_doc = "values to add; true counts as 1";
-  static constexpr const char* y_doc = "x without the reduced axes; int64 for integers and booleans, else x's dtype";
+  static constexpr const char* y_doc = "x without the reduced axes; int64 for integers and booleans, uint64 for uint64, else x's dtype";
   static constexpr bool divided = false;
   using OfWhole = std::int64_t;  ///< y's elements where x's are integers or booleans
 };
@@ -40,9 +40,10 @@ template <class Rule>
 struct Sum : Reduction {
   static constexpr void describe(auto& op) {
     op.doc(Rule::doc);
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("x", Rule::x_doc);
     op.output("y", Rule::y_doc);
+    op.linear("x");
     describe_axes(op);
     op.backward_reads();
     op.accumulates();
@@ -50,17 +51,18 @@ struct Sum : Reduction {
 
   void infer(tenon::Infer& io) const {
     const auto dtype = io.input(0).dtype;
-    const bool kept = dtype == tenon::unknown_dtype || tenon::floating.has(dtype);
+    const bool kept =
+        dtype == tenon::unknown_dtype || (tenon::floating + tenon::any_complex).has(dtype) || (dtype == tenon::u64 && !Rule::divided);
     infer_reduction(io, kept ? dtype : tenon::dtype_of<typename Rule::OfWhole>);
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
-    return reduce_workspace(x, reduced(x.rank()));
+    return reduce_workspace(x, reduced(x.rank()), io.input(0).dtype == tenon::c128 ? sizeof(tenon::Complex<double>) : sizeof(double));
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+    tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() {
       using Acc = Wide<Out<T>>;
       run<Plus<Acc>, T, Out<T>>(call, finish<Acc>(call));
     });
@@ -69,18 +71,21 @@ struct Sum : Reduction {
   void infer_storage(tenon::InferStorage& io) const { infer_csr_reduction(io); }
 
   void forward_sparse(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() { reduce_csr<T, Out<T>>(call, reduced(2), finish<CsrSum<Out<T>>>(call)); });
+    tenon::visit<tenon::every_type>(call.input_type(0).dtype,
+                                    [&]<class T>() { reduce_csr<T, Out<T>>(call, reduced(2), finish<CsrSum<Out<T>>>(call)); });
   }
 
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() { spread<T>(call, reduced(type.shape.rank()), Rule::divided); });
+    tenon::visit<tenon::floating + tenon::any_complex>(type.dtype,
+                                                       [&]<class T>() { spread<T>(call, reduced(type.shape.rank()), Rule::divided); });
   }
 
  protected:
   /// y's elements where x's are T.
   template <class T>
-  using Out = std::conditional_t<is_floating<T>, T, typename Rule::OfWhole>;
+  using Out = std::conditional_t<is_floating<T> || tenon::is_complex<T> || (std::is_same_v<T, std::uint64_t> && !Rule::divided), T,
+                                 typename Rule::OfWhole>;
 
   template <class Acc>
   Finish<Rule, Acc> finish(const tenon::Call& call) const {

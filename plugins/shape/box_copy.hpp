@@ -49,6 +49,8 @@ class BoxCopy {
         return run<4>(call, from, to);
       case 8:
         return run<8>(call, from, to);
+      case 16:
+        return run<16>(call, from, to);
       default:
         throw tenon::Error("elements of ", element_size_, " bytes cannot be moved");
     }

@@ -10,9 +10,10 @@ struct BroadcastTo : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x broadcast to a shape: repeated along axes of size 1 and along new axes in front");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("x", "each size is 1 or that of shape, compared from the last axis");
     op.output("y", "the given shape");
+    op.linear("x");
     op.param("shape", &BroadcastTo::shape, "shape of y").required();
     op.backward_reads();
   }
@@ -32,7 +33,7 @@ struct BroadcastTo : tenon::Operator {
   /// dx is the sum of dy over everything that repeated x.
   void backward(const tenon::Call& call) const {
     const auto axes = repeated_axes(call.input_type(0).shape, call.output_type(0).shape);
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+    tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
       reduce<Plus<Plain<T>>>(call, call.output_grad<T>(0), call.input_grad<T>(0), axes, false, nullptr, [](Plain<T> sum) { return sum; });
     });
   }

@@ -7,9 +7,10 @@ struct Concat : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("the inputs joined along an existing axis");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("inputs", "one or more tensors of equal sizes except along the axis").variadic();
     op.output("output", "its size along the axis is the sum of the inputs'");
+    op.linear("inputs");
     op.param("axis", &Concat::axis, "where to join, negative ones counted from the end");
     op.backward_reads();
   }

@@ -9,6 +9,7 @@ struct ExpandDims : Relabel {
     op.doc("x with new axes of size 1");
     op.input("x", "any shape");
     op.output("y", "the same elements");
+    op.linear("x");
     op.param("axis", &ExpandDims::axis, "places of the new axes in y, negative ones counted from the end").required();
     describe_relabel(op);
   }

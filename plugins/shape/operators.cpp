@@ -2,6 +2,8 @@
 #include "broadcast_to.hpp"
 #include "concat.hpp"
 #include "expand_dims.hpp"
+#include "nonzero.hpp"
+#include "one_hot.hpp"
 #include "pad.hpp"
 #include "reshape.hpp"
 #include "retain.hpp"
@@ -14,6 +16,8 @@
 TENON_OPERATOR(broadcast_to, BroadcastTo)
 TENON_OPERATOR(concat, Concat)
 TENON_OPERATOR(expand_dims, ExpandDims)
+TENON_OPERATOR(nonzero, Nonzero)
+TENON_OPERATOR(one_hot, OneHot)
 TENON_OPERATOR(pad, Pad)
 TENON_OPERATOR(reshape, Reshape)
 TENON_OPERATOR(retain, Retain)

@@ -13,9 +13,11 @@ struct Pad : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x with more elements before and after it along each axis");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("x", "one dimension for each entry of before");
     op.output("y", "larger than x by before + after");
+    op.linear("x").when("value", 0.0);
+    op.linear("x").when("mode", "edge", "reflect");
     op.param("before", &Pad::before, "elements to add at the beginning of each axis, 0 or more").required();
     op.param("after", &Pad::after, "elements to add at the end of each axis, 0 or more").required();
     op.param("mode", &Pad::mode, "constant: value; edge: the nearest element; reflect: mirrored at the edge, which is not repeated")
@@ -58,17 +60,25 @@ struct Pad : tenon::Operator {
     io.set_input(0, x);
     io.set_output(0, y);
     const auto dtype = io.input(0).dtype;
-    if (dtype == tenon::unknown_dtype || tenon::floating.has(dtype)) return;
-    const bool exact = tenon::visit(dtype, [&]<class T>() { return representable<T>(value); });
+    if (dtype == tenon::unknown_dtype || (tenon::floating + tenon::any_complex).has(dtype)) return;
+    const bool exact =
+        tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(dtype, [&]<class T>() { return representable<T>(value); });
     if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot hold");
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit(call.input_type(0).dtype, [&]<class T>() { forward_as<T>(call); });
+    tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() { forward_as<T>(call); });
+  }
+
+  /// Of a constant border: the others are linear.
+  void gradient(tenon::Gradient& g) const {
+    std::int64_t end[tenon::Ints::capacity];
+    for (std::size_t i = 0; i < after.size(); ++i) end[i] = after[i] > 0 ? -after[i] : std::numeric_limits<std::int64_t>::max();
+    g.set_input_grad(0, g.add("slice", {g.output_grad(0)}, {{"begin", before}, {"end", tenon::Ints(end, after.size())}}));
   }
 
   void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { backward_as<T>(call); });
+    tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() { backward_as<T>(call); });
   }
 
  private:
@@ -139,7 +149,7 @@ struct Pad : tenon::Operator {
   /// Each element of dx is the sum of all elements of dy that came from it, added up in their order.
   template <class T>
   void backward_as(const tenon::Call& call) const {
-    using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    using Sum = std::conditional_t<tenon::is_half<T>, float, T>;
     const auto dy = call.output_grad<T>(0);
     const auto dx = call.input_grad<T>(0);
     if (dx.size() == 0) return;

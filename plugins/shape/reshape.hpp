@@ -9,6 +9,7 @@ struct Reshape : Relabel {
     op.doc("the elements of x in row-major order, in another shape");
     op.input("x", "any shape");
     op.output("y", "as many elements as x");
+    op.linear("x");
     op.param("shape", &Reshape::shape, "shape of y; one size may be -1, which follows from the others").required();
     describe_relabel(op);
   }

@@ -34,10 +34,11 @@ struct ListedStored {
 struct Retain : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data with all rows that numbers does not list set to 0; csr and row_sparse data keep their storage");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
     op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);
     op.output("output", "like data");
+    op.linear("data");
     op.backward_reads("numbers");
   }
 
@@ -55,7 +56,7 @@ struct Retain : tenon::Operator {
     const auto type = call.input_type(0);
     const auto rows = sorted_numbers(call, type.shape[0]);
     const auto size = row_size(type.shape);
-    tenon::visit(type.dtype, [&]<class T>() {
+    tenon::visit<tenon::every_type>(type.dtype, [&]<class T>() {
       const auto data = call.input<T>(0);
       T* const output = call.output<T>(0).data();
       std::fill_n(output, data.size(), T(0));

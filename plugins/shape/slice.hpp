@@ -18,9 +18,10 @@ struct Slice : tenon::Operator {
     op.doc(
         "every step-th element of x from begin to before end along each of the axes, as x[begin:end:step] in Python. "
         "Slices of rows keep the storage of a csr or row_sparse x; other slices are dense");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("x", "any shape");
     op.output("y", "the chosen elements");
+    op.linear("x");
     op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, those out of range are clipped")
         .required();
     op.param("end", &Slice::end, "index after the last one along each axis, counted in the same way").required();

@@ -10,7 +10,7 @@
 template <class OfCsr, class OfRows>
 void visit_stored(const tenon::Call& call, const OfCsr& of_csr, const OfRows& of_rows) {
   const bool back = call.backward(), csr = (back ? call.output_grad_storage(0) : call.storage(0)) == tenon::Storage::csr;
-  tenon::visit(call.input_type(0).dtype, [&]<class T>() {
+  tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() {
     if (csr)
       of_csr(back ? call.csr_output_grad<T>(0) : call.csr<T>(0));
     else

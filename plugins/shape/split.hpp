@@ -9,7 +9,7 @@ struct Split : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x cut along an axis into parts, equal ones unless sizes is given");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("x", "at least one dimension");
     op.output("part", "one of the parts, in order").count(&Split::sections);
     op.param("sections", &Split::sections, "number of parts").required().at_least(1);
@@ -45,6 +45,11 @@ struct Split : tenon::Operator {
 
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
   void backward(const tenon::Call& call) const { join<BoxCopy>(call); }
+  void gradient(tenon::Gradient& g) const {
+    std::vector<tenon::Gradient::Value> parts;
+    for (int i = 0; i < g.outputs(); ++i) parts.push_back(g.output_grad(i));
+    g.set_input_grad(0, g.add("concat", parts.data(), parts.size(), {{"axis", axis}}));
+  }
 
  protected:
   template <class Copy>

@@ -9,6 +9,7 @@ struct Squeeze : Relabel {
     op.doc("x without axes of size 1");
     op.input("x", "any shape");
     op.output("y", "the same elements");
+    op.linear("x");
     op.param("axis", &Squeeze::axis, "axes to remove, negative ones counted from the end; empty = all of size 1");
     describe_relabel(op);
   }

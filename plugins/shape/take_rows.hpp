@@ -27,10 +27,11 @@ struct TakeRows : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("output[i] = data[numbers[i]]; csr and row_sparse data keep their storage");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
     op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);
     op.output("output", "[n, ...]");
+    op.linear("data");
     op.param("sparse_grad", &TakeRows::sparse_grad,
              "return data's gradient as row_sparse, with the rows taken, in time and memory of these. False: dense");
     op.backward_reads("numbers");
@@ -56,7 +57,7 @@ struct TakeRows : tenon::Operator {
     const auto type = call.input_type(0);
     const auto numbers = read_row_numbers(call, type.shape[0]);
     const auto size = row_size(type.shape);
-    tenon::visit(type.dtype, [&]<class T>() {
+    tenon::visit<tenon::every_type>(type.dtype, [&]<class T>() {
       const T* const data = call.input<T>(0).data();
       T* const output = call.output<T>(0).data();
       call.parallel_for(static_cast<std::int64_t>(numbers.size()), grain(size), [&](std::int64_t begin, std::int64_t end) {
@@ -73,7 +74,7 @@ struct TakeRows : tenon::Operator {
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+    tenon::visit<tenon::floating + tenon::any_complex>(type.dtype, [&]<class T>() {
       const auto dx = call.input_grad<T>(0);
       std::fill(dx.data(), dx.data() + dx.size(), T(0));
       const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
@@ -84,7 +85,7 @@ struct TakeRows : tenon::Operator {
   void backward_sparse(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+    tenon::visit<tenon::floating + tenon::any_complex>(type.dtype, [&]<class T>() {
       const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
       const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(uses.rows.size()));
       std::copy(uses.rows.begin(), uses.rows.end(), out.row_ids);

@@ -8,9 +8,10 @@ struct Transpose : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x with its axes in another order");
-    op.types(tenon::any_type);
+    op.types(tenon::every_type);
     op.input("x", "any shape");
     op.output("y", "axis i of y is axis axes[i] of x");
+    op.linear("x");
     op.param("axes", &Transpose::axes, "every axis of x once, negative ones counted from the end; empty = reversed");
     op.backward_reads();
   }

@@ -91,12 +91,12 @@ typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t coun
   return Rule::merge(merge_parts<Rule>(part, half, stride), merge_parts<Rule>(part + half * stride, count - half, stride));
 }
 
-/// Bytes of scratch that reduce() can use.
-inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced) {
+/// Bytes of scratch that reduce() can use for x of a dtype.
+inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced, std::size_t accumulator = sizeof(double)) {
   if (!x.known() || x.size() == 0) return 0;
   const Strips strips(x, reduced);
   const auto parts = parts_of(strips, x.size());
-  return parts == 1 ? 0 : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * sizeof(double);
+  return parts == 1 ? 0 : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * accumulator;
 }
 
 /// y = finish(x folded over the reduced axes), or y + that where `add`. Without scratch each result is made by one thread.

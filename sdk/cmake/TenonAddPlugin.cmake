@@ -1,14 +1,15 @@
-# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [CUDA])
+# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [SPACE space] [CUDA])
 #
 # A plugin: a shared object `name.so` that exports its operators and nothing else. The target has the plugin's name.
 #   VERSION  what `tenon list` shows; the project's version where it is left out
+#   SPACE    what stands before the dot in its operators' full names, acme.rope; the plugin's name where it is left out
 #   CUDA     compile every source with nvcc, so that element-wise operators get CUDA kernels; without nvcc it is ignored.
 #            Sources named .cu are always compiled by nvcc, and left out where there is none.
 
 set(_tenon_plugin_map ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
 
 function(tenon_add_plugin name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA" "VERSION" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA" "VERSION;SPACE" "SOURCES;LIBRARIES")
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "tenon_add_plugin(${name}): no sources; write SOURCES and the files after it")
   endif()
@@ -37,6 +38,9 @@ function(tenon_add_plugin name)
   add_library(${name} MODULE ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE Tenon::sdk ${arg_LIBRARIES})
   target_compile_definitions(${name} PRIVATE TENON_PLUGIN_NAME="${name}" TENON_PLUGIN_VERSION="${arg_VERSION}")
+  if(arg_SPACE)
+    target_compile_definitions(${name} PRIVATE TENON_SPACE="${arg_SPACE}")
+  endif()
   # CMake 3.25 drops CUDA_STANDARD 20 without a word for nvcc 13.
   if(NOT CMAKE_CUDA_FLAGS MATCHES "-std=")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)

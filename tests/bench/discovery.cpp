@@ -61,7 +61,7 @@ const Folder& folder() {
   return folder;
 }
 
-constexpr tenon_host idle_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr, nullptr};
+constexpr tenon_host idle_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
 
 void scan(benchmark::State& state) {
   tenon::PluginOptions options;

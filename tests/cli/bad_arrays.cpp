@@ -30,8 +30,8 @@ TEST_CASE("wrong inputs") {
   place.write("three.npy", npy_bytes("<f4", "(2, 3)", 24));
   place.write("flat.npy", npy_bytes("<f4", "(4,)", 16));
   place.write("int64.npy", npy_bytes("<i8", "(2, 4)", 64));
-  place.write("uint16.npy", npy_bytes("<u2", "(2, 4)", 16));
-  place.write("complex.npy", npy_bytes("<c8", "(2, 4)", 64));
+  place.write("longdouble.npy", npy_bytes("<f16", "(2, 4)", 128));
+  place.write("complex.npy", npy_bytes("<c32", "(2, 4)", 256));
   place.write("object.npy", npy_bytes("|O", "(2, 4)", 64));
   place.write("fortran.npy", npy_bytes("<f4", "(2, 4)", 32, true));
   place.write("big_endian.npy", npy_bytes(">f4", "(2, 4)", 32));
@@ -46,9 +46,10 @@ TEST_CASE("wrong inputs") {
       {with("three.npy"), 1, "error: input 'x' is float32 [2, 3] but the graph needs float32 [?, 4]\n"},
       {with("flat.npy"), 1, "error: input 'x' is float32 [4] but the graph needs float32 [?, 4]\n"},
       {with("int64.npy"), 2, "error: input 'x' is int64 in its file but the graph needs float32, and not every value would survive that\n"},
-      {with("uint16.npy"), 4,
-       "error: cannot read uint16.npy: its elements are of numpy's type '<u2', which Tenon does not have\nhint: convert "},
-      {with("complex.npy"), 4, "error: cannot read complex.npy: its elements are of numpy's type '<c8', which Tenon does not have\nhint: "},
+      {with("longdouble.npy"), 4,
+       "error: cannot read longdouble.npy: its elements are of numpy's type '<f16', which Tenon does not have\nhint: convert "},
+      {with("complex.npy"), 4,
+       "error: cannot read complex.npy: its elements are of numpy's type '<c32', which Tenon does not have\nhint: "},
       {with("object.npy"), 4,
        "error: cannot read object.npy: its elements are Python objects, and reading those could run code\nhint: save "},
       {with("cut.npy"), 4, "error: cannot read cut.npy: it is cut short: it has 27 of the 32 bytes of float32 [2, 4]\n"},

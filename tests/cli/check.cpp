@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
+#include <tenon/host/arrays.hpp>
 #include <tenon/host/check.hpp>
 
 #include "cli/run_program.hpp"
@@ -60,8 +62,8 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"forgets_bound", {"FAILED bounds"}, "parameter 'scale' is outside its bounds"},
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
       {"guesses_shape", {"FAILED inference"}, "where less is known"},
-      {"dies_when_empty", {"CRASHED shapes"}, "died of signal 8"},
-      {"scribbles", {"CRASHED shapes"}, "wrote to the pipe through which the checks report"},
+      {"dies_when_empty", {"CRASHED shapes", "CRASHED coverage"}, "died of signal 8"},
+      {"scribbles", {"CRASHED shapes", "CRASHED coverage"}, "wrote to the pipe through which the checks report"},
       {"remembers_dtype", {"CRASHED in_place"}, "died of signal 6 (Aborted) after earlier checks, though not without them"},
       {"flushes_to_zero", {"FAILED float_modes"}, "flush-to-zero is on, denormals-are-zero is on"},
       {"rounds_upward", {"FAILED float_modes"}, "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
@@ -85,6 +87,141 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
     CHECK(result.code == 1);
     CHECK(faults_in(result.out) == test.faults);
     CHECK(result.out.find(test.words) != std::string::npos);
+  }
+}
+
+TEST_CASE("operators that are wrong for calls that nobody tries first are found") {
+  const std::map<std::string, std::set<std::string>> needed = {
+      {"adds_forward", {"FAILED add"}},   // the gradient
+      {"adds_in_lanes", {"FAILED add"}},  // some sizes
+      {"backward_by_threads", {"FAILED determinism"}},
+      {"backward_in_place", {"FAILED in_place"}},
+      {"boxes_beyond", {"FAILED guard"}},                       // [n, 4], which infer() refuses to say
+      {"empty_columns", {"FAILED coverage"}},                   // no rows
+      {"enlarges", {"FAILED guard"}},                           // an image that grows
+      {"first_row", {"FAILED gradient"}},                       // one input smaller than another
+      {"forgets_bias", {"FAILED gradient"}},                    // one optional input without the other
+      {"forgets_slope", {"FAILED gradient"}},                   // a number that is not the default
+      {"group_gradient", {"FAILED gradient"}},                  // rank 3, channels divisible by a parameter
+      {"guesses_blocks", {"FAILED inference"}},                 // a shape known in part, and a parameter
+      {"labelled", {"FAILED gradient"}},                        // elements that only an example says
+      {"many_groups", {"FAILED coverage", "FAILED gradient"}},  // 32 channels
+      {"skips_negative", {"FAILED coverage"}},
+      {"skips_scalars", {"FAILED coverage"}},
+      {"skips_tail", {"FAILED coverage"}},  // some sizes
+      {"wrong_half", {"FAILED dtypes"}},
+      {"wrong_when_far", {"FAILED gradient"}},   // numbers above 50
+      {"wrong_when_near", {"FAILED gradient"}},  // numbers below 0.002
+  };
+  const auto result = run_tenon({"check", fault("wrong_for_some"), "--reproduce", "1"});
+  CHECK(result.code == 1);
+  std::map<std::string, std::set<std::string>> found;
+  std::istringstream lines(result.out);
+  std::string op;
+  int operators = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with(' ')) {
+      op = line;
+      ++operators;
+    } else if (const auto faults = faults_in(line); !faults.empty()) {
+      found[op].insert(faults.begin(), faults.end());
+    }
+  CAPTURE(result.out);
+  CHECK(operators == 22);  // one is sound, and the last line is the tally
+  CHECK(result.out.find("UNTRIED") == std::string::npos);
+  CHECK(found == needed);
+}
+
+TEST_CASE("a check that finds nothing to try says so, and users and authors can name calls") {
+  const auto blind = run_tenon({"check", fault("picky"), "--reproduce", "1"});
+  CAPTURE(blind.out);
+  CHECK(blind.code == 5);
+  CHECK(blind.out.find("UNTRIED  guard        nothing could be checked: ") != std::string::npos);
+  CHECK(blind.out.find("0 failed, 0 crashed, 11 untried") != std::string::npos);
+  CHECK(blind.err.find("hint: describe() can give calls") != std::string::npos);
+
+  const TemporaryFolder folder;
+  tenon::save_npy(folder / "which.npy", tenon::Tensor::from<std::int32_t>({5, 2}, {2}));
+  const auto which = "which=" + (folder / "which.npy").string();
+  const std::vector<std::string> named = {"check",   fault("picky"), "--shape",     "x=3x97", "--set",    "level=41",
+                                          "--input", which,          "--reproduce", "1",      "--verbose"};
+  const auto seen = run_tenon(named);
+  CAPTURE(seen.out);
+  CHECK(seen.code == 0);
+  CHECK(seen.out.find("0 untried") != std::string::npos);
+  CHECK(seen.out.find("PASSED   save_load    1 call\n             (x float32 [3, 97], which int32 [2]) level=41\n") != std::string::npos);
+
+  auto twice = named;
+  twice.insert(twice.end(), {"--shape", "x=1x97"});
+  CHECK(run_tenon(twice).out.find("PASSED   save_load    2 calls\n") != std::string::npos);
+
+  auto wrong = named;
+  wrong[5] = "level=40";
+  const auto refused = run_tenon(wrong);
+  CHECK(refused.code == 5);
+  CHECK(refused.out.find("nothing could be checked: 1 try was refused, the nearest one with: the level is too low (x") !=
+        std::string::npos);
+
+  wrong = named;
+  wrong.back() = "--json";
+  const auto json = run_tenon(wrong);
+  CHECK(json.out.find(R"("check": "save_load", "verdict": "PASSED", "sentence": "1 call", "calls": 1, "tried": [)") != std::string::npos);
+}
+
+TEST_CASE("calls that cannot be tried are refused before any check runs") {
+  struct Case {
+    std::vector<std::string> arguments;
+    int code;
+    const char* words;
+  };
+  const std::string reduce = TENON_TEST_PLUGINS "/tenon_reduce.so";
+  const Case cases[] = {
+      {{"check", fault("picky"), "--shape", "y=3"}, 2, "operator 'picky' has no input 'y'; its inputs: x, which"},
+      {{"check", fault("picky"), "--shape", "x=3y"}, 2, "'3y' is not a shape"},
+      {{"check", fault("picky"), "--shape", "x"}, 2, "shape"},
+      {{"check", fault("picky"), "--set", "levl=3"}, 2, "level"},
+      {{"check", fault("picky"), "--set", "level=x"}, 2, "level"},
+      {{"check", fault("picky"), "--set", "level=0"}, 2, "parameter 'level' is 0 but must be at least 1"},
+      {{"check", fault("picky"), "--input", "x=no_such.npy"}, 4, "no_such.npy"},
+      {{"check", reduce, "--shape", "data=3x4"}, 2, "name one with --op"},
+      {{"check", reduce, "--set", "axis=1"}, 2, "name one with --op"},
+      {{"check", reduce, "--jobs", "0"}, 2, "jobs"},
+      {{"check", reduce, "--timeout", "0"}, 2, "timeout"},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.arguments.back());
+    const auto result = run_tenon(test.arguments);
+    CAPTURE(result.err);
+    CHECK(result.code == test.code);
+    CHECK(result.err.find(test.words) != std::string::npos);
+    CHECK(result.out == "");
+  }
+}
+
+TEST_CASE("several operators at once give what one after another gives") {
+  const std::vector<std::string> arguments = {"check", TENON_TEST_PLUGINS "/tenon_random.so", "--reproduce", "3"};
+  auto more = arguments;
+  more.insert(more.end(), {"--jobs", "4"});
+  const auto one = run_tenon(arguments), four = run_tenon(more);
+  CHECK(one.code == four.code);
+  CHECK(one.out == four.out);
+  CHECK(one.out.find("0 untried") != std::string::npos);
+}
+
+TEST_CASE("a call that hangs is reported once, after the time given") {
+  const auto result = run_tenon({"check", fault("never_ends"), "--timeout", "0.7", "--only-failed"});
+  CAPTURE(result.out);
+  CHECK(result.code == 1);
+  CHECK(faults_in(result.out) == std::set<std::string>{"CRASHED process"});
+  CHECK(result.out.find("did not end within 0.7 s, with (x float32 [4, 6])") != std::string::npos);
+}
+
+TEST_CASE("an operator that reads elements of an input while it infers gets those of its example") {
+  for (const char* name : {"/reshape_to.so", "/multiples.so"}) {
+    const auto result = run_tenon({"check", std::string(TENON_TEST_EXAMPLES) + name, "--verbose", "--reproduce", "1"});
+    CAPTURE(result.out);
+    CHECK(result.code == 0);
+    CHECK(result.out.find("UNTRIED") == std::string::npos);
   }
 }
 

@@ -100,7 +100,8 @@ TEST_CASE("check: after a check that did not end, the operator's others are skip
   REQUIRE(results.size() == 4);
   CHECK(results[0].verdict == tenon::CheckVerdict::passed);
   CHECK(results[1].verdict == tenon::CheckVerdict::crashed);
-  CHECK(results[1].sentence == "did not end within 1.5 s");
+  CHECK(results[1].sentence == "did not end within 1.5 s, with (x float32 [4, 6])");
+  CHECK(results[1].calls == std::vector<std::string>{"(x float32 [4, 6])"});
   for (const auto i : {2, 3}) {
     CHECK(results[static_cast<std::size_t>(i)].verdict == tenon::CheckVerdict::skipped);
     CHECK(results[static_cast<std::size_t>(i)].sentence == "the check 'process' did not end within 1.5 s");

@@ -54,7 +54,7 @@ TEST_CASE("a graph cannot name a file to load code from: what it says of plugins
     place.write("forged.tenon", parts.bytes());
     const auto run = place.run({"run", "forged.tenon", "--input", "x=x.npy"});
     CHECK(run.code == 3);
-    CHECK(has(run.err, "no plugin has the operator 'plain' (version 1 from plugin " + name));
+    CHECK(has(run.err, "no plugin has the operator 'plain.plain' (version 1 from plugin " + name));
     place.write("named.json", graph_json(R"({"name": "a", "op": ")" + name + R"(", "inputs": ["x"]})"));
     CHECK(place.run({"run", "named.json"}).code == 3);
     place.write("keyed.json", graph_json(R"({"name": "a", "op": "plain", "plugin": ")" + name + R"(", "inputs": ["x"]})"));

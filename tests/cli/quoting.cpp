@@ -66,7 +66,8 @@ TEST_CASE("quoting: words of the command line, names of files and what is in the
   const Case cases[] = {
       {{wild}, 2, "there is no command '" + quoted},
       {{"list", "--" + wild}, 2, "has no option '--" + quoted},
-      {{"list", wild}, 2, "unexpected argument '" + quoted},
+      {{"doctor", wild}, 2, "unexpected argument '" + quoted},
+      {{"list", wild}, 3, "no operator matches '" + quoted},
       {{"--threads", wild, "list"}, 2, "--threads is '" + quoted},
       {{"--device", wild, "list"}, 2, quoted},
       {{"--plugins", wild, "list"}, 4, "/" + quoted + R"(\xe2\x80\xae\xc2\x9b' cannot be read)"},

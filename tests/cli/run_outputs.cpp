@@ -58,6 +58,31 @@ TEST_CASE("run: named outputs alone are computed, and ask for no other inputs") 
   CHECK(has(given.out, "loss  float32 []  "));
 }
 
+TEST_CASE("run --gradient: by each floating input and variable, as outputs") {
+  const ClassifierWorkplace site;
+  site.write("cube.json", R"({"tenon": 1,
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}, "i": {"dtype": "int64", "shape": [4]}},
+ "variables": {"w": {"dtype": "float32", "shape": [4], "values": [1, 2, 3, 4]}},
+ "nodes": [{"name": "scaled", "op": "mul", "inputs": ["x", "w"]}, {"name": "kept", "op": "square", "inputs": ["i"]}],
+ "outputs": {"y": "scaled", "k": "kept"}})");
+  write_npy(site.folder() / "x.npy", Tensor::from({1.f, 0.f, -1.f, 0.5f, 2.f, 2.f, 2.f, 2.f}, {2, 4}));
+  const Words gradients = {"run", "cube.json", "--input", "x=x.npy", "--output", "grad_x", "--output", "grad_w", "--gradient"};
+  for (const std::string of : {"y", "scaled"}) {
+    auto words = gradients;
+    words.push_back(of);
+    const auto result = site.run(words);
+    CAPTURE(result.err);
+    CHECK(result.out == "grad_w  float32 [4]  3 2 1 2.5\ngrad_x  float32 [2, 4]  1 2 3 4 1 2 3 4\n");
+  }
+  const auto whole = site.run({"run", "cube.json", "--input", "x=x.npy", "--gradient", "y"});
+  CHECK(has(whole.out, "\nk  int64 [4]"));
+  CHECK_FALSE(has(whole.out, "grad_i"));
+  CHECK(site.run({"run", "cube.json", "--gradient", "k"}).code == 2);
+  const auto unknown = site.run({"run", "cube.json", "--gradient", "z"});
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.starts_with("error: "));
+}
+
 TEST_CASE("run --batch: the same file as in one piece") {
   const ClassifierWorkplace site;
   REQUIRE(site.run({"run", "net.tenon", "--output", "act=one.npy", "--input", "image=image.npy"}).code == 0);

@@ -134,6 +134,24 @@ TEST_CASE("sparse inputs of operators with and without a kernel for them") {
   CHECK(strict.err.find("error: " + why + "hint: ") != std::string::npos);
 }
 
+TEST_CASE("random sparse inputs store the part that --density says, a tenth by default") {
+  const SparseWorkplace site;
+  site.write("square.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 10], "storage": "csr"}},
+ "nodes": [{"name": "y", "op": "square", "inputs": ["x"]}], "outputs": {"y": "y"}})");
+  const auto stored = [&](Words more) {
+    more.insert(more.begin(), {"run", "square.json", "--shape", "x=20x10"});
+    return site.run(more).out;
+  };
+  CHECK(stored({}).starts_with("y  csr float32 [20, 10], 20 stored  "));
+  CHECK(stored({"--density", "0.5"}).starts_with("y  csr float32 [20, 10], 100 stored  "));
+  CHECK(stored({"--density", "1"}).starts_with("y  csr float32 [20, 10], 200 stored  "));
+  CHECK(stored({"--density", "0"}) == "y  csr float32 [20, 10], 0 stored\n");
+  const auto refused = site.run({"run", "square.json", "--density", "1.5"});
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "error: --density is 1.5 but must be at most 1\nhint: 1 stores every element\n"));
+  CHECK(site.run({"run", "square.json", "--density", "-1"}).err == "error: --density is '-1' but must be a number, 0 or more\n");
+}
+
 TEST_CASE("training on examples from a svmlight text") {
   const SparseWorkplace site;
   site.write("linear.json", R"({"tenon": 1,

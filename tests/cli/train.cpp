@@ -46,7 +46,7 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
   CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.0001, "));
   for (const auto& [a, b] : {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
     CHECK(read_bytes(site.folder() / a) == read_bytes(site.folder() / b));
-  CHECK(has(site.run({"show", "a.tenon"}).out, "training  adam"));
+  CHECK(has(site.run({"show", "a.tenon"}).out, "training  tenon.adam"));
   CHECK_FALSE(has(site.run({"show", "a_out.tenon"}).out, "training"));
 }
 

@@ -45,7 +45,8 @@ TEST_CASE("quarantine, from a crash to a second chance") {
 
   const auto first = suspects.run({"run", "crash_at_load.json"});
   CHECK(first.code == 3);
-  CHECK(first.err == "error: crash_at_load.json:2:12: operator 'crash_at_load' cannot be used: " + path + " " + how + "\n" + hint);
+  CHECK(first.err ==
+        "error: crash_at_load.json:2:12: operator 'crash_at_load.crash_at_load' cannot be used: " + path + " " + how + "\n" + hint);
 
   const auto second = suspects.run({"run", "crash_at_load.json"});
   CHECK(second.code == 3);

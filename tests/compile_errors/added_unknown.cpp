@@ -1,4 +1,5 @@
 // says: added(version, param) names a parameter that does not exist
+// about: axis
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

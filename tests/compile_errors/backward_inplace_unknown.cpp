@@ -1,4 +1,5 @@
 // says: backward_inplace(output, input) names an output or input
+// about: x
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: backward_reads names something that is neither an input nor an output
+// about: z
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

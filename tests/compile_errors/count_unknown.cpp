@@ -1,4 +1,5 @@
 // says: the count of an output names a member that is not a parameter
+// about: parts
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: is not one of its choices in one_of
+// about: pad
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: the default of a parameter is outside its bounds
+// about: p
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

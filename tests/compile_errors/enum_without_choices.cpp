@@ -1,4 +1,5 @@
 // says: an enum parameter needs the names of its values
+// about: pad
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

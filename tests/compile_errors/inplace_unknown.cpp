@@ -1,4 +1,5 @@
 // says: inplace(input, output) names an input or output that does not exist
+// about: z
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

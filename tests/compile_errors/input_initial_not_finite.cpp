@@ -1,4 +1,5 @@
 // says: the initial value of an input or a state is infinite or not a number
+// about: gamma
 #include <limits>
 #include <tenon/operator.hpp>
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# must_say.sh SOURCE COMPILER OPTION...: compiling fails, and the first error says what the source's first line promises.
+# must_say.sh SOURCE COMPILER OPTION...: compiling fails, and the first error says what the source's first line promises. A second line
+# "// about: NAME" promises that the compiler names the parameter, input, output or state near the top; "// about: line N", the line.
 set -euo pipefail
 source=$1
 shift
@@ -10,6 +11,17 @@ if messages=$("$@" -fsyntax-only "$source" 2>&1); then
 fi
 if ! grep -m1 -A1 'error:' <<<"$messages" | grep -qF "$says"; then
   echo "$source: the first error does not say: $says"
+  echo "$messages"
+  exit 1
+fi
+about=$(sed -n '2s|^// about: ||p' "$source")
+case $about in
+  '') exit 0 ;;
+  line*) shown="$(basename "$source"):${about#line }:" ;;
+  *) shown="Named<$(sed "s/./'&', /g; s/, \$//" <<<"$about")>" ;;
+esac
+if ! head -20 <<<"$messages" | grep -qF "$shown"; then
+  echo "$source: the first 20 lines do not show $shown"
   echo "$messages"
   exit 1
 fi

@@ -1,4 +1,5 @@
 // says: a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text
+// about: line 10
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

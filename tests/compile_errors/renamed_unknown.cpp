@@ -1,4 +1,5 @@
 // says: leads to a parameter that does not exist
+// about: new
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: two inputs or outputs have the same name
+// about: x
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: two parameters have the same name
+// about: a
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

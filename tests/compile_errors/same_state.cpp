@@ -1,4 +1,5 @@
 // says: two states have the same name
+// about: mean
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

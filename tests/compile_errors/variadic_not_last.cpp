@@ -1,4 +1,5 @@
 // says: a variadic input must be the last input
+// about: many
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: raise op.version
+// about: a
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,5 @@
 // says: zero_where names something that is not an input
+// about: output
 #include <tenon/elementwise.hpp>
 
 struct Wrong : tenon::Elementwise {

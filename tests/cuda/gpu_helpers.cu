@@ -58,10 +58,10 @@ TEST_CASE("a library's handle: each thread has its own, and one that ends leaves
 
 TEST_CASE("scratch comes from CUDA's own pool where a host before 0.2 has no function for it") {
   tenon_host older{};
-  older.size = offsetof(tenon_host, allocate_scratch);
-  older.allocate_scratch = [](const tenon_call*, std::uint64_t, void**, tenon_error*) -> std::int32_t {
+  older.size = offsetof(tenon_host, query);
+  older.query = [](const char*) -> tenon_function {
     FAIL("what lies behind the end of its table was called");
-    return 1;
+    return nullptr;
   };
   cudaStream_t stream = nullptr;
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);

@@ -284,8 +284,8 @@ TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it need
   auto& impl = impl_of(session);
   const Destinations given{{"y", {}}};  // memory for the output is no matter here
   const auto failure = failure_of([&] {
-    impl.plans.execution_of(impl.plan_for(input_types(impl.model(), huge), {}, nullptr), *impl.kernels, impl.tensors, impl.context, given,
-                            0);
+    impl.plans.execution_of(impl.plan_for(impl.stage_for({}), input_types(impl.model(), huge), {}, {}), *impl.kernels, impl.tensors,
+                            impl.context, given, 0);
   });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
 }

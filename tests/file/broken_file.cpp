@@ -129,7 +129,7 @@ TEST_CASE("types") {
   check_all({
       {"type 0 has 9 dimensions, and at most 8 are allowed", [](auto& m) { m.types[0]->dims.resize(9); }},
       {"type 0 has 2 dimensions, but says that their number is unknown", [](auto& m) { m.types[0]->unranked = true; }},
-      {"type 0: unknown dtype 9", [](auto& m) { m.types[0]->dtype = format::DType(9); }},
+      {"type 0: unknown dtype 15", [](auto& m) { m.types[0]->dtype = format::DType(15); }},
       {"type 0: unknown storage 3", [](auto& m) { m.types[0]->storage = format::Storage(3); }},
       {"type 0 has a dimension below -1, which stands for unknown", [](auto& m) { m.types[0]->dims = {-2}; }},
       {"type 0, float32 [4611686018427387904, 1], has more bytes than 64 bits count",
@@ -180,6 +180,12 @@ TEST_CASE("operators and plugins") {
        }},
       {"the name of operator 0 is number 9999, but there are 35", [](auto& m) { m.operators[0]->name = 9999; }},
       {"operator 1: the name 'norm' is taken", [](auto& m) { m.operators[1]->name = m.operators[0]->name; }},
+      {"the space of operator 0 is number 9999, but there are 35", [](auto& m) { m.operators[0]->space = 9999; }},
+      {"operator 0: 'te.non' is not the name of a space",
+       [](auto& m) {
+         m.strings.push_back("te.non");
+         m.operators[0]->space = static_cast<std::uint32_t>(m.strings.size() - 1);
+       }},
       {"operator 0: '' is not a name", [](auto& m) { m.operators[0]->name = 0; }},
       {"operator 'norm' has no manifest", [](auto& m) { m.operators[0]->manifest.clear(); }},
       {"operator 'norm' version 1 has the manifest of 'split' version 3",

@@ -46,6 +46,12 @@ TEST_CASE("files of every dtype, to the byte") {
       {Tensor::from<bfloat16>({bfloat16(1.0f)}, {1, 1, 1}), "<V2", "(1, 1, 1)", "\x80\x3f"s},
       {Tensor::from({1.0f, -0.0f}, {2}), "<f4", "(2,)", "\0\0\x80\x3f\0\0\0\x80"s},
       {Tensor::from({1.0}, {1}), "<f8", "(1,)", "\0\0\0\0\0\0\xf0\x3f"s},
+      {Tensor::from<std::int16_t>({-2, 258}, {2}), "<i2", "(2,)", "\xfe\xff\2\1"s},
+      {Tensor::from<std::uint16_t>({65535}, {1}), "<u2", "(1,)", "\xff\xff"s},
+      {Tensor::from<std::uint32_t>({0xfffffffe}, {1}), "<u4", "(1,)", "\xfe\xff\xff\xff"s},
+      {Tensor::from<std::uint64_t>({UINT64_MAX - 1}, {1}), "<u8", "(1,)", "\xfe\xff\xff\xff\xff\xff\xff\xff"s},
+      {Tensor::from<Complex<float>>({{1, -2}}, {1}), "<c8", "(1,)", "\0\0\x80\x3f\0\0\0\xc0"s},
+      {Tensor::from<Complex<double>>({{1, -2}}, {1}), "<c16", "(1,)", "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\xc0"s},
       {Tensor::zeros(f32, {0, 3}), "<f4", "(0, 3)", ""},
   };
   TemporaryFolder folder;

@@ -20,7 +20,7 @@ static int numpy_script(const char* command, const std::filesystem::path& folder
 // 0, 1, 2 ..., and their parity for bool.
 static Tensor numbered(DType dtype, const Shape& shape) {
   const Tensor tensor = Tensor::empty(dtype, shape);
-  visit(dtype, [&]<class T>() {
+  visit<every_type>(dtype, [&]<class T>() {
     int i = 0;
     for (T& element : tensor.values<T>()) {
       if constexpr (std::is_same_v<T, bool>) {
@@ -35,7 +35,7 @@ static Tensor numbered(DType dtype, const Shape& shape) {
 
 static std::map<std::string, Tensor> all_arrays() {
   std::map<std::string, Tensor> arrays;
-  for (const DType dtype : {boolean, u8, i8, i32, i64, f16, f32, f64}) {
+  for (const DType dtype : {boolean, u8, i8, i32, i64, f16, f32, f64, i16, u16, u32, u64, c64, c128}) {
     for (const Shape& shape :
          {Shape::scalar(), Shape{1}, Shape{7}, Shape{2, 3}, Shape{0, 3}, Shape{2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 2, 2}}) {
       std::string name = name_of(dtype);

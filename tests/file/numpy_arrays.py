@@ -10,7 +10,8 @@ try:
 except ImportError:
     sys.exit(77)
 
-DTYPES = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64"]
+DTYPES = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64",
+          "int16", "uint16", "uint32", "uint64", "complex64", "complex128"]
 SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 3, 4), (1, 1, 1, 1, 1, 1, 2, 2)]
 
 

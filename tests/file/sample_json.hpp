@@ -28,10 +28,10 @@ inline const char* const sample_json = R"({
     "count_calls": {"dtype": "float32", "shape": [1], "values": [3.0]}
   },
   "nodes": [
-    {"name": "fc", "op": "fully_connected", "inputs": ["image", "fc_weight", "fc_bias"], "attrs": {"num_hidden": 3, "no_bias": false}},
-    {"name": "count", "op": "counter", "inputs": ["fc"]},
-    {"name": "bare", "op": "fully_connected", "inputs": ["image", "fc_weight"], "attrs": {"num_hidden": 3, "no_bias": true}, "device": "cpu"},
-    {"name": "odd", "op": "odd", "inputs": ["count", "fc"], "attrs": {"flag": true, "small": -3, "whole": 9223372036854775807, "single": 0.1, "real": "-inf", "words": "two\nlines \"ü\"", "wholes": [], "reals": [-0.0, 1e+300, "nan"], "mode": "hard"}}
+    {"name": "fc", "op": "app.fully_connected", "inputs": ["image", "fc_weight", "fc_bias"], "attrs": {"num_hidden": 3, "no_bias": false}},
+    {"name": "count", "op": "app.counter", "inputs": ["fc"]},
+    {"name": "bare", "op": "app.fully_connected", "inputs": ["image", "fc_weight"], "attrs": {"num_hidden": 3, "no_bias": true}, "device": "cpu"},
+    {"name": "odd", "op": "app.odd", "inputs": ["count", "fc"], "attrs": {"flag": true, "small": -3, "whole": 9223372036854775807, "single": 0.1, "real": "-inf", "words": "two\nlines \"ü\"", "wholes": [], "reals": [-0.0, 1e+300, "nan"], "mode": "hard"}}
   ],
   "outputs": {
     "first": "odd:1",

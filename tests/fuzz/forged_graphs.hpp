@@ -187,7 +187,7 @@ inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types, cons
     request.destinations[name] = {guarded(types[id]), tenon::Write::to};
   }
   tenon::Session session(graph, options);
-  const auto plan = impl_of(session).plan_for(given, {}, nullptr).plan;
+  const auto plan = impl_of(session).plan_for(impl_of(session).stage_for({}), given, {}, {}).plan;
   for (const auto& [name, id] : plan->model().outputs)  // of sparse ones the memory is the host's
     if (plan->types()[id].storage != TENON_DENSE) request.destinations.erase(std::string(plan->model().strings[name]));
   look_at(session.run(inputs, request));
@@ -202,7 +202,7 @@ inline Outcome run(tenon::Host& host, const std::string& bytes, bool training) {
     impl_of(graph).edit().model = read_forged(bytes, tenon::FileCheck::structure);
     graph.bind();
     const auto given = input_types(graph);
-    const auto types = tenon::infer_with(model_of(graph), impl_of(graph).binding(), tenon::tensors_of(model_of(graph)), given);
+    const auto types = tenon::infer_with(model_of(graph), impl_of(graph).binding(), tenon::tensors_of(model_of(graph)), given).types;
     for (const auto& type : types)
       if (tenon::is_known(type) && tenon::byte_count(type) > limit) return Outcome::too_large;
     tenon::NamedTensors inputs;

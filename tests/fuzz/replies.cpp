@@ -172,18 +172,21 @@ std::int32_t make_gradient(const tenon_operator& table, void* object, HostError&
   io.input_count = io.output_count = 1;
   io.value = [](tenon_gradient*, std::int32_t, std::uint32_t, tenon_value* out) { return *out = 1, 0; };
   io.set_input_grad = [](tenon_gradient*, std::uint32_t, tenon_value) { return 0; };
-  io.add = [](tenon_gradient*, const char* name, const tenon_value* inputs, std::uint32_t count, const tenon_attribute*, std::uint32_t,
-              tenon_value* out) {
+  io.add_all = [](tenon_gradient*, const char* name, const tenon_value* inputs, std::uint32_t count, const tenon_attribute*, std::uint32_t,
+                  tenon_value* out, std::uint32_t, std::uint32_t* outputs) {
     *out = std::strlen(name);
     for (std::uint32_t i = 0; i < count; ++i) *out += inputs[i];
+    *outputs = 1;
     return 0;
   };
+  io.connected = [](tenon_gradient*, std::int32_t, std::uint32_t) { return 1; };
+  io.type = [](tenon_gradient*, tenon_value, tenon_type* out) { return *out = {}, 0; };
   return table.gradient(object, &io);
 }
 
 std::int32_t run_function(const tenon_operator& table, void* object, HostError& error, std::size_t which) {
   auto input = type_of(f32, {2, 3}), output = unknown_type(), state = unknown_type();
-  tenon_infer types{sizeof types, error.raw(), 1, 1, 1, 0, &input, &output, &state};
+  tenon_infer types{sizeof types, error.raw(), 1, 1, 1, 0, &input, &output, &state, nullptr, nullptr};
   std::uint64_t bytes = 0;
   const std::uint8_t storage = TENON_CSR;
   std::uint8_t storage_out = TENON_DENSE;

@@ -54,8 +54,8 @@ TEST_CASE("parameters: each bound alone is kept, up to its last number") {
       {"most", 3, 4, "parameter 'most' is 4 but must be at most 3"},
       {"above", 1.5, 1.0, "parameter 'above' is 1 but must be above 1"},
       {"below", 2.5, 3.0, "parameter 'below' is 3 but must be below 3"},
-      {"wholes", {3, 3}, {3, 4}, "parameter 'wholes' is 4 but must be at most 3"},
-      {"reals", {1.5, 2.0}, {1.5, 1.0}, "parameter 'reals' is 1 but must be above 1"},
+      {"wholes", {3, 3}, {3, 4}, "element 1 of parameter 'wholes' is 4 but must be at most 3"},
+      {"reals", {1.5, 2.0}, {1.5, 1.0}, "element 1 of parameter 'reals' is 1 but must be above 1"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.name);
@@ -75,7 +75,7 @@ TEST_CASE("parameters: whole numbers of a list may be written as decimals") {
   CHECK_NOTHROW(host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, -2.0}}}));
   CHECK(failure_of([&] {
           host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, 2.5}}});
-        }).message == "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers");
+        }).message == "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers: element 1 is 2.5");
 }
 
 TEST_CASE("parameters: words for numbers that are no decimals are read, and no others") {

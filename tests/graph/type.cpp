@@ -63,7 +63,7 @@ TEST_CASE("type: what a plugin or a file says is checked") {
   CHECK(broken([](tenon_type& t) { t.rank = -2; }));
   CHECK(broken([](tenon_type& t) { t.dims[0] = -2; }));
   CHECK(broken([](tenon_type& t) { t.dims[2] = 5; }));
-  CHECK(broken([](tenon_type& t) { t.dtype = 9; }));
+  CHECK(broken([](tenon_type& t) { t.dtype = TENON_DTYPE_COUNT; }));
   CHECK(broken([](tenon_type& t) { t.storage = 3; }));
 }
 

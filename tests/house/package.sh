@@ -27,9 +27,10 @@ echo "== pkg-config"
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$work/usr" -name tenon-sdk.pc)")
 if command -v pkg-config >/dev/null; then
-  g++ -std=c++20 -O2 -fPIC -shared $(pkg-config --cflags tenon-sdk) my_operator.cpp -o by_hand.so
+  mkdir plugins  # the file's name is the operator's space
+  g++ -std=c++20 -O2 -fPIC -shared $(pkg-config --cflags tenon-sdk) my_operator.cpp -o plugins/my_operator.so
   g++ -std=c++20 $(pkg-config --cflags tenon) my_operator_test.cpp -o by_hand $(pkg-config --libs tenon)
-  LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) ./by_hand by_hand.so
+  LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) ./by_hand plugins/my_operator.so
 else
   echo "skipped: pkg-config is missing"
 fi

@@ -108,6 +108,9 @@ class Liar {
     if (lie_ == "inputs without number") return send_add({0, 0, 0, 0, UINT32_MAX, 0, 0}), true;
     if (lie_ == "attributes without number") return send_add({0, 0, 0, 0, 0, UINT32_MAX, 0}), true;
     if (lie_ == "a value of another graph") fail_as(ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX, 0, 0, 0, 0}));
+    if (lie_ == "a long question") ask(Operation::allocate, DenseCallback{0, 1, {}}, 4096);
+    if (lie_ == "a dense output") fail_as(ask(Operation::allocate, DenseCallback{0, 9, {}}));
+    if (lie_ == "no dense output") fail_as(ask(Operation::allocate, DenseCallback{4000000000, -5, {}}));
     if (lie_ == "nodes without end")
       while (report.status == 0) fail_as(ask(Operation::gradient_add, GradientCallback{0, 0, 0, 65536, 0, 0, 0}, 65536));
     if (lie_ == "an output twice") {  // the second one is more than there is, and not missed

@@ -207,6 +207,52 @@ TEST_CASE("symbolic gradients, in-place outputs and row_sparse gradients in work
   });
 }
 
+TEST_CASE("what inference and gradients ask of the host reaches it from a worker") {
+  std::vector<std::string> results;
+  for (const bool isolate : {false, true}) {
+    IsolatedHost each("tests/examples", isolate);
+    tenon::Graph graph(each.host);
+    const auto x = graph.variable("x", tenon::random_normal(tenon::f32, {2, 6}, 7));
+    const auto shape = graph.constant("shape", Tensor::from<std::int64_t>({3, 4}, {2}));
+    graph.add("multiples", {graph.add("reshape_to", {x, shape})}, {{"parts", 5}}, "m");
+    const auto loss = graph.add("clipped_sum", {graph.find("m:1"), graph.find("m:3")}, {{"clip", true}});
+    graph.output("loss", loss);
+    graph.output("gradient", graph.gradient(loss, {x})[0]);
+    std::string all;
+    for (const auto& [name, tensor] : tenon::Session(graph).run({})) all += name + bits(tensor);
+    for (const std::int64_t rows : {1, 2, 6})
+      all += bits(each.host.call("reshape_to", {graph.tensor("x"), Tensor::from<std::int64_t>({rows, 12 / rows}, {2})}));
+    CHECK(graph.shape(loss) == tenon::Shape{3, 4});
+    results.push_back(all);
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0].find("[1, 12]") != std::string::npos);
+}
+
+TEST_CASE("what a kernel allocates in a worker reaches the host, small or large, and what it may not is refused") {
+  std::vector<std::string> results;
+  for (const bool isolate : {false, true}) {
+    IsolatedHost each("tests/examples", isolate);
+    tenon::Graph graph(each.host);
+    const auto x = graph.input("x", tenon::f32, {-1});
+    const auto found = graph.add("positives", {x}, {{"above", 0.25}}, "found");
+    const auto more = graph.add("quadratic", {found}, {{"a", 1.0}, {"b", 0.0}, {"c", 0.0}}, "more");
+    graph.output("places", found.output(1));
+    graph.output("more", more);
+    graph.output("gradient", graph.gradient(more, {x})[0]);
+    tenon::Session session(graph);
+    std::string all;
+    for (const std::int64_t size : {0, 1, 7, 300000}) {
+      const auto given = tenon::random_normal(tenon::f32, {size}, 11);
+      for (const auto& [name, tensor] : session.run({{"x", given}})) all += name + bits(tensor);
+      for (const auto& made : each.host.call_all("positives", {given})) all += bits(made);
+    }
+    results.push_back(all);
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0].size() > 1000000);
+}
+
 TEST_CASE("an empty tensor, and one of many elements, pass through a worker") {
   same_in_workers([&](tenon::Host& host) {
     return bits(host.call("exp", {Tensor::empty(tenon::f32, {0, 3})})) +

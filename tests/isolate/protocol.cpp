@@ -31,7 +31,7 @@ class Object {
   /// What its error says; empty: it gives 0.
   std::string infer() {
     auto input = type_of(f32, {2}), output = unknown_type();
-    tenon_infer io{sizeof io, error_.raw(), 1, 1, 0, 0, &input, &output, nullptr};
+    tenon_infer io{sizeof io, error_.raw(), 1, 1, 0, 0, &input, &output, nullptr, nullptr, nullptr};
     return text(table_->functions().infer(object_, &io));
   }
   std::string infer_storage() {
@@ -45,9 +45,8 @@ class Object {
     io.size = sizeof io;
     io.error = error_.raw();
     io.input_count = io.output_count = 1;
-    io.add = [](tenon_gradient*, const char*, const tenon_value*, std::uint32_t, const tenon_attribute*, std::uint32_t, tenon_value*) {
-      return ++nodes_added > 100 ? 1 : 0;
-    };
+    io.add_all = [](tenon_gradient*, const char*, const tenon_value*, std::uint32_t, const tenon_attribute*, std::uint32_t, tenon_value*,
+                    std::uint32_t, std::uint32_t*) { return ++nodes_added > 100 ? 1 : 0; };
     io.set_input_grad = [](tenon_gradient* self, std::uint32_t, tenon_value) {
       write_error(self->error, ErrorKind::failed, "there is no such value");
       return 1;
@@ -116,11 +115,14 @@ TEST_CASE("what a worker asks for is looked at before it is done") {
   CHECK(Object("output 9").gradient() == broke + "a message is shorter than it says" + ended);
   CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
   CHECK(Object("output 0").forward() == "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
-  CHECK(Object("a value of another graph").forward() == broke + "a reply is longer than its room" + ended);
+  CHECK(Object("a value of another graph").forward() == broke + "it asks for what kernels do not need" + ended);
+  CHECK(Object("a long question").forward() == broke + "a reply is longer than its room" + ended);
+  CHECK(Object("a dense output").forward().find("output 0 has its memory already") == 0);
+  CHECK(Object("no dense output").forward() == "there is no output 4000000000 to allocate");
 }
 
 TEST_CASE("a gradient adds as many nodes as it may") {
-  CHECK(Object("nodes without end").gradient() == "its gradient has more nodes than an isolated operator may add");
+  CHECK(Object("nodes without end").gradient() == "it adds more nodes than an isolated operator may");
   CHECK(nodes_added == 15);  // of 64 KiB and a little more: 1 MiB in all
 }
 

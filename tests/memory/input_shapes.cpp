@@ -1,5 +1,5 @@
-// A session that sees 2,000 input shapes: memory is limited to what it has after the largest and 8 MiB more, a small part of what their
-// plans would take one by one.
+// A session that sees 2,000 input shapes: memory is limited to what it has after the largest and 16 MiB more for holes in the heap, a small
+// part of what their plans would take one by one.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -20,7 +20,7 @@ TEST_CASE("a session takes memory for its largest input, however many there are"
   Session session(graph);
   const auto run = [&](std::int64_t rows) { session.run({{"x", full(f32, {rows, columns}, 1)}}); };
   run(most);
-  const MemoryLimit limit(8 << 20);
+  const MemoryLimit limit(16 << 20);
   for (std::int64_t rows = 1; rows < most; ++rows) run(rows);
   run(most);
 }

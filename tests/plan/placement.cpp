@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <numeric>
 
 #include "buffers.hpp"
@@ -114,10 +113,6 @@ TEST_CASE("placement: 100,000 buffers, whether few or half of them live at once"
   for (const std::uint32_t longest : {10U, 1000U, 50000U}) {
     CAPTURE(longest);
     const auto buffers = random_buffers(3, 100000, 100000, longest, 1 << 20);
-    const auto begin = std::chrono::steady_clock::now();
-    const auto placement = tenon::place(buffers);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    CHECK(placement.bytes <= tenon::place_by(Strategy::execution_order, buffers).bytes);
-    CHECK(seconds.count() < 20);  // a second is the goal of bench_memory; this is for sanitizers on a busy machine
+    CHECK(tenon::place(buffers).bytes <= tenon::place_by(Strategy::execution_order, buffers).bytes);
   }
 }

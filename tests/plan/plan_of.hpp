@@ -19,7 +19,7 @@ class Planned {
     graph_.bind();
     tensors_ = tenon::tensors_of(model_of(graph_));
     kernels_.emplace(model_of(graph_), binding(), impl_of(graph_).plugins().load("cast_storage"), tenon::cpu_device());
-    types_ = tenon::infer_with(model_of(graph_), binding(), tensors_, tenon::input_types(model_of(graph_), shapes));
+    types_ = tenon::infer_with(model_of(graph_), binding(), tensors_, tenon::input_types(model_of(graph_), shapes)).types;
   }
   tenon::MemoryPlan plan() const {
     auto types = types_;

@@ -101,8 +101,8 @@ TEST_CASE("each broken file has its status and its sentence") {
       {"", with_byte(with_byte(good, 18, char(0xb7)), 19, 0), PluginStatus::wrong_machine, "is built for aarch64; this machine is"},
       {"", with_byte(good, 16, 1), PluginStatus::not_a_plugin, "is an object file, not a shared object: link it with -shared"},
       {"", with_byte(good, 16, 2), PluginStatus::not_a_plugin, "is a program, not a shared object"},
-      {"", replaced(good, "\x65tenon\x01", "\x65tenon\x02"), PluginStatus::broken_manifest,
-       "has a broken manifest of operator 'plain': tenon is 2"},
+      {"", replaced(good, "\x65tenon\x01", "\x65tenon\x03"), PluginStatus::broken_manifest,
+       "has a broken manifest of operator 'plain': tenon is 3"},
       {"", replaced(good, "float32", "float23"), PluginStatus::broken_manifest,
        "has a broken manifest of operator 'plain': types[0] is 'float23'"},
       {"", replaced(good, "a C compiler", "a \x1b compiler"), PluginStatus::broken_manifest, "has a broken tenon_plugin_v1: its compiler"},
@@ -122,7 +122,7 @@ TEST_CASE("each broken file has its status and its sentence") {
        PluginStatus::broken_manifest, "has a symbol tenon_kernel_v1__cpu__split that is not a function"},
       {"no_plugin", "", PluginStatus::not_a_plugin, "is a shared object without operators or kernels"},
       {"abi_2", "", PluginStatus::other_abi_major, "is built for ABI 2; this host has ABI 1"},
-      {"newer_minor", "", PluginStatus::needs_newer_host, "needs ABI 1.99; this host has 1.0: update Tenon"},
+      {"newer_minor", "", PluginStatus::needs_newer_host, "needs ABI 1.99; this host has 1.1: update Tenon"},
       {"wrong_name", "", PluginStatus::broken_manifest, "has a broken manifest of operator 'wrong_name': it says that its name is 'plain'"},
       {"no_getter", "", PluginStatus::broken_manifest, "has no function tenon_get_v1__no_getter"},
       {"data_getter", "", PluginStatus::broken_manifest, "has no function tenon_get_v1__data_getter"},
@@ -210,7 +210,7 @@ TEST_CASE("an operator that is not to be had is explained") {
   FailureText failure = failure_of([&] { set.load("newer_minor"); });
   CHECK(failure.kind == 3);
   CHECK(failure.message == "operator 'newer_minor' cannot be used: " + (folder / "newer_minor.so").string() +
-                               ", which has operator 'newer_minor', needs ABI 1.99; this host has 1.0: update Tenon");
+                               ", which has operator 'newer_minor', needs ABI 1.99; this host has 1.1: update Tenon");
   failure = failure_of([&] { set.load("plian"); });
   CHECK(failure.kind == 3);
   CHECK(failure.message == "no plugin has the operator 'plian'; searched in " + folder.plugins().string());

@@ -3,101 +3,12 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "failure_of.hpp"
-#include "plugin/catalog_builder.hpp"
+#include "plugin/small_catalog.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
-
-namespace {
-
-struct Brings {
-  std::string op;
-  int version = 1;
-  std::string doc = "";  // what differs between manifests
-  std::vector<std::string> aliases = {};
-  bool kernels_elsewhere = false;
-};
-struct File {
-  std::string name;
-  std::vector<Brings> operators;
-  std::vector<KernelInfo> kernels = {};
-};
-
-OperatorInfo info_of(const Brings& brings) {
-  OperatorInfo info;
-  info.name = brings.op;
-  info.version = brings.version;
-  info.aliases = brings.aliases;
-  info.kernels_elsewhere = brings.kernels_elsewhere;
-  for (const char c : brings.op + std::to_string(brings.version) + brings.doc) info.manifest.push_back(static_cast<std::byte>(c));
-  return info;
-}
-
-Candidate candidate_of(const File& file) {
-  Candidate candidate;
-  candidate.file.path = file.name;
-  candidate.file.kernels = file.kernels;
-  for (const Brings& brings : file.operators) {
-    candidate.file.operators.push_back(brings.op);
-    candidate.operators.push_back(std::make_shared<const OperatorInfo>(info_of(brings)));
-  }
-  return candidate;
-}
-
-using Folder = std::vector<File>;
-
-/// A catalog of these files.
-struct Built {
-  explicit Built(const Folder& files) { call({files}); }
-  Built() = default;
-  void call(const std::vector<Folder>& folders, CatalogBuilder::Layer layer = CatalogBuilder::Layer::latest) {
-    std::vector<std::vector<int>> numbers;
-    for (const Folder& folder : folders) {
-      numbers.emplace_back();
-      for (const File& file : folder) {
-        numbers.back().push_back(builder.add_file(candidate_of(file)));
-        paths.push_back(file.name);
-      }
-    }
-    builder.add_layer(numbers, layer);
-    build();
-  }
-  void own(const Brings& brings) {
-    builder.add_own(info_of(brings), {});
-    build();
-  }
-  void build() {
-    auto built = builder.build(*index);
-    index = std::move(built.index);
-    unused = std::move(built.unused);
-  }
-  std::shared_ptr<const Definition> definition(const std::string& op) const {
-    const auto found = index->find(op);
-    return found == CatalogIndex::nowhere ? nullptr : index->definitions[found];
-  }
-  std::string winner(const std::string& op) const {
-    const auto found = definition(op);
-    return !found ? "nobody" : path(found->file);
-  }
-  std::string kernel(const std::string& op, const std::string& device) const {
-    const KernelChoice choice = definition(op)->kernels[device == "cpu" ? TENON_CPU : TENON_CUDA];
-    return choice.source == KernelChoice::Source::none ? "nobody" : choice.source == KernelChoice::Source::own ? "own" : path(choice.file);
-  }
-  std::string path(int file) const { return file < 0 ? "the application" : paths[static_cast<std::size_t>(file)]; }
-  bool notes(const std::string& text) const {
-    return std::any_of(index->notes.begin(), index->notes.end(),
-                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
-  }
-
-  CatalogBuilder builder;
-  std::vector<std::string> paths, unused;
-  std::shared_ptr<const CatalogIndex> index = std::make_shared<const CatalogIndex>();
-};
-
-}  // namespace
 
 TEST_CASE("operators that several files bring") {
   struct Case {
@@ -299,14 +210,15 @@ TEST_CASE("of the folders of one call the first wins, and the default folders co
 
 TEST_CASE("a kernel serves the operator that its name stood for, not one that replaced it") {
   const KernelInfo cpu{"x", "cpu"}, cuda{"x", "cuda"};
-  Built built({{"a", {{"x"}}}});
+  const auto x = [](const char* doc) { return Brings{"x", 1, doc, {}, false, "app"}; };
+  Built built({{"a", {x("")}}});
   built.call({{{"k", {}, {cpu, cuda}}}});
   CHECK(built.kernel("x", "cpu") == "k");  // later than the operator's own functions
   CHECK(built.kernel("x", "cuda") == "k");
-  CHECK(built.notes("the cpu kernel of operator 'x' is in k and in a: the first is used"));
+  CHECK(built.notes("the cpu kernel of operator 'app.x' is in k and in a: the first is used"));
   built.call({{{"k_new", {}, {cuda}}}});
   CHECK(built.kernel("x", "cuda") == "k_new");
-  built.call({{{"b", {{"x", 1, "other"}}}}});
+  built.call({{{"b", {x("other")}}}});
   CHECK(built.kernel("x", "cpu") == "own");
   CHECK(built.kernel("x", "cuda") == "nobody");
   CHECK_FALSE(built.unused[1].empty());
@@ -353,21 +265,22 @@ TEST_CASE("a file that is brought again counts from then on, and its definition 
 }
 
 TEST_CASE("the application's own operators, and the host's") {
-  Built built({{"a", {{"x", 1, "", {"ex"}}}}});
-  built.builder.add_builtin(info_of({"core"}), nullptr);
+  const auto mine = [](const char* op) { return Brings{op, 1, "", {}, false, "app"}; };
+  const auto core = [](const char* op, int version = 1) { return Brings{op, version, "", {}, false, "tenon"}; };
+  Built built({{"a", {{"x", 1, "", {"ex"}, false, "app"}}}});
+  built.builder.add_builtin(info_of({"core"}), OwnOperator{});
   for (const char* name : {"mine", "x", "ex", "mine"}) {
     built.own({name});
     CHECK(built.winner(name) == "the application");
   }
   CHECK(built.winner("x") == "the application");
-  built.call({{{"b", {{"mine", 7}, {"core", 7}}, {{"core", "cuda"}}}}});
+  built.call({{{"b", {mine("mine"), core("core", 7)}, {{"core", "cuda"}}}}});
   CHECK(built.winner("mine") == "b");
   CHECK(built.winner("core") == "the application");
-  CHECK(built.notes("operator 'core' version 7 of b is not used: the host itself has an operator of that name"));
-  const FailureText failure = failure_of([&] { built.builder.add_own(info_of({"core"}), {}); });
-  CHECK(failure.kind == 2);
-  CHECK(failure.message == "operator 'core' cannot be added: the host itself has an operator of that name");
+  CHECK(built.notes("operator 'tenon.core' version 7 of b is not used: the host itself has it"));
+  CHECK(built.builder.add_own(info_of({"core"}), {}) == "app.core");
   built.call({{{"c", {}, {{"core", "cuda"}, {"core", "cpu"}}}}});
-  CHECK(built.kernel("core", "cuda") == "c");
-  CHECK(built.kernel("core", "cpu") == "own");
+  CHECK(built.kernel("tenon.core", "cuda") == "c");
+  CHECK(built.kernel("tenon.core", "cpu") == "own");
+  CHECK(built.kernel("app.core", "cuda") == "nobody");
 }

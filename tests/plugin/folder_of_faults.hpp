@@ -11,7 +11,7 @@
 
 /// What plugins of tests get as the host: nothing in these tests calls it.
 inline const tenon_host& idle_host() {
-  static const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr, nullptr};
+  static const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
   return host;
 }
 

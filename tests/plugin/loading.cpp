@@ -297,7 +297,7 @@ TEST_CASE("plugins made with the SDK load, and make objects") {
   for (const CatalogOperator& entry : set.catalog().operators()) {
     CAPTURE(entry.info.name);
     const LoadedOperator& op = set.load(entry.info.name);
-    CHECK(op.kernel(TENON_CPU) == op.table);
+    CHECK(op.kernel(TENON_CPU) == (op.info->has("compose") ? nullptr : op.table));
     void* instance = nullptr;
     char text[200] = "";
     tenon_error error{sizeof error, 0, 0, text, sizeof text};

@@ -92,11 +92,17 @@ TEST_CASE("one thing wrong is named, with the way to it") {
     std::string expected;
     std::function<void(Json&)> change;
   };
+  const auto condition = [](const char* of, const Json& names) {
+    return Json{{"of", of}, {"names", names}, {"param", "mode"}, {"values", {"far"}}};
+  };
+  const auto example = [](const char* input, const Json& shape) {
+    return Json{{"inputs", {{input, {{"shape", shape}, {"dtype", nullptr}, {"values", nullptr}}}}}, {"params", Json::object()}};
+  };
   const Case cases[] = {
       {"it lacks 'name'", [](Json& m) { m.erase("name"); }},
       {"it lacks 'added'", [](Json& m) { m.erase("added"); }},
       {"it is a list but must be an object", [](Json& m) { m = Json::array({1}); }},
-      {"tenon is 2 but must be from 1 to 1", [](Json& m) { m["tenon"] = 2; }},
+      {"tenon is 3 but must be from 1 to 2", [](Json& m) { m["tenon"] = 3; }},
       {"name is an integer but must be a string", [](Json& m) { m["name"] = 7; }},
       {"name is 'two words' but must be a name", [](Json& m) { m["name"] = "two words"; }},
       {"name is '' but must be a name", [](Json& m) { m["name"] = ""; }},
@@ -110,7 +116,8 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"aliases[1] is 'upscale', a name that the operator has already", [](Json& m) { m["aliases"][1] = "upscale"; }},
       {"aliases[0] is 'scale_up', a name that the operator has already", [](Json& m) { m["aliases"][0] = "scale_up"; }},
       {"types is empty", [](Json& m) { m["types"] = Json::array(); }},
-      {"types[1] is 'float33' but must be one of bool, uint8, int8, int32, int64, float16, bfloat16, float32, float64",
+      {"types[1] is 'float33' but must be one of bool, uint8, int8, int32, int64, float16, bfloat16, float32, float64, "
+       "int16, uint16, uint32, uint64, complex64, complex128",
        [](Json& m) { m["types"][1] = "float33"; }},
       {"inputs[1].types[0] is 'double'", [](Json& m) { m["inputs"][1]["types"][0] = "double"; }},
       {"inputs[0].optional is an integer but must be true or false", [](Json& m) { m["inputs"][0]["optional"] = 0; }},
@@ -152,6 +159,79 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"params[4].default[1] is a string but must be an integer of 64 bits", [](Json& m) { m["params"][4]["default"][1] = "1"; }},
       {"params[4].default does not meet the parameter's own bounds", [](Json& m) { m["params"][4]["default"][1] = -2; }},
       {"params[6].default is an integer but must be true or false", [](Json& m) { m["params"][6]["default"] = 1; }},
+      {"needs[1] is 'time_travel', which this Tenon lacks: update Tenon",
+       [](Json& m) {
+         m["needs"] = {"compose", "time_travel"};
+       }},
+      {"space is 'acme.vision' but must be a name", [](Json& m) { m["space"] = "acme.vision"; }},
+      {"conditions[0].of is 'strides', which this Tenon does not know",
+       [=](Json& m) { m["conditions"][0] = condition("strides", {"mask"}); }},
+      {"conditions[0].names has 1 entry but needs 2", [=](Json& m) { m["conditions"][0] = condition("inplace", {"data"}); }},
+      {"conditions[0].names[1] is 'data', which is not an output",
+       [=](Json& m) {
+         m["conditions"][0] = condition("inplace", {"data", "data"});
+       }},
+      {"conditions[0].names is empty", [=](Json& m) { m["conditions"][0] = condition("hidden", Json::array()); }},
+      {"conditions[0].names[0] is 'nothing', which is not an output",
+       [=](Json& m) { m["conditions"][0] = condition("backward_reads", {"nothing"}); }},
+      {"conditions[0].values[0] is 'middle', which is not among its choices",
+       [=](Json& m) {
+         m["conditions"][0] = condition("hidden", {"mask"});
+         m["conditions"][0]["values"][0] = "middle";
+       }},
+      {"conditions[0].values is empty",
+       [=](Json& m) {
+         m["conditions"][0] = condition("hidden", {"mask"});
+         m["conditions"][0]["values"] = Json::array();
+       }},
+      {"conditions[0].param is 'data', but there is no such parameter",
+       [=](Json& m) {
+         m["conditions"][0] = condition("hidden", {"mask"});
+         m["conditions"][0]["param"] = "data";
+       }},
+      {"rules[0][1] is 'like', which this Tenon does not know",
+       [](Json& m) {
+         m["rules"][0] = {"parts", "like", "size"};
+       }},
+      {"rules[0][2] is 'axes', which multiple_of cannot compare",
+       [](Json& m) {
+         m["params"][4]["kind"] = "floats";
+         m["rules"][0] = {"parts", "multiple_of", "axes"};
+       }},
+      {"rules[0][0] is 'parts', which same_length cannot compare",
+       [](Json& m) {
+         m["rules"][0] = {"parts", "same_length", "axes"};
+       }},
+      {"rules[0][0] is 'mode', which at_most cannot compare",
+       [](Json& m) {
+         m["rules"][0] = {"mode", "at_most", "size"};
+       }},
+      {"examples[0].inputs.date is of 'date', which is not an input", [=](Json& m) { m["examples"][0] = example("date", {2}); }},
+      {"examples[0].inputs.data.shape[0] is -1 but must be from 0", [=](Json& m) { m["examples"][0] = example("data", {-1}); }},
+      {"examples[0].inputs.data.shape has 9 dimensions; at most 8 are possible",
+       [=](Json& m) { m["examples"][0] = example("data", Json(std::vector<int>(9, 1))); }},
+      {"examples[0].inputs.data.shape is too large",
+       [=](Json& m) { m["examples"][0] = example("data", Json(std::vector<int>(8, 1 << 30))); }},
+      {"examples[0].inputs.rest1.values has 2 values, but the shape of 'rest1' needs 3",
+       [=](Json& m) {
+         m["examples"][0] = example("rest1", {3});
+         m["examples"][0]["inputs"]["rest1"]["values"] = {1, 2};
+       }},
+      {"examples[0].inputs.data.dtype is 'double'",
+       [=](Json& m) {
+         m["examples"][0] = example("data", {3});
+         m["examples"][0]["inputs"]["data"]["dtype"] = "double";
+       }},
+      {"examples[0].params.part is of 'part', but there is no such parameter",
+       [=](Json& m) {
+         m["examples"][0] = example("data", {3});
+         m["examples"][0]["params"]["part"] = 1;
+       }},
+      {"examples[0].params.parts does not meet the bounds of parameter 'parts'",
+       [=](Json& m) {
+         m["examples"][0] = example("data", {3});
+         m["examples"][0]["params"]["parts"] = 9;
+       }},
       {"inplace[0] has 3 entries but needs 2", [](Json& m) { m["inplace"][0].push_back("x"); }},
       {"inplace[0][0] is 'output', which is not an input",
        [](Json& m) {
@@ -159,13 +239,29 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        }},
       {"backward_inplace[0][1] is 'rests', which is not an input", [](Json& m) { m["backward_inplace"][0][1] = "rests"; }},
       {"backward_reads[1] is 'mean', which is neither input nor output", [](Json& m) { m["backward_reads"][1] = "mean"; }},
+      {"linear[0][0] is 'date', which is not an input", [](Json& m) { m["linear"] = Json::array({Json::array({"date"})}); }},
+      {"linear[0] is a product of 'data' with itself",
+       [](Json& m) {
+         m["linear"] = Json::array({Json::array({"data", "data"})});
+       }},
+      {"linear[0] is a product with a variadic input",
+       [](Json& m) {
+         m["linear"] = Json::array({Json::array({"data", "rest"})});
+       }},
+      {"linear[0] names 3 inputs, but a term has one or two",
+       [](Json& m) { m["linear"] = Json::array({Json::array({"data", "data", "data"})}); }},
+      {"linear[1] has 'data', as a term before it",
+       [](Json& m) {
+         m["linear"] = Json::array({Json::array({"data"}), Json::array({"data"})});
+         m["outputs"].erase(1), m["outputs"][0]["count"] = nullptr;
+         m["backward_reads"] = m["inplace"] = m["backward_inplace"] = Json::array();
+       }},
+      {"linear[0] is linear in inputs, but needs a single output", [](Json& m) { m["linear"] = Json::array({Json::array({"data"})}); }},
+      {"derivative is an integer but must be true or false", [](Json& m) { m["derivative"] = 1; }},
       {"functions[0] is 'fordward', which is not a function of an operator", [](Json& m) { m["functions"][0] = "fordward"; }},
       {"renamed[1][0] is 4; the operator's own version is 3", [](Json& m) { m["renamed"][1][0] = 4; }},
       {"renamed[0][2] is 'rat', but there is no such parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
-      {"renamed[0] renames 'scale' to itself",
-       [](Json& m) {
-         m["renamed"] = {{2, "scale", "scale"}};
-       }},
+      {"renamed[0] renames 'scale' to itself", [](Json& m) { m["renamed"] = {{2, "scale", "scale"}}; }},
       {"added[0][1] is 'modes', but there is no such parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
       {"random is a string but must be true or false", [](Json& m) { m["random"] = "yes"; }},
   };

@@ -23,7 +23,7 @@ TEST_CASE("each way to run out of descriptors while a plugin is loaded is told a
   close(first);
   bool loaded = false;
   int refused = 0;
-  for (int more = 0; more < 40 && !loaded; ++more) {
+  for (int more = 0; more < 400 && !loaded; ++more) {
     CAPTURE(more);
     folder.write("plain.so", bytes + std::string(static_cast<std::size_t>(more) + 1, ' '));  // one that was never loaded
     PluginSet set(folder.options(), idle_host());

@@ -59,7 +59,9 @@ template <class Lie>
 std::string forged_value(const FileParts& sound, std::size_t value, Lie&& lie) {
   auto parts = sound;
   parts.change([&](ModelT& model) {
-    auto& number = model.graphs[0]->values->types[value];
+    auto& values = *model.graphs[0]->values;
+    values.types.resize(values.names.size());  // files leave out a column of zeros
+    auto& number = values.types[value];
     model.types.push_back(std::make_unique<tenon::format::TensorTypeT>(*model.types[number]));
     lie(*model.types.back());
     number = static_cast<std::uint32_t>(model.types.size()) - 1;
@@ -105,7 +107,7 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
     for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})  // runs choose it, whatever a file says
       CHECK(same(output_types(bound(host, forged(sound, output, [&](auto& type) { type.storage = storage; }))), own));
     CHECK(same(output_types(bound(host, forged(sound, output, [](auto& type) { type = {}, type.unranked = true; }))), own));
-    const bool is_made = tenon::is_known(own[output]);  // gradients of inputs that are not connected are not
+    const bool is_made = own[output].rank >= 0;  // gradients of inputs that are not connected are not
     for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype) {
       if (dtype == own[output].dtype) continue;
       CAPTURE(dtype);
@@ -118,7 +120,7 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
     if (!is_made) continue;
     for (int axis = 0; axis < own[output].rank; ++axis)
       for (const int more : {-1, 1})
-        if (own[output].dims[axis] + more >= 0)  // -1 says nothing
+        if (own[output].dims[axis] >= 0 && own[output].dims[axis] + more >= 0)  // -1 says nothing
           check_refused(host, forged(sound, output, [&](auto& type) { type.dims[static_cast<std::size_t>(axis)] += more; }));
     check_refused(host, forged(sound, output, [](auto& type) { type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1); }));
   }
@@ -158,7 +160,7 @@ TEST_CASE("every output and state of every bundled operator, said to be of anoth
       CAPTURE(name);
       const auto& op = impl_of(host.host).plugins().load(name);
       const auto samples = tenon::checks::find_samples(op, tenon::checks::TestInputKind::ordinary);
-      REQUIRE_MESSAGE(!samples.found.empty(), samples.error);
+      REQUIRE_MESSAGE(!samples.found.empty(), samples.refusals.nearest());
       const tenon::Attributes* last = nullptr;
       for (const auto& sample : samples.found) {
         if (last != nullptr && std::equal(last->begin(), last->end(), sample.attributes.begin(), sample.attributes.end()))

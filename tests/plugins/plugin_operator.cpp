@@ -35,7 +35,7 @@ void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, te
   for (auto& thread : others) thread.join();
 }
 
-const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr, nullptr, nullptr};
+const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr, nullptr};
 
 /// The attributes as they cross the boundary; points into `attributes`.
 std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes) {
@@ -191,7 +191,9 @@ PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>
                  0,
                  in.data(),
                  out.data(),
-                 states.data()};
+                 states.data(),
+                 nullptr,
+                 nullptr};
   reason.check(operator_->infer(operator_object_, &io));
   const auto first = inputs.empty() ? tenon::unknown_dtype : inputs.front().dtype;
   return {read_types(in, tenon::unknown_dtype), read_types(out, first), read_types(states, first)};
@@ -213,7 +215,9 @@ std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& in
                        0,
                        in.data(),
                        out.data(),
-                       states.data()};
+                       states.data(),
+                       nullptr,
+                       nullptr};
   std::uint64_t bytes = 0;
   reason.check(kernel_->workspace(kernel_object_, &io, dispatch, &bytes));
   return std::vector<std::uint8_t>(bytes);

@@ -247,6 +247,16 @@ TEST_CASE("broadcast_to repeats axes of size 1 and new ones in front") {
     }
 }
 
+TEST_CASE("one_hot marks the place that each index names, and nothing for those out of range") {
+  for (const auto index : integer_dtypes)
+    for (const auto dtype : floating_dtypes) {
+      const auto rows = host().call("one_hot", {tensor(index, {2, 2}, {1, 0, 3, 2})}, {{"depth", 3}, {"dtype", name(dtype)}});
+      check_near(rows, dtype, {2, 2, 3}, {0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}, 0);
+    }
+  check_near(host().call("one_hot", {tensor(tenon::i32, {1}, {-1})}, {{"depth", 2}}), tenon::f32, {1, 2}, {0, 0}, 0);
+  check_near(host().call("one_hot", {tensor(tenon::i32, {0}, {})}, {{"depth", 2}}), tenon::f32, {0, 2}, {}, 0);
+}
+
 TEST_CASE("what cannot be shaped so is refused with its reason") {
   const auto x = counting(tenon::f32, {2, 3}), whole = counting(tenon::u8, {2, 3});
   struct Row {

@@ -104,7 +104,7 @@ TEST_CASE("a gradient() that breaks the rules of the boundary is refused in word
        },
        "input 'x' is missing: any shape"},
       {[](tenon_gradient* io) { return io->set_input_grad(io, 0, TENON_NO_VALUE); },
-       "its gradient() passes an empty value as the gradient of an input"},
+       "its gradient() sets the gradient of an input to an empty value"},
   };
   for (const auto& row : rows) {
     CAPTURE(std::string(row.words));

@@ -67,7 +67,7 @@ Graph levels(tenon::Host& host, const tenon::Shape& shape) {
   return graph;
 }
 
-float first_of(const Graph& graph) {
+float first_result(const Graph& graph) {
   return Session(graph.clone()).run({{"x", Tensor::from({1.F, 2.F}, {2})}}).at("y").values<float>()[0];
 }
 
@@ -76,16 +76,16 @@ float first_of(const Graph& graph) {
 TEST_CASE("a state begins as its operator says") {
   LevelHost host;
   CHECK(host.call("levels", {Tensor::from({1.F, 2.F}, {2})}).values<float>()[1] == 4.5F);
-  CHECK(first_of(levels(host, {2})) == 3.5F);
-  CHECK(first_of(levels(host, {-1})) == 3.5F);  // of a shape that only the input's decides
+  CHECK(first_result(levels(host, {2})) == 3.5F);
+  CHECK(first_result(levels(host, {-1})) == 3.5F);  // of a shape that only the input's decides
 
   const TemporaryFolder folder;
   for (const auto& shape : {tenon::Shape{2}, tenon::Shape{-1}}) {
     auto graph = levels(host, shape);
     graph.save(folder / "levels.tenon");
-    CHECK(first_of(Graph::load(host, folder / "levels.tenon")) == 3.5F);
+    CHECK(first_result(Graph::load(host, folder / "levels.tenon")) == 3.5F);
   }
-  CHECK(first_of(Graph::from_json(host, levels(host, {2}).to_json())) == 3.5F);
+  CHECK(first_result(Graph::from_json(host, levels(host, {2}).to_json())) == 3.5F);
 }
 
 TEST_CASE("the graph's word counts more") {
@@ -93,7 +93,7 @@ TEST_CASE("the graph's word counts more") {
   const auto graph = Graph::from_json(host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
     "states": {"node_level": {"init": "zeros"}, "node_offset": {"init": {"value": 7}}},
     "nodes": [{"name": "node", "op": "levels", "inputs": ["x"]}], "outputs": {"y": "node"}})");
-  CHECK(first_of(graph) == 8.F);
+  CHECK(first_result(graph) == 8.F);
 }
 
 TEST_CASE("a beginning that the dtype does not hold is refused") {

@@ -1,6 +1,7 @@
 // Operators that are added while a host is in use: what is made from then on has the new one, what was made before keeps the old one.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
@@ -206,21 +207,24 @@ TEST_CASE("a replaced operator: what is computed again is what was computed firs
   CHECK(run(session) == 2);  // of (x + 1)^2 at 0
 }
 
-TEST_CASE("a replaced operator: plugins replace the application's operators, and the other way round") {
+TEST_CASE("a replaced operator: those of plugins, the application and the host are beside each other, and replace their like") {
   ApplicationHost host;
   add_shift(host, 7, "cosine");
   CHECK(called(host, "cosine") == 7);
   host.add_plugins(example("cosine"));
-  CHECK(called(host, "cosine") == 1);
   const auto catalog = host.catalog();
+  const auto& plugins = catalog.operators();
+  const auto from_file = std::find_if(plugins.begin(), plugins.end(), [](const auto& op) { return op.file == 0; });
+  REQUIRE(from_file != plugins.end());
+  CHECK(called(host, from_file->full_name().c_str()) == 1);
+  CHECK(called(host, "app.cosine") == 7);
+  CHECK(failure_of([&] { called(host, "cosine"); }).kind == 3);  // whose?
   add_shift(host, 5, "cosine");
-  CHECK(called(host, "cosine") == 5);
-  CHECK(catalog.find("cosine")->file == 0);  // as it was
-  CHECK(host.catalog().find("cosine")->file == -1);
-  host.add_plugins(example("cosine"));
-  CHECK(called(host, "cosine") == 1);
-  CHECK(failure_of([&] { add_shift(host, 1, "cast_storage"); }).message ==
-        "operator 'cast_storage' cannot be added: the host itself has an operator of that name");
+  CHECK(called(host, "app.cosine") == 5);
+  CHECK(called(host, from_file->full_name().c_str()) == 1);
+  add_shift(host, 1, "cast_storage");
+  CHECK(called(host, "app.cast_storage") == 1);
+  CHECK(called(host, "cast_storage") == 0);
 }
 
 TEST_CASE("a replaced operator: a plugin that was built anew is read again") {
@@ -234,11 +238,14 @@ TEST_CASE("a replaced operator: a plugin that was built anew is read again") {
   ApplicationHost host;
   put("cosine");
   host.add_plugins(file);
-  auto call = host.prepare("cosine", {Argument::like(zero())});
+  auto call = host.prepare("example_cosine.cosine", {Argument::like(zero())});
   put("quadratic");
   host.add_plugins(file);
-  CHECK(number(host.call("quadratic", {zero()}, {{"c", 4}})) == 4);
-  CHECK(host.catalog().find("cosine")->file == -1);  // the test host's own
+  const auto catalog = host.catalog();
+  CHECK(catalog.find("cosine")->file == -1);  // the test host's own
+  const auto& built = catalog.operators();
+  const auto made = std::find_if(built.begin(), built.end(), [](const auto& op) { return op.file >= 0; });
+  CHECK(number(host.call(made->full_name(), {zero()}, {{"c", 4}})) == 4);
   CHECK(prepared(call) == 1);
 }
 
@@ -256,7 +263,7 @@ TEST_CASE("a graph with two descriptions of one operator runs, but is no file") 
   const auto failure = failure_of([&] { (void)graph.to_bytes(); });
   CHECK(failure.kind == 2);
   CHECK(failure.message ==
-        "operator 'line' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one");
+        "operator 'app.line' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one");
 }
 
 TEST_CASE("operators from a factory: two names from one class, parameters, gradients, and what goes wrong in it") {
@@ -268,7 +275,7 @@ TEST_CASE("operators from a factory: two names from one class, parameters, gradi
       line.offset = offset;
       line.factor = 99;  // a parameter: nodes say what it is
       return line;
-    }) == name);
+    }) == "app." + name);
   }
   const auto x = Tensor::from({2.f}, {1});
   CHECK(number(host.call("line_10", {x})) == 12);
@@ -283,7 +290,7 @@ TEST_CASE("operators from a factory: two names from one class, parameters, gradi
   CHECK(number(outputs.at("y")) == 140);  // 5 * (3 * 2 + 20) + 10
   CHECK(number(outputs.at("gradient")) == 15);
 
-  CHECK(host.add<Shift>({}, [] { return Shift{}; }) == "shift");
+  CHECK(host.add<Shift>({}, [] { return Shift{}; }) == "app.shift");
   host.add<Shift>("throws", []() -> Shift { throw std::runtime_error("there is no table yet"); });
   CHECK(failure_of([&] { called(host, "throws"); }).message == "[throws] there is no table yet");
   host.add<Shift>("throws", []() -> Shift { throw 1; });
@@ -355,10 +362,10 @@ TEST_CASE("threads call, list, prepare, build, load and run while another adds o
       },
       [&](float& newest) { grows(newest, run_twice(graph_of(host))); },
       [&](float& newest) { grows(newest, run_twice(Graph::from_bytes(host, bytes))); },
-      [&](float&) { both(std::cos(0.f), called(host, "cosine")); },
+      [&](float&) { both(std::cos(0.f), called(host, "app.cosine")); },
       [&](float&) {
         std::size_t found = 0;
-        for (const auto& op : host.catalog().operators()) found += op.info.name == "shift" || op.info.name == "cosine" ? 1 : 0;
+        for (const auto& op : host.catalog().operators()) found += op.full_name() == "app.shift" || op.full_name() == "app.cosine" ? 1 : 0;
         const auto catalog = host.catalog();
         for (const auto& file : catalog.files()) wrong += file.path.empty() ? 1 : 0;
         wrong += found != 2 || catalog.find("shift") == nullptr ? 1 : 0;

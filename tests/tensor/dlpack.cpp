@@ -33,8 +33,10 @@ const struct {
   DType dtype;
   DLDataType type;
 } types[] = {
-    {boolean, {dlpack_bool, 8, 1}}, {u8, {kDLUInt, 8, 1}},      {i8, {kDLInt, 8, 1}},     {i32, {kDLInt, 32, 1}},   {i64, {kDLInt, 64, 1}},
-    {f16, {kDLFloat, 16, 1}},       {bf16, {kDLBfloat, 16, 1}}, {f32, {kDLFloat, 32, 1}}, {f64, {kDLFloat, 64, 1}},
+    {boolean, {dlpack_bool, 8, 1}}, {u8, {kDLUInt, 8, 1}},      {i8, {kDLInt, 8, 1}},         {i32, {kDLInt, 32, 1}},
+    {i64, {kDLInt, 64, 1}},         {f16, {kDLFloat, 16, 1}},   {bf16, {kDLBfloat, 16, 1}},   {f32, {kDLFloat, 32, 1}},
+    {f64, {kDLFloat, 64, 1}},       {i16, {kDLInt, 16, 1}},     {u16, {kDLUInt, 16, 1}},      {u32, {kDLUInt, 32, 1}},
+    {u64, {kDLUInt, 64, 1}},        {c64, {kDLComplex, 64, 1}}, {c128, {kDLComplex, 128, 1}},
 };
 
 // A giver's tensor that counts how often it was deleted.
@@ -154,13 +156,13 @@ TEST_CASE("foreign tensors that are refused stay the giver's") {
       {[](DLTensor& t) { t.device.device_type = kDLOpenCL; },
        "it is on a device of DLPack type 4, but only the CPU and CUDA are supported"},
       {[](DLTensor& t) {
-         t.dtype = {kDLInt, 16, 1};
+         t.dtype = {kDLInt, 4, 1};
        },
-       "Tenon has no dtype with type code 0, 16 bits and 1 lanes"},
+       "Tenon has no dtype with type code 0, 4 bits and 1 lanes"},
       {[](DLTensor& t) {
-         t.dtype = {kDLComplex, 64, 1};
+         t.dtype = {kDLComplex, 32, 1};
        },
-       "Tenon has no dtype with type code 5, 64 bits and 1 lanes"},
+       "Tenon has no dtype with type code 5, 32 bits and 1 lanes"},
       {[](DLTensor& t) {
          t.dtype = {kDLFloat, 32, 4};
        },

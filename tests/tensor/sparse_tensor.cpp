@@ -245,7 +245,7 @@ TEST_CASE("a boundary's struct is not believed") {
       {[](tenon_tensor& t) { t.dense.device_type = 99; }, "a tensor is on device 0 of DLPack type 99, which this machine does not have"},
       {[](tenon_tensor& t) { t.dense.ndim = 9; }, "this tenon_tensor has 9 dimensions, but at most 8 are supported"},
       {[](tenon_tensor& t) { t.dense.shape = nullptr; }, "this tenon_tensor has no shape"},
-      {[](tenon_tensor& t) { t.dtype = 9; }, "this tenon_tensor has unknown dtype 9"},
+      {[](tenon_tensor& t) { t.dtype = 15; }, "this tenon_tensor has unknown dtype 15"},
       {[](tenon_tensor& t) { t.storage = 3; }, "this tenon_tensor has unknown storage 3"},
       {[](tenon_tensor& t) { t.index_dtype = TENON_F32; }, "this tenon_tensor has indices of dtype 7 but needs int32 or int64"},
       {[](tenon_tensor& t) { t.stored = -1; }, "this tenon_tensor has -1 stored entries"},

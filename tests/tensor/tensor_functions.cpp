@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/tensor_functions.hpp>
 
@@ -14,7 +16,7 @@ TEST_CASE("tensor functions: filled tensors, in every dtype") {
     const auto dtype = static_cast<DType>(i);
     CAPTURE(name_of(dtype));
     CHECK(same_bits(full(dtype, {2, 3}, 0), Tensor::zeros(dtype, {2, 3})));
-    CHECK(ones(dtype, {2}).to_string().ends_with(dtype == DType::boolean ? "true true" : "1 1"));
+    CHECK(ones(dtype, {2}).to_string().ends_with(dtype == boolean ? "true true" : any_complex.has(dtype) ? "1+0j 1+0j" : "1 1"));
   }
   CHECK(same_bits(full(f32, {2}, 0.1), Tensor::from({0.1f, 0.1f}, {2})));
   CHECK(same_bits(arange(i64, 4), Tensor::from<std::int64_t>({0, 1, 2, 3}, {4})));
@@ -58,7 +60,7 @@ TEST_CASE("tensor functions: random numbers are those of the seed, with the mome
   CHECK(std::abs(moments(normal).first - 3) < 0.025);
   CHECK(std::abs(moments(normal).second - 0.5) < 0.02);
   for (const double x : uniform.values<double>()) REQUIRE((x >= -2 && x < 6));
-  CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message == "random numbers are floating, and int32 is not");
+  CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message == "random numbers are floating or complex, and int32 is not");
 }
 
 TEST_CASE("tensor functions: rows are shared if they can be") {
@@ -81,8 +83,9 @@ TEST_CASE("tensor functions: close is close, by dtype, storage and special numbe
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::nan("");
   struct Case {
-    double left, right, relative, absolute;
+    double found, expected, rtol, atol;
     bool close;
+    bool equal_nan = false;
   };
   const Case cases[] = {
       {1, 1 + 1e-9, -1, 1e-12, true},
@@ -96,18 +99,104 @@ TEST_CASE("tensor functions: close is close, by dtype, storage and special numbe
       {1, infinity, 9, 9, false},
       {infinity, 1, 9, 9, false},
       {nan, nan, 9, 9, false},
-      {nan, 1, 9, 9, false},
+      {nan, nan, 0, 0, true, true},
+      {nan, 1, 9, 9, false, true},
+      {1, nan, 9, 9, false, true},
   };
   for (const auto& c : cases) {
-    CAPTURE(c.left);
-    CAPTURE(c.right);
-    CHECK(all_close(one(c.left), one(c.right), c.relative, c.absolute) == c.close);
+    CAPTURE(c.found);
+    CAPTURE(c.expected);
+    CHECK(static_cast<bool>(all_close(one(c.found), one(c.expected), {c.rtol, c.atol, c.equal_nan})) == c.close);
   }
-  CHECK_FALSE(all_close(full(f32, {1}, 1), one(1)));
-  CHECK_FALSE(all_close(full(f64, {2}, 1), one(1)));
+  CHECK(all_close(full(f32, {1}, 1), one(1)).text == "float32 [1] is compared with float64 [1]");
+  CHECK(all_close(full(f64, {2}, 1), one(1)).text == "float64 [2] is compared with float64 [1]");
   CHECK(all_close(full(f16, {1}, 1), full(f16, {1}, 1.0009765625)));
   CHECK_FALSE(all_close(full(f32, {1}, 1), full(f32, {1}, 1.0009765625)));
   CHECK_FALSE(all_close(arange(i32, 2), arange(i32, 2, 1)));
   const auto matrix = arange(f32, 6).reshape({2, 3});
   CHECK(all_close(cast_storage(matrix, Storage::csr), matrix));
+}
+
+TEST_CASE("tensor functions: a comparison says how many elements differ, where the first is and where the worst") {
+  const auto zeros = Tensor::zeros(f64, {2, 3});
+  const auto with = [&](std::initializer_list<double> values) { return Tensor::from(values, {2, 3}); };
+  const auto one = all_close(with({0, 0, 0, 0, 1.5, 0}), zeros);
+  CHECK(one.text == "1 of 6 elements differs: at [1, 1] 1.5 instead of 0, where 1e-08 is allowed");
+  CHECK(one.different == 1);
+  const auto several = all_close(with({0, 1, 0, -7, 2, 0}), zeros, {.atol = 0.5});
+  CHECK(several.text == "3 of 6 elements differ: at [0, 1] 1 instead of 0; the worst at [1, 0] -7 instead of 0, where 0.5 is allowed");
+  CHECK(several.different == 3);
+  CHECK(several.first == std::vector<std::int64_t>{0, 1});
+  CHECK(several.worst == std::vector<std::int64_t>{1, 0});
+  // What is farthest is measured against what is allowed there, and nan is farther than anything.
+  CHECK(all_close(with({0, 1, 0, 1000, 0, 0}), with({0, 0, 0, 990, 0, 0}), {.rtol = 0.0099}).worst == std::vector<std::int64_t>{0, 1});
+  CHECK(all_close(with({0, 1, 0, std::nan(""), 1e300, 0}), zeros).worst == std::vector<std::int64_t>{1, 0});
+  CHECK(all_close(full(boolean, Shape::scalar(), 1), full(boolean, Shape::scalar(), 0)).text ==
+        "1 of 1 elements differs: at [] 1 instead of 0, where 1e-08 is allowed");
+  std::ostringstream printed;
+  printed << several << '|' << all_close(zeros, zeros);
+  CHECK(printed.str() == several.text + "|close");
+}
+
+TEST_CASE("tensor functions: random tensors of any dtype, storage and density") {
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse}) {
+      const auto dtype = static_cast<DType>(i);
+      CAPTURE(name_of(dtype));
+      CAPTURE(static_cast<int>(storage));
+      const auto tensor = random_tensor(dtype, {8, 5}, {.storage = storage, .density = 0.5, .seed = 7});
+      CHECK(tensor.dtype() == dtype);
+      CHECK(tensor.shape() == Shape{8, 5});
+      CHECK(tensor.storage() == storage);
+      CHECK(tensor.stored() == (storage == Storage::dense ? 0 : storage == Storage::csr ? 20 : 4));
+      CHECK(same_bits(tensor, random_tensor(dtype, {8, 5}, {.storage = storage, .density = 0.5, .seed = 7})));
+      CHECK_FALSE(same_bits(tensor, random_tensor(dtype, {8, 5}, {.storage = storage, .density = 0.5, .seed = 7, .stream = 1})));
+    }
+}
+
+TEST_CASE("tensor functions: random tensors keep their bounds, and their zeros are where the density says") {
+  const auto extremes = [](const Tensor& tensor) {
+    const auto values = tensor.values<double>();
+    return std::pair(*std::min_element(values.begin(), values.end()), *std::max_element(values.begin(), values.end()));
+  };
+  const auto [least, most] = extremes(random_tensor(f64, {1000}));
+  CHECK((least >= -1 && least < -0.98 && most < 1 && most > 0.98));
+  const auto [low, high] = extremes(random_tensor(f64, {1000}, {.low = 5, .high = 7}));
+  CHECK((low >= 5 && low < 5.02 && high < 7 && high > 6.98));
+  std::vector<int> counts(10);
+  const auto digits = random_tensor(u8, {1000});
+  for (const auto value : digits.values<std::uint8_t>()) ++counts.at(value);
+  CHECK(*std::min_element(counts.begin(), counts.end()) > 60);  // 100 each, with a deviation of 9.5
+  const auto negative = random_tensor(i32, {100}, {.low = -3, .high = -1});
+  for (const auto value : negative.values<std::int32_t>()) REQUIRE((value == -3 || value == -2));
+  const auto third = random_tensor(f64, {300}, {.density = 1.0 / 3});
+  CHECK(std::count(third.values<double>().begin(), third.values<double>().end(), 0.0) == 200);
+  // Each place is as likely as another: over 200 seeds, 20 of 100, with a deviation of 5.7 out of 40 expected.
+  std::vector<int> chosen(100);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto sparse = random_tensor(f32, {100}, {.density = 0.2, .seed = seed});
+    for (std::size_t i = 0; i < 100; ++i) chosen[i] += sparse.values<float>()[i] != 0;
+  }
+  for (const int times : chosen) CHECK((times > 15 && times < 68));
+  CHECK(random_tensor(f32, {0, 3}, {.storage = Storage::csr}).stored() == 0);
+  CHECK(random_tensor(f32, {3, 0}, {.storage = Storage::csr}).stored() == 0);
+  CHECK(random_tensor(f32, {3, 3}, {.storage = Storage::csr, .density = 0}).stored() == 0);
+}
+
+TEST_CASE("tensor functions: random tensors that cannot be") {
+  const auto message = [](DType dtype, const Shape& shape, const RandomOptions& options) {
+    return failure_of([&] { random_tensor(dtype, shape, options); }).message;
+  };
+  CHECK(message(f32, {2}, {.density = 1.5}) == "random_tensor: the density is 1.5");
+  CHECK(message(f32, {2}, {.density = std::nan("")}) == "random_tensor: the density is nan");
+  CHECK(message(f32, {2}, {.low = 2}) == "random_tensor: numbers in [2, 1) are requested");
+  CHECK(message(f32, {2}, {.high = std::nan("")}) == "random_tensor: numbers in [-1, nan) are requested");
+  CHECK(message(u8, {2}, {.low = -1}) == "random_tensor: uint8 does not hold the numbers in [-1, 10)");
+  CHECK(message(u8, {2}, {.high = 257}) == "random_tensor: uint8 does not hold the numbers in [0, 257)");
+  CHECK(message(u8, {2}, {.high = 256}).empty());
+  CHECK(message(i32, {2}, {.high = 0.5}) == "random_tensor: int32 does not hold the numbers in [0, 0.5)");
+  CHECK(message(f16, {2}, {.high = 1e6}) == "random_tensor: float16 does not hold the numbers in [-1, 1000000)");
+  CHECK(message(f32, {2}, {.storage = Storage::csr}) == "random_tensor: a csr tensor of shape [2] is requested");
+  CHECK(message(f32, Shape::scalar(), {.storage = Storage::row_sparse}) == "random_tensor: a row_sparse scalar is requested");
+  CHECK_FALSE(message(f32, {-1}, {}).empty());
 }

@@ -130,7 +130,8 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
       {with(mlp_json, 200, [](auto&) {}), 0, ""},
       {with(mlp_json, 200, [](auto& o) { o.batch = 10; }), 0, ""},
       {with(mlp_json, 100, [](auto&) {}), 4, "it stopped after 192 examples of an epoch, but the data have 100"},
-      {with(mlp_json, 200, [](auto& o) { o.optimizer = "sgd"; }), 2, "the checkpoint has optimizer adam, but this training has sgd"},
+      {with(mlp_json, 200, [](auto& o) { o.optimizer = "sgd"; }), 2,
+       "the checkpoint has optimizer tenon.adam, but this training has tenon.sgd"},
       {with(mlp_json, 200, [](auto& o) { o.seed = 6; }), 2, "the checkpoint has seed 5, but this training has 6"},
       {with(mlp_json, 200,
             [](auto& o) {

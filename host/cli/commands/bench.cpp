@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/print/profile.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
@@ -49,14 +50,17 @@ int run_bench(Context& context, const Arguments& arguments) {
   SessionOptions options;
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
+  options.profile = arguments.has("profile");
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
     print(json_object("unit", "ms", "runs", runs, "threads", context.host().threads(), "first", times.first, "min", times.at(0), "median",
-                      times.at(0.5), "p90", times.at(0.9), "max", times.at(1)));
+                      times.at(0.5), "p90", times.at(0.9), "max", times.at(1), "profile",
+                      options.profile ? profile_json(session.times()) : JsonItem()));
   else
     write_result("first {:.4f} ms (with planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n", times.first,
                  counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
+  if (options.profile && !context.json()) write_result(profile_text(session.times()));
   flush_results();
   return 0;
 }
@@ -65,18 +69,20 @@ std::vector<Option> bench_options() {
   auto all = input_options();
   all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
   all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
+  all.push_back(profile_option());
   all.push_back(no_verify_option());
   return all;
 }
 
-const bool added_bench =
-    add_command({.name = "bench",
-                 .doc = "measure how long a graph takes",
-                 .details = "The first run makes the plan and is reported separately; the others give median and spread.",
-                 .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
-                 .options = bench_options(),
-                 .run = run_bench,
-                 .plugins = Plugins::runs});
+const bool added_bench = add_command(
+    {.name = "bench",
+     .doc = "measure how long a graph takes",
+     .details = "The first run makes the plan and is reported separately; the others give median and spread. With --profile, a table "
+                "follows of the time that each operator took in all of them, or with --json a list of nodes.",
+     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .options = bench_options(),
+     .run = run_bench,
+     .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -1,12 +1,20 @@
 // tenon check: whether a plugin does what it declares.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
+#include <memory>
 #include <random>
+#include <tenon/host/arrays.hpp>
 #include <tenon/host/check.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/print/parameter_text.hpp"
+#include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
 
@@ -15,45 +23,127 @@ namespace {
 
 using Verdict = CheckVerdict;
 
-constexpr std::array<const char*, 5> verdict_names = {"PASSED", "SKIPPED", "WARNING", "FAILED", "CRASHED"};
+constexpr std::array<const char*, 6> verdict_names = {"PASSED", "SKIPPED", "WARNING", "FAILED", "CRASHED", "UNTRIED"};
+constexpr int nothing_checked = 5;  // exit code
 
 /// Prints while it goes, but for --json, which is one object at the end.
 class Results {
  public:
-  Results(bool json, bool only_failed) : json_(json), only_failed_(only_failed) {}
+  Results(const Context& context, const Arguments& arguments)
+      : json_(context.json()), only_failed_(arguments.has("only-failed")), verbose_(arguments.has("verbose")) {}
 
   void add(const CheckResult& result) {
-    const auto& [op, check, verdict, sentence] = result;
+    const auto& [op, check, verdict, sentence, calls] = result;
     ++tally_[static_cast<std::size_t>(verdict)];
-    if (only_failed_ && verdict < Verdict::failed) return;
+    if (verdict == Verdict::untried && (untried_.empty() || untried_.back() != op)) untried_.push_back(op);
+    if (only_failed_ && (verdict < Verdict::failed || verdict == Verdict::untried)) return;
     const auto* word = verdict_names[static_cast<std::size_t>(verdict)];
-    if (json_) return items_.push_back(json_object("operator", op, "check", check, "verdict", word, "sentence", sentence));
+    if (json_) {
+      std::vector<JsonItem> texts(calls.begin(), calls.end());
+      return items_.push_back(json_object("operator", op, "check", check, "verdict", word, "sentence", sentence, "calls", calls.size(),
+                                          "tried", json_list(texts)));
+    }
     if (op != last_) write_result("{}\n", op);
     last_ = op;
     write_result("  {:<8} {:<12} {}\n", word, check, sentence);
+    if (verbose_)
+      for (const auto& call : calls) write_result("             {}\n", call);
     flush_results();  // whoever ends this program early still learns what was checked
   }
 
   void finish(std::uint64_t seed) const {
     const auto tally = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
     if (json_)
-      print(json_object("passed", tally(Verdict::passed), "skipped", tally(Verdict::skipped), "warnings", tally(Verdict::warning), "failed",
-                        tally(Verdict::failed), "crashed", tally(Verdict::crashed), "seed", seed, "checks", json_list(items_)));
-    else
-      write_result("{} passed, {} skipped, {}, {} failed, {} crashed; --reproduce {} repeats this\n", tally(Verdict::passed),
-                   tally(Verdict::skipped), counted(tally(Verdict::warning), "warning"), tally(Verdict::failed), tally(Verdict::crashed),
-                   seed);
+      return print(json_object("passed", tally(Verdict::passed), "skipped", tally(Verdict::skipped), "warnings", tally(Verdict::warning),
+                               "failed", tally(Verdict::failed), "crashed", tally(Verdict::crashed), "untried", tally(Verdict::untried),
+                               "seed", seed, "checks", json_list(items_)));
+    write_result("{} passed, {} skipped, {}, {} failed, {} crashed, {} untried; --reproduce {} repeats this\n", tally(Verdict::passed),
+                 tally(Verdict::skipped), counted(tally(Verdict::warning), "warning"), tally(Verdict::failed), tally(Verdict::crashed),
+                 tally(Verdict::untried), seed);
+    if (!untried_.empty())
+      tell(
+          "some checks found nothing to try with {}\nhint: describe() can give calls: op.example(...); or give them with --shape, --set "
+          "and "
+          "--input\n",
+          fmt::join(untried_, ", "));
   }
-  bool all_fine() const {
-    return tally_[static_cast<std::size_t>(Verdict::failed)] + tally_[static_cast<std::size_t>(Verdict::crashed)] == 0;
+  int exit_code() const {
+    const auto count = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
+    if (count(Verdict::failed) + count(Verdict::crashed) > 0) return static_cast<int>(FailureKind::failed);
+    return count(Verdict::untried) > 0 ? nothing_checked : 0;
   }
 
  private:
-  bool json_, only_failed_;
+  bool json_, only_failed_, verbose_;
   std::array<int, verdict_names.size()> tally_{};
   std::string last_;
+  std::vector<std::string> untried_;  // operators
   std::vector<JsonItem> items_;
 };
+
+/// The texts of a Named option that may give several to one name.
+std::map<std::string, std::vector<std::string>> texts_by_name(const Arguments& arguments, const std::string& option) {
+  std::map<std::string, std::vector<std::string>> texts;
+  for (const auto& text : arguments.all(option)) {
+    const auto equals = text.find('=');
+    texts[text.substr(0, equals)].push_back(text.substr(equals + 1));
+  }
+  return texts;
+}
+
+/// Each call once for each of the texts.
+template <class Apply>
+void multiply(std::vector<CheckCall>& calls, const std::vector<std::string>& texts, Apply&& apply) {
+  std::vector<CheckCall> more;
+  for (const auto& text : texts)
+    for (auto call : calls) {
+      apply(call, text);
+      more.push_back(std::move(call));
+    }
+  calls = std::move(more);
+}
+
+/// The operator that the calls are of. Its manifest is read, and its plugin not loaded.
+std::shared_ptr<const OperatorInfo> operator_of(const Arguments& arguments, Host& host) {
+  const auto plugin = arguments.get("PLUGIN");
+  host.add_plugins(plugin);
+  std::vector<std::string> names;
+  for (const auto& file : host.catalog().files())
+    if (file.path == std::filesystem::absolute(plugin).lexically_normal()) names = file.operators;
+  auto op = arguments.get("op");
+  if (op.empty() && names.size() == 1) op = names.front();
+  const auto catalog = host.catalog();
+  const auto* found = op.empty() ? nullptr : catalog.find(op);
+  if (found == nullptr)
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("--set is for one operator, but {} has {}", plugin, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+        "name one with --op");
+  return found->description;
+}
+
+std::vector<CheckCall> calls_to_try(const Arguments& arguments, const Context& context) {
+  const auto shapes = texts_by_name(arguments, "shape"), files = texts_by_name(arguments, "input"),
+             values = texts_by_name(arguments, "set");
+  if (shapes.empty() && files.empty() && values.empty()) return {};
+  std::vector<CheckCall> calls(1);
+  for (const auto& [name, texts] : shapes)
+    multiply(calls, texts, [&name = name](CheckCall& call, const std::string& text) { call.shapes[name] = parse_shape(text); });
+  for (const auto& [name, texts] : files)
+    multiply(calls, texts, [&name = name](CheckCall& call, const std::string& text) { call.inputs[name] = load_array(text); });
+  if (values.empty()) return calls;
+  HostOptions options;
+  options.search_defaults = false;
+  options.trust_writable = context.trust_writable();
+  options.trusted_only = context.trusted_only();
+  Host host(options);
+  const auto info = operator_of(arguments, host);
+  for (const auto& [name, texts] : values)
+    multiply(calls, texts, [&, &name = name](CheckCall& call, const std::string& text) {
+      for (const auto& [parameter, value] : parse_parameters(*info, {{name, text}})) call.parameters.set(parameter, value);
+    });
+  return calls;
+}
 
 // A plugin of kernels alone has nothing to check on the CPU.
 std::string hint_for(const std::filesystem::path& plugin, Context& context) {
@@ -65,6 +155,8 @@ std::string hint_for(const std::filesystem::path& plugin, Context& context) {
   return {};
 }
 
+constexpr double longest_timeout = 1e6;  // seconds
+
 int run_check(Context& context, const Arguments& arguments) {
   CheckOptions options;
   options.plugins.assign(context.global().all("plugins").begin(), context.global().all("plugins").end());
@@ -73,7 +165,11 @@ int run_check(Context& context, const Arguments& arguments) {
   options.seed = arguments.has("reproduce") ? arguments.count("reproduce") : std::random_device{}() % 1'000'000;
   options.trust_writable = context.trust_writable();
   options.trusted_only = context.trusted_only();
-  Results results(context.json(), arguments.has("only-failed"));
+  options.jobs = static_cast<int>(arguments.integer("jobs"));
+  options.calls = calls_to_try(arguments, context);
+  if (arguments.has("timeout"))
+    options.time_limit = std::chrono::milliseconds(std::llround(std::min(arguments.real("timeout"), longest_timeout) * 1000));
+  Results results(context, arguments);
   try {
     check_plugin(arguments.get("PLUGIN"), options, [&](const CheckResult& result) { results.add(result); });
   } catch (const Failure& failure) {
@@ -81,7 +177,7 @@ int run_check(Context& context, const Arguments& arguments) {
     throw Failure(failure.kind(), failure.what(), hint_for(arguments.get("PLUGIN"), context));
   }
   results.finish(options.seed);
-  return results.all_fine() ? 0 : static_cast<int>(FailureKind::failed);
+  return results.exit_code();
 }
 
 std::string details() {
@@ -91,19 +187,32 @@ std::string details() {
       "\nWith --device cuda, the GPU kernels in PLUGIN are compared with the CPU's instead. Operators of other plugins are found with\n"
       "--plugins:";
   for (const auto& check : list_checks("cuda")) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
-  return text + "\nThe exit code is 1 if a check failed or crashed.";
+  return text +
+         "\nCalls come from the examples in the manifest, and from infer(): shapes of rank 0 to 6 and of several sizes, and parameters "
+         "varied.\n"
+         "--shape, --set and --input name the calls to try instead; given again for the same name, they make another call. A check that "
+         "found\n"
+         "no call is UNTRIED.\n"
+         "The exit code is 1 if a check failed or crashed, else 5 if one was untried.";
 }
 
-const bool added_check =
-    add_command({.name = "check",
-                 .doc = "check that a plugin does what it declares",
-                 .details = details(),
-                 .positionals = {{"PLUGIN", "the shared object"}},
-                 .options = {{"op", "NAME", "only this operator"},
-                             {"only-failed", "", "print only the checks that failed or crashed"},
-                             {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
-                 .run = run_check,
-                 .plugins = Plugins::loads});
+const bool added_check = add_command(
+    {.name = "check",
+     .doc = "check that a plugin does what it declares",
+     .details = details(),
+     .positionals = {{"PLUGIN", "the shared object"}},
+     .options = {{"op", "NAME", "only this operator"},
+                 {"only-failed", "", "print only the checks that failed or crashed"},
+                 {"shape", "NAME=DIMS", "try an input of this shape", Named{"data=2x4x6x6"}},
+                 {"set", "NAME=VALUE", "try this value of a parameter", Named{"groups=2"}},
+                 {"input", "NAME=FILE", fmt::format("try these elements of an input, from a {} file", array_suffixes()),
+                  Named{"boxes=boxes.npy"}},
+                 {"verbose", "", "list the calls that each check makes"},
+                 {"timeout", "SECONDS", "end a check that takes longer; the operator's others are then skipped", Real{0.001}, "60"},
+                 {"jobs", "N", "operators to check at once", Integer{1, 256}, "1"},
+                 {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
+     .run = run_check,
+     .plugins = Plugins::loads});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -6,47 +6,19 @@
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
+#include "cli/print/operator_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
 
 namespace tenon::cli {
 namespace {
 
-std::string range_of(const ParamInfo& param) {
-  std::vector<std::string> bounds;
-  if (param.min) bounds.push_back(fmt::format(" >= {}", *param.min));
-  if (param.above) bounds.push_back(fmt::format(" > {}", *param.above));
-  if (param.max) bounds.push_back(fmt::format(" <= {}", *param.max));
-  if (param.below) bounds.push_back(fmt::format(" < {}", *param.below));
-  const auto choices = param.choices.empty() ? "" : fmt::format(" one of {}", fmt::join(param.choices, ", "));
-  return fmt::format("{}{}", fmt::join(bounds, " and"), choices);
-}
-
-// A kernel of another file is known only when it is loaded, and nothing is loaded to be looked at.
-const char* gradient_of(const OperatorInfo& info) {
-  if (info.has("backward") || info.has("gradient")) return "has a gradient";
-  return info.kernels_elsewhere ? "has a gradient where its kernels have one" : "has no gradient";
-}
-
-// float32 defaults are exact doubles; as the float they were written as, they read 0.1 and not 0.10000000149.
-std::string default_of(const ParamInfo& param) {
-  if (param.required) return "required";
-  const auto* real = std::get_if<double>(&param.default_value.variant());
-  if (real != nullptr && param.kind == ParamKind::float32) return fmt::format("default {}", static_cast<float>(*real));
-  return "default " + to_string(param.default_value);
-}
-
 void print_arguments(const OperatorInfo& info) {
   write_result("\nInputs\n");
-  for (const auto& input : info.inputs)
-    write_result("  {:<16} {}{}{}{}{}\n  {:<16} {}\n", input.name, fmt::join(names_of(input.types.value_or(info.types)), " "),
-                 input.optional ? ", optional" : "", input.variadic ? ", any number" : "", input.weight.value_or(false) ? ", a weight" : "",
-                 input.initial ? fmt::format(", at first {}", *input.initial) : "", "", input.doc);
+  for (const auto& input : info.inputs) write_result("  {:<16} {}\n  {:<16} {}\n", input.name, input_text(info, input), "", input.doc);
   if (info.inputs.empty()) write_result("  none\n");
   write_result("\nOutputs\n");
-  for (const auto& output : info.outputs)
-    write_result("  {:<16} {}{}{}\n", output.name, output.doc, output.hidden ? " (hidden: for the gradient)" : "",
-                 output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
+  for (const auto& output : info.outputs) write_result("  {:<16} {}\n", output.name, output_text(output));
   if (!info.states.empty()) write_result("\nStates\n");
   for (const auto& state : info.states) write_result("  {:<16} at first {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
   if (!info.params.empty()) write_result("\nParameters\n");
@@ -55,21 +27,19 @@ void print_arguments(const OperatorInfo& info) {
 }
 
 void print_traits(const OperatorInfo& info) {
-  std::vector<std::string> traits;
-  OperatorInfo::each_field(info, [&](const char*, const auto& has, const auto&... phrase) {
-    if constexpr (sizeof...(phrase) == 1)
-      if (const std::string text(phrase...); has && !text.empty()) traits.push_back(text);
-  });
-  for (const auto& [input, output] : info.inplace)
-    traits.push_back(fmt::format("{} may use the memory of {}", info.outputs[static_cast<std::size_t>(output)].name,
-                                 info.inputs[static_cast<std::size_t>(input)].name));
   write_result("\nTraits\n");
-  for (const auto& trait : traits) write_result("  {}\n", trait);
-  write_result("  {}\n", gradient_of(info));
+  for (const auto& trait : traits_of(info)) write_result("  {}\n", trait);
+}
+
+void print_rules(const OperatorInfo& info) {
+  if (!info.rules.empty()) write_result("\nRules\n");
+  for (const auto& rule : info.rules) write_result("  {}\n", rule_text(rule));
+  if (!info.examples.empty()) write_result("\nExamples\n");
+  for (const auto& example : info.examples) write_result("  {}\n", example_text(example));
 }
 
 void print_operator(const Catalog& catalog, const CatalogOperator& op) {
-  write_result("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.info.name, "what it does", op.info.doc, "version",
+  write_result("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.full_name(), "what it does", op.info.doc, "version",
                op.info.version);
   if (!op.info.aliases.empty()) write_result("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
   if (op.file >= 0) {
@@ -77,11 +47,14 @@ void print_operator(const Catalog& catalog, const CatalogOperator& op) {
     write_result("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name, file.version.empty() ? "" : " ", file.version, "file",
                  file.path.string());
   }
-  for (const auto& file : catalog.files())
-    for (const auto& kernel : file.kernels)
-      if (kernel.op == op.info.name) write_result("  {:<16} {} (plugin {})\n", "kernel", kernel.device, file.name);
+  for (std::size_t i = 0; i < op.devices.size(); ++i)
+    if (const int file = op.kernel_files[i]; file != op.file)
+      write_result("  {:<16} {} (plugin {})\n", "kernel", op.devices[i], catalog.files()[static_cast<std::size_t>(file)].name);
+    else if (op.devices[i] != "cpu" || op.info.has("forward"))
+      write_result("  {:<16} {}\n", "kernel", op.devices[i]);
   print_arguments(op.info);
   print_traits(op.info);
+  print_rules(op.info);
 }
 
 void print_plugin(const PluginFile& file) {
@@ -123,6 +96,8 @@ int run_inspect(Context& context, const Arguments& arguments) {
                   "tenon list shows the plugins that are found");
   const auto catalog = context.host().catalog();
   const auto* op = catalog.find(what);
+  if (const auto why = catalog.why_missing(what); !why.empty())
+    throw Failure(FailureKind::plugin, fmt::format("operator '{}' cannot be used: {}", what, why), catalog.next_step(what));
   if (op == nullptr)
     throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'", what),
                   did_you_mean(catalog.near(what), "tenon list shows the operators"));

@@ -1,5 +1,6 @@
 // tenon list: every operator and every file that was looked at.
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 
@@ -12,17 +13,48 @@ namespace tenon::cli {
 namespace {
 
 std::string origin_of(const Catalog& catalog, const CatalogOperator& op) {
-  return op.file < 0 ? "application" : catalog.files()[static_cast<std::size_t>(op.file)].name;
+  if (op.file < 0) return op.info.space == "tenon" ? "tenon" : "application";
+  return catalog.files()[static_cast<std::size_t>(op.file)].name;
 }
 
-void print_operators(const Catalog& catalog) {
-  std::size_t name_width = 8, origin_width = 6;
-  for (const auto& op : catalog.operators()) {
-    name_width = std::max(name_width, op.info.name.size());
-    origin_width = std::max(origin_width, origin_of(catalog, op).size());
-  }
+bool matches(const std::string& name, const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string::npos;
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+bool is_wanted(const Catalog& catalog, const CatalogOperator& op, const Arguments& arguments) {
+  const auto plugin = arguments.get("plugin"), pattern = arguments.get("PATTERN");
+  if (!plugin.empty() && (op.file < 0 || !is_called(catalog.files()[static_cast<std::size_t>(op.file)], plugin))) return false;
+  return pattern.empty() || matches(op.info.name, pattern) || matches(op.info.full_name(), pattern) ||
+         std::any_of(op.info.aliases.begin(), op.info.aliases.end(), [&](const auto& alias) { return matches(alias, pattern); });
+}
+
+std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog, const Arguments& arguments) {
+  std::vector<const CatalogOperator*> wanted;
   for (const auto& op : catalog.operators())
-    write_result("{:<{}}  {:<{}}  {}\n", op.info.name, name_width, origin_of(catalog, op), origin_width, op.info.doc);
+    if (is_wanted(catalog, op, arguments)) wanted.push_back(&op);
+  if (!wanted.empty()) return wanted;
+  if (const auto plugin = arguments.get("plugin"); !plugin.empty()) {
+    std::vector<std::string> names;
+    for (const auto& file : catalog.files()) names.push_back(file.name);
+    if (std::none_of(catalog.files().begin(), catalog.files().end(), [&](const auto& file) { return is_called(file, plugin); }))
+      throw Failure(FailureKind::plugin, fmt::format("there is no plugin '{}'", plugin),
+                    did_you_mean(near_names(plugin, names), "tenon doctor shows the folders that are searched"));
+  }
+  if (const auto pattern = arguments.get("PATTERN"); !pattern.empty())
+    throw Failure(FailureKind::plugin, fmt::format("no operator matches '{}'", pattern),
+                  did_you_mean(catalog.near(pattern), "tenon list shows all operators"));
+  return wanted;
+}
+
+void print_operators(const Catalog& catalog, const std::vector<const CatalogOperator*>& wanted) {
+  std::size_t name_width = 8, origin_width = 6;
+  for (const auto* op : wanted) {
+    name_width = std::max(name_width, catalog.shortest_name(*op).size());
+    origin_width = std::max(origin_width, origin_of(catalog, *op).size());
+  }
+  for (const auto* op : wanted)
+    write_result("{:<{}}  {:<{}}  {}\n", catalog.shortest_name(*op), name_width, origin_of(catalog, *op), origin_width, op->info.doc);
 }
 
 // Files that bring nothing are never passed over in silence.
@@ -35,23 +67,25 @@ void print_errors(const Catalog& catalog) {
   for (const auto& folder : catalog.searched()) tell("  {}\n", folder.string());
 }
 
-int run_list(Context& context, const Arguments&) {
+int run_list(Context& context, const Arguments& arguments) {
   const auto catalog = context.host().catalog();
+  const auto wanted = wanted_operators(catalog, arguments);
   if (context.json()) {
-    write_result(json_text(catalog) + '\n');
+    write_result(json_text(catalog, wanted) + '\n');
     return 0;
   }
-  print_operators(catalog);
+  print_operators(catalog, wanted);
   print_errors(catalog);
   return 0;
 }
 
-const bool added_list = add_command({.name = "list",
-                                     .doc = "list the operators that were found, and the files that could not be used",
-                                     .details = "Files are read, not loaded: nothing of a plugin runs.",
-                                     .positionals = {},
-                                     .options = {},
-                                     .run = run_list});
+const bool added_list =
+    add_command({.name = "list",
+                 .doc = "list the operators that were found, and the files that could not be used",
+                 .details = "Files are read, not loaded: nothing of a plugin runs.",
+                 .positionals = {{"PATTERN", "only operators whose name contains this, or matches it if it has *, ? or [...]", false}},
+                 .options = {{"plugin", "NAME", "only operators of this plugin"}},
+                 .run = run_list});
 
 }  // namespace
 }  // namespace tenon::cli

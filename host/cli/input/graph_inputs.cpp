@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <tenon/host/arrays.hpp>
-#include <tenon/host/cast_storage.hpp>
-#include <tenon/random.hpp>
-#include <tenon/visit.hpp>
+#include <tenon/host/tensor_functions.hpp>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,21 +14,6 @@
 
 namespace tenon::cli {
 namespace {
-
-Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, std::uint64_t number) {
-  auto tensor = Tensor::empty(dtype, shape);
-  const Random random(seed, 0, number);
-  visit(dtype, [&]<class T>() {
-    auto values = tensor.values<T>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_integral_v<T>)
-        values[i] = static_cast<T>(random.bits(i) % (std::is_same_v<T, bool> ? 2 : 10));
-      else
-        values[i] = static_cast<T>(2 * random.uniform(i) - 1);
-    }
-  });
-  return tensor;
-}
 
 Shape fill_unknown(const ValueInfo& input, const std::map<std::string, std::string>& shapes) {
   if (const auto given = shapes.find(input.name); given != shapes.end()) return parse_shape(given->second);
@@ -67,7 +50,20 @@ std::vector<Option> input_options() {
            fmt::format("an input's values, from a {} file, or FILE[BEGIN:END] for some of its rows (default: random)", array_suffixes()),
            Named{"image=image.npy"}},
           {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", Named{"image=8x64"}},
+          density_option(),
           {"seed", "N", "seed of random inputs and of random operators", Integer{}, "0"}};
+}
+
+Option density_option() {
+  return {"density", "PART", "the part of random csr and row_sparse inputs that is stored, from 0 to 1", Real{0}, "0.1"};
+}
+
+Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage, std::uint64_t number) {
+  RandomOptions options{.storage = storage, .seed = arguments.count("seed"), .stream = number};
+  if (storage != Storage::dense) options.density = arguments.real("density");
+  if (options.density > 1)
+    throw Failure(FailureKind::usage, fmt::format("--density is {} but must be at most 1", options.density), "1 stores every element");
+  return random_tensor(dtype, shape, options);
 }
 
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
@@ -81,7 +77,6 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
   check_input_names(names, shapes);
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
-  const auto seed = arguments.count("seed");
   NamedTensors tensors;
   for (auto input : inputs) {
     const auto dtype = input.dtype.value_or(DType::f32);
@@ -92,7 +87,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
     }
     const auto shape = fill_unknown(input, shapes);
     tell("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
-    tensors.emplace(input.name, cast_storage(random_tensor(dtype, shape, seed, numbers.at(input.name)), input.storage));
+    tensors.emplace(input.name, random_input(arguments, dtype, shape, input.storage, numbers.at(input.name)));
   }
   return tensors;
 }

@@ -17,6 +17,10 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments);
 
 /// The options that read_inputs() reads, for the commands' descriptions.
 std::vector<Option> input_options();
+Option density_option();
+
+/// As --seed and, for sparse ones, --density say; `number` tells the inputs of one command apart. Throws Failure (usage).
+Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage, std::uint64_t number);
 
 /// Examples for training: what the repeated option NAME=FILE gives for these inputs of the graph. Throws Failure (usage) for unknown and
 /// missing inputs, and for rows that are not there.

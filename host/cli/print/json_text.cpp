@@ -33,8 +33,10 @@ std::string indented(const JsonItem& item) {
 }
 
 template <class T>
-constexpr bool has_fields = std::is_same_v<T, OperatorInfo> || std::is_same_v<T, InputInfo> || std::is_same_v<T, OutputInfo> ||
-                            std::is_same_v<T, StateInfo> || std::is_same_v<T, ParamInfo>;
+constexpr bool has_fields =
+    std::is_same_v<T, OperatorInfo> || std::is_same_v<T, InputInfo> || std::is_same_v<T, OutputInfo> || std::is_same_v<T, StateInfo> ||
+    std::is_same_v<T, ParamInfo> || std::is_same_v<T, ConditionInfo> || std::is_same_v<T, RuleInfo> || std::is_same_v<T, ExampleInfo> ||
+    std::is_same_v<T, ExampleInfo::Input> || std::is_same_v<T, ExampleInfo::Param>;
 
 template <class T>
 JsonItem to_json(const T& value);
@@ -73,10 +75,16 @@ JsonItem to_json(const T& value) {
 
 JsonItem describe(const OperatorInfo& info, const JsonItem& file = {}) {
   auto members = members_of(info);
-  std::vector<JsonItem> pairs;
-  for (const auto& [input, output] : info.inplace)
-    pairs.push_back(json_list({info.inputs[static_cast<std::size_t>(input)].name, info.outputs[static_cast<std::size_t>(output)].name}));
-  members.insert(members.end(), {"inplace", json_list(pairs), "file", file});
+  const auto input = [&](int i) { return info.inputs[static_cast<std::size_t>(i)].name; };
+  const auto output = [&](int i) { return info.outputs[static_cast<std::size_t>(i)].name; };
+  std::vector<JsonItem> inplace, backward_inplace, linear;
+  for (const auto& [from, to] : info.inplace) inplace.push_back(json_list({input(from), output(to)}));
+  for (const auto& [from, to] : info.backward_inplace) backward_inplace.push_back(json_list({output(from), input(to)}));
+  for (const auto& [left, right] : info.linear)
+    linear.push_back(json_list(right < 0 ? std::vector<JsonItem>{input(left)} : std::vector<JsonItem>{input(left), input(right)}));
+  members.insert(members.end(),
+                 {"full_name", info.full_name(), "linear", json_list(linear), "inplace", json_list(inplace), "backward_inplace",
+                  json_list(backward_inplace), "backward_reads", list_of(info.read_by_backward()), "file", file});
   return json_members(members);
 }
 
@@ -115,10 +123,14 @@ JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {
 // Elements up to a number that people may want to read.
 JsonItem values_of(const Tensor& tensor) {
   if (tensor.size() > 4096) return {};
-  return visit(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {
+  return visit<every_type>(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {
     if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
       std::vector<double> values;
       for (const auto value : contiguous.values<T>()) values.push_back(static_cast<float>(value));
+      return list_of(values);
+    } else if constexpr (is_complex<T>) {
+      std::vector<std::vector<double>> values;
+      for (const auto value : contiguous.values<T>()) values.push_back({value.re, value.im});
       return list_of(values);
     } else {
       return list_of(contiguous.values<T>());
@@ -185,10 +197,10 @@ std::string json_text(const PluginFile& file) {
   return indented(describe(file));
 }
 
-std::string json_text(const Catalog& catalog) {
+std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& wanted) {
   std::vector<JsonItem> operators, files, searched;
-  for (const auto& op : catalog.operators())
-    operators.push_back(describe(op.info, op.file < 0 ? JsonItem() : catalog.files()[static_cast<std::size_t>(op.file)].path.string()));
+  for (const auto* op : wanted)
+    operators.push_back(describe(op->info, op->file < 0 ? JsonItem() : catalog.files()[static_cast<std::size_t>(op->file)].path.string()));
   for (const auto& file : catalog.files()) files.push_back(describe(file));
   for (const auto& folder : catalog.searched()) searched.emplace_back(folder.string());
   return indented(json_object("operators", json_list(operators), "files", json_list(files), "notes", list_of(catalog.notes()), "searched",

@@ -44,7 +44,8 @@ void print(const JsonItem& item);
 std::string json_text(const Failure& failure);
 std::string json_text(const OperatorInfo& info);
 std::string json_text(const PluginFile& file);
-std::string json_text(const Catalog& catalog);       ///< {"operators": [...], "files": [...], "notes": [...], "searched": [...]}
+/// {"operators": [...], "files": [...], "notes": [...], "searched": [...]}
+std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
 std::string json_text(const PlanInfo& plan);         ///< {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}
 std::string json_text(const NamedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
 

@@ -23,6 +23,20 @@ void print_values(const Graph& graph) {
     for (const auto& value : values) print(role, value, static_cast<bool>(graph.tensor(value.name)));
 }
 
+// What training changes: elements of all variables, stored or not.
+void print_size(const Graph& graph) {
+  const auto variables = graph.variables();
+  std::uint64_t elements = 0, bytes = 0;
+  for (const auto& value : variables) {
+    const auto size = value.shape.size();
+    if (size < 0 || !value.dtype) return;  // not all are known yet
+    elements += static_cast<std::uint64_t>(size), bytes += static_cast<std::uint64_t>(size) * size_of(*value.dtype);
+  }
+  if (!variables.empty())
+    write_result("{:<9} {} in {}, {}\n", "weights", counted(elements, "parameter"), counted(variables.size(), "variable"),
+                 counted(bytes, "byte"));
+}
+
 std::string text_of(const Attributes& attributes) {
   std::string text;
   for (const auto& [name, value] : attributes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
@@ -67,10 +81,11 @@ class GraphText {
 
   void print() const {
     print_values(graph_);
+    print_size(graph_);
     for (const auto& node : graph_.nodes()) print_node(node);
     for (const auto& output : graph_.outputs()) write_result("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
     for (const auto& op : graph_.operators())
-      write_result("uses      {:<24} version {}{}\n", op.name, op.version,
+      write_result("uses      {:<24} version {}{}\n", op.full_name(), op.version,
                    op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
   }
 

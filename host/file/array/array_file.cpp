@@ -25,7 +25,7 @@ using Arrays = std::map<std::string, Tensor>;
 Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
   const auto from = labels.values<double>();
   auto result = Tensor::empty(wanted, labels.shape());
-  visit(wanted, [&]<class T>() {
+  visit<every_type>(wanted, [&]<class T>() {
     auto* to = result.data<T>();
     for (const double label : from) {
       if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))

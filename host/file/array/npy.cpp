@@ -39,7 +39,7 @@ static void check_booleans(const std::string& name, std::span<const std::byte> e
 
 static void swap_bytes(const Tensor& tensor) {
   auto* const bytes = static_cast<std::byte*>(tensor.data());
-  const auto element = static_cast<std::int64_t>(size_of(tensor.dtype()));
+  const auto element = static_cast<std::int64_t>(size_of(tensor.dtype())) / (any_complex.has(tensor.dtype()) ? 2 : 1);  // each part
   for (std::int64_t at = 0; at < tensor.bytes(); at += element) std::reverse(bytes + at, bytes + at + element);
 }
 

@@ -230,7 +230,7 @@ static std::string kind_of(DType dtype) {
 
 std::optional<NpyDtype> npy_dtype_from(std::string_view text) {
   const char order = text.empty() ? ' ' : text[0];
-  for (int i = 0; i < dtype_count && text.size() == 3; ++i) {
+  for (int i = 0; i < dtype_count && !text.empty(); ++i) {
     const auto dtype = static_cast<DType>(i);
     if (text.substr(1) != kind_of(dtype)) continue;
     const bool ordered = size_of(dtype) > 1;

@@ -1,6 +1,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "file/array/array_file.hpp"
@@ -21,7 +23,8 @@ class GraphJsonReader {
       : model_(model), builder_(builder), catalog_(catalog), document_(document), folder_(folder), root_(document, document.root) {}
 
   void run() {
-    root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes"});
+    root_.object("the graph",
+                 {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes", "graphs"});
     const auto form = root_.need("tenon", "the graph").integer("'tenon'");
     if (form != 1) root_.need("tenon", "").refuse("'tenon' is {}, but this version reads format 1", form);
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
@@ -32,6 +35,8 @@ class GraphJsonReader {
     const auto nodes = root_.find("nodes");
     if (nodes) read_nodes(*nodes);
     for (const auto& entry : section("states")) require_taken(entry);
+    for (const auto& entry : section("graphs"))
+      if (!used_graphs_.contains(entry.key)) refuse_at(entry.key_offset, fmt::format("no node uses the graph '{}'", printable(entry.key)));
     for (const auto& entry : section("outputs")) {
       const auto value = refer(entry.value, fmt::format("output '{}'", printable(entry.key)));
       at(entry.key_offset, [&] { builder_.output(entry.key, value); });
@@ -114,12 +119,14 @@ class GraphJsonReader {
   }
 
   // All that are missing, in one message.
-  void require_operators(const std::vector<JsonNode>& nodes) const {
-    std::unordered_set<std::string_view> seen;
+  void require_operators(const std::vector<JsonNode>& nodes) {
     std::vector<MissingOperator> missing;
     std::size_t first = 0;
     for (const auto& node : nodes) {
-      if (catalog_.find(node.op) != nullptr || !seen.insert(node.op).second) continue;
+      const auto [name, is_new] = operators_.try_emplace(node.op);
+      if (!is_new) continue;
+      name->second = builder_.plugins().find({.name = node.op}).name;
+      if (!name->second.empty()) continue;
       if (missing.empty()) first = node.field.value().offset;
       missing.push_back({node.op, fmt::format("of node '{}'", printable(node.name))});
     }
@@ -137,10 +144,17 @@ class GraphJsonReader {
       else
         named.emplace_back(name, value);
     }
-    const auto attributes = read_json_attributes(node, catalog_.find(node.op)->info);
+    const LoadedOperator* op = nullptr;
+    at(node.field.value().offset, [&] { op = &builder_.plugins().load(SavedOperator{.name = node.op}); });
+    const auto attributes = read_json_attributes(node, *op->info);
+    const auto type = op->info->full_name();
+    if (node.attributes)
+      for (const auto& entry : node.attributes->object(""))
+        if (entry.value.get<JsonValue::Object>() != nullptr)
+          if (const auto graph = entry.value.find("graph")) used_graphs_.insert(graph->text());
     at(node.field.value().offset, [&] {
       builder_.node(
-          {.op = node.op, .name = node.name, .inputs = inputs, .named_inputs = named, .attributes = attributes, .device = node.device});
+          {.op = type, .name = node.name, .inputs = inputs, .named_inputs = named, .attributes = attributes, .device = node.device});
     });
   }
 
@@ -149,7 +163,7 @@ class GraphJsonReader {
     const auto& name = node.origin->text("an origin");
     const auto text = model_.strings.find(name);
     const auto found = text == none ? model_.node_names.end() : model_.node_names.find(text);
-    if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].name != node.op)
+    if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].info->full_name() != operators_.at(node.op))
       node.origin->refuse("the origin of node '{}': '{}' is not a node with operator {}", printable(node.name), printable(name),
                           printable(node.op));
     std::vector<ValueId> inputs;
@@ -184,8 +198,10 @@ class GraphJsonReader {
   const JsonDocument& document_;
   const std::filesystem::path& folder_;
   JsonField root_;
-  std::unordered_set<ValueId> states_;  // that nodes have
-  std::vector<std::string> names_;      // of all nodes, those to come too
+  std::unordered_set<ValueId> states_;                      // that nodes have
+  std::unordered_map<std::string, std::string> operators_;  // full names, by what the text says
+  std::vector<std::string> names_;                          // of all nodes, those to come too
+  std::set<std::string, std::less<>> used_graphs_;
 };
 
 }  // namespace

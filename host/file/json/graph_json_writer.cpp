@@ -2,6 +2,7 @@
 
 #include "file/json/graph_json.hpp"
 #include "file/json/json_tensor.hpp"
+#include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "io/json_text.hpp"
 
@@ -87,19 +88,26 @@ struct AttributePrinter {
   }
 };
 
+std::string_view without_newline(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
 std::string attributes_of(const GraphModel& model, const NodeRecord& node) {
   AttributePrinter printer;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& attribute = model.attributes[node.first_attribute + i];
     printer.text += (i == 0 ? "" : ", ") + in_quotes(model.strings[attribute.name]) + ": ";
-    std::visit(printer, value_of(model, attribute).variant());
+    if (is_graph_parameter(model.operators[node.op].name, model.strings[attribute.name]))
+      printer.text += without_newline(model.strings[static_cast<StringId>(attribute.i)]);
+    else
+      std::visit(printer, value_of(model, attribute).variant());
   }
   return std::move(printer.text);
 }
 
 std::string node_line(const GraphModel& model, const NodeRecord& node) {
   auto line = fmt::format("{{\"name\": {}, \"op\": {}, \"inputs\": {}", in_quotes(model.strings[node.name]),
-                          in_quotes(model.operators[node.op].name), inputs_of(model, node));
+                          in_quotes(model.operators[node.op].info->full_name()), inputs_of(model, node));
   if (node.pass != Pass::forward)
     line += fmt::format(", \"{}\": {}", node.pass == Pass::backward ? "backward" : "recompute",
                         in_quotes(model.strings[model.nodes[node.origin].name]));

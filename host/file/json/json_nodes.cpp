@@ -137,6 +137,33 @@ AttributeValue list_value(const JsonField& field, const std::string& what) {
   return real;
 }
 
+// An object as the text has it.
+std::string source_of(const JsonField& object) {
+  const auto text = object.document().text.substr(object.value().offset);
+  std::size_t depth = 0, i = 0;
+  for (bool quoted = false; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (quoted && text[i] == '\\') ++i;
+    if (quoted) continue;
+    if (text[i] == '{') ++depth;
+    if (text[i] == '}' && --depth == 0) break;
+  }
+  return std::string(text.substr(0, i + 1));
+}
+
+// A graph as a parameter: {"graph": "step"} stands for a member of the top object's "graphs", any other object for itself.
+std::string graph_text(const JsonField& object, const std::string& what) {
+  const auto name = object.find("graph");
+  if (!name) return source_of(object);
+  object.object(what, {"graph"});
+  const auto& wanted = name->text("a graph's name");
+  const auto graphs = JsonField(object.document(), object.document().root).find("graphs");
+  const auto found = graphs ? graphs->find(wanted) : std::nullopt;
+  if (!found) name->refuse("{} is the graph '{}', which 'graphs' does not have", what, wanted);
+  found->object(fmt::format("graph '{}'", wanted));
+  return source_of(*found);
+}
+
 AttributeValue attribute_value(const JsonField& field, const ParamInfo* param, const std::string& what) {
   if (const auto* flag = field.get<bool>()) return *flag;
   if (const auto* integer = field.get<std::int64_t>()) return *integer;
@@ -146,6 +173,7 @@ AttributeValue attribute_value(const JsonField& field, const ParamInfo* param, c
     if (const auto special = number ? special_number(*text) : std::nullopt) return *special;
     return *text;
   }
+  if (field.get<JsonValue::Object>() != nullptr && param != nullptr && param->kind == ParamKind::text) return graph_text(field, what);
   if (field.get<JsonValue::List>() == nullptr) field.refuse("{} must be true, false, a number, a string or a list of numbers", what);
   return list_value(field, what);
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <tenon/host/catalog.hpp>
 #include <tenon/visit.hpp>
@@ -49,6 +50,24 @@ T element(const JsonField& field) {
     const auto* flag = field.get<bool>();
     if (flag == nullptr) field.refuse("a bool element must be true or false");
     return *flag;
+  } else if constexpr (is_complex<T>) {
+    if (field.get<JsonValue::List>() == nullptr) return element<decltype(T::re)>(field);
+    const auto parts = field.list("an element");
+    if (parts.size() != 2) field.refuse("a complex element is a number or [real, imaginary], and here are {} numbers", parts.size());
+    return {element<decltype(T::re)>(parts[0]), element<decltype(T::re)>(parts[1])};
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    if (const auto* text = field.get<std::string>()) {
+      std::uint64_t large = 0;
+      const auto* const end = text->data() + text->size();
+      const auto [stop, error] = std::from_chars(text->data(), end, large);
+      if (error != std::errc() || stop != end) field.refuse("the element {} is no integer of uint64", printable(*text));
+      return large;
+    }
+    if (const auto* real = field.get<double>(); real != nullptr && *real >= 0x1p63)
+      field.refuse("an element is above 2^63 - 1: write it in quotes, as \"9223372036854775808\"");
+    const auto whole = field.integer("an element");
+    if (whole < 0) field.refuse("the element {} does not fit {}", whole, name_of(dtype_of<T>));
+    return static_cast<T>(whole);
   } else if constexpr (std::is_integral_v<T>) {
     const auto whole = field.integer("an element");
     if (whole < std::numeric_limits<T>::min() || whole > std::numeric_limits<T>::max())
@@ -75,6 +94,8 @@ void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
 }
 
 Tensor read_values(const JsonField& values, const tenon_type& type) {
+  const auto dtype = static_cast<DType>(type.dtype);
+  if (type.rank < 0 && any_complex.has(dtype)) values.refuse("complex values need a 'shape': their lists may be dimensions or parts");
   const auto shape = type.rank < 0 ? nested_shape(values) : shape_of(type);
   if (!shape.known()) values.refuse("elements are given, but the shape {} has unknown dimensions", to_string(shape));
   // A shape can say more elements than the text has characters; memory is taken only for what can be there.
@@ -82,7 +103,7 @@ Tensor read_values(const JsonField& values, const tenon_type& type) {
   if (count < 0 || count > static_cast<std::int64_t>(values.document().text.size()))
     values.refuse("the shape {} needs more values than are there", to_string(shape));
   auto tensor = Tensor::empty(type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
-  visit(tensor.dtype(), [&]<class T>() {
+  visit<every_type>(tensor.dtype(), [&]<class T>() {
     auto* next = tensor.data<T>();
     const auto* list = values.get<JsonValue::List>();
     if (count == 0 && list != nullptr && list->empty()) return;

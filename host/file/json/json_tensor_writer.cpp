@@ -10,8 +10,12 @@ template <class T>
 void append_element(std::string& to, const T* at) {
   if constexpr (std::is_same_v<T, bool>)
     to += *reinterpret_cast<const unsigned char*>(at) != 0 ? "true" : "false";  // a file's bytes need not be the two that a bool may have
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    to += *at > INT64_MAX ? '"' + fmt::to_string(*at) + '"' : fmt::to_string(*at);  // JSON's readers know integers up to 2^63 - 1
   else if constexpr (std::is_integral_v<T>)
     append_json_number(to, static_cast<std::int64_t>(*at));
+  else if constexpr (is_complex<T>)
+    to += '[', append_json_number(to, at->re), to += ", ", append_json_number(to, at->im), to += ']';
   else if constexpr (std::is_same_v<T, double>)
     append_json_number(to, *at);
   else
@@ -51,7 +55,7 @@ static void append_elements(std::string& to, const char* key, const Tensor& tens
     return;
   }
   const auto whole = tensor.to("cpu").make_contiguous();
-  visit(whole.dtype(), [&]<class T>() {
+  visit<every_type>(whole.dtype(), [&]<class T>() {
     const T* next = whole.data<T>();
     append_axis(to, whole.shape(), 0, next);
   });

@@ -27,7 +27,7 @@ std::uint64_t text_bytes(const TrainingRecord& training) {
 std::uint64_t size_bound(const GraphModel& model) {
   std::uint64_t size = 1 << 16;
   for (StringId id = 0; id < model.strings.size(); ++id) size += model.strings[id].size() + 16;
-  for (const auto& op : model.operators) size += op.info->manifest.size() + op.name.size() + 80;
+  for (const auto& op : model.operators) size += op.info->manifest.size() + op.info->full_name().size() + 80;
   for (const auto& plugin : model.plugins) size += plugin.name.size() + plugin.version.size() + 80;
   for (const auto& extension : model.extensions) size += extension.content.size() + extension.name.size() + 80;
   if (model.training) size += text_bytes(*model.training);
@@ -67,19 +67,20 @@ TablesOffset<format::Tensor> write_tensors(MetadataBuilder& to, const DataLayout
 
 TablesOffset<format::Operator> write_operators(MetadataBuilder& to) {
   std::vector<Offset<format::Operator>> operators;
-  std::set<std::string_view> names;
+  std::set<std::string> names;
   for (const auto id : to.order.operators.order()) {
     const auto& op = to.model.operators[id];
-    if (!names.insert(op.name).second)
-      throw Failure(
-          FailureKind::usage,
-          "operator '" + op.name + "' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one",
-          "build the graph again with one of them, or give the new operator another name");
+    if (!names.insert(op.info->full_name()).second)
+      throw Failure(FailureKind::usage,
+                    "operator '" + op.info->full_name() +
+                        "' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one",
+                    "build the graph again with one of them, or give the new operator another name");
     const auto& manifest = op.info->manifest;
     const auto bytes = to.buffer.CreateVector(reinterpret_cast<const std::uint8_t*>(manifest.data()), manifest.size());
     const auto name = to.texts(std::string_view(op.name));
     const auto plugin = op.plugin == none ? none : to.order.plugins.at(op.plugin);
-    operators.push_back(format::CreateOperator(to.buffer, name, op.version, bytes, plugin));
+    const auto space = to.texts(std::string_view(op.info->space));
+    operators.push_back(format::CreateOperator(to.buffer, name, op.version, bytes, plugin, space));
   }
   return to.tables(operators);
 }
@@ -145,6 +146,11 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
   if (to.model.training) features.push_back(to.texts(layout::training_feature));
   if (std::any_of(data.tensors.begin(), data.tensors.end(), [](const auto& stored) { return stored.indices != none; }))
     features.push_back(to.texts(layout::sparse_feature));
+  const auto new_dtype = [](const ValueRecord& value) {
+    const auto dtype = static_cast<DType>(value.type.dtype);
+    return every_type.has(dtype) && !any_type.has(dtype);
+  };
+  if (std::any_of(to.model.values.begin(), to.model.values.end(), new_dtype)) features.push_back(to.texts(layout::dtypes_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }
 

@@ -1,4 +1,6 @@
 // Operators and the plugins they came from.
+#include <set>
+
 #include "file/tenon/read_context.hpp"
 #include "io/utf8.hpp"
 
@@ -21,11 +23,13 @@ void read_plugins(ReadContext& reading) {
   }
 }
 
-std::shared_ptr<const OperatorInfo> decode(const ReadContext& reading, const format::Operator& from, const std::string& name) {
+std::shared_ptr<const OperatorInfo> decode(const ReadContext& reading, const format::Operator& from, const std::string& name,
+                                           const std::string& space) {
   const auto bytes = std::as_bytes(std::span(from.manifest()->data(), from.manifest()->size()));
   try {
     auto info = std::make_shared<OperatorInfo>(read_manifest(bytes));
     info->manifest.assign(bytes.begin(), bytes.end());
+    info->space = space;
     return info;
   } catch (const Failure& failure) {
     reading.refuse("operator '{}': its manifest is broken: {}", name, failure.what());
@@ -36,18 +40,22 @@ std::shared_ptr<const OperatorInfo> decode(const ReadContext& reading, const for
 
 void read_operators(ReadContext& reading) {
   read_plugins(reading);
-  std::vector<bool> seen(reading.model.strings.size());
+  const auto texts = reading.model.strings.size();
+  std::set<std::pair<StringId, StringId>> seen;
   for (std::uint32_t i = 0; i < count_of(reading.file.operators()); ++i) {
     const auto* from = reading.file.operators()->Get(i);
-    reading.index(from->name(), seen.size(), "the name of operator {}", i);
+    reading.index(from->name(), texts, "the name of operator {}", i);
+    reading.index(from->space(), texts, "the space of operator {}", i);
     OperatorUse use;
     use.name = reading.text(from->name());
     use.version = from->version();
-    if (seen[from->name()]) reading.refuse("operator {}: the name '{}' is taken", i, printable(use.name));
+    const std::string space(reading.text(from->space()));
+    if (!space.empty() && !is_identifier(space)) reading.refuse("operator {}: '{}' is not the name of a space", i, printable(space));
+    if (!seen.emplace(from->space(), from->name()).second)
+      reading.refuse("operator {}: the name '{}' is taken", i, printable(space.empty() ? use.name : space + '.' + use.name));
     if (!is_name(use.name)) reading.refuse("operator {}: '{}' is not a name", i, printable(use.name));
-    seen[from->name()] = true;
     if (from->manifest() == nullptr) reading.refuse("operator '{}' has no manifest", use.name);
-    use.info = decode(reading, *from, use.name);
+    use.info = decode(reading, *from, use.name, space);
     if (use.info->name != use.name || use.info->version != use.version)
       reading.refuse("operator '{}' version {} has the manifest of '{}' version {}", use.name, use.version, use.info->name,
                      use.info->version);

@@ -31,7 +31,7 @@ void read_features(const ReadContext& reading) {
   bool training = false;
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
-    if (feature == layout::gradient_feature || feature == layout::sparse_feature) continue;
+    if (feature == layout::gradient_feature || feature == layout::sparse_feature || feature == layout::dtypes_feature) continue;
     if (feature != layout::training_feature || training)
       reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
     training = true;

@@ -20,6 +20,7 @@
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor.hpp>
 #include <tenon/host/tensor_functions.hpp>
+#include <tenon/host/testing.hpp>
 #include <tenon/host/trainer.hpp>
 #include <tenon/host/trust.hpp>
 #include <tenon/host/udf.hpp>

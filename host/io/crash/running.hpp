@@ -16,7 +16,20 @@ struct CodeOwner {
 /// The same object for the same names. Threads: any.
 const CodeOwner* code_owner(std::string_view op, std::string_view plugin);
 
-enum class PluginFunction : std::uint8_t { none, load, get, create, destroy, infer, infer_storage, workspace, gradient, forward, backward };
+enum class PluginFunction : std::uint8_t {
+  none,
+  load,
+  get,
+  create,
+  destroy,
+  infer,
+  infer_storage,
+  workspace,
+  gradient,
+  forward,
+  backward,
+  compose
+};
 /// `forward()`
 const char* name_of(PluginFunction function);
 

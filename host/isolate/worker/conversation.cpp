@@ -11,17 +11,24 @@
 #include "device/float_modes.hpp"
 #include "isolate/attribute_message.hpp"
 #include "isolate/turns.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon::isolate {
 namespace {
 
 // What the boundary's pointers to functions of one struct have in common: null or not.
 std::uint32_t functions_in(const tenon_operator& table) {
-  const void* functions[] = {reinterpret_cast<const void*>(table.create),    reinterpret_cast<const void*>(table.destroy),
-                             reinterpret_cast<const void*>(table.infer),     reinterpret_cast<const void*>(table.infer_storage),
-                             reinterpret_cast<const void*>(table.workspace), reinterpret_cast<const void*>(table.gradient),
-                             reinterpret_cast<const void*>(table.forward),   reinterpret_cast<const void*>(table.forward_sparse),
-                             reinterpret_cast<const void*>(table.backward),  reinterpret_cast<const void*>(table.backward_sparse)};
+  const void* functions[] = {reinterpret_cast<const void*>(table.create),
+                             reinterpret_cast<const void*>(table.destroy),
+                             reinterpret_cast<const void*>(table.infer),
+                             reinterpret_cast<const void*>(table.infer_storage),
+                             reinterpret_cast<const void*>(table.workspace),
+                             reinterpret_cast<const void*>(table.gradient),
+                             reinterpret_cast<const void*>(table.forward),
+                             reinterpret_cast<const void*>(table.forward_sparse),
+                             reinterpret_cast<const void*>(table.backward),
+                             reinterpret_cast<const void*>(table.backward_sparse),
+                             is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr};
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < std::size(functions); ++i) bits |= functions[i] == nullptr ? 0u : 1u << i;
   return bits;
@@ -81,7 +88,9 @@ std::int32_t Conversation::work(Reader& reader, tenon_error& error) {
     case Operation::workspace:
       return workspace(reader, error);
     case Operation::gradient:
-      return gradient(reader, error);
+      return build_graph(&tenon_operator::gradient, reader, error);
+    case Operation::compose:
+      return build_graph(&tenon_operator::compose, reader, error);
     case Operation::call:
       return kernel_call_.run(object(), reader, *this, error);
     default:
@@ -140,12 +149,28 @@ std::int32_t Conversation::infer(Reader& reader, tenon_error& error) {
   auto inputs = copy(reader.take_array<tenon_type>(record.input_count));
   auto outputs = copy(reader.take_array<tenon_type>(record.output_count));
   auto states = copy(reader.take_array<tenon_type>(record.state_count));
-  tenon_infer io{sizeof io, &error,        record.input_count, record.output_count, record.state_count,
-                 0,         inputs.data(), outputs.data(),     states.data()};
+  std::vector<std::uint8_t> wanted(record.input_count);
+  std::vector<tenon_tensor> tensors(record.input_count);
+  std::vector<const tenon_tensor*> values(record.input_count);
+  const auto bytes = reader.take_array<std::uint64_t>(record.input_count);
+  for (std::uint32_t i = 0; i < record.input_count; ++i) {
+    if (bytes[i] == no_values) continue;
+    auto& tensor = tensors[i];
+    tensor.size = sizeof tensor;
+    tensor.dtype = inputs[i].dtype;
+    tensor.dense.device_type = TENON_CPU;
+    tensor.dense.ndim = inputs[i].rank;
+    tensor.dense.shape = inputs[i].dims;
+    tensor.dense.data = const_cast<std::byte*>(reader.take_array<std::byte>(bytes[i]).data());
+    values[i] = &tensor;
+  }
+  tenon_infer io{sizeof io,     &error,         record.input_count, record.output_count, record.state_count, 0,
+                 inputs.data(), outputs.data(), states.data(),      values.data(),       wanted.data()};
   const auto made = object();
   const auto failed = made.table->infer(made.instance, &io);
   Writer writer(outgoing_);
   for (const auto* group : {&inputs, &outputs, &states}) writer.put_array(group->data(), group->size());
+  writer.put_array(wanted.data(), wanted.size());
   send(outgoing_);
   return failed;
 }
@@ -179,7 +204,8 @@ std::int32_t Conversation::workspace(Reader& reader, tenon_error& error) {
   auto outputs = copy(reader.take_array<tenon_type>(record.output_count));
   auto states = copy(reader.take_array<tenon_type>(record.state_count));
   const tenon_infer io{sizeof io, &error,        record.input_count, record.output_count, record.state_count,
-                       0,         inputs.data(), outputs.data(),     states.data()};
+                       0,         inputs.data(), outputs.data(),     states.data(),       nullptr,
+                       nullptr};
   const auto made = object();
   return made.table->workspace(made.instance, &io, record.dispatch, &control_.report.number);
 }
@@ -194,10 +220,12 @@ struct RemoteGradient {
 
   static RemoteGradient& of(tenon_gradient* self) { return *static_cast<RemoteGradient*>(self->context); }
 
-  std::int32_t ask(Operation operation, tenon_value* out) {
+  // `out` gets the answer's number, `answer` so many bytes of its text.
+  std::int32_t ask(Operation operation, tenon_value* out, void* answer = nullptr, std::size_t bytes = 0) {
     const auto& resume = conversation.ask(operation, message);
     if (resume.status == 0) {
       if (out != nullptr) *out = resume.number;
+      if (answer != nullptr) std::memcpy(answer, resume.text, bytes);
       return 0;
     }
     raw.error->kind = resume.error_kind;
@@ -214,8 +242,30 @@ struct RemoteGradient {
     Writer(remote.message).put(GradientCallback{0, input, value, 0, 0, 0, 0});
     return remote.ask(Operation::gradient_set, nullptr);
   }
+  static std::int32_t set_output(tenon_gradient* self, std::uint32_t output, tenon_value value) {
+    auto& remote = of(self);
+    Writer(remote.message).put(GradientCallback{0, output, value, 0, 0, 0, 0});
+    return remote.ask(Operation::gradient_set_output, nullptr);
+  }
   static std::int32_t add(tenon_gradient* self, const char* op, const tenon_value* inputs, std::uint32_t input_count,
                           const tenon_attribute* attributes, std::uint32_t attribute_count, tenon_value* out) {
+    std::uint32_t count = 0;
+    return add_all(self, op, inputs, input_count, attributes, attribute_count, out, 1, &count);
+  }
+  static std::int32_t connected(tenon_gradient* self, std::int32_t source, std::uint32_t index) {
+    auto& remote = of(self);
+    tenon_value found = 0;
+    Writer(remote.message).put(GradientCallback{source, index, 0, 0, 0, 0, 0});
+    return remote.ask(Operation::gradient_connected, &found) == 0 && found != 0 ? 1 : 0;
+  }
+  static std::int32_t type(tenon_gradient* self, tenon_value value, tenon_type* out) {
+    auto& remote = of(self);
+    Writer(remote.message).put(GradientCallback{0, 0, value, 0, 0, 0, 0});
+    return remote.ask(Operation::gradient_type, nullptr, out, sizeof *out);
+  }
+  static std::int32_t add_all(tenon_gradient* self, const char* op, const tenon_value* inputs, std::uint32_t input_count,
+                              const tenon_attribute* attributes, std::uint32_t attribute_count, tenon_value* out, std::uint32_t capacity,
+                              std::uint32_t* count) {
     auto& remote = of(self);
     const std::string_view name = op == nullptr ? "" : op;
     Writer writer(remote.message);
@@ -223,13 +273,16 @@ struct RemoteGradient {
     writer.put_text(name);
     writer.put_array(inputs, input_count);
     put_attributes(writer, {attributes, attribute_count});
-    return remote.ask(Operation::gradient_add, out);
+    tenon_value added = 0;
+    const auto failed = remote.ask(Operation::gradient_add, &added, out, std::min<std::size_t>(text_capacity, capacity * sizeof *out));
+    *count = static_cast<std::uint32_t>(added);
+    return failed;
   }
 };
 
 }  // namespace
 
-std::int32_t Conversation::gradient(Reader& reader, tenon_error& error) {
+std::int32_t Conversation::build_graph(GraphFunction function, Reader& reader, tenon_error& error) {
   const auto record = reader.take<GradientRecord>();
   RemoteGradient remote{{}, *this, {}};
   remote.raw = {sizeof remote.raw,
@@ -239,9 +292,13 @@ std::int32_t Conversation::gradient(Reader& reader, tenon_error& error) {
                 record.output_count,
                 RemoteGradient::value,
                 RemoteGradient::add,
-                RemoteGradient::set_input_grad};
+                RemoteGradient::set_input_grad,
+                RemoteGradient::connected,
+                RemoteGradient::type,
+                RemoteGradient::add_all,
+                RemoteGradient::set_output};
   const auto made = object();
-  return made.table->gradient(made.instance, &remote.raw);
+  return (made.table->*function)(made.instance, &remote.raw);
 }
 
 const Resume& Conversation::ask(Operation operation, std::span<const std::byte> payload) {

@@ -32,7 +32,8 @@ class Conversation {
   std::int32_t infer(Reader& reader, tenon_error& error);
   std::int32_t infer_storage(Reader& reader, tenon_error& error);
   std::int32_t workspace(Reader& reader, tenon_error& error);
-  std::int32_t gradient(Reader& reader, tenon_error& error);
+  using GraphFunction = std::int32_t (*tenon_operator::*)(const void* instance, tenon_gradient* io);
+  std::int32_t build_graph(GraphFunction function, Reader& reader, tenon_error& error);
   Object object();
   /// Copies arrays to where the host reads them.
   void send(std::span<const std::byte> bytes);

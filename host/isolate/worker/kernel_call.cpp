@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -44,10 +45,36 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   return 0;
 }
 
+// The same for a dense output.
+std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims, std::int32_t rank, tenon_tensor** out,
+                      tenon_error* error) {
+  *out = nullptr;
+  auto& conversation = conversation_of(call);
+  DenseCallback wanted{output, rank, {}};
+  std::copy_n(dims, std::clamp(rank, 0, TENON_MAX_RANK), wanted.dims);
+  const std::lock_guard lock(conversation.asking());
+  const auto& resume = conversation.ask(Operation::allocate, std::as_bytes(std::span(&wanted, 1)));
+  if (resume.status != 0) {
+    error->kind = resume.error_kind;
+    std::snprintf(error->text, error->capacity, "%s", resume.text);
+    return resume.status;
+  }
+  auto* tensor = call->outputs[output];
+  tensor->dense.data = conversation.blocks().at(resume.values);
+  std::copy_n(dims, rank, tensor->dense.shape);
+  tensor->storage = TENON_DENSE;
+  *out = tensor;
+  return 0;
+}
+
+tenon_function query(const char* name) {
+  return name != nullptr && std::strcmp(name, "allocate/1") == 0 ? reinterpret_cast<tenon_function>(allocate) : nullptr;
+}
+
 }  // namespace
 
 const tenon_host& worker_host() {
-  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse, nullptr, nullptr};
+  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse, query};
   return host;
 }
 

@@ -4,7 +4,7 @@ namespace tenon {
 namespace {
 
 bool is_sum(const GraphModel& model, const NodeRecord& node) {
-  return node.pass != Pass::backward && model.operators[node.op].name == "sum_gradients" && model.operators[node.op].plugin == none;
+  return node.pass != Pass::backward && model.operators[node.op].info->full_name() == "tenon.sum_gradients";
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type
     const FusedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
     const auto left = model.values[sum.left].producer, right = model.values[sum.right].producer;
     if (left == none || right == none || left >= right) continue;
-    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.binding().nodes[right].op->info->accumulates) continue;
+    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.binding().nodes[right].info->accumulates) continue;
     if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE || graph.sparse[right]) continue;
     if (is_sum(model, model.nodes[right])) continue;  // it may be folded itself
     sums.push_back(sum);

@@ -18,6 +18,20 @@ bool same_dims(const tenon_type& left, const tenon_type& right) {
   return left.rank == right.rank && std::equal(left.dims, left.dims + left.rank, right.dims);
 }
 
+// Says which elements its inference would have used; empty: none.
+std::string wanted_values(const GraphModel& model, const Binding& binding, NodeId id, std::vector<tenon_type> types) {
+  const auto& bound = binding.nodes[id];
+  if (bound.instance == nullptr) return {};
+  OperatorTypes around;
+  gather_types(model, model.nodes[id], TypeTable(types), around);
+  infer_operator(*bound.op, bound.instance->get(), around);
+  for (std::size_t i = 0; i < around.wanted.size(); ++i)
+    if (around.wanted[i] != 0)
+      return fmt::format("the shape follows from the elements of input '{}', which must be a constant",
+                         bound.info->inputs[declared_input(*bound.info, i)].name);
+  return {};
+}
+
 void require_known(const GraphModel& model, const Binding& binding, NodeId id, const std::vector<tenon_type>& types,
                    const std::vector<std::uint32_t>& readers) {
   const auto& node = model.nodes[id];
@@ -26,17 +40,25 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     const auto value = output ? node.first_output + i : model.edges[node.first_edge + i - node.output_count];
     if (value == none || (output && node.pass == Pass::backward && readers[value] == 0)) continue;
     if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
-    const auto& info = *binding.nodes[id].op->info;
+    if (output && types[value].storage == TENON_STORAGE_UNKNOWN) {  // its kernel allocates it
+      if (types[value].rank >= 0 && types[value].dtype != TENON_DTYPE_UNKNOWN) continue;
+      throw Failure(FailureKind::failed,
+                    fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() gives its rank and dtype",
+                                node_label(model, id), value_label(model, value), to_string(types[value])));
+    }
+    const auto& info = *binding.nodes[id].info;
     const bool overflow = is_known(types[value]);
     const auto what = overflow                                    ? ", more than memory can hold"
                       : types[value].dtype == TENON_DTYPE_UNKNOWN ? " but its dtype and its whole shape must be known"
                                                                   : " but its whole shape must be known";
+    const auto wanted = overflow || !output ? std::string() : wanted_values(model, binding, id, types);
     throw Failure(FailureKind::failed,
                   fmt::format("{}: {} {} is {}{}", node_label(model, id), output ? "output" : "input", value_label(model, value),
                               to_string(types[value]), what),
-                  overflow ? ""
-                           : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}",
-                                         info.name, counted(info.inputs.size(), "input")));
+                  overflow          ? ""
+                  : !wanted.empty() ? wanted
+                                    : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}",
+                                                  info.name, counted(info.inputs.size(), "input")));
   }
 }
 
@@ -173,7 +195,7 @@ void MemoryPlanner::find_updates(const GraphModel& model, const Binding& binding
     if (node.pass != Pass::forward) return false;
     const auto* edges = model.edges.data() + node.first_edge;
     if (std::count(edges, edges + node.input_count, variable) != 1 || plan_.order[last_use_[variable]] != producer) return false;
-    const auto& pairs = binding.nodes[producer].op->info->inplace;
+    const auto& pairs = binding.nodes[producer].info->inplace;
     return std::any_of(pairs.begin(), pairs.end(),
                        [&](const auto& pair) {
                          const auto input = static_cast<std::uint32_t>(pair.first);
@@ -204,7 +226,7 @@ void MemoryPlanner::find_buffers(const Lowered& graph) {
 // Finds memory for an output; how it is written.
 std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
   const auto& model = graph.model();
-  const auto& info = *graph.binding().nodes[plan_.order[step]].op->info;
+  const auto& info = *graph.binding().nodes[plan_.order[step]].info;
   const auto& node = model.nodes[plan_.order[step]];
   const auto value = node.first_output + output;
   const auto root = plan_.root[value];
@@ -235,7 +257,7 @@ bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::u
   const auto& model = graph.model();
   const auto& node = model.nodes[plan_.order[step]];
   const auto* worker = graph.worker_of(plan_.order[step]);
-  const auto& info = *graph.binding().nodes[plan_.order[step]].op->info;
+  const auto& info = *graph.binding().nodes[plan_.order[step]].info;
   const auto* edges = model.edges.data() + node.first_edge;
   const auto value = node.first_output + output;
   for (const auto& [input, wanted] : node.pass == Pass::backward ? info.backward_inplace : info.inplace) {
@@ -274,7 +296,7 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     const auto dispatch = dispatch_of(backward, graph.sparse[id]);
     const CurrentDevice current(*graph.devices[id]);  // how much scratch a library wants follows the device
     plan_.workspace_bytes[step] =
-        at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].op->info, kernel, dispatch, types); });
+        at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].info, kernel, dispatch, types); });
     if (plan_.workspace_bytes[step] == 0) continue;
     plan_.workspace_buffer[step] =
         add_buffer(*graph.devices[id], nullptr, {static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});

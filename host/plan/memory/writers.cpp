@@ -13,7 +13,7 @@ bool is_large_number(const tenon_type& type) {
 
 /// Copies between devices do as elementwise operators do; what another worker makes of its inputs is its own affair.
 bool reads_once(const Lowered& graph, NodeId id) {
-  return graph.worker_of(id) != nullptr || graph.copies_at(id) || (graph.binding().nodes[id].op->info->elementwise && !graph.sparse[id]);
+  return graph.worker_of(id) != nullptr || graph.copies_at(id) || (graph.binding().nodes[id].info->elementwise && !graph.sparse[id]);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "io/utf8.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
+#include "plugin/library_place.hpp"
+#include "plugin/operator_name.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -84,10 +86,25 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
   }
 }
 
-void read_operators(const ElfFile& elf, const PluginSymbols& symbols, Candidate& candidate) {
+/// Operators of a stranger's plugin, and those of Tenon's in another folder than its own, have the space that the plugin's name gives.
+void settle_space(OperatorInfo& info, Candidate& candidate, bool bundled) {
+  const bool reserved = info.space == application_space || (info.space == bundled_space && !bundled);
+  if (info.own_space && !reserved) return;
+  const auto given = space_of_plugin(candidate.file.name);
+  if (reserved && candidate.note.empty())
+    candidate.note = candidate.file.path.string() + " claims the space '" + info.space + "', which only " +
+                     (info.space == bundled_space ? "the plugins beside Tenon's library have" : "operators of the application have") +
+                     ": its operators are '" + given + "." + info.name + "' and the like";
+  info.space = given;
+  info.own_space = false;
+}
+
+void read_operators(const ElfFile& elf, const PluginSymbols& symbols, Candidate& candidate, bool bundled) {
   std::uint64_t total = 0;
   for (const auto& op : symbols.operators) {
-    candidate.operators.push_back(std::make_shared<const OperatorInfo>(read_operator(elf, op)));
+    auto info = read_operator(elf, op);
+    settle_space(info, candidate, bundled);
+    candidate.operators.push_back(std::make_shared<const OperatorInfo>(std::move(info)));
     total += candidate.operators.back()->manifest.size();
     if (total > manifests_limit) refuse_broken("has manifests of more than " + std::to_string(manifests_limit) + " bytes");
   }
@@ -110,7 +127,7 @@ void read_plugin(const InputFile& input, Candidate& candidate) {
   check_majors(symbols);
   list_names(symbols, candidate.file);
   if (symbols.record) read_record(elf, *symbols.record, candidate.file);
-  read_operators(elf, symbols, candidate);
+  read_operators(elf, symbols, candidate, is_bundled(candidate.file.path));
   read_kernels(elf, symbols);
 }
 

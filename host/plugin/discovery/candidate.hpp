@@ -15,6 +15,7 @@ struct Candidate {
   FileStamp stamp;
   /// Empty where the file is not usable; file.operators has the names then, as far as known.
   std::vector<std::shared_ptr<const OperatorInfo>> operators;
+  std::string note;  ///< what is to be said of a file that is used nevertheless; a sentence, mostly empty
 };
 
 /// Never throws for what is in the file: that becomes its status. Once the file is found sound, `admit` is asked about it, which refuses by

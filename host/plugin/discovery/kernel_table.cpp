@@ -20,36 +20,75 @@ bool same_bytes(const PluginSource& left, const PluginSource& right) {
 /// A kernel of another operator that had the name before does not fit the one that has it now.
 bool serves(const PluginSource& file, const Winner& winner, const PluginSources& sources) {
   return winner.rank.layer == Rank::own_layer || file.rank.layer >= winner.since ||
-         sources.first_layer.at(winner.info->name) == winner.since;
+         sources.first_layer.at(winner.info->full_name()) == winner.since;
+}
+
+using Meant = std::vector<const Winner*>;
+
+/// The operators that kernels may mean, by what stands in their symbols: `rope` and `acme__rope`.
+std::map<std::string, Meant> by_symbol(const Winners& winners) {
+  std::map<std::string, Meant> found;
+  for (const auto& [full, op] : winners) found[op.info->name].push_back(&op);
+  for (const auto& [full, op] : winners)
+    if (auto& meant = found[op.info->space + "__" + op.info->name]; meant.empty()) meant.push_back(&op);
+  return found;
+}
+
+/// Of several operators with a name those that were there when the file was brought, or came first after it.
+Meant at_its_time(Meant meant, const PluginSource& file, const PluginSources& sources) {
+  const auto since = [&](const Winner* op) {
+    return op->rank.layer == Rank::own_layer ? 0 : std::max(file.rank.layer, sources.first_layer.at(op->info->full_name()));
+  };
+  const auto first = since(*std::min_element(meant.begin(), meant.end(), [&](auto a, auto b) { return since(a) < since(b); }));
+  std::erase_if(meant, [&](const Winner* op) { return since(op) > std::max(first, file.rank.layer); });
+  return meant;
 }
 
 }  // namespace
 
-std::vector<std::string> KernelTable::settle(const PluginSources& sources, const Winners& winners) {
+std::vector<std::string> KernelTable::settle(const PluginSources& sources, const Winners& winners,
+                                             const std::vector<std::string>& preferred) {
   choices_.clear();
   std::vector<std::string> notes;
-  for (const auto& [key, claims] : collect(sources, winners)) choices_[key] = decide(key, claims, sources, notes);
+  for (const auto& [key, claims] : collect(sources, winners, preferred, notes)) choices_[key] = decide(key, claims, sources, notes);
   return notes;
 }
 
-KernelTable::Claims KernelTable::collect(const PluginSources& sources, const Winners& winners) {
+KernelTable::Claims KernelTable::collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred,
+                                         std::vector<std::string>& notes) {
   Claims claims;
   for (const auto& [name, op] : winners) {
-    if (!op.info->kernels_elsewhere) claims[{name, "cpu"}].push_back({{KernelChoice::Source::own, op.file}, op.rank});
+    const bool no_kernel = op.info->kernels_elsewhere || (op.info->has("compose") && !op.info->has("forward"));
+    if (!no_kernel) claims[{name, "cpu"}].push_back({{KernelChoice::Source::own, op.file, ""}, op.rank});
   }
+  const auto operators = by_symbol(winners);
   for (std::size_t i = 0; i < sources.files.size(); ++i) {
     const PluginSource& file = sources.files[i];
     if (!file.sound) continue;
     const int number = static_cast<int>(i);
     for (const KernelInfo& kernel : file.kernels) {
-      const auto op = winners.find(kernel.op);
-      const bool is_beside = op != winners.end() && op->second.file == number;
+      const auto found = operators.find(kernel.op);
+      if (found == operators.end()) {  // it waits for its operator
+        if (!file.brings(kernel.op))
+          claims[{kernel.op, kernel.device}].push_back({{KernelChoice::Source::file, number, kernel.op}, file.rank});
+        continue;
+      }
+      const auto beside = std::find_if(found->second.begin(), found->second.end(), [&](const Winner* op) { return op->file == number; });
+      const bool is_beside = beside != found->second.end();
       if (!is_beside && file.brings(kernel.op)) continue;
-      if (op != winners.end() && !is_beside && !serves(file, op->second, sources)) continue;
-      auto& rivals = claims[{kernel.op, kernel.device}];
+      const auto meant = is_beside ? Meant{*beside} : at_its_time(found->second, file, sources);
+      const auto chosen = sources.choose(meant, preferred, [](const Winner* op) { return std::pair(op->info.get(), op->file); });
+      if (chosen == meant.end()) {
+        notes.push_back("the " + kernel.device + " kernel of operator '" + kernel.op + "' in " + file.path.string() +
+                        " is not used: it does not say whether it is for " + meant[0]->info->full_name() + " or " +
+                        meant[1]->info->full_name() + "; TENON_KERNEL_IN does");
+        continue;
+      }
+      if (!is_beside && !serves(file, **chosen, sources)) continue;
+      auto& rivals = claims[{(*chosen)->info->full_name(), kernel.device}];
       // The author of both means the operator's own functions as what there is without the kernel.
       if (is_beside) std::erase_if(rivals, [](const Claim& rival) { return rival.choice.source == KernelChoice::Source::own; });
-      rivals.push_back({{KernelChoice::Source::file, number}, file.rank});
+      rivals.push_back({{KernelChoice::Source::file, number, kernel.op}, file.rank});
     }
   }
   return claims;

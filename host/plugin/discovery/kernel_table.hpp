@@ -16,6 +16,7 @@ struct KernelChoice {
   enum class Source { none, own, file };  ///< own: the functions of the operator's own table
   Source source = Source::none;
   int file = -1;
+  std::string symbol{};  ///< its operator's name in the symbol of a file's kernel
   bool operator==(const KernelChoice&) const = default;
 };
 
@@ -26,7 +27,7 @@ struct Winner {
   Rank rank;
   int since = 0;  ///< the layer from which on the name has stood for it; of one that is brought again unchanged the first
 };
-using Winners = std::map<std::string, Winner, std::less<>>;
+using Winners = std::map<std::string, Winner, std::less<>>;  // by full name
 
 /// Threads: reading is safe once settle() is done.
 class KernelTable {
@@ -35,7 +36,10 @@ class KernelTable {
   /// twice is one, and kernels that differ are none. A kernel serves the operator that its name stood for when it was brought, or the
   /// first that came after it: never one that replaced it. Returns one sentence for each two kernels that met. Aliases are no names here:
   /// a kernel names its operator by the operator's own.
-  std::vector<std::string> settle(const PluginSources& sources, const Winners& winners);
+  ///
+  /// A kernel names its operator by SPACE__NAME, or NAME alone: then it means the one of its own file, or else of those that were there
+  /// when it was brought, or came first after it, the one that the name stands for among them; none where nothing decides.
+  std::vector<std::string> settle(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred = {});
 
   KernelChoice find(std::string_view op, std::string_view device) const;
   std::vector<std::string> devices(const std::string& op) const;
@@ -49,7 +53,8 @@ class KernelTable {
   using Key = std::pair<std::string, std::string>;  // operator, device
   using Claims = std::map<Key, std::vector<Claim>>;
 
-  static Claims collect(const PluginSources& sources, const Winners& winners);
+  static Claims collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred,
+                        std::vector<std::string>& notes);
   static KernelChoice decide(const Key& key, std::vector<Claim> claims, const PluginSources& sources, std::vector<std::string>& notes);
 
   std::map<Key, KernelChoice> choices_;

@@ -15,7 +15,8 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
-constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage"};
+constexpr std::array known_needs = {"allocate", "compose", "dtypes"};  // of SDK 0.2 and later: what hosts before could not do
+constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
 
 template <class Read>
 auto read_list(const JsonField& list, Read read) {
@@ -63,6 +64,7 @@ class FieldReader {
  public:
   explicit FieldReader(const JsonField& from) : from_(from) {}
   void operator()(const char* key, std::string& text) const {
+    if (std::string_view(key) == "space" && !from_.find(key)) return;
     const auto field = from_[key];
     if (std::string_view(key) == "doc")
       text = plain_text(field);
@@ -70,7 +72,11 @@ class FieldReader {
       text = identifier(field);
   }
   void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
-  void operator()(const char* key, bool& flag, const char* = "") const { flag = from_[key].boolean(); }
+  void operator()(const char* key, bool& flag, const char* = "") const {
+    const bool since_0_2 = std::string_view(key) == "allocated" || std::string_view(key) == "derivative";
+    if (since_0_2 && !from_.find(key)) return;
+    flag = from_[key].boolean();
+  }
   void operator()(const char* key, DTypeMask& types) const { types = read_types(from_[key]); }
   void operator()(const char* key, std::optional<DTypeMask>& types) const {
     if (const auto field = from_[key]; !field.is_null()) types = read_types(field);
@@ -90,6 +96,10 @@ class FieldReader {
     names = read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
   }
   void operator()(const char* key, std::vector<ParamInfo>& params) const { params = read_list(from_[key], read_param); }
+  // These refer to parameters: read_references() reads them.
+  void operator()(const char*, std::vector<ConditionInfo>&) const {}
+  void operator()(const char*, std::vector<RuleInfo>&) const {}
+  void operator()(const char*, std::vector<ExampleInfo>&) const {}
   template <class Entry>
   void operator()(const char* key, std::vector<Entry>& entries) const {
     entries = read_list(from_[key], [](const JsonField& field) {
@@ -147,9 +157,14 @@ OperatorInfo read_manifest(std::span<const std::byte> bytes) {
     throw Failure(FailureKind::plugin, fmt::format("it has {}; at most {} are read", counted(bytes.size(), "byte"), manifest_limit));
   const auto document = parse_cbor(bytes);
   const JsonField root(document);
-  root["tenon"].integer({}, 1, 1);
+  root["tenon"].integer({}, 1, 2);
+  if (const auto needs = root.find("needs"))
+    for (const auto& need : needs->list())
+      if (const auto name = plain_text(need); std::find(known_needs.begin(), known_needs.end(), name) == known_needs.end())
+        need.refuse("is {}, which this Tenon lacks: update Tenon", in_quotes(name));
   OperatorInfo info;
   OperatorInfo::each_field(info, FieldReader(root));
+  info.own_space = !info.space.empty();
   info.renamed = read_list(root["renamed"], read_renamed);
   info.added = read_list(root["added"], read_added);
   read_references(root, info);

@@ -125,6 +125,14 @@ std::string_view kind_name(ParamKind kind) {
   return kinds.at(static_cast<std::size_t>(kind));
 }
 
+AttributeValue read_param_value(const JsonField& field, const ParamInfo& param) {
+  ParamInfo given = param;
+  given.required = false;
+  given.default_value = read_default(field, given);
+  if (!default_meets_bounds(given)) field.refuse("does not meet the bounds of parameter '{}'", param.name);
+  return given.default_value;
+}
+
 ParamInfo read_param(const JsonField& entry) {
   ParamInfo param;
   param.name = identifier(entry["name"]);

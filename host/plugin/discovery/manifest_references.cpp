@@ -49,6 +49,8 @@ void check_counts(const JsonField& root, const OperatorInfo& info) {
   }
 }
 
+}  // namespace
+
 int input_at(const JsonField& field, const OperatorInfo& info) {
   const std::string name = identifier(field);
   const int found = info.find_input(name);
@@ -62,6 +64,19 @@ int output_at(const JsonField& field, const OperatorInfo& info) {
   if (found < 0) field.refuse("is '{}', which is not an output", name);
   return found;
 }
+
+std::pair<int, int> read_term(const JsonField& names, const OperatorInfo& info) {
+  const auto count = names.size();
+  if (count != 1 && count != 2) names.refuse("names {} inputs, but a term has one or two", count);
+  const int left = input_at(names.at(0), info), right = count == 2 ? input_at(names.at(1), info) : -1;
+  const auto stands_for_many = [&](int input) { return input >= 0 && info.inputs[static_cast<std::size_t>(input)].variadic; };
+  if (left == right) names.refuse("is a product of '{}' with itself", info.inputs[static_cast<std::size_t>(left)].name);
+  if (right >= 0 && (stands_for_many(left) || stands_for_many(right))) names.refuse("is a product with a variadic input");
+  if (info.outputs.size() != 1 || !info.outputs[0].count.empty()) names.refuse("is linear in inputs, but needs a single output");
+  return {left, right};
+}
+
+namespace {
 
 template <class First, class Second>
 std::vector<std::pair<int, int>> read_pairs(const JsonField& list, const OperatorInfo& info, First first, Second second) {
@@ -119,7 +134,19 @@ void read_references(const JsonField& root, OperatorInfo& info) {
   info.inplace = read_pairs(root["inplace"], info, input_at, output_at);
   info.backward_inplace = read_pairs(root["backward_inplace"], info, output_at, input_at);
   read_backward_reads(root["backward_reads"], info);
+  if (const auto linear = root.find("linear"))
+    for (const auto& names : linear->list()) {
+      const auto term = read_term(names, info);
+      for (const auto& [left, right] : info.linear)
+        for (const int input : {left, right})
+          if (input >= 0 && (input == term.first || input == term.second))
+            names.refuse("has '{}', as a term before it", info.inputs[static_cast<std::size_t>(input)].name);
+      info.linear.push_back(term);
+    }
   check_history(root, info);
+  read_conditions(root, info);
+  read_rules(root, info);
+  read_examples(root, info);
 }
 
 }  // namespace tenon

@@ -13,4 +13,14 @@ void PluginSources::note_layer(const std::string& op, int layer) {
   if (!is_new) entry->second = std::min(entry->second, layer);
 }
 
+bool PluginSources::is_preferred(const OperatorInfo& op, int file, const std::string& word) const {
+  if (op.space == word) return true;
+  if (file < 0) return false;
+  const auto& source = files[static_cast<std::size_t>(file)];
+  PluginFile plugin;
+  plugin.path = source.path;
+  plugin.name = source.name;
+  return is_called(plugin, word);
+}
+
 }  // namespace tenon

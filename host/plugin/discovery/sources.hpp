@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "plugin/discovery/candidate.hpp"
+#include "plugin/operator_name.hpp"
 
 namespace tenon {
 
@@ -25,6 +27,7 @@ struct Rank {
 
 struct PluginSource {
   std::filesystem::path path;
+  std::string name, note;  ///< of the plugin; see Candidate::note
   FileStamp stamp;
   std::vector<std::shared_ptr<const OperatorInfo>> operators;
   std::vector<KernelInfo> kernels;
@@ -38,10 +41,24 @@ struct PluginSource {
 /// Threads: one.
 struct PluginSources {
   std::vector<PluginSource> files;
-  std::map<std::string, int, std::less<>> first_layer;  // in which an operator of that name was brought
+  std::map<std::string, int, std::less<>> first_layer;  // in which an operator of that full name was brought
 
   std::string path_of(int file) const { return file < 0 ? "the application" : files[static_cast<std::size_t>(file)].path.string(); }
   void note_layer(const std::string& op, int layer);
+  /// Which of several operators a short name means: that of the first preferred plugin or space that has one, or else the one that comes
+  /// with Tenon; the end: nothing decides. as_source gives an entry's description and file.
+  template <class Entries, class AsSource>
+  auto choose(const Entries& entries, const std::vector<std::string>& preferred, AsSource as_source) const {
+    if (entries.size() == 1) return entries.begin();
+    for (const auto& word : preferred)
+      for (auto entry = entries.begin(); entry != entries.end(); ++entry)
+        if (const auto [op, file] = as_source(*entry); is_preferred(*op, file, word)) return entry;
+    return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return as_source(entry).first->space == bundled_space; });
+  }
+
+ private:
+  /// `word` is the operator's space, or its plugin as is_called() takes it.
+  bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const;
 };
 
 }  // namespace tenon

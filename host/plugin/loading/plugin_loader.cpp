@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "plugin/discovery/candidate.hpp"
+#include "plugin/library_place.hpp"
 #include "plugin/loading/bundled_dependencies.hpp"
-#include "plugin/loading/library_place.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/loading/probe.hpp"

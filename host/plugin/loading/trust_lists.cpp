@@ -13,7 +13,7 @@
 #include "io/sha256.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
-#include "plugin/loading/library_place.hpp"
+#include "plugin/library_place.hpp"
 #include "plugin/loading/signature.hpp"
 #include "plugin/loading/user_folders.hpp"
 #include "plugin/plugin_error.hpp"

@@ -28,7 +28,7 @@ std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, 
   return 1;
 }
 
-constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, run_in_place, refuse_to_allocate, nullptr, nullptr};
+constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, run_in_place, refuse_to_allocate, nullptr};
 
 /// Signals kill as they would without anybody's handlers (a sanitizer's, say); no core files; no life without the host.
 void prepare(int descriptor) {

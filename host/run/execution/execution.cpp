@@ -24,7 +24,7 @@ std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams
 Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors, const ExecutionContext& context)
     : plan_(std::move(plan)),
       error_(*context.error),
-      call_context_{*context.threads, sparse_memory_},
+      call_context_{*context.threads, sparse_memory_, context.log},
       tensors_(*plan_, tensors, *context.arenas),
       copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
       calls_(*plan_, kernels, tensors_, copies_, {context.host, call_context_, error_.error, context.training, context.seed}) {
@@ -55,7 +55,8 @@ void Execution::update_variables() {
 // On the CPU each step checked what its kernel stored when it returned.
 Tensor Execution::take_sparse(ValueId output) {
   auto& tensor = tensors_[output];
-  return tensor.dense.device_type == TENON_CPU ? sparse_memory_.release_checked(tensor) : sparse_memory_.release(tensor);
+  return tensor.dense.device_type == TENON_CPU && tensor.storage != TENON_DENSE ? sparse_memory_.release_checked(tensor)
+                                                                                : sparse_memory_.release(tensor);
 }
 
 bool Execution::can_add(ValueId output) const {

@@ -21,6 +21,7 @@ struct ExecutionContext {
   Streams* streams = nullptr;
   const Arenas* arenas = nullptr;
   ErrorBuffer* error = nullptr;
+  KernelLog* log = nullptr;
   bool training = false;
   std::uint64_t seed = 0;
 };
@@ -83,6 +84,8 @@ class Execution {
   bool can_add(ValueId output) const;
   void set_add(ValueId output, bool add);
   void set_step(std::uint64_t step) { calls_.set_step(step); }  ///< of the random numbers
+  /// What kernels look at that may be cancelled; null after the run.
+  void set_stop(const std::stop_token* stop) { call_context_.stop = stop; }
 
  private:
   void update_variables();

@@ -7,7 +7,7 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
   const auto& memory = plan.memory;
   for (const auto& arena : memory.arenas) arenas_.push_back(arenas.data(arena));
   for (ValueId value = 0; value < tensors_.size(); ++value) {
-    if (!is_known(types_[value])) continue;
+    if (!is_known(types_[value]) && types_[value].storage != TENON_STORAGE_UNKNOWN) continue;
     auto& tensor = tensors_[value] = tensor_of(types_[value], types_[value].storage);
     tensor.dense.device_type = plan.graph.places[value]->type();
     tensor.dense.device_id = plan.graph.places[value]->id();

@@ -14,6 +14,12 @@ std::int32_t refuse_sparse(tenon_error& error, std::uint32_t output, const char*
   return 1;
 }
 
+std::int32_t refuse_unallocated(tenon_error& error, std::uint32_t output) {
+  error.kind = TENON_ERROR_FAILED;
+  std::snprintf(error.text, error.capacity, "%s", not_allocated(output).c_str());
+  return 1;
+}
+
 std::string_view name_of_node(const Plan& plan, std::size_t step) {
   return plan.model().strings[plan.node(step).name];
 }
@@ -63,8 +69,8 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
   const auto function = function_of(*kernel.table(), call.dispatch);
   const auto first = plan_.types().begin() + node.first_output;
   const auto is_dense = [](const tenon_type& type) { return type.storage == TENON_DENSE; };
-  if (!plan_.runs_sparse(step) || std::all_of(first, first + node.output_count, is_dense)) return {function, kernel.get(), &call};
-  return {run_sparse, &sparse_steps_.emplace_back(SparseStep{function, kernel.get()}), &call};
+  if (std::all_of(first, first + node.output_count, is_dense)) return {function, kernel.get(), &call};
+  return {run_sparse, &sparse_steps_.emplace_back(SparseStep{function, kernel.get(), &*first}), &call};
 }
 
 const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
@@ -74,22 +80,26 @@ const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
 }
 
 std::int32_t StepCalls::run_sparse(void* step, const tenon_call* call) {
-  const auto& [function, instance] = *static_cast<SparseStep*>(step);
+  const auto& [function, instance, planned] = *static_cast<SparseStep*>(step);
   const bool backward = call->dispatch == TENON_BACKWARD_SPARSE;
   auto* const* outputs = backward ? call->input_grads : call->outputs;
   const auto count = backward ? call->input_count : call->output_count;
   const auto each = [&](auto&& visit) -> std::int32_t {
     for (std::uint32_t i = 0; i < count; ++i)
-      if (outputs[i] != nullptr && outputs[i]->storage != TENON_DENSE)
+      if (outputs[i] != nullptr && planned[i].storage != TENON_DENSE)
         if (const auto failed = visit(i, *outputs[i])) return failed;
     return 0;
   };
-  each([](std::uint32_t, tenon_tensor& output) {
-    output.stored = -1;
+  each([planned = planned](std::uint32_t i, tenon_tensor& output) {
+    if (planned[i].storage == TENON_STORAGE_UNKNOWN)
+      expect_allocation(output, planned[i]);
+    else
+      output.stored = -1;
     return 0;
   });
   if (const auto failed = function(instance, call)) return failed;
   return each([&](std::uint32_t i, const tenon_tensor& output) {
+    if (output.storage == TENON_STORAGE_UNKNOWN) return refuse_unallocated(*call->error, i);
     if (output.stored < 0) return refuse_sparse(*call->error, i, "it was not allocated");
     const auto fault = sparse_fault(output);
     return fault.empty() ? 0 : refuse_sparse(*call->error, i, fault.c_str());

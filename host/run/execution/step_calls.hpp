@@ -24,10 +24,11 @@ class StepCalls {
   void set_step(std::uint64_t step);                                 ///< of the random numbers
 
  private:
-  // A kernel with sparse outputs: they are checked before anybody follows their indices.
+  // A kernel with outputs that it allocates: sparse ones are checked before anybody follows their indices.
   struct SparseStep {
     tenon_kernel_function function;
     void* instance;
+    const tenon_type* outputs;  // as planned
   };
   static std::int32_t run_sparse(void* step, const tenon_call* call);
 

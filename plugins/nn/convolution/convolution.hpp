@@ -17,6 +17,8 @@ struct Convolution : tenon::Operator {
     op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
     op.input("bias", "[num_filter]; absent when no_bias").optional().weight();
     op.output("output", "[batch, num_filter, (axis + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
+    op.linear("data", "weight");
+    op.linear("bias");
     op.param("num_filter", &Convolution::num_filter, "channels of output, a multiple of groups").required().at_least(1);
     op.param("kernel", &Convolution::kernel, "size of the filters along each spatial axis, 1 to 3 values")
         .required()

@@ -16,6 +16,8 @@ struct FullyConnected : tenon::Operator {
     op.input("weight", "[num_hidden, features]").weight();
     op.input("bias", "[num_hidden]; absent when no_bias").optional().weight();
     op.output("output", "[batch, num_hidden]; [..., num_hidden] if flatten is false");
+    op.linear("data", "weight");
+    op.linear("bias");
     op.param("num_hidden", &FullyConnected::num_hidden, "rows of weight").required().at_least(1);
     op.param("no_bias", &FullyConnected::no_bias, "leave the bias out");
     op.param("flatten", &FullyConnected::flatten, "use all axes of data but the first as features, not only the last axis");

@@ -12,6 +12,7 @@ struct Embedding : tenon::Operator {
     op.input("indices", "row numbers, each from 0 to input_dim - 1; any shape").types(tenon::integral);
     op.input("weight", "[input_dim, output_dim]").weight();
     op.output("output", "[shape of indices ..., output_dim]");
+    op.linear("weight");
     op.param("input_dim", &Embedding::input_dim, "rows of weight").required().at_least(1);
     op.param("output_dim", &Embedding::output_dim, "columns of weight").required().at_least(1);
     op.param("sparse_grad", &Embedding::sparse_grad,

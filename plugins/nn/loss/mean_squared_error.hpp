@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/operator.hpp>
 
+#include "../../shared/graph_arithmetic.hpp"
 #include "reduction.hpp"
 #include "shared/fits.hpp"
 
@@ -29,4 +30,12 @@ struct MeanSquaredError : Loss {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
+  void gradient(tenon::Gradient& g) const {
+    GraphArithmetic math(g);
+    const auto prediction = math.wide(g.input(0));
+    const auto slope = math.scaled(math.sub(prediction, math.wide(g.input(1))), 2);
+    const auto by_prediction = math.mul(slope, weighted(g, math.wide(g.output_grad(0)), g.ones_like(prediction)));
+    math.set_input_grad(0, by_prediction);
+    math.set_input_grad(1, math.scaled(by_prediction, -1));
+  }
 };

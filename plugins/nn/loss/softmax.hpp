@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tenon/operator.hpp>
 
+#include "../../shared/graph_arithmetic.hpp"
 #include "shared/axis.hpp"
 
 /// What is made of an element's distance from the largest one of its run, and how the gradient comes back. `norm` is of the run's sum.
@@ -27,6 +28,11 @@ struct Share {
   TENON_FN static W gradient(W y, W dy, W sum) {
     return y * (dy - sum);
   }
+  /// The same as a graph.
+  static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y, GraphArithmetic::Value dy,
+                                         const tenon::Ints& axis, tenon::Gradient&) {
+    return math.mul(y, math.sub(dy, math.sum(math.mul(dy, y), axis)));
+  }
 };
 
 struct LogShare {
@@ -49,6 +55,10 @@ struct LogShare {
   template <class W>
   TENON_FN static W gradient(W y, W dy, W sum) {
     return dy - std::exp(y) * sum;
+  }
+  static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y, GraphArithmetic::Value dy,
+                                         const tenon::Ints& axis, tenon::Gradient& g) {
+    return math.sub(dy, math.mul(g.add("exp", {y}), math.sum(dy, axis)));
   }
 };
 
@@ -77,4 +87,8 @@ struct Softmax : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
+  void gradient(tenon::Gradient& g) const {
+    GraphArithmetic math(g);
+    g.set_input_grad(0, Rule::gradient(math, g.output(0), g.output_grad(0), tenon::Ints{axis}, g));
+  }
 };

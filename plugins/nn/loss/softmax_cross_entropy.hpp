@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/operator.hpp>
 
+#include "../../shared/graph_arithmetic.hpp"
 #include "reduction.hpp"
 #include "shared/fits.hpp"
 
@@ -31,4 +32,15 @@ struct SoftmaxCrossEntropy : Loss {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
+  void gradient(tenon::Gradient& g) const {
+    GraphArithmetic math(g);
+    const auto logits = math.wide(g.input(0));
+    const auto type = g.type(logits);
+    if (!type.shape.has_rank() || type.shape[1] == tenon::unknown)
+      throw tenon::Error("its second derivative needs to know the number of classes, but logits is ", type.shape);
+    const auto labelled = g.add("one_hot", {g.input(1)}, {{"depth", type.shape[1]}, {"dtype", tenon::name_of(type.dtype)}});
+    auto dy = weighted(g, math.wide(g.output_grad(0)), labelled);
+    if (reduction == Reduction::none) dy = g.add("expand_dims", {dy}, {{"axis", tenon::Ints{1}}});
+    math.set_input_grad(0, math.mul(math.sub(g.add("softmax", {logits}), labelled), dy));
+  }
 };

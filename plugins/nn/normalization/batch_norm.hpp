@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/operator.hpp>
 
+#include "../../shared/graph_arithmetic.hpp"
 #include "shared/axis.hpp"
 #include "shared/fits.hpp"
 #include "statistics.hpp"
@@ -52,4 +53,26 @@ struct BatchNorm : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
+  /// `batch` is 1 in training, where each element moves the statistics, and 0 otherwise, where they stand still.
+  void gradient(tenon::Gradient& g) const {
+    GraphArithmetic math(g);
+    const int rank = math.rank(g.input(0)), along = axis < 0 ? axis + rank : axis;
+    const auto axes = math.axes_of(((1u << rank) - 1) & ~(1u << along));
+    std::int64_t dims[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    dims[along] = -1;
+    const tenon::Ints shape(dims, static_cast<std::size_t>(rank));
+    const auto spread = [&](GraphArithmetic::Value value) { return g.add("reshape", {value}, {{"shape", shape}}); };
+    const auto x = math.wide(g.input(0)), dy = math.wide(g.output_grad(0)), batch = g.add("in_training", {x});
+    const auto choose = [&](GraphArithmetic::Value in_training, int used) {
+      return math.add(math.mul(batch, in_training), math.mul(math.scaled(batch, -1, 1), spread(math.fixed(g.output(used)))));
+    };
+    const auto centred = math.sub(x, choose(math.mean(x, axes), 1));
+    const auto variance = math.mean(g.add("square", {centred}), axes);
+    const auto scale = choose(g.add("rsqrt", {math.scaled(variance, 1, epsilon)}), 2);
+    const auto normal = math.mul(centred, scale), dy_normal = math.mul(dy, normal);
+    const auto moved = math.add(math.mean(dy, axes), math.mul(normal, math.mean(dy_normal, axes)));
+    math.set_input_grad(0, math.mul(math.mul(spread(math.wide(g.input(1))), scale), math.sub(dy, math.mul(batch, moved))));
+    math.set_input_grad(1, math.sum(dy_normal, axes, false));
+    math.set_input_grad(2, math.sum(dy, axes, false));
+  }
 };

@@ -25,4 +25,5 @@ struct Dropout : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
+  void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.add("mul", {g.output_grad(0), g.add("stop_gradient", {g.output(1)})})); }
 };

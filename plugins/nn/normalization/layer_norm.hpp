@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/operator.hpp>
 
+#include "../../shared/graph_arithmetic.hpp"
 #include "shared/axis.hpp"
 #include "shared/fits.hpp"
 #include "statistics.hpp"
@@ -47,6 +48,20 @@ struct LayerNorm : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
+  void gradient(tenon::Gradient& g) const {
+    GraphArithmetic math(g);
+    const int rank = math.rank(g.input(0)), first = axis < 0 ? axis + rank : axis;
+    const auto axes = math.axes_of((1u << rank) - (1u << first));
+    const auto x = math.wide(g.input(0)), gamma = math.wide(g.input(1)), dy = math.wide(g.output_grad(0));
+    const auto centred = math.sub(x, math.mean(x, axes));
+    const auto variance = math.mean(g.add("square", {centred}), axes);
+    const auto scale = g.add("rsqrt", {math.scaled(variance, 1, epsilon)});
+    const auto normal = math.mul(centred, scale), slope = math.mul(dy, gamma);
+    const auto moved = math.add(math.mean(slope, axes), math.mul(normal, math.mean(math.mul(slope, normal), axes)));
+    math.set_input_grad(0, math.mul(scale, math.sub(slope, moved)));
+    math.set_input_grad(1, g.sum_like(math.mul(dy, normal), gamma));
+    math.set_input_grad(2, g.sum_like(dy, gamma));
+  }
 
   /// What is normalised together.
   struct Rows {

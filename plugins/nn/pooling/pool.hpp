@@ -99,6 +99,7 @@ struct AvgPool : WindowPool {
     op.param("count_include_pad", &AvgPool::count_include_pad,
              "divide by the size of the window, not by the number of its elements inside data");
     op.backward_reads();
+    op.linear("data");
   }
 
  protected:
@@ -136,6 +137,7 @@ struct GlobalAvgPool : GlobalPool {
     op.doc("average of each channel of each sample");
     describe_window(op);
     op.backward_reads();
+    op.linear("data");
   }
 
  protected:

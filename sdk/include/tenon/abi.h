@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define TENON_ABI_MAJOR 1
-#define TENON_ABI_MINOR 0
+#define TENON_ABI_MINOR 1
 #define TENON_MAX_RANK 8
 
 #ifdef __cplusplus
@@ -35,7 +35,14 @@ enum tenon_dtype {
   TENON_BF16 = 6,
   TENON_F32 = 7,
   TENON_F64 = 8,
-  TENON_DTYPE_COUNT = 9,
+  /* Since 0.2. Hosts and plugins of before know none of these: manifests that use one need "dtypes". */
+  TENON_I16 = 9,
+  TENON_U16 = 10,
+  TENON_U32 = 11,
+  TENON_U64 = 12,
+  TENON_C64 = 13,  /* complex: two floats, the real part first */
+  TENON_C128 = 14, /* two doubles */
+  TENON_DTYPE_COUNT = 15,
   TENON_DTYPE_UNKNOWN = 255
 };
 enum tenon_storage { TENON_DENSE = 0, TENON_ROW_SPARSE = 1, TENON_CSR = 2, TENON_STORAGE_UNKNOWN = 255 };
@@ -85,7 +92,7 @@ typedef struct tenon_dense {
   int32_t device_type; /* enum tenon_device */
   int32_t device_id;
   int32_t ndim;
-  uint8_t type_code; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+  uint8_t type_code; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
   uint8_t type_bits;
   uint16_t type_lanes; /* always 1 */
   int64_t* shape;
@@ -138,6 +145,7 @@ typedef struct tenon_attribute {
 
 typedef struct tenon_call tenon_call;
 typedef void (*tenon_body)(void* body_context, int64_t begin, int64_t end);
+typedef void (*tenon_function)(void); /* cast it to its own type before it is called */
 
 typedef struct tenon_host {
   uint64_t size;
@@ -153,12 +161,29 @@ typedef struct tenon_host {
    * call. */
   int32_t (*allocate_sparse)(const tenon_call* call, uint32_t output, int64_t stored, tenon_tensor** out, tenon_error* error);
 
-  /* [caller] Since 0.2, null where there is no GPU. Memory of the call's GPU, aligned to 64 bytes at least, for work that the call puts on
-   * its stream: where workspace() cannot know how much. Not in a kernel that is captured. free_scratch gives it back before the call
-   * returns; work that is on the stream by then may still use it. */
-  int32_t (*allocate_scratch)(const tenon_call* call, uint64_t bytes, void** out, tenon_error* error);
-  void (*free_scratch)(const tenon_call* call, void* memory);
+  /* [any] Since minor 1. An optional function of the host, by its name and version; null where this host lacks it:
+   *   "allocate/1"          tenon_allocate              "log/1"         tenon_log
+   *   "allocate_scratch/1"  tenon_allocate_scratch      "cancelled/1"   tenon_cancelled
+   *   "free_scratch/1"      tenon_free_scratch */
+  tenon_function (*query)(const char* name);
 } tenon_host;
+
+/* [caller] Memory for a dense output whose size the plan does not know (`allocate` in the manifest's needs), once for each in each call.
+ * The shape must fit what infer() gave; out receives the call's own tensor, whose elements may be written until the call returns. */
+typedef int32_t (*tenon_allocate)(const tenon_call* call, uint32_t output, const int64_t* dims, int32_t rank, tenon_tensor** out,
+                                  tenon_error* error);
+
+/* [caller] Memory of the call's GPU, aligned to 64 bytes at least, for work that the call puts on its stream: where workspace() cannot know
+ * how much. Not in a kernel that is captured. It is given back before the call returns; work that is on the stream by then may use it. */
+typedef int32_t (*tenon_allocate_scratch)(const tenon_call* call, uint64_t bytes, void** out, tenon_error* error);
+typedef void (*tenon_free_scratch)(const tenon_call* call, void* memory);
+
+/* [any thread of the call] A line of text for the host's log, which says whose it is. level: enum tenon_log_level. */
+enum tenon_log_level { TENON_LOG_INFO = 1, TENON_LOG_WARNING = 2 };
+typedef void (*tenon_log)(const tenon_call* call, int32_t level, const char* text);
+
+/* [any thread of the call] 1: nobody waits for the result any more; the kernel may fail at once. */
+typedef int32_t (*tenon_cancelled)(const tenon_call* call);
 
 /* ---- a kernel's call ------------------------------------------------------------------------------------------------- */
 
@@ -209,6 +234,11 @@ typedef struct tenon_infer {
   tenon_type* inputs;
   tenon_type* outputs;
   tenon_type* states;
+
+  /* Since minor 1. Elements of inputs, dense and in the CPU's memory, null where they are not known; null: none is. wanted[i] becomes 1 if
+   * infer() would use those of input i: the host may find them and call again. */
+  const tenon_tensor* const* values;
+  uint8_t* wanted;
 } tenon_infer;
 
 typedef struct tenon_infer_storage {
@@ -240,6 +270,14 @@ struct tenon_gradient {
   int32_t (*add)(tenon_gradient* self, const char* op, const tenon_value* inputs, uint32_t input_count, const tenon_attribute* attributes,
                  uint32_t attribute_count, tenon_value* out); /* out: the new node's first output */
   int32_t (*set_input_grad)(tenon_gradient* self, uint32_t input, tenon_value value);
+
+  /* Since minor 1. */
+  int32_t (*connected)(tenon_gradient* self, int32_t source, uint32_t index); /* 0: no such input, or a gradient that is zero */
+  int32_t (*type)(tenon_gradient* self, tenon_value value, tenon_type* out);  /* as far as it is known */
+  /* add() for all outputs of the new node: out has room for `capacity`, *count receives their number. */
+  int32_t (*add_all)(tenon_gradient* self, const char* op, const tenon_value* inputs, uint32_t input_count,
+                     const tenon_attribute* attributes, uint32_t attribute_count, tenon_value* out, uint32_t capacity, uint32_t* count);
+  int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* of compose() alone */
 };
 
 /* ---- an operator's functions ----------------------------------------------------------------------------------------- */
@@ -267,6 +305,12 @@ typedef struct tenon_operator {
 
   /* [one] The reason of a failure goes to call->error. */
   tenon_kernel_function forward, forward_sparse, backward, backward_sparse;
+
+  /* Since minor 1. */
+  int32_t (*compose)(const void* instance, tenon_gradient* io);        /* [any] the outputs as a graph of other operators */
+  int32_t (*supports)(const void* instance, const tenon_infer* types); /* [any] whether this kernel computes these types; null: all */
+  int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
+  int32_t reserved;
 } tenon_operator;
 
 /* ---- what a plugin exports -------------------------------------------------------------------------------------------- */

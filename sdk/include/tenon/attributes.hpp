@@ -18,6 +18,8 @@
 //     bound<Side::at_least>(0)          holds
 //     bound<Side::less_than>(1)         throws Error (parameter): "parameter 'p' is 1.5 but must be less than 1"
 //
+// and in set_attributes(), for each op.require() of the class, two visits and a comparison (rules.hpp).
+//
 // If the node does not set p, the member keeps its initialiser, and only required() can fail.
 #pragma once
 #include <cstdint>
@@ -30,6 +32,7 @@
 #include "attribute_reader.hpp"
 #include "describe.hpp"
 #include "names.hpp"
+#include "rules.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -137,6 +140,13 @@ class Setter : public NullDescriber {
     return Parameter<M, SetParameter<M>>({name, object_->*member, find(name)});
   }
 
+  /// Of an elementwise class that may stand for its derivative (words.hpp): by which input it is differentiated. The member stays as it is
+  /// for a node without the attribute, which is most of them. The host checks the number before, and the kernel again.
+  template <class Base>
+  void derivative(std::int32_t Base::*member) {
+    if (const tenon_attribute* attribute = find("derivative")) object_->*member = static_cast<std::int32_t>(attribute->i & 0x7fffffff);
+  }
+
  private:
   // Null if the node does not set it.
   const tenon_attribute* find(std::string_view name) const {
@@ -151,34 +161,17 @@ class Setter : public NullDescriber {
 };
 
 /// Errors (parameter): an attribute without a name, with a name that no parameter has, or with the name of another attribute. Quadratic:
-/// the lists are short.
-[[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
+/// the lists are short. derivative: the class has an attribute of this name besides its parameters.
+[[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params,
+                                                bool derivative) {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!attributes[i].name) fail(ErrorKind::parameter, {"parameter ", i, " has no name"});
     const std::string_view name = attributes[i].name;
-    if (params.find(name, params.count) < 0)
+    if (params.find(name, params.count) < 0 && !(derivative && name == "derivative"))
       fail(ErrorKind::parameter, {"unknown parameter '", name, "'; the parameters are: ", params.list()});
     for (std::uint64_t other = 0; other < i; ++other)
       if (name == attributes[other].name) fail(ErrorKind::parameter, {"parameter '", name, "' is given twice"});
   }
-}
-
-/// Sets an object's parameters; after an error, some of them are set. It borrows the attributes for the call. Errors (parameter), one at a
-/// time, names first:
-///
-///     unknown parameter 'scla'; the parameters are: scale, mode
-///     parameter 'scale' is given twice
-///     parameter 'scale' is required
-///     parameter 'scale' must be a number, not 'big'                  see attribute_reader.hpp
-///     parameter 'scale' is -2 but must be greater than 0
-///     parameter 'mode' is 'max' but must be one of mean, sum
-///
-/// Parameters that depend on each other are checked by the class's configure(), which created() in table.hpp calls next.
-template <class Class>
-void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
-  check_attribute_names(attributes, count, params);
-  Setter<Class> setter(object, attributes, count);
-  Class::describe(setter);
 }
 
 /// Passes one member to a visitor: in the constructor, or for an enum in choices(), which knows its names. Bounds do not matter here.
@@ -223,6 +216,33 @@ class AttributeVisitor : public NullDescriber {
   const Class* object_;
   Visitor* visitor_;
 };
+
+/// Sets an object's parameters; after an error, some of them are set. It borrows the attributes for the call. Errors (parameter), one at a
+/// time, names first:
+///
+///     unknown parameter 'scla'; the parameters are: scale, mode
+///     parameter 'scale' is given twice
+///     parameter 'scale' is required
+///     parameter 'scale' must be a number, not 'big'                  see attribute_reader.hpp
+///     parameter 'scale' is -2 but must be greater than 0
+///     parameter 'mode' is 'max' but must be one of mean, sum
+///     parameter 'stride' is [2] but must have as many values as 'kernel', which is [3, 3]
+///
+/// Parameters that depend on each other in other ways are checked by the class's configure(), which created() in table.hpp calls next.
+template <class Class>
+void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
+  check_attribute_names(attributes, count, params, description_of<Class>.derivative);
+  Setter<Class> setter(object, attributes, count);
+  Class::describe(setter);
+  // Operators without rules, which are most, get no code for them: the list is a constant.
+  for (const RuleEntry& rule : description_of<Class>.rules) {
+    RuleSide left(rule.left), right(rule.right);
+    AttributeVisitor<Class, RuleSide> read_left(object, left), read_right(object, right);
+    Class::describe(read_left);
+    Class::describe(read_right);
+    check_rule(rule.relation, left, right);
+  }
+}
 
 }  // namespace tenon::TENON_SDK::detail
 

@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "dtype.hpp"
+#include "host_function.hpp"
 #include "names.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
@@ -16,6 +17,9 @@
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
+
+/// Levels of call.log().
+enum class Log : std::int32_t { info = TENON_LOG_INFO, warning = TENON_LOG_WARNING };
 
 /// One call of a kernel: what forward, forward_sparse, backward and backward_sparse are given.
 ///
@@ -51,8 +55,9 @@ class Call {
   /// In backward: false if the gradient of output i is zero everywhere: then there is no tensor of it.
   bool has_output_grad(int i) const { return backward() && i >= 0 && i < outputs() && raw_->output_grads[i]; }
 
-  /// Shape and dtype, known in full. Legal for every connected input and every requested output, in all four functions, read or not,
-  /// sparse or dense: `tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0)); });`
+  /// Shape and dtype, known in full but for outputs that the kernel allocates. Legal for every connected input and every requested output,
+  /// in all four functions, read or not, sparse or dense: `tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0));
+  /// });`
   TensorType input_type(int i) const { return type(Slot::input, i, backward() ? Slot::input_grad : Slot::input); }
   TensorType output_type(int i) const { return type(Slot::output, i, backward() ? Slot::output_grad : Slot::output); }
 
@@ -139,6 +144,21 @@ class Call {
   std::size_t input_bytes(int i) const { return bytes(input_type(i)); }
   std::size_t output_bytes(int i) const { return bytes(output_type(i)); }
 
+  /// In forward: memory for output i, which op.output(...).allocated() leaves to the kernel: once in each call, for shapes without
+  /// elements, too, and from one thread. Its elements are for the kernel to write. On CUDA it is memory of the call's device, and the shape
+  /// must be known when this is called: wait for the stream first. Errors: another dtype; a shape that contradicts what infer() gave; an
+  /// output that has its memory already; out of memory.
+  ///
+  ///     const auto found = call.allocate<std::int64_t>("indices", {count, x.rank()});
+  template <class T>
+  View<T> allocate(int i, const Shape& shape) const {
+    return View<T>(allocate_dense(forward_only(i), dtype_of<T>, shape).dense);
+  }
+  template <class T>
+  View<T> allocate(std::string_view name, const Shape& shape) const {
+    return allocate<T>(find(Slot::output, name), shape);
+  }
+
   // ---- sparse tensors: only in forward_sparse and backward_sparse. Everywhere else all tensors are dense.
   //
   //     const auto x = call.csr<float>(0);                    // infer_storage accepted csr for input 0
@@ -199,6 +219,22 @@ class Call {
 
   /// This run's random numbers for this node; backward gets the same as forward. Declare op.uses_random().
   Random random() const { return {raw_->seed, raw_->step, raw_->node}; }
+  /// Writes a line into the host's log, with node and operator before it: information is dropped unless the user asks for it, a warning
+  /// is shown once. The parts are joined as those of Error are. Not in bodies of CUDA kernels. Threads: any of the call's.
+  ///
+  ///     if (!fits) call.log(tenon::Log::warning, "kernel ", size, " does not fit the cache: the slow path runs");
+  template <class... Parts>
+  void log(Log level, const Parts&... parts) const {
+    const auto write = detail::host_function<tenon_log>(*raw_, "log/1");
+    if (write) write(raw_, static_cast<std::int32_t>(level), join(parts...).c_str());
+  }
+  /// Whether the user has cancelled the run: a kernel that works for seconds may look now and then, and throw Error. What it wrote is not
+  /// used. Always false in eager calls and in worker processes. Threads: any of the call's.
+  bool cancelled() const {
+    const auto ask = detail::host_function<tenon_cancelled>(*raw_, "cancelled/1");
+    return ask && ask(raw_) != 0;
+  }
+
   /// The cudaStream_t of a CUDA kernel; null on the CPU. Launch everything on it and do not wait: the elements are ready when the stream
   /// gets there, not when the kernel's function begins.
   void* stream() const { return raw_->stream; }
@@ -302,6 +338,7 @@ class Call {
   int forward_only(int i) const;
   const tenon_tensor& sparse(Slot where, int i, Storage storage, DType wanted) const;
   const tenon_tensor& allocate(int output, Storage storage, DType wanted, std::int64_t stored) const;
+  const tenon_tensor& allocate_dense(int output, DType wanted, const Shape& shape) const;
   std::string place(Slot slot, int i) const;
   [[noreturn]] void refuse(Slot slot, int i, DType wanted) const;
   [[noreturn]] void refuse_position(Slot slot, int i) const;

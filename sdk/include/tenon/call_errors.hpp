@@ -11,6 +11,7 @@
 //     the gradient of output 'y' is zero and not stored: check has_output_grad(0) first
 //     input 'data' is not kept for backward: name it in op.backward_reads
 //     output 'y' is dense, not csr: set it in infer_storage                          allocate_csr<T>() of a dense output
+//     output 'y' has no memory yet: call.allocate gives it its shape and memory      output<T>() before allocate<T>()
 //
 // The host puts operator and node before the sentence, and the types of all inputs behind it:
 //
@@ -62,6 +63,8 @@ inline int Call::forward_only(int i) const {
     fail(ErrorKind::failed, {name, " is zero and not stored: check has_output_grad(", i, ") first"});
   }
   if (slot == Slot::input && !backward()) fail(ErrorKind::failed, {name, " is not connected: check has_input first"});
+  if (slot == Slot::output && !backward() && raw_->outputs[i])
+    fail(ErrorKind::failed, {name, " has no memory yet: call.allocate gives it its shape and memory"});
   if (slot == Slot::output && !backward()) fail(ErrorKind::failed, {name, " is not requested: check write(", i, ") first"});
   fail(ErrorKind::failed, {name, " is not kept for backward: name it in op.backward_reads"});
 }
@@ -91,7 +94,8 @@ inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DTyp
   return *tensor;
 }
 
-// The host knows the output's shape, storage and dtype from the plan; the kernel adds how much it stores.
+/// The host knows the output's shape, storage and dtype from the plan; the kernel adds how much it stores. Errors (type): another storage
+/// or dtype than was planned; (failed): a negative number; the host's own sentences where the shape cannot hold so many or memory is short.
 inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wanted, std::int64_t stored) const {
   const Slot where = written();
   const tenon_tensor* planned = slot(where, output);
@@ -104,6 +108,22 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
   tenon_tensor* memory = nullptr;  // the host's: it sets values, indices and row starts in the call's own tensor
   HostError error;
   if (!raw_->host || raw_->host->allocate_sparse(raw_, static_cast<std::uint32_t>(output), stored, &memory, error.raw())) error.raise();
+  return *memory;
+}
+
+/// Of an output that describe() calls allocated(). The host checks that the shape fits what infer() gave and that the memory is asked for
+/// once; its sentences are thrown as Error (memory, failed). Errors here (type): another dtype than infer() gave; (failed): an output that
+/// is not requested, a host that lacks the function.
+inline const tenon_tensor& Call::allocate_dense(int output, DType wanted, const Shape& shape) const {
+  const tenon_tensor* planned = slot(Slot::output, output);
+  if (!planned) refuse_missing(Slot::output, output);
+  const auto dtype = static_cast<DType>(planned->dtype);
+  if (dtype != wanted) fail(ErrorKind::type, {place(Slot::output, output), " holds ", dtype, ", but the kernel writes ", wanted});
+  const auto allocate = detail::host_function<tenon_allocate>(*raw_, "allocate/1");
+  if (!allocate) fail(ErrorKind::failed, {"this host lets no kernel allocate ", place(Slot::output, output)});
+  tenon_tensor* memory = nullptr;
+  HostError error;
+  if (allocate(raw_, static_cast<std::uint32_t>(output), shape.begin(), shape.rank(), &memory, error.raw())) error.raise();
   return *memory;
 }
 

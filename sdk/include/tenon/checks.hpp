@@ -1,8 +1,9 @@
 // Faults of an author's class, found at compile time, each with one sentence. TENON_OPERATOR and TENON_KERNEL ask for a class's verdict
 // first; if there is a fault, the sentence is the compiler's first error, and nothing else of the class is instantiated:
 //
-//     checks.hpp:115: error: static assertion failed: the class has no forward: write void forward(const tenon::Call& call) const, or ...
-//     my_operator.cpp:20: note: in expansion of macro 'TENON_OPERATOR'
+//     checks.hpp: In instantiation of 'struct Verdict<ClassFault::default_out_of_range, Named<'p'> >'
+//     my_operator.cpp:20: required from here
+//     checks.hpp:150: error: static assertion failed: the default of a parameter is outside its bounds: change the member's ...
 //
 // Order: the base class, describe(), what describe() said (description_checks.hpp), functions that are missing, signatures of those that
 // are there. A function counts as there if the class has any member of its name, public or not, so that a forward with the wrong arguments
@@ -34,7 +35,7 @@ concept DescribedAtCompileTime = requires {
 template <class C>
 constexpr ClassFault check_signatures() {
   using M = Members<C>;
-  if (names_forward<C> && !M::forward) return ClassFault::forward_signature;
+  if (names_forward<C> && !M::forward && !M::compose) return ClassFault::forward_signature;
   if (names_forward_sparse<C> && !M::forward_sparse) return ClassFault::forward_sparse_signature;
   if (names_backward<C> && !M::backward) return ClassFault::backward_signature;
   if (names_backward_sparse<C> && !M::backward_sparse) return ClassFault::backward_sparse_signature;
@@ -44,6 +45,7 @@ constexpr ClassFault check_signatures() {
   if ((names_workspace<C> && !M::workspace) || (names_backward_workspace<C> && !M::backward_workspace))
     return ClassFault::workspace_signature;
   if (!M::configure) return ClassFault::configure_signature;
+  if (M::compose && description_of<C>.states.size > 0) return ClassFault::composed_state;
   return ClassFault::none;
 }
 
@@ -96,9 +98,26 @@ constexpr ClassFault kernel_fault() {
   }
 }
 
-/// Fails to compile with exactly one sentence if there is a fault. Whatever is made of the class afterwards asks for `good` first, so
-/// that no second error hides the sentence.
-template <ClassFault found>
+/// A name that compilers print letter by letter where they say what was instantiated: a text would be a list of numbers in clang 14.
+template <char... letters>
+struct Named {};
+template <class C, std::size_t... I>
+constexpr auto fault_name(std::index_sequence<I...>) {
+  return Named<description_of<C>.fault_of[I]...>();
+}
+/// Of the parameter, input, output or state that has the fault; Named<> if it is the class's.
+template <class C, ClassFault found>
+constexpr auto fault_name() {
+  if constexpr (found > ClassFault::describe_not_constant) {  // there is a description
+    return fault_name<C>(std::make_index_sequence<std::string_view(description_of<C>.fault_of).size()>());
+  } else {
+    return Named<>();
+  }
+}
+
+/// Fails to compile with exactly one sentence if there is a fault, and names what has it: Verdict<..., Named<'s', 'c', 'a', 'l', 'e'>> is
+/// about the parameter scale. Whatever is made of the class afterwards asks for `good` first, so that no second error hides the sentence.
+template <ClassFault found, class Name = Named<>>
 struct Verdict {
   static constexpr bool good = found == ClassFault::none;
   static constexpr bool told = true;  ///< naming it instantiates this class, and with it the sentences
@@ -113,26 +132,30 @@ struct Verdict {
   TENON_SENTENCE(describe_not_constant,
                  "describe must run at compile time: write static constexpr void describe(auto& op), and use only literals in it");
   TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
-  TENON_SENTENCE(
-      too_many,
-      "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
-      "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 24 in zero_where, 16 renamed, 16 added, 8 aliases");
+  TENON_SENTENCE(too_many,
+                 "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+                 "values in the defaults of lists, 24 in-place pairs, 40 names in backward_reads, 24 in zero_where, 16 renamed, 16 added, "
+                 "8 aliases, 8 conditions, 16 rules, "
+                 "8 examples with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
   TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or not a number");
   TENON_SENTENCE(same_param, "two parameters have the same name");
-  TENON_SENTENCE(param_type,
-                 "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
   TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{name, value}, ...})");
   TENON_SENTENCE(default_no_choice, "the default of a parameter is not one of its choices in one_of");
   TENON_SENTENCE(default_out_of_range,
                  "the default of a parameter is outside its bounds: change the member's initialiser, or add .required()");
   TENON_SENTENCE(variadic_not_last, "a variadic input must be the last input");
   TENON_SENTENCE(two_counts, "only one output can have a count");
+  TENON_SENTENCE(count_and_allocated, "an operator whose kernel allocates outputs cannot have an output with a count");
   TENON_SENTENCE(count_unknown, "the count of an output names a member that is not a parameter");
   TENON_SENTENCE(inplace_unknown, "inplace(input, output) names an input or output that does not exist");
   TENON_SENTENCE(backward_inplace_unknown, "backward_inplace(output, input) names an output or input that does not exist");
   TENON_SENTENCE(backward_reads_unknown, "backward_reads names something that is neither an input nor an output");
+  TENON_SENTENCE(
+      linear_unknown,
+      "linear names one input, or two different ones that stand for one tensor each; none of them in two terms, and the operator "
+      "has exactly one output");
   TENON_SENTENCE(zero_where_unknown, "zero_where names something that is not an input");
   TENON_SENTENCE(zero_where_alone,
                  "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
@@ -142,7 +165,11 @@ struct Verdict {
   TENON_SENTENCE(no_forward,
                  "the class has no forward: write void forward(const tenon::Call& call) const, or call op.kernels_elsewhere() if another "
                  "file defines it");
-  TENON_SENTENCE(forward_signature, "forward must be public: void forward(const tenon::Call& call) const");
+  TENON_SENTENCE(
+      forward_signature,
+      "forward must be public: void forward(const tenon::Call& call) const, or void forward(tenon::Compose& c) const for a graph of "
+      "other operators");
+  TENON_SENTENCE(composed_state, "an operator that is a graph of others, by forward(tenon::Compose&), cannot have states");
   TENON_SENTENCE(forward_sparse_signature, "forward_sparse must be public: void forward_sparse(const tenon::Call& call) const");
   TENON_SENTENCE(backward_signature, "backward must be public: void backward(const tenon::Call& call) const");
   TENON_SENTENCE(backward_sparse_signature, "backward_sparse must be public: void backward_sparse(const tenon::Call& call) const");
@@ -158,14 +185,23 @@ struct Verdict {
       named_infer_shape,
       "nobody calls infer_shape, infer_shapes, infer_type or infer_types: write void infer(tenon::Infer& io) const for shapes and "
       "dtypes");
+  TENON_SENTENCE(space_not_a_name, "op.space(name) needs letters, digits and underscores, and no digit first");
+  TENON_SENTENCE(condition_unknown, "when(param, values...) and hidden_when(param, values...) name a parameter that does not exist");
+  TENON_SENTENCE(read_twice, "backward_reads names something twice: give all values to one .when(param, values...)");
+  TENON_SENTENCE(rule_unknown, "require(param, relation, other) names a parameter that does not exist");
+  TENON_SENTENCE(
+      rule_kinds,
+      "require(param, relation, other) cannot compare these parameters: same_length takes lists, multiple_of integers, the other "
+      "relations numbers");
+  TENON_SENTENCE(example_unknown, "example(inputs, params) names an input or a parameter that does not exist");
   TENON_SENTENCE(empty_kernel, "a kernel's class needs at least one of forward, forward_sparse, backward and backward_sparse");
 #undef TENON_SENTENCE
 };
 
 template <class C>
-using OperatorVerdict = Verdict<operator_fault<C>()>;
+using OperatorVerdict = Verdict<operator_fault<C>(), decltype(fault_name<C, operator_fault<C>()>())>;
 template <class C>
-using KernelVerdict = Verdict<kernel_fault<C>()>;
+using KernelVerdict = Verdict<kernel_fault<C>(), decltype(fault_name<C, kernel_fault<C>()>())>;
 
 }  // namespace tenon::TENON_SDK::detail
 #pragma GCC visibility pop

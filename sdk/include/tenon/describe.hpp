@@ -94,8 +94,8 @@ class Collector : public Words<true> {
   ///     op.output("mask", "which elements were kept, for backward").hidden();
   ///     op.output("part", "equal parts of x along axis").count(&Split::parts);  // part0, part1 ...
   constexpr Result<Class> output(const char* name, const char* doc) {
-    OutputEntry& added = description_->outputs.push({name, doc, false, false, -1});
-    return Result<Class>(added, object_, addresses_.counts[description_->outputs.size - 1]);
+    description_->outputs.push({name, doc, false, false, -1});
+    return Result<Class>(*description_, object_, addresses_.counts[description_->outputs.size - 1]);
   }
   /// A parameter: op.param("scale", &Cosine::scale, "multiplier"). The member's initialiser is the default. Types: bool, std::int32_t,
   /// std::int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, enums with .one_of. Others, such as unsigned integers and
@@ -105,6 +105,9 @@ class Collector : public Words<true> {
   ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);                        // float eps = 1e-5f;
   template <class Base, class M>
   constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member, const char* doc) {
+    // Here and not among the checks of the description: the compiler then shows the author's line and the member's type.
+    static_assert(kind_of<M> != Kind::none,
+                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
     ParamEntry entry;
     entry.name = name;
     entry.doc = doc;

@@ -13,6 +13,11 @@
 #include "dtype.hpp"
 #include "version.hpp"
 
+// The space of a plugin's operators whose describe() says none: tenon_add_plugin(... SPACE acme), or -DTENON_SPACE='"acme"'.
+#ifndef TENON_SPACE
+#define TENON_SPACE ""
+#endif
+
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
@@ -53,16 +58,17 @@ enum class ClassFault {
   same_state,
   initial_not_finite,
   same_param,
-  param_type,
   enum_without_choices,
   default_no_choice,
   default_out_of_range,
   variadic_not_last,
   two_counts,
+  count_and_allocated,
   count_unknown,
   inplace_unknown,
   backward_inplace_unknown,
   backward_reads_unknown,
+  linear_unknown,
   zero_where_unknown,
   zero_where_alone,
   renamed_unknown,
@@ -73,6 +79,7 @@ enum class ClassFault {
   forward_sparse_signature,
   backward_signature,
   backward_sparse_signature,
+  composed_state,
   gradient_signature,
   infer_signature,
   infer_storage_signature,
@@ -81,7 +88,13 @@ enum class ClassFault {
   empty_kernel,
   named_forwards,
   named_backwards,
-  named_infer_shape
+  named_infer_shape,
+  space_not_a_name,
+  condition_unknown,
+  read_twice,
+  rule_unknown,
+  rule_kinds,
+  example_unknown
 };
 
 /// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum.
@@ -118,16 +131,18 @@ struct InputEntry {
   }
 };
 
-/// op.output(name, doc): hidden() and count().
+/// op.output(name, doc): hidden(), count() and allocated().
 struct OutputEntry {
   const char* name = "";
   const char* doc = "";
   bool hidden = false, counted = false;
-  int count_param = -1;  ///< index into params
+  int count_param = -1;    ///< index into params
+  bool allocated = false;  ///< its kernel knows the shape
 
   template <class Key>
   constexpr void each_key(Key&& key) const {
     key("name", name), key("doc", doc), key("hidden", hidden), key("count", ParamName{count_param});
+    if (allocated) key("allocated", allocated);
   }
 };
 
@@ -184,15 +199,63 @@ struct ParamEntry {
   }
 };
 
+/// One or two names; an empty one is none.
+struct NameList {
+  const char* names[2] = {"", ""};
+};
 /// One pair of .one_of: the name that users write, and the enum's value. A text's choices have no value.
 struct Choice {
   const char* name = "";
   std::int64_t value = 0;
 };
-/// op.inplace(first, second), op.backward_inplace(first, second).
+/// op.inplace(first, second), op.backward_inplace(first, second), op.linear(first, second).
 struct NamePair {
   const char* first = "";
   const char* second = "";
+};
+/// The terms of op.linear(), of one name or two.
+struct TermsOf {
+  const Fixed<NamePair, 16>& terms;
+};
+/// A value of a parameter as an author writes it in an example or a condition: true, 2, 0.5, "max", {3, 3}. Lists lie in
+/// Description::literals.
+struct LiteralEntry {
+  enum class Type : std::uint8_t { boolean, integer, number, text, list } type = Type::integer;
+  std::int64_t integer = 0;  ///< of boolean, too
+  double number = 0;
+  const char* text = "";
+  int first = 0, count = 0;  ///< of list
+};
+/// What .when() says of something else that describe() said: it holds while the parameter has one of these values.
+struct ConditionEntry {
+  const char* of = "";                   ///< backward_reads, inplace, backward_inplace, linear or hidden
+  const char *first = "", *second = "";  ///< the names that it says it of; second of pairs alone
+  const char* param = "";
+  Fixed<LiteralEntry, 8> values;
+  template <class Key>
+  constexpr void each_key(Key&& key) const {
+    key("of", of), key("names", NameList{{first, second}}), key("param", param), key("values", values);
+  }
+};
+/// op.require(left, relation, right).
+struct RuleEntry {
+  const char* left = "";
+  const char* relation = "";
+  const char* right = "";
+};
+/// One tensor and one parameter of op.example(). Dimensions, elements and parameters lie in the description's pools.
+struct ExampleTensor {
+  const char* name = "";
+  Maybe<DType> dtype;
+  int first_dim = 0, dims = 0;
+  int first_value = 0, values = 0;  ///< no values: any
+};
+struct ExampleParam {
+  const char* name = "";
+  LiteralEntry value;
+};
+struct ExampleEntry {
+  int first_tensor = 0, tensors = 0, first_param = 0, params = 0;
 };
 /// op.renamed(version, from, to): since that version.
 struct Renaming {
@@ -208,10 +271,11 @@ struct Addition {
 
 /// Everything describe() said. All texts are literals of the author's.
 struct Description {
-  const char* doc = "";           ///< one sentence
-  int version = 1;                ///< of the operator
-  Types types = floating;         ///< the shared dtype of inputs without types of their own
-  Fixed<const char*, 8> aliases;  // numbers: the most that an operator can have
+  const char* doc = "";             ///< one sentence
+  const char* space = TENON_SPACE;  ///< the part of the full name before the dot; empty: the plugin's name
+  int version = 1;                  ///< of the operator
+  Types types = floating;           ///< the shared dtype of inputs without types of their own
+  Fixed<const char*, 8> aliases;    // numbers: the most that an operator can have
   Fixed<InputEntry, 24> inputs;
   Fixed<OutputEntry, 16> outputs;
   Fixed<StateEntry, 12> states;
@@ -223,10 +287,28 @@ struct Description {
   Fixed<NamePair, 24> backward_inplace;          ///< (output, input)
   Maybe<Fixed<const char*, 40>> backward_reads;  ///< not given: backward reads all inputs and outputs
   Fixed<const char*, 24> zero_where;             ///< inputs; the output is 0 wherever one of them is
+  Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; a second name may be empty
+  bool gradient_of_duals = false;                ///< an elementwise class's own gradient takes dual numbers, too
+  bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which the list does not have
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
+  Fixed<ConditionEntry, 8> conditions;
+  Fixed<RuleEntry, 16> rules;
+  Fixed<ExampleEntry, 8> examples;
+  Fixed<ExampleTensor, 32> example_tensors;
+  Fixed<ExampleParam, 32> example_params;
+  Fixed<std::int64_t, 96> literals;     ///< dimensions of examples' tensors and lists of literals
+  Fixed<double, 96> example_values;     ///< elements of examples' tensors
   ClassFault fault = ClassFault::none;  ///< the first that was found
+  const char* fault_of = "";            ///< the parameter, input, output or state that has it; empty: the operator
+
+  /// Whether the kernel allocates some of the outputs.
+  constexpr bool allocates() const {
+    for (const auto& output : outputs)
+      if (output.allocated) return true;
+    return false;
+  }
 
   /// functions: those that the class has, by name.
   template <class Functions, class Key>
@@ -236,6 +318,13 @@ struct Description {
     key("inplace", inplace), key("backward_inplace", backward_inplace), key("backward_reads", backward_reads);
     key("accumulates", accumulates), key("strides", strides), key("random", random), key("elementwise", elementwise);
     key("kernels_elsewhere", kernels_elsewhere), key("functions", functions), key("renamed", renamed), key("added", added);
+    // Since 0.2, and only where they say something; hosts before it pass over them.
+    if (*space) key("space", space);
+    if (conditions.size > 0) key("conditions", conditions);
+    if (rules.size > 0) key("rules", rules);
+    if (examples.size > 0) key("examples", examples);
+    if (linear.size > 0) key("linear", TermsOf{linear});
+    if (derivative) key("derivative", derivative);
   }
 };
 

@@ -9,19 +9,28 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// Whether two entries have the same name. Quadratic: the lists are short.
+/// A fault, and the name of the parameter, input or output that has it, where there is one.
+struct Found {
+  constexpr Found(ClassFault fault, const char* of = "") : fault(fault), of(of) {}
+  ClassFault fault;
+  const char* of;
+};
+
+/// The name that two entries have; null: none. Quadratic: the lists are short.
 template <class Entries>
-constexpr bool repeats_a_name(const Entries& entries) {
+constexpr const char* repeated_name(const Entries& entries) {
   for (int i = 1; i < entries.size; ++i)
-    if (index_of(entries, entries[i].name) < i) return true;
-  return false;
+    if (index_of(entries, entries[i].name) < i) return entries[i].name;
+  return nullptr;
 }
 
 /// Whether describe() exceeded a capacity of Description.
 constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.value.overflow ||
-         d.zero_where.overflow || d.renamed.overflow || d.added.overflow;
+         d.zero_where.overflow || d.linear.overflow || d.renamed.overflow || d.added.overflow || d.conditions.overflow ||
+         d.rules.overflow || d.examples.overflow || d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
+         d.example_values.overflow;
 }
 
 /// std::isfinite is no constant expression in C++20.
@@ -31,19 +40,21 @@ constexpr bool is_finite(double number) {
 
 /// Inputs, outputs and states: names are unique among inputs and outputs together, and among states; initial values are finite; only the
 /// last input is variadic, since the number of its tensors is what the others leave; only one output has a count, for the same reason.
-constexpr ClassFault check_tensors(const Description& d) {
-  if (repeats_a_name(d.inputs) || repeats_a_name(d.outputs)) return ClassFault::same_input_or_output;
+constexpr Found check_tensors(const Description& d) {
+  for (const char* repeated : {repeated_name(d.inputs), repeated_name(d.outputs)})
+    if (repeated) return {ClassFault::same_input_or_output, repeated};
   for (const auto& output : d.outputs)
-    if (index_of(d.inputs, output.name) >= 0) return ClassFault::same_input_or_output;
-  if (repeats_a_name(d.states)) return ClassFault::same_state;
+    if (index_of(d.inputs, output.name) >= 0) return {ClassFault::same_input_or_output, output.name};
+  if (const char* repeated = repeated_name(d.states)) return {ClassFault::same_state, repeated};
   for (const auto& input : d.inputs)
-    if (!is_finite(input.initial.value)) return ClassFault::initial_not_finite;
+    if (!is_finite(input.initial.value)) return {ClassFault::initial_not_finite, input.name};
   for (const auto& state : d.states)
-    if (!is_finite(state.initial)) return ClassFault::initial_not_finite;
+    if (!is_finite(state.initial)) return {ClassFault::initial_not_finite, state.name};
   for (int i = 0; i + 1 < d.inputs.size; ++i)
-    if (d.inputs[i].variadic) return ClassFault::variadic_not_last;
+    if (d.inputs[i].variadic) return {ClassFault::variadic_not_last, d.inputs[i].name};
   int counts = 0;
   for (const auto& output : d.outputs) counts += output.counted;
+  if (counts > 0 && d.allocates()) return ClassFault::count_and_allocated;
   return counts > 1 ? ClassFault::two_counts : ClassFault::none;
 }
 
@@ -81,29 +92,48 @@ constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
 /// Types, choices and defaults of the parameters. A required parameter's default is never used, and may be anything; an enum's must still
 /// be one of its choices, so that the manifest can name it. has_defaults: false for the description of a kernel, whose defaults were not
 /// read.
-constexpr ClassFault check_params(const Description& d, bool has_defaults) {
-  if (repeats_a_name(d.params)) return ClassFault::same_param;
+constexpr Found check_params(const Description& d, bool has_defaults) {
+  if (const char* repeated = repeated_name(d.params)) return {ClassFault::same_param, repeated};
   for (const auto& param : d.params) {
-    if (param.kind == Kind::none) return ClassFault::param_type;
-    if (param.kind == Kind::choice && param.choices == 0) return ClassFault::enum_without_choices;
+    if (param.kind == Kind::choice && param.choices == 0) return {ClassFault::enum_without_choices, param.name};
     if (!has_defaults) continue;
     const bool needs_choice = param.kind == Kind::choice || (param.choices > 0 && !param.required);
-    if (needs_choice && !default_is_a_choice(d, param)) return ClassFault::default_no_choice;
-    if (!param.required && !default_within(d, param)) return ClassFault::default_out_of_range;
+    if (needs_choice && !default_is_a_choice(d, param)) return {ClassFault::default_no_choice, param.name};
+    if (!param.required && !default_within(d, param)) return {ClassFault::default_out_of_range, param.name};
   }
   return ClassFault::none;
 }
 
-/// Names in inplace, backward_inplace, backward_reads and zero_where: describe() must declare them, before or after.
-constexpr ClassFault check_references(const Description& d) {
+/// Of op.linear(): one input, or two different ones of which none stands for several tensors; the output is the only one.
+constexpr bool is_term(const Description& d, const NamePair& term) {
+  const int first = index_of(d.inputs, term.first), second = index_of(d.inputs, term.second);
+  if (first < 0 || d.outputs.size != 1 || d.outputs[0].counted) return false;
+  return !*term.second || (second >= 0 && second != first && !d.inputs[first].variadic && !d.inputs[second].variadic);
+}
+
+constexpr bool shares_input(const NamePair& left, const NamePair& right) {
+  for (const std::string_view name : {left.first, left.second})
+    if (!name.empty() && (name == right.first || name == right.second)) return true;
+  return false;
+}
+
+/// Names in inplace, backward_inplace, backward_reads, linear and zero_where: describe() must declare them, before or after.
+constexpr Found check_references(const Description& d) {
   for (const auto& pair : d.inplace)
-    if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0) return ClassFault::inplace_unknown;
+    if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0)
+      return {ClassFault::inplace_unknown, index_of(d.inputs, pair.first) < 0 ? pair.first : pair.second};
   for (const auto& pair : d.backward_inplace)
-    if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0) return ClassFault::backward_inplace_unknown;
+    if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0)
+      return {ClassFault::backward_inplace_unknown, index_of(d.outputs, pair.first) < 0 ? pair.first : pair.second};
   for (const char* name : d.backward_reads.value)
-    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return ClassFault::backward_reads_unknown;
+    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return {ClassFault::backward_reads_unknown, name};
+  for (int i = 0; i < d.linear.size; ++i) {
+    if (!is_term(d, d.linear[i])) return {ClassFault::linear_unknown, d.linear[i].first};
+    for (int before = 0; before < i; ++before)
+      if (shares_input(d.linear[before], d.linear[i])) return {ClassFault::linear_unknown, d.linear[i].first};
+  }
   for (const char* name : d.zero_where)
-    if (index_of(d.inputs, name) < 0) return ClassFault::zero_where_unknown;
+    if (index_of(d.inputs, name) < 0) return {ClassFault::zero_where_unknown, name};
   return ClassFault::none;
 }
 
@@ -116,45 +146,93 @@ constexpr bool ever_named(const Description& d, std::string_view name) {
 }
 
 /// renamed and added: they lead to parameters of the operator, at versions up to its own.
-constexpr ClassFault check_versions(const Description& d) {
+constexpr Found check_versions(const Description& d) {
   for (const auto& renaming : d.renamed) {
-    if (!ever_named(d, renaming.to)) return ClassFault::renamed_unknown;
-    if (renaming.version > d.version) return ClassFault::version_too_new;
+    if (!ever_named(d, renaming.to)) return {ClassFault::renamed_unknown, renaming.to};
+    if (renaming.version > d.version) return {ClassFault::version_too_new, renaming.to};
   }
   for (const auto& addition : d.added) {
-    if (!ever_named(d, addition.param)) return ClassFault::added_unknown;
-    if (addition.version > d.version) return ClassFault::version_too_new;
+    if (!ever_named(d, addition.param)) return {ClassFault::added_unknown, addition.param};
+    if (addition.version > d.version) return {ClassFault::version_too_new, addition.param};
   }
   return ClassFault::none;
 }
 
 /// Finds the parameters that outputs' counts stand for: .count(&Split::parts) and op.param("parts", &Split::parts, ...) name one member, so
 /// their addresses in one object are equal. A count that no parameter has is a fault: the host could not know the number of outputs.
-constexpr ClassFault resolve_counts(Description& d, const Addresses& addresses) {
-  ClassFault fault = ClassFault::none;
+constexpr Found resolve_counts(Description& d, const Addresses& addresses) {
+  Found found = ClassFault::none;
   for (int o = 0; o < d.outputs.size; ++o) {
     if (!d.outputs[o].counted) continue;
     for (int p = 0; p < d.params.size; ++p)
       if (addresses.params[p] == addresses.counts[o]) d.outputs[o].count_param = p;
-    if (d.outputs[o].count_param < 0) fault = ClassFault::count_unknown;
+    if (d.outputs[o].count_param < 0) found = {ClassFault::count_unknown, d.outputs[o].name};
   }
-  return fault;
+  return found;
+}
+
+/// The space is a name like an operator's own.
+constexpr bool is_name(std::string_view text) {
+  for (const char c : text)
+    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_') return false;
+  return text.empty() || text[0] < '0' || text[0] > '9';
+}
+constexpr bool is_operator_name(std::string_view text) {
+  return !text.empty() && text.size() <= 128 && is_name(text);
+}
+
+/// Parameters that conditions, rules and examples name, and the kinds of parameters that a rule can compare.
+constexpr Found check_rules(const Description& d) {
+  if (!is_name(d.space)) return {ClassFault::space_not_a_name, d.space};
+  for (const auto& condition : d.conditions) {
+    if (index_of(d.params, condition.param) < 0) return {ClassFault::condition_unknown, condition.param};
+    if (std::string_view(condition.of) == "linear" && !is_term(d, {condition.first, condition.second}))
+      return {ClassFault::linear_unknown, condition.first};
+  }
+  for (int i = 1; i < d.backward_reads.value.size; ++i)
+    for (int before = 0; before < i; ++before)
+      if (d.conditions.size > 0 && std::string_view(d.backward_reads.value[i]) == d.backward_reads.value[before])
+        return {ClassFault::read_twice, d.backward_reads.value[i]};
+  for (const auto& rule : d.rules) {
+    const int left = index_of(d.params, rule.left), right = index_of(d.params, rule.right);
+    if (left < 0 || right < 0) return {ClassFault::rule_unknown, left < 0 ? rule.left : rule.right};
+    for (const int param : {left, right}) {
+      const Kind kind = d.params[param].kind;
+      const bool list = kind == Kind::ints || kind == Kind::floats,
+                 whole = kind == Kind::ints || kind == Kind::int32 || kind == Kind::int64;
+      const std::string_view relation = rule.relation;
+      if (relation == "same_length"   ? !list
+          : relation == "multiple_of" ? !whole
+                                      : !list && !whole && kind != Kind::float32 && kind != Kind::float64)
+        return {ClassFault::rule_kinds, d.params[param].name};
+    }
+  }
+  for (const auto& tensor : d.example_tensors) {
+    const std::string_view name = tensor.name;
+    bool known = index_of(d.inputs, name) >= 0;
+    for (const auto& input : d.inputs) known = known || (input.variadic && name.starts_with(input.name));
+    if (!known) return {ClassFault::example_unknown, tensor.name};
+  }
+  for (const auto& param : d.example_params)
+    if (index_of(d.params, param.name) < 0) return {ClassFault::example_unknown, param.name};
+  return ClassFault::none;
 }
 
 /// Completes a description after describe() has run, and notes the first fault. addresses: null for a kernel, whose class has no object
 /// at compile time and whose defaults were not read.
 constexpr void finish(Description& d, const Addresses* addresses) {
   const bool has_defaults = addresses != nullptr;
-  const ClassFault counts = addresses ? resolve_counts(d, *addresses) : ClassFault::none;
-  const ClassFault found[] = {*d.doc ? ClassFault::none : ClassFault::no_doc,
-                              overflows(d) ? ClassFault::too_many : ClassFault::none,
-                              check_tensors(d),
-                              check_params(d, has_defaults),
-                              counts,
-                              check_references(d),
-                              check_versions(d)};
-  for (const ClassFault fault : found)
-    if (d.fault == ClassFault::none) d.fault = fault;
+  const Found counts = addresses ? resolve_counts(d, *addresses) : ClassFault::none;
+  const Found all[] = {*d.doc ? ClassFault::none : ClassFault::no_doc,
+                       overflows(d) ? ClassFault::too_many : ClassFault::none,
+                       check_tensors(d),
+                       check_params(d, has_defaults),
+                       counts,
+                       check_references(d),
+                       check_versions(d),
+                       check_rules(d)};
+  for (const Found& found : all)
+    if (d.fault == ClassFault::none) d.fault = found.fault, d.fault_of = found.of;
 }
 
 }  // namespace tenon::TENON_SDK::detail

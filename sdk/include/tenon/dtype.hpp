@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include "abi.h"
+#include "complex.hpp"
 #include "error.hpp"
 #include "half.hpp"
 
@@ -34,22 +34,36 @@ namespace tenon {
 ///     tenon::bf16         tenon::bfloat16       2       bfloat16   for storage: compute in float
 ///     tenon::f32          float                 4       float32
 ///     tenon::f64          double                8       float64
+///     tenon::i16          std::int16_t          2       int16
+///     tenon::u16          std::uint16_t         2       uint16
+///     tenon::u32          std::uint32_t         4       uint32
+///     tenon::u64          std::uint64_t         8       uint64
+///     tenon::c64          tenon::Complex<float>  8      complex64
+///     tenon::c128         tenon::Complex<double> 16     complex128
 ///
+/// The last six are of 0.2: Tenon 0.1 refuses operators that name them and files that hold them. Texts are no elements of tensors.
 /// The numbers are those of the C boundary. `unknown_dtype` is for inference only: kernels never see it.
 enum class DType : std::uint8_t;
 
 /// For the SDK and the host: the one list of all dtypes, in the order of their numbers, from which everything else that is known of dtypes
-/// follows. X(short name, number, C++ type, numpy's name, numpy's letter: b bool, u unsigned, i signed, f floating, V bytes for bfloat16)
-#define TENON_DTYPES(X)                    \
-  X(boolean, BOOLEAN, bool, "bool", 'b')   \
-  X(u8, U8, std::uint8_t, "uint8", 'u')    \
-  X(i8, I8, std::int8_t, "int8", 'i')      \
-  X(i32, I32, std::int32_t, "int32", 'i')  \
-  X(i64, I64, std::int64_t, "int64", 'i')  \
-  X(f16, F16, half, "float16", 'f')        \
-  X(bf16, BF16, bfloat16, "bfloat16", 'V') \
-  X(f32, F32, float, "float32", 'f')       \
-  X(f64, F64, double, "float64", 'f')
+/// follows. X(short name, number, C++ type, numpy's name, numpy's letter: b bool, u unsigned, i signed, f floating, V bytes for bfloat16,
+/// c complex)
+#define TENON_DTYPES(X)                         \
+  X(boolean, BOOLEAN, bool, "bool", 'b')        \
+  X(u8, U8, std::uint8_t, "uint8", 'u')         \
+  X(i8, I8, std::int8_t, "int8", 'i')           \
+  X(i32, I32, std::int32_t, "int32", 'i')       \
+  X(i64, I64, std::int64_t, "int64", 'i')       \
+  X(f16, F16, half, "float16", 'f')             \
+  X(bf16, BF16, bfloat16, "bfloat16", 'V')      \
+  X(f32, F32, float, "float32", 'f')            \
+  X(f64, F64, double, "float64", 'f')           \
+  X(i16, I16, std::int16_t, "int16", 'i')       \
+  X(u16, U16, std::uint16_t, "uint16", 'u')     \
+  X(u32, U32, std::uint32_t, "uint32", 'u')     \
+  X(u64, U64, std::uint64_t, "uint64", 'u')     \
+  X(c64, C64, Complex<float>, "complex64", 'c') \
+  X(c128, C128, Complex<double>, "complex128", 'c')
 
 #define TENON_DTYPE(name, number, ...) name = TENON_##number,
 enum class DType : std::uint8_t { TENON_DTYPES(TENON_DTYPE) };
@@ -73,13 +87,19 @@ enum class Storage : std::uint8_t { dense = TENON_DENSE, row_sparse = TENON_ROW_
 ///     add        add to every element; only if describe() calls op.accumulates()
 enum class Write : std::uint8_t { none = TENON_WRITE_NONE, to = TENON_WRITE_TO, in_place = TENON_WRITE_IN_PLACE, add = TENON_WRITE_ADD };
 
+/// For the SDK: what is known of each dtype, in one place and without pointers, for every plugin has it.
+struct DTypeFacts {
+  char name[11], letter;
+  std::uint8_t size;
+};
+#define TENON_DTYPE(name, number, type, text, letter) {text, letter, sizeof(type)},
+inline constexpr DTypeFacts dtype_facts[dtype_count] = {TENON_DTYPES(TENON_DTYPE)};
+#undef TENON_DTYPE
+
 /// numpy's name, as in manifests, files and errors; "unknown" for unknown_dtype and for invalid numbers.
 constexpr const char* name_of(DType dtype) {
-#define TENON_DTYPE(name, number, type, text, ...) \
-  if (dtype == DType::name) return text;
-  TENON_DTYPES(TENON_DTYPE)
-#undef TENON_DTYPE
-  return "unknown";
+  const auto i = static_cast<std::size_t>(dtype);
+  return i < dtype_count ? dtype_facts[i].name : "unknown";
 }
 /// "dense", "row_sparse" or "csr": the spelling in graph.json, in `tenon show` and in errors.
 constexpr const char* name_of(Storage storage) {
@@ -96,21 +116,15 @@ constexpr const char* name_of(Write write) {
 
 /// Bytes of one element; 0 for unknown_dtype. A dense tensor has shape.size() * size_of(dtype) bytes of elements.
 constexpr std::size_t size_of(DType dtype) {
-#define TENON_DTYPE(name, number, type, ...) sizeof(type),
-  constexpr std::size_t sizes[dtype_count] = {TENON_DTYPES(TENON_DTYPE)};
-#undef TENON_DTYPE
   const auto i = static_cast<std::size_t>(dtype);
-  return i < dtype_count ? sizes[i] : 0;
+  return i < dtype_count ? dtype_facts[i].size : 0;
 }
 
-/// numpy's letter for what the elements are: 'b' bool, 'u' unsigned and 'i' signed integers, 'f' floating; 'V' for bfloat16, which numpy
-/// lacks; '?' for unknown_dtype.
+/// numpy's letter for what the elements are: 'b' bool, 'u' unsigned and 'i' signed integers, 'f' floating, 'c' complex; 'V' for bfloat16,
+/// which numpy lacks; '?' for unknown_dtype.
 constexpr char numpy_letter(DType dtype) {
-#define TENON_DTYPE(name, number, type, text, letter) letter,
-  constexpr char letters[dtype_count] = {TENON_DTYPES(TENON_DTYPE)};
-#undef TENON_DTYPE
   const auto i = static_cast<std::size_t>(dtype);
-  return i < dtype_count ? letters[i] : '?';
+  return i < dtype_count ? dtype_facts[i].letter : '?';
 }
 
 // These three let errors take dtypes, storages and write modes as they are: throw tenon::Error("no kernel for ", dtype).
@@ -136,13 +150,6 @@ struct Types {
   }
   /// Whether the dtype is in the set: tenon::floating.has(call.input_type(0).dtype). False for unknown_dtype.
   constexpr bool has(DType dtype) const { return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1); }
-  /// For the SDK: the dtypes that have one of these letters of numpy's.
-  static constexpr Types with_letters(std::string_view letters) {
-    Types types;
-    for (unsigned i = 0; i < dtype_count; ++i)
-      if (letters.find(numpy_letter(static_cast<DType>(i))) != letters.npos) types.mask = static_cast<std::uint16_t>(types.mask | 1u << i);
-    return types;
-  }
   friend constexpr bool operator==(Types, Types) = default;
   /// The union of two sets.
   friend constexpr Types operator+(Types left, Types right) {
@@ -150,10 +157,13 @@ struct Types {
     return left;
   }
 };
-/// floating: f16, bf16, f32, f64, the dtypes that have gradients, and the default of op.types(). integral: u8, i8, i32, i64. numeric: both
-/// of them. any_type: numeric and boolean.
-inline constexpr Types floating = Types::with_letters("fV"), integral = Types::with_letters("ui"), numeric = integral + floating,
+/// floating: f16, bf16, f32, f64, the default of op.types(). integral: u8, i8, i32, i64. numeric: both of them. any_type: numeric and
+/// boolean. These are the sets of 0.1 and stay as they are, so that a new dtype neither changes nor enlarges operators that are there.
+inline constexpr Types floating = {f16, bf16, f32, f64}, integral = {u8, i8, i32, i64}, numeric = integral + floating,
                        any_type = numeric + Types{boolean};
+/// any_integer: all eight. any_real: these and floating. any_complex: c64 and c128. every_type: all dtypes.
+inline constexpr Types any_integer = integral + Types{i16, u16, u32, u64}, any_real = any_integer + floating, any_complex = {c64, c128},
+                       every_type = any_real + any_complex + Types{boolean};
 
 /// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile: neither long long, where int64_t is
 /// long, nor _Float16. tenon::visit goes the other way, from a dtype to a type.

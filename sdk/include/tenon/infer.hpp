@@ -1,5 +1,6 @@
 // Inference of shapes and dtypes, as an operator's infer() sees it.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,9 +9,32 @@
 #include "names.hpp"
 #include "shape.hpp"
 #include "version.hpp"
+#include "view.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
+
+/// The elements of an input as infer() sees them: row by row, borrowed until infer() returns; or nothing, if they are not known.
+///
+///     const auto sizes = io.values<std::int64_t>("shape");
+///     if (sizes) ... sizes[0] ... sizes.size()
+template <class T>
+class Known {
+ public:
+  Known() = default;
+  Known(const T* begin, std::int64_t size) : begin_(begin), size_(size), known_(true) {}
+  explicit operator bool() const { return known_; }
+  std::int64_t size() const { return size_; }                      ///< 0 if they are not known, too
+  const T& operator[](std::int64_t i) const { return begin_[i]; }  ///< i below size(); not checked
+  const T* begin() const { return begin_; }
+  const T* end() const { return begin_ + size_; }
+
+ private:
+  // The constant itself, or in eager calls the caller's tensor.
+  const T* begin_ = nullptr;
+  std::int64_t size_ = 0;
+  bool known_ = false;
+};
 
 /// Shapes and dtypes of a node's inputs, outputs and states: infer() reads what is known and adds what follows from it.
 ///
@@ -29,7 +53,7 @@ namespace tenon::TENON_SDK {
 ///     io.set_output(0, io.input(0).shape);
 ///     io.set_input(0, io.output(0).shape);                     // returns what was merged: the consumers' knowledge, too
 ///
-/// infer() reads no elements and must not depend on anything but parameters and types. Threads: this object is used by one, but infer()
+/// infer() must not depend on anything but parameters, types and values(). Threads: this object is used by one, but infer()
 /// of one operator object may run on several at once.
 class Infer {
  public:
@@ -71,6 +95,45 @@ class Infer {
   }
   /// A state's shape follows from inputs and parameters alone; states are made before the first call. float32 unless you name a dtype.
   void set_state(std::string_view name, const Shape& shape, DType dtype = DType::f32) { states_group().merge(name, shape, dtype); }
+
+  /// These inputs and outputs have one shape: what is known of one becomes known of all. Error (type): a contradiction, with both shapes;
+  /// no such name.
+  ///
+  ///     io.require_same_shape("left", "right", "sum");  // all that infer() of left + right needs
+  template <class... Names>
+  void require_same_shape(Names... names) {
+    Shape known;
+    for (int pass = 0; pass < 2; ++pass)  // the second one tells the first names what the last ones know
+      (merge_named(names, known), ...);
+  }
+
+  /// The elements of an input, if they are known: those of constants always, in eager calls all of them, and in runs whatever has been
+  /// computed when the node's turn comes, if its outputs are not known without. T is the input's dtype in C++. For small inputs that
+  /// say how large an output is; at most 64 KiB are given. An operator that asks is asked again where they become known, so leave what
+  /// follows from them unknown until then:
+  ///
+  ///     const auto sizes = io.values<std::int64_t>("shape");
+  ///     if (sizes) io.set_output(0, tenon::Shape(sizes.begin(), static_cast<int>(sizes.size())));
+  ///
+  /// Hosts before 0.2 know no elements. Errors: no such input; an input whose dtype is known to be another one.
+  template <class T>
+  Known<T> values(int i) const {
+    constexpr DType wanted = dtype_of<T>;
+    const TensorType type = input(i);
+    if (type.dtype != unknown_dtype && type.dtype != wanted)
+      fail(ErrorKind::type,
+           {"input '", names_->inputs.at(i, inputs()), "' is ", type.dtype, ", but infer() reads its elements as ", wanted});
+    if (raw_->size < offsetof(tenon_infer, wanted) + sizeof raw_->wanted || !raw_->wanted) return {};
+    raw_->wanted[i] = 1;
+    const tenon_tensor* const tensor = raw_->values ? raw_->values[i] : nullptr;
+    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted)) return {};
+    const View<const T> view(tensor->dense);
+    return Known<T>(view.begin(), view.size());
+  }
+  template <class T>
+  Known<T> values(std::string_view name) const {
+    return values<T>(inputs_group().position(name));
+  }
 
   /// For the SDK, called after infer(): outputs that were set without a dtype, or not at all, have that of this input.
   void share_dtype(int input) const {
@@ -137,6 +200,18 @@ class Infer {
       known = merged;
     }
   };
+  // An input or an output gets the shape, and the shape what is known of it. Both kinds of names are told apart by looking them up:
+  // description_checks.hpp keeps them apart.
+  void merge_named(std::string_view name, Shape& known) {
+    const int output = names_->outputs.find(name, outputs());
+    if (output >= 0) {
+      set_output(output, known);
+      known = this->output(output).shape;
+    } else {
+      set_input(name, known);
+      known = input(name).shape;
+    }
+  }
   Group inputs_group() const { return {"input", raw_->inputs, inputs(), &names_->inputs}; }
   Group outputs_group() const { return {"output", raw_->outputs, outputs(), &names_->outputs}; }
   Group states_group() const { return {"state", raw_->states, static_cast<int>(raw_->state_count), &names_->states}; }

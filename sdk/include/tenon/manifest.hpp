@@ -1,7 +1,7 @@
 // The manifest: an operator's description as CBOR, made at compile time, so that Tenon and other tools can read it from the file without
 // running the plugin. It is the content of the symbol tenon_op_v1__NAME, whose size is the manifest's. One map, its keys in this order:
 //
-//     tenon             1, the version of this format
+//     tenon             the version of this format: 1, or 2 where there are needs
 //     name, doc         text
 //     version           integer, 1 or more; files store it beside the parameters
 //     aliases           array of text
@@ -14,16 +14,36 @@
 //     backward_inplace  array of [output, input]
 //     backward_reads    null (everything), or array of inputs and outputs
 //     accumulates, strides, random, elementwise, kernels_elsewhere: true or false
-//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage: those that the class has
+//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage, compose: those that the
+//                       class has
 //     renamed           array of [version, from, to]
 //     added             array of [version, parameter]
+//
+// and, since SDK 0.2, where the operator says something of the kind:
+//
+//     outputs           also {allocated: true}, of those whose shape the kernel tells by call.allocate
+//     space             text: its full name is space.name; without it, the plugin's name stands before the dot
+//     conditions        array of {of, names, param, values}: what describe() said of these names under the key `of` (backward_reads,
+//                       inplace, backward_inplace, hidden) holds while the parameter has one of the values. backward_reads lists what is
+//                       read under any condition, the other keys only what holds always
+//     rules             array of [parameter, relation, parameter]; relations: same_length, less_than, at_most, greater_than, at_least,
+//                       multiple_of
+//     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
+//                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2
+//     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
 //
 // A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum; its default has the same type, an enum's is a
 // name. Bounds are null or a number, choices is empty if there is no one_of. The host checks all of it and rejects unknown versions.
 //
-// Keys are never left out, and lists may be empty. A tool finds the manifests of a plugin as the symbols tenon_op_v1__... in the section
-// .tenon_ops, each as long as its symbol's size (`readelf --symbols --wide my_operator.so`). The operator cosine of the SDK's README has
-// 582 bytes, which are in CBOR's diagnostic notation
+// An operator with a condition, a rule and an example, say of a pooling operator, adds
+//
+//     "conditions": [{"of": "backward_reads", "names": ["output"], "param": "kind", "values": ["max"]}],
+//     "rules": [["stride", "same_length", "kernel"]],
+//     "examples": [{"inputs": {"data": {"shape": [2, 4, 6, 6], "dtype": null, "values": null}}, "params": {"kernel": [3, 3]}}]
+//
+// Other keys are never left out, and lists may be empty. A tool finds the manifests of a plugin as the symbols tenon_op_v1__... in the
+// section .tenon_ops, each as long as its symbol's size (`readelf --symbols --wide my_operator.so`). The operator cosine of the SDK's
+// README has 582 bytes, which are in CBOR's diagnostic notation
 //
 //     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
 //      "types": ["float16", "bfloat16", "float32", "float64"],
@@ -56,7 +76,7 @@ namespace tenon::TENON_SDK::detail {
 
 /// The functions that a class has, by the names that the manifest has for them.
 struct FunctionNames {
-  const char* names[6] = {};
+  const char* names[7] = {};
   std::size_t size = 0;
 };
 
@@ -64,12 +84,25 @@ struct FunctionNames {
 template <class C>
 constexpr FunctionNames functions_of() {
   using M = Members<C>;
-  const bool given[] = {M::forward, M::forward_sparse, M::backward, M::backward_sparse, M::gradient, M::infer_storage};
-  const char* const all[] = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage"};
+  const bool given[] = {M::forward, M::forward_sparse, M::backward, M::backward_sparse, M::gradient, M::infer_storage, M::compose};
+  const char* const all[] = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
   FunctionNames functions;
-  for (int i = 0; i < 6; ++i)
+  for (int i = 0; i < 7; ++i)
     if (given[i]) functions.names[functions.size++] = all[i];
   return functions;
+}
+
+/// What a host must be able to do for the operator, beyond minor 0.
+constexpr FunctionNames needs_of(const Description& d, const FunctionNames& functions) {
+  constexpr auto known = [](Types types) { return types + any_type == any_type; };  // to hosts of 0.1
+  bool all_known = known(d.types);
+  for (const InputEntry& input : d.inputs) all_known = all_known && (!input.types.given || known(input.types.value));
+  FunctionNames needs;
+  if (!all_known) needs.names[needs.size++] = "dtypes";
+  if (d.allocates()) needs.names[needs.size++] = "allocate";
+  for (std::size_t i = 0; i < functions.size; ++i)
+    if (std::string_view(functions.names[i]) == "compose") needs.names[needs.size++] = "compose";
+  return needs;
 }
 
 /// Writes a whole manifest. Keys and their order are part of the format, and those that Description and its entries list: equal
@@ -86,9 +119,11 @@ class ManifestWriter {
 
   /// name: the operator's, from TENON_OPERATOR.
   constexpr void write(std::string_view name, const FunctionNames& functions) {
+    const FunctionNames needs = needs_of(*d_, functions);
     map([&](auto&& key) {
-      key("tenon", 1), key("name", name);
+      key("tenon", needs.size > 0 ? 2 : 1), key("name", name);
       d_->each_key(functions, key);
+      if (needs.size > 0) key("needs", needs);
     });
   }
 
@@ -137,6 +172,53 @@ class ManifestWriter {
     out_.array(count);
     for (int i = 0; i < dtype_count; ++i)
       if (types.has(static_cast<DType>(i))) out_.text(name_of(static_cast<DType>(i)));
+  }
+  // One name, or a pair.
+  constexpr void value(const NameList& list) {
+    out_.array(*list.names[1] ? 2 : 1);
+    for (const char* name : list.names)
+      if (*name) value(name);
+  }
+  constexpr void value(const TermsOf& of) {
+    out_.array(static_cast<std::size_t>(of.terms.size));
+    for (const NamePair& term : of.terms) value(NameList{{term.first, term.second}});
+  }
+  constexpr void value(const ConditionEntry& condition) { entry(condition); }
+  constexpr void value(const RuleEntry& rule) { out_.array(3), value(rule.left), value(rule.relation), value(rule.right); }
+  // As the author wrote it; the host compares it with the parameter's kind.
+  constexpr void value(const LiteralEntry& literal) {
+    switch (literal.type) {
+      case LiteralEntry::Type::boolean:
+        return value(literal.integer != 0);
+      case LiteralEntry::Type::integer:
+        return value(literal.integer);
+      case LiteralEntry::Type::number:
+        return value(literal.number);
+      case LiteralEntry::Type::text:
+        return value(literal.text);
+      case LiteralEntry::Type::list:
+        return pool(d_->literals, literal.first, literal.count);
+    }
+  }
+  // Part of a pool of the description's, as an array.
+  template <class Pool>
+  constexpr void pool(const Pool& pool, int first, int count) {
+    out_.array(static_cast<std::size_t>(count));
+    for (int i = first; i < first + count; ++i) value(pool[i]);
+  }
+  // Maps by name, since an example gives only what matters.
+  constexpr void value(const ExampleEntry& example) {
+    out_.map(2), out_.text("inputs"), out_.map(static_cast<std::size_t>(example.tensors));
+    for (int i = example.first_tensor; i < example.first_tensor + example.tensors; ++i) {
+      const ExampleTensor& tensor = d_->example_tensors[i];
+      out_.text(tensor.name), out_.map(3);
+      out_.text("shape"), pool(d_->literals, tensor.first_dim, tensor.dims);
+      out_.text("dtype"), tensor.dtype.given ? value(name_of(tensor.dtype.value)) : out_.null();
+      out_.text("values"), tensor.values > 0 ? pool(d_->example_values, tensor.first_value, tensor.values) : out_.null();
+    }
+    out_.text("params"), out_.map(static_cast<std::size_t>(example.params));
+    for (int i = example.first_param; i < example.first_param + example.params; ++i)
+      out_.text(d_->example_params[i].name), value(d_->example_params[i].value);
   }
   constexpr void value(const NamePair& pair) { out_.array(2), value(pair.first), value(pair.second); }
   constexpr void value(const Renaming& r) { out_.array(3), value(r.version), value(r.from), value(r.to); }

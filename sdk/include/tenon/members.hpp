@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "call.hpp"
+#include "compose.hpp"
 #include "gradient.hpp"
 #include "operator_class.hpp"
 #include "version.hpp"
@@ -70,6 +71,11 @@ struct Members {
   static constexpr bool backward_sparse = requires(C & c, const Call& call) {
     { c.backward_sparse(call) } -> std::same_as<void>;
   };
+  // A class may have both: then its kernel computes. What takes a const Compose as well is a template for anything.
+  static constexpr bool compose = requires(const C& c, Compose& graph) {
+    { c.forward(graph) } -> std::same_as<void>;
+  }
+  &&!requires(const C& c, const Compose& graph) { c.forward(graph); };
   // The gradient of elementwise classes takes and returns elements: another form, which does not count here.
   static constexpr bool gradient = requires(const C& c, Gradient& g) {
     { c.gradient(g) } -> std::same_as<void>;

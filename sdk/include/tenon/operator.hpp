@@ -18,6 +18,7 @@
 // It becomes a plugin by: g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I<sdk> twice.cpp -o twice.so
 #pragma once
 #include "call.hpp"
+#include "compose.hpp"
 #include "gradient.hpp"
 #include "infer.hpp"
 #include "infer_storage.hpp"

@@ -11,6 +11,7 @@ namespace tenon::TENON_SDK {
 
 /// Base of operators and kernels. A class gives what it needs, by the same names; nothing is virtual. Besides these, as it needs them:
 ///     void forward(const Call&) const;          the kernel, and forward_sparse(const Call&) for sparse tensors
+///     void forward(Compose&) const;             or the operator as a graph of others (compose.hpp)
 ///     void backward(const Call&) const;         its gradient as a kernel, and backward_sparse(const Call&)
 ///     void gradient(Gradient&) const;           or its gradient as a graph of other operators
 ///     std::size_t workspace(const Infer&) const;           bytes of scratch that forward gets by call.workspace

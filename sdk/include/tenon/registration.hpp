@@ -6,6 +6,7 @@
 // A plugin may have any number of both, in any number of sources. Tenon reads the manifests from the file and calls the functions below
 // only when a graph uses the operator.
 #pragma once
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -36,6 +37,18 @@ namespace detail {
 template <class Class, class Name>
 using ManifestOf = decltype(manifest_bytes<Completed<Class>, Name>());
 
+/// A literal as a template argument: Registered<"cosine">.
+template <std::size_t size>
+struct Literally {
+  constexpr Literally(const char (&text)[size]) {
+    for (std::size_t i = 0; i < size; ++i) letters[i] = text[i];
+  }
+  char letters[size];
+};
+/// What this source registers: TENON_OPERATOR and TENON_KERNEL define it for their names, so that one name twice is a redefinition.
+template <Literally name>
+struct Registered;
+
 // Null for void: this source has no CUDA kernel for the operator.
 template <class Kernel>
 const tenon_operator* kernel_table() {
@@ -50,51 +63,72 @@ inline const tenon_operator* kernel_table<void>() {
 }  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop
 
+// Names stay texts down to the symbols, which asm labels give: a name with a wrong letter then breaks no token, and the sentence about it
+// is the only error. The C++ names behind the symbols end in a number.
+
+/// The sentence about a name.
+#define TENON_CHECK_NAME(name)                           \
+  static_assert(::tenon::detail::is_operator_name(name), \
+                "an operator's name has letters, digits and underscores, no digit first, at most 128 in all, and no quotes around it")
+
 // In CUDA sources an operator's class may bring its CUDA kernel along. Whether it does is known only to templates, but a symbol is exported
 // or not whatever they say. So the function is inline, which the compiler leaves out unless something names it, and the operator's own
 // function names it where there is a kernel.
 #if defined(TENON_CUDA_SOURCE)
-#define TENON_DECLARE_CUDA(name, Class)                                                                                \
-  __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##name(const tenon_host*) __asm__( \
-      TENON_KERNEL_SYMBOL_PREFIX "cuda__" #name);                                                                      \
-  inline const tenon_operator* tenon_cuda_of_##name(const tenon_host*) {                                               \
-    return ::tenon::detail::kernel_table<typename ::tenon::cuda_kernel<Class>::type>();                                \
+#define TENON_DECLARE_CUDA(name, Class, number)                                                                          \
+  __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##number(const tenon_host*) __asm__( \
+      TENON_KERNEL_SYMBOL_PREFIX "cuda__" name);                                                                         \
+  inline const tenon_operator* tenon_cuda_of_##number(const tenon_host*) {                                               \
+    return ::tenon::detail::kernel_table<typename ::tenon::cuda_kernel<Class>::type>();                                  \
   }
-#define TENON_KEEP_CUDA(name, Class)                                                                                         \
-  [](auto* kernel) {                                                                                                         \
-    if constexpr (!std::is_void_v<std::remove_pointer_t<decltype(kernel)>>) asm volatile("" : : "r"(&tenon_cuda_of_##name)); \
+#define TENON_KEEP_CUDA(Class, number)                                                                                         \
+  [](auto* kernel) {                                                                                                           \
+    if constexpr (!std::is_void_v<std::remove_pointer_t<decltype(kernel)>>) asm volatile("" : : "r"(&tenon_cuda_of_##number)); \
   }(static_cast<typename ::tenon::cuda_kernel<Class>::type*>(nullptr));
 #else
-#define TENON_DECLARE_CUDA(name, Class)
-#define TENON_KEEP_CUDA(name, Class)
+#define TENON_DECLARE_CUDA(name, Class, number)
+#define TENON_KEEP_CUDA(Class, number)
 #endif
 
 /// Registers an operator under a name. Write it outside of namespaces, once per operator and plugin.
 ///
-/// name: an identifier, without quotes, lower case by convention; no other plugin in the user's folders may use it for another operator.
+/// name: letters, digits and underscores, no digit first, at most 128; without quotes, lower case by convention. Other plugins may use it
+/// for other operators: the full name has the operator's space (op.space) or the plugin's name before it.
+///
 /// Class: derives from tenon::Operator or tenon::Elementwise; it may be in a namespace, and a template's instance by an alias. If the class
 /// has a fault, the first error of the compiler is one sentence from checks.hpp.
 ///
+/// Example, two operators of one class template:
+///
+///     using PlusTwo = Plus<2>;
+///     using PlusTen = Plus<10>;
+///     TENON_OPERATOR(plus_two, PlusTwo)
+///     TENON_OPERATOR(plus_ten, PlusTen)
+///
 /// The plugin gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function that returns the table. Nothing runs
 /// when the plugin is loaded: there are no static constructors.
-#define TENON_OPERATOR(name, Class)                                                                                      \
-  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                      \
-  namespace {                                                                                                            \
-  struct tenon_name_of_##name {                                                                                          \
-    static constexpr std::string_view text() { return #name; }                                                           \
-  };                                                                                                                     \
-  }                                                                                                                      \
-  TENON_DECLARE_CUDA(name, Class)                                                                                        \
-  extern "C" {                                                                                                           \
-  __attribute__((visibility("default"),                                                                                  \
-                 section(TENON_MANIFEST_SECTION))) extern const ::tenon::detail::ManifestOf<Class, tenon_name_of_##name> \
-      tenon_op_v1__##name;                                                                                               \
-  __attribute__((used)) constinit const ::tenon::detail::ManifestOf<Class, tenon_name_of_##name> tenon_op_v1__##name =   \
-      ::tenon::detail::manifest_bytes<::tenon::Completed<Class>, tenon_name_of_##name>();                                \
-  __attribute__((used, visibility("default"))) const tenon_operator* tenon_get_v1__##name(const tenon_host*) {           \
-    TENON_KEEP_CUDA(name, Class)                                                                                         \
-    return ::tenon::table_of<Class>();                                                                                   \
-  }                                                                                                                      \
+#define TENON_OPERATOR(name, Class) TENON_REGISTER_OPERATOR(#name, Class, __COUNTER__)
+#define TENON_REGISTER_OPERATOR(name, Class, number) TENON_OPERATOR_SYMBOLS(name, Class, number)
+#define TENON_OPERATOR_SYMBOLS(name, Class, number)                                                                                     \
+  TENON_CHECK_NAME(name);                                                                                                               \
+  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                                     \
+  template <>                                                                                                                           \
+  struct tenon::detail::Registered<name> {                                                                                              \
+    static constexpr std::string_view text() { return name; }                                                                           \
+  };                                                                                                                                    \
+  TENON_DECLARE_CUDA(name, Class, number)                                                                                               \
+  extern "C" {                                                                                                                          \
+  __attribute__((visibility("default"),                                                                                                 \
+                 section(TENON_MANIFEST_SECTION))) extern const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>>   \
+      tenon_manifest_##number __asm__(TENON_MANIFEST_SYMBOL_PREFIX name);                                                               \
+  __attribute__((used)) constinit const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>> tenon_manifest_##number = \
+      ::tenon::detail::manifest_bytes<::tenon::Completed<Class>, ::tenon::detail::Registered<name>>();                                  \
+  __attribute__((used, visibility("default")))                                                                                          \
+  const tenon_operator* tenon_get_##number(const tenon_host*) __asm__(TENON_GET_SYMBOL_PREFIX name);                                    \
+  const tenon_operator* tenon_get_##number(const tenon_host*) {                                                                         \
+    TENON_KEEP_CUDA(Class, number)                                                                                                      \
+    return ::tenon::table_of<Class>();                                                                                                  \
+  }                                                                                                                                     \
   }
 
 /// Registers a kernel for the operator of this name, whichever plugin has the operator. device is cpu or cuda. Class derives from the
@@ -102,8 +136,24 @@ inline const tenon_operator* kernel_table<void>() {
 /// own class it may have members of any type, such as handles and buffers, and non-const kernels that change them: one thread at a time
 /// uses an object, and each node has its own. For cpu the operator calls op.kernels_elsewhere() in describe(). The plugin gets the symbol
 /// tenon_kernel_v1__DEVICE__NAME.
-#define TENON_KERNEL(name, device, Class)                                                                                                \
-  static_assert(!std::is_void_v<::tenon::device>);                                                                                       \
-  extern "C" __attribute__((used, visibility("default"))) const tenon_operator* tenon_kernel_v1__##device##__##name(const tenon_host*) { \
-    return ::tenon::detail::kernel_table<Class>();                                                                                       \
+#define TENON_KERNEL(name, device, Class) TENON_KERNEL_OF(#device "__" #name, #name, device, Class)
+
+/// The same for the operator space.name, where several vendors have one of that name: TENON_KERNEL_IN(acme, rope, cuda, AcmeRopeCuda).
+/// Tenon's own operators have the space tenon. The symbol is tenon_kernel_v1__DEVICE__SPACE__NAME.
+#define TENON_KERNEL_IN(space, name, device, Class) TENON_KERNEL_OF(#device "__" #space "__" #name, #space "__" #name, device, Class)
+
+#define TENON_KERNEL_OF(symbol, name, device, Class) \
+  static_assert(!std::is_void_v<::tenon::device>);   \
+  TENON_CHECK_NAME(name);                            \
+  template <>                                        \
+  struct tenon::detail::Registered<symbol> {};       \
+  TENON_REGISTER_KERNEL(symbol, Class, __COUNTER__)
+#define TENON_REGISTER_KERNEL(name, Class, number) TENON_KERNEL_SYMBOL(name, Class, number)
+#define TENON_KERNEL_SYMBOL(name, Class, number)                                                           \
+  extern "C" {                                                                                             \
+  __attribute__((used, visibility("default")))                                                             \
+  const tenon_operator* tenon_kernel_##number(const tenon_host*) __asm__(TENON_KERNEL_SYMBOL_PREFIX name); \
+  const tenon_operator* tenon_kernel_##number(const tenon_host*) {                                         \
+    return ::tenon::detail::kernel_table<Class>();                                                         \
+  }                                                                                                        \
   }

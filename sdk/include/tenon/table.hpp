@@ -4,11 +4,12 @@
 //     function of the table    the class's                      called
 //     create, destroy          constructor, parameters,         for each node, on any thread
 //                              configure(); destructor
-//     infer                    infer()                          on any thread, several at once
+//     infer                    infer()                          on any thread, several at once; null if compose tells
 //     infer_storage            infer_storage()                  the same; null if the class does not define it
 //     workspace                workspace(),                     the same; null if it has neither
 //                              backward_workspace()
 //     gradient                 gradient()                       the same; null if it has none
+//     compose                  forward(Compose&)                on any thread, several at once; null if it has none
 //     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
 //     forward_sparse,          forward_sparse(),                the same
 //     backward_sparse          backward_sparse()
@@ -95,6 +96,14 @@ struct Trampolines {
     });
   }
 
+  // The same for an operator that is a graph of others.
+  static std::int32_t compose(const void* instance, tenon_gradient* io) noexcept {
+    return guarded(io->error, [&] {
+      Compose wrapped(*io, names_of<C>);
+      static_cast<const C*>(instance)->forward(wrapped);
+    });
+  }
+
   // Kernels. The object may change itself if its class's kernel is not const; the host calls one of them at a time.
   static std::int32_t forward(void* instance, const tenon_call* call) noexcept {
     return guarded(call->error, [&] { static_cast<C*>(instance)->forward(Call(*call, names_of<C>)); });
@@ -123,10 +132,11 @@ constexpr tenon_operator make_table() {
   table.traits = M::capturable ? TENON_TRAIT_CAPTURABLE : 0;
   table.create = T::create;
   table.destroy = T::destroy;
-  table.infer = T::infer;
+  if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // else compose tells
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
   if constexpr (M::gradient) table.gradient = T::gradient;
+  if constexpr (M::compose) table.compose = T::compose;
   if constexpr (M::forward) table.forward = T::forward;
   if constexpr (M::forward_sparse) table.forward_sparse = T::forward_sparse;
   if constexpr (M::backward) table.backward = T::backward;

@@ -18,8 +18,8 @@ namespace tenon::TENON_SDK {
 ///
 /// The function takes its type as a template argument and no others; a generic lambda [&](auto t) does not compile. It is compiled once for
 /// each type in `allowed`, so name the dtypes that op.types() declares: tenon::visit<tenon::floating>, or
-/// tenon::visit<tenon::Types{tenon::i32, tenon::i64}>. All calls must return the same type. Error (type): dtype is not in `allowed`, as
-/// unknown_dtype never is.
+/// tenon::visit<tenon::Types{tenon::i32, tenon::i64}>. Without one it is any_type, the dtypes of 0.1; every_type has those of 0.2, too. All
+/// calls must return the same type. Error (type): dtype is not in `allowed`, as unknown_dtype never is.
 template <Types allowed = any_type, class F>
 decltype(auto) visit(DType dtype, F&& f) {
   const auto with = [&]<class T>(T*) -> decltype(auto) { return f.template operator()<T>(); };

@@ -13,7 +13,28 @@
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::TENON_SDK::detail {
+namespace tenon::TENON_SDK {
+
+/// How two parameters must stand to each other, for op.require(). A list is compared with a number or another list value by value, and an
+/// empty list keeps every rule.
+enum class Relation {
+  same_length,   ///< lists with as many values
+  less_than,     ///< numbers or lists
+  at_most,       ///< numbers or lists
+  greater_than,  ///< numbers or lists
+  at_least,      ///< numbers or lists
+  multiple_of    ///< integers, or lists of them; of 0 only 0 is a multiple
+};
+inline constexpr Relation same_length = Relation::same_length, less_than = Relation::less_than, at_most = Relation::at_most,
+                          greater_than = Relation::greater_than, at_least = Relation::at_least, multiple_of = Relation::multiple_of;
+
+namespace detail {
+
+/// As in manifests.
+constexpr const char* name_of(Relation relation) {
+  constexpr const char* names[] = {"same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of"};
+  return names[static_cast<int>(relation)];
+}
 
 /// What a parameter's bounds are compared with: the parameter, or each element of a list.
 template <class M>
@@ -26,6 +47,94 @@ struct bound_of<List<T>> {
 };
 template <class M>
 using BoundType = typename bound_of<M>::type;
+
+/// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers. Numbers are told apart by their C++ types.
+struct LiteralValue {
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr LiteralValue(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      literal.type = LiteralEntry::Type::boolean, literal.integer = value;
+    } else if constexpr (std::is_integral_v<T>) {
+      literal.integer = static_cast<std::int64_t>(value);
+    } else {
+      literal.type = LiteralEntry::Type::number, literal.number = static_cast<double>(value);
+    }
+  }
+  constexpr LiteralValue(const char* text) { literal.type = LiteralEntry::Type::text, literal.text = text; }
+  constexpr LiteralValue(std::initializer_list<std::int64_t> values) : list(values) { literal.type = LiteralEntry::Type::list; }
+  LiteralEntry literal;                      ///< without the list
+  std::initializer_list<std::int64_t> list;  ///< lives as long as the call
+};
+/// An input of op.example(): {"data", {2, 4, 6, 6}}; with a dtype, {"index", {3}, tenon::i64}; and with elements, {"index", {3},
+/// tenon::i64, {0, 2, 1}}.
+struct ExampleInput {
+  const char* name;  ///< that op.input() has, or part2 of a variadic input "part"
+  std::initializer_list<std::int64_t> shape;
+  DType dtype = unknown_dtype;
+  std::initializer_list<double> values = {};  ///< all elements, row by row, where they matter; none: any that fit the dtype
+};
+/// A parameter of op.example(): {"groups", 2}, {"mode", "max"}, {"kernel", {3, 3}}.
+struct ExampleValue {
+  const char* name;  ///< that op.param() has; another one does not compile
+  LiteralValue value;
+};
+
+// What the words below record that are more than one field; only the compiler runs these. Pools that are full say so, and the description's
+// checks turn that into one sentence (too_many).
+
+/// Copies a literal, and its list into the description's pool: an initializer_list ends with the statement that wrote it.
+constexpr LiteralEntry stored_literal(Description& d, const LiteralValue& value) {
+  LiteralEntry literal = value.literal;
+  literal.first = d.literals.size;
+  literal.count = static_cast<int>(value.list.size());
+  for (const std::int64_t item : value.list) d.literals.push(item);
+  return literal;
+}
+
+/// One condition for one name or pair: of is the manifest's key of what it limits.
+constexpr void push_condition(Description& d, const char* of, NamePair names, const char* param,
+                              std::initializer_list<LiteralValue> values) {
+  ConditionEntry& entry = d.conditions.push(ConditionEntry());
+  entry.of = of, entry.first = names.first, entry.second = names.second, entry.param = param;
+  for (const LiteralValue& value : values) entry.values.push(value.literal);
+}
+/// Of an output that is hidden.
+constexpr void add_condition(Description& d, const char* output, const char* param, std::initializer_list<LiteralValue> values) {
+  push_condition(d, "hidden", {output, ""}, param, values);
+}
+/// Of all that was pushed to a list since `first`. Pairs that hold under a condition leave their list; hosts that know no conditions then
+/// do without them. What is read under a condition stays in its list: they then keep it longer.
+constexpr void add_condition(Description& d, std::string_view of, int first, const char* param,
+                             std::initializer_list<LiteralValue> values) {
+  if (of == "backward_reads") {
+    for (int i = first; i < d.backward_reads.value.size; ++i)
+      push_condition(d, "backward_reads", {d.backward_reads.value[i], ""}, param, values);
+    return;
+  }
+  const auto list = [&](const char* key, auto& pairs) {
+    if (of != key) return;
+    for (int i = first; i < pairs.size; ++i) push_condition(d, key, pairs[i], param, values);
+    pairs.size = first;
+  };
+  list("inplace", d.inplace), list("backward_inplace", d.backward_inplace), list("linear", d.linear);
+}
+
+/// Tensors and parameters of an example go behind those of the examples before it; the entry knows where its own begin.
+constexpr void add_example(Description& d, std::initializer_list<ExampleInput> inputs, std::initializer_list<ExampleValue> params) {
+  d.examples.push({d.example_tensors.size, static_cast<int>(inputs.size()), d.example_params.size, static_cast<int>(params.size())});
+  for (const ExampleInput& input : inputs) {
+    d.example_tensors.push({input.name,
+                            {input.dtype != unknown_dtype, input.dtype},
+                            d.literals.size,
+                            static_cast<int>(input.shape.size()),
+                            d.example_values.size,
+                            static_cast<int>(input.values.size())});
+    for (const std::int64_t dim : input.shape) d.literals.push(dim);
+    for (const double value : input.values) d.example_values.push(value);
+  }
+  for (const ExampleValue& param : params) d.example_params.push({param.name, stored_literal(d, param.value)});
+}
 
 /// The words that say one thing of an operator. Each is written once, for everything that runs describe(): where `records`, it goes into a
 /// Description; elsewhere it is passed over.
@@ -72,10 +181,31 @@ class Words {
     StateEntry* entry_;
   };
 
+  /// What op.inplace(), op.backward_reads() and op.linear() return.
+  class Conditional {
+   public:
+    constexpr Conditional(Description* description, const char* of, int first) : description_(description), of_(of), first_(first) {}
+    /// It holds only while the parameter has one of these values, such as op.backward_reads("output").when("kind", "max"). Without it,
+    /// always; said twice, if one of the two holds.
+    template <class... Values>
+    constexpr void when(const char* param, Values... values) {
+      if constexpr (records) add_condition(*description_, of_, first_, param, {LiteralValue(values)...});
+    }
+
+   private:
+    Description* description_;
+    const char* of_;
+    int first_;  // of those that it was said of, in the description's list
+  };
+
   constexpr explicit Words(Description* description) : description_(description) {}
 
   /// What the operator computes; required.
   constexpr void doc(const char* sentence) { set(&Description::doc, sentence); }
+  /// What stands before the dot in the operator's full name, acme.rope: a name of the vendor's. Default: the SPACE of tenon_add_plugin(),
+  /// or else the plugin's name. Operators of one name in several spaces live side by side. `tenon` is for the operators that come with
+  /// Tenon, `app` for those of an application without a space.
+  constexpr void space(const char* name) { set(&Description::space, name); }
   /// Raise it whenever files of the operator change their meaning; default: 1. Then op.renamed() and op.added() say how to read older
   /// ones. Of two plugins with the operator, the higher version is used.
   constexpr void version(int version) { set(&Description::version, version); }
@@ -100,19 +230,49 @@ class Words {
   /// read after its place in the output is written. Tenon uses it where dtypes and sizes in bytes are equal, which need not be the shapes,
   /// and nobody else reads the input later.
   /// op.inplace("x", "y") may be called for several pairs.
-  constexpr void inplace(const char* input, const char* output) { add(&Description::inplace, NamePair{input, output}); }
+  constexpr Conditional inplace(const char* input, const char* output) {
+    return add_conditional(&Description::inplace, "inplace", NamePair{input, output});
+  }
   /// The gradient of input may use the memory of the gradient of output, in the same way.
-  constexpr void backward_inplace(const char* output, const char* input) { add(&Description::backward_inplace, NamePair{output, input}); }
+  constexpr Conditional backward_inplace(const char* output, const char* input) {
+    return add_conditional(&Description::backward_inplace, "backward_inplace", NamePair{output, input});
+  }
   /// The inputs and outputs whose elements backward reads; the memory of the others is reused early. Default: all of them; () for none.
   /// Reading another one in backward is an error.
+  ///
+  ///     op.backward_reads("output").when("kind", "max");  // a maximum finds its place again
+  ///     op.backward_reads("weight");
   template <class... Names>
-  constexpr void backward_reads(Names... names) {
-    if constexpr (records) description_->backward_reads.given = true, (description_->backward_reads.value.push(names), ...);
+  constexpr Conditional backward_reads(Names... names) {
+    int first = 0;
+    if constexpr (records) {
+      first = description_->backward_reads.value.size;
+      description_->backward_reads.given = true, (description_->backward_reads.value.push(names), ...);
+    }
+    return Conditional(description_, "backward_reads", first);
   }
   /// The same from an array, for families of operators: count pointers to literals.
   constexpr void backward_reads(const char* const* names, int count) {
     backward_reads();
     for (int i = 0; records && i < count; ++i) description_->backward_reads.value.push(names[i]);
+  }
+  /// The output is linear in this input, as that of a sum or a transposition is, or linear in each of two inputs while the other stays, as
+  /// that of a product is; said of several inputs or pairs, it is a sum of such terms. Name every floating input, each once; the output
+  /// must be the only one. Tenon then differentiates backward again, any number of times, by forward and backward alone. A weighted sum
+  /// with an offset:
+  ///
+  ///     op.linear("data", "weight");
+  ///     op.linear("bias");
+  constexpr Conditional linear(const char* input, const char* other = "") {
+    return add_conditional(&Description::linear, "linear", NamePair{input, other});
+  }
+  /// For elementwise classes with a gradient() of their own: it takes dual numbers, too, as operator() must for classes without one. Then
+  /// the operator has a second derivative.
+  constexpr void gradient_of_duals() { set(&Description::gradient_of_duals, true); }
+  /// For the SDK: an elementwise class that has derivatives keeps here by which input it is differentiated.
+  template <class Base>
+  constexpr void derivative(std::int32_t Base::*) {
+    set(&Description::derivative, true);
   }
   /// For elementwise classes: the output is 0 wherever this input is 0, for any finite values of the others, as a product is for each of
   /// its factors. Then the gradients by all other inputs are 0 there, too, and both are stored only where this input is.
@@ -124,6 +284,21 @@ class Words {
   constexpr void takes_strides() { set(&Description::strides, true); }
   /// Kernels call call.random(): each run gives other results.
   constexpr void uses_random() { set(&Description::random, true); }
+  /// A rule between two parameters, which documents and checks know, unlike one in configure(): op.require("stride", tenon::same_length,
+  /// "kernel"). Relations are listed at tenon::Relation. Users read
+  ///
+  ///     parameter 'stride' is [2] but must have as many values as 'kernel', which is [3, 3]
+  constexpr void require(const char* param, Relation relation, const char* other) {
+    add(&Description::rules, RuleEntry{param, name_of(relation), other});
+  }
+  /// Shapes and parameters that the operator accepts: documents show them, and `tenon check` begins with them. Name every required input
+  /// whose shape does not follow from the others, and every parameter that matters; at most 8 examples.
+  ///
+  ///     op.example({{"data", {2, 4, 6, 6}}}, {{"groups", 2}});
+  ///     op.example({{"boxes", {5, 4}}, {"order", {5}, tenon::i64, {4, 3, 2, 1, 0}}});
+  constexpr void example(std::initializer_list<ExampleInput> inputs, std::initializer_list<ExampleValue> params = {}) {
+    if constexpr (records) add_example(*description_, inputs, params);
+  }
   /// For the SDK: tenon::Elementwise calls it.
   constexpr void elementwise() { set(&Description::elementwise, true); }
   /// TENON_KERNEL gives the CPU kernel, too: for operators whose CPU kernel keeps data between calls, and for those that have a CUDA kernel
@@ -147,6 +322,12 @@ class Words {
   constexpr void add(Fixed<T, N> Description::*list, const std::type_identity_t<T>& item) {
     if constexpr (records) (description_->*list).push(item);
   }
+  template <int N>
+  constexpr Conditional add_conditional(Fixed<NamePair, N> Description::*list, const char* of, const NamePair& pair) {
+    int first = 0;
+    if constexpr (records) first = (description_->*list).size, (description_->*list).push(pair);
+    return Conditional(description_, of, first);
+  }
   Description* description_;  // null where nothing is recorded
 };
 
@@ -155,10 +336,24 @@ template <class Class>
 class Result {
  public:
   constexpr Result() = default;
-  constexpr Result(OutputEntry& entry, const Class* object, const void*& count) : entry_(&entry), object_(object), count_(&count) {}
+  constexpr Result(Description& description, const Class* object, const void*& count)
+      : description_(&description), entry_(&description.outputs[description.outputs.size - 1]), object_(object), count_(&count) {}
   /// Only backward reads it; users do not see it.
   constexpr Result& hidden() {
     if (entry_) entry_->hidden = true;
+    return *this;
+  }
+  /// Hidden only while the parameter has one of these values: op.output("mask", "...").hidden_when("keep_mask", false).
+  template <class... Values>
+  constexpr Result& hidden_when(const char* param, Values... values) {
+    if (entry_) add_condition(*description_, entry_->name, param, {LiteralValue(values)...});
+    return *this;
+  }
+  /// Its shape follows from elements, so that only the kernel knows it, which calls call.allocate once for it in each call. infer() gives
+  /// the rank, the dtype and the dimensions that it knows: io.set_output("indices", {tenon::unknown, 2}, tenon::i64). Nodes behind it are
+  /// planned when it has run. No output of the operator may have a count; hosts before 0.2 reject the operator.
+  constexpr Result& allocated() {
+    if (entry_) entry_->allocated = true;
     return *this;
   }
   /// As many outputs as this integer parameter says, named name0, name1 ...: op.output("part", "...").count(&Split::parts). One output of
@@ -173,6 +368,7 @@ class Result {
   }
 
  private:
+  Description* description_ = nullptr;
   OutputEntry* entry_ = nullptr;
   const Class* object_ = nullptr;
   const void** count_ = nullptr;
@@ -234,5 +430,6 @@ struct IgnoredParameter {
   constexpr void choices(const Choices&) const {}
 };
 
-}  // namespace tenon::TENON_SDK::detail
+}  // namespace detail
+}  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop

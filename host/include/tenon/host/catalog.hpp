@@ -38,7 +38,7 @@ enum class PluginStatus : std::uint8_t {
 };
 TENON_API std::string_view name_of(PluginStatus status);  ///< for people: `crashed while loading`
 
-/// A kernel of a plugin, for an operator of its own or of another plugin.
+/// A kernel of a plugin, for an operator of its own or of another plugin. op: `rope`, or `acme__rope` for acme.rope.
 struct KernelInfo {
   std::string op, device;
 };
@@ -66,6 +66,8 @@ struct CatalogOperator {
   const OperatorInfo& info;                         ///< the same
   int file = -1;                                    ///< index into files(); -1: registered by the application, or the host's own
   std::vector<std::string> devices;                 ///< those for which any plugin has a kernel: "cpu", "cuda"
+  std::vector<int> kernel_files{};                  ///< of devices: whose kernel each is; -1: the application's, or the host's own
+  std::string full_name() const { return info.full_name(); }
 };
 
 struct CatalogIndex;
@@ -80,17 +82,23 @@ class TENON_API Catalog {
 
   const std::vector<PluginFile>& files() const& { return *files_; }
   std::vector<PluginFile> files() const&& { return *files_; }
-  const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name
+  const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name, then space
   std::vector<CatalogOperator> operators() const&&;
   const std::vector<std::string>& notes() const&;  ///< one sentence for each duplicate and which of the files is used
   std::vector<std::string> notes() const&&;
   const std::vector<std::filesystem::path>& searched() const&;
   std::vector<std::filesystem::path> searched() const&&;
-  const CatalogOperator* find(std::string_view name) const&;  ///< by name or alias; null if no operator has it
+  /// By name or alias, in full (`acme.rope`) or short. Where operators of several spaces have a short name, it stands for that of a
+  /// preferred plugin (HostOptions::prefer), or else for the one that comes with Tenon. Null if no operator has it, or several and neither
+  /// decides.
+  const CatalogOperator* find(std::string_view name) const&;
   std::shared_ptr<const CatalogOperator> find(std::string_view name) const&&;
-  std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip
+  /// The shortest name that find() takes for the operator: `relu`, or `acme.relu` where relu is another one.
+  std::string shortest_name(const CatalogOperator& op) const;
+  std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip, or of other spaces
 
-  /// Why an operator cannot be used although a file has it: the file is refused, or two files disagree. Empty if no file has the name.
+  /// Why an operator cannot be used although a file has it: the file is refused, two files disagree, or a short name is that of several.
+  /// Empty if no file has the name.
   std::string why_missing(std::string_view name) const;
   std::string next_step(std::string_view name) const;  ///< what to do about it; empty if nothing is known
 
@@ -98,6 +106,7 @@ class TENON_API Catalog {
   friend class PluginSet;
   Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);
   const PluginFile* refused_file(std::string_view op) const;
+  std::string ambiguity(std::string_view name) const;
   std::shared_ptr<const CatalogIndex> index_;  // never null
   std::shared_ptr<const std::vector<PluginFile>> files_;
 };

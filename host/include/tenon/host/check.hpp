@@ -4,19 +4,24 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tenon/host/api.hpp>
+#include <tenon/host/attribute_map.hpp>
+#include <tenon/host/tensor.hpp>
+#include <tenon/shape.hpp>
 #include <vector>
 
 namespace tenon {
 
 enum class CheckVerdict : std::uint8_t {
   passed,
-  skipped,  ///< there is nothing to check, or no inputs were found that the operator accepts
+  skipped,  ///< there is nothing to check
   warning,
   failed,
   crashed,  ///< the check's process died, or did not end in time
+  untried,  ///< nothing could be checked: no call was found that the operator accepts
 };
 
 /// A check by name, and what it looks at.
@@ -27,6 +32,13 @@ struct CheckInfo {
 /// Those that check_plugin() runs for the CPU (`device` empty or `cpu`), or that compare another device's kernels with the CPU's. In the
 /// order in which they run.
 TENON_API std::vector<CheckInfo> list_checks(std::string_view device = {});
+
+/// A call to try. What it leaves open is found: required parameters, and the shapes and elements of the other required inputs.
+struct CheckCall {
+  Attributes parameters{};
+  std::map<std::string, Shape> shapes{};   ///< of inputs, whole; elements are made up
+  std::map<std::string, Tensor> inputs{};  ///< dense, on the CPU; an operator's shared dtype is the check's choice
+};
 
 struct CheckOptions {
   /// Folders and files of other plugins that the operators may need; the default folders are searched if something is still missing.
@@ -41,12 +53,17 @@ struct CheckOptions {
   bool trusted_only = false;                                       ///< as in HostOptions
   /// What the checks' process may allocate, in bytes; 0: no limit. Not for devices' kernels, and not under sanitizers.
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
+  /// Only these calls are tried, by all checks; empty: the examples in the manifest, and what is found. Names of one operator: give `op`
+  /// where the plugin has several.
+  std::vector<CheckCall> calls{};
+  int jobs = 1;  ///< operators that are checked at once, each in processes of its own
 };
 
 struct CheckResult {
   std::string op, check;
   CheckVerdict verdict = CheckVerdict::passed;
-  std::string sentence;  ///< what was found
+  std::string sentence;              ///< what was found
+  std::vector<std::string> calls{};  ///< inputs and parameters of each call that the check made, up to one that it died in
 };
 
 /// Runs the checks on the operators of a plugin file with inputs that it finds by trying, those of an operator one after another in a child

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <tenon/dtype.hpp>
 #include <tenon/host/api.hpp>
 #include <tenon/host/attribute_map.hpp>
+#include <tenon/host/catalog.hpp>
 #include <tenon/host/graph_info.hpp>
 #include <tenon/host/init.hpp>
 #include <tenon/host/tensor.hpp>
@@ -76,16 +78,19 @@ class TENON_API Graph {
   /// The same with inputs by name.
   Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes = {},
             std::string_view name = {});
-  /// A node from an operator object of the application; the node's parameters are the object's members. Registers the class at its first
-  /// use. Defined in <tenon/host/udf.hpp>.
+  /// A node from an operator object of the application; its kernels run on copies of the object. Parameters are those that describe()
+  /// names; other members are not in files, and loading a file of such a graph warns of the node. Registers the class at its first use,
+  /// under its name in snake_case (MyOp -> my_op); Host::add() gives a class another name before, as class templates need. Throws Failure
+  /// (usage) where another class of the application has that name. Defined in <tenon/host/udf.hpp>.
   template <class Op>
   Value udf(const Op& op, const std::vector<Value>& inputs, std::string_view name = {});
   void output(std::string_view name, Value value);  ///< runs return the value by this name
 
   /// Adds the nodes that compute the gradient of `loss` (of its sum if it has many elements), and returns the gradient with respect to each
   /// of `wrt`, with its shape and dtype; an empty value if it is zero. backward() kernels, gradient() graphs and the SDK's derivatives mix
-  /// freely. Integer and boolean values stop the gradient. Throws Failure (failed) with the path to the loss if an operator on it has no
-  /// gradient, and Failure (usage) for values that are not floating; the graph is then unchanged.
+  /// freely. Integer and boolean values stop the gradient. The loss may contain gradients: second derivatives are taken of nodes that were
+  /// added here. Throws Failure (failed) with the path to the loss if an operator on it has no gradient, or no second one, and Failure
+  /// (usage) for values that are not floating; the graph is then unchanged.
   std::vector<Value> gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options = {});
   /// The same value, but no gradient passes through it.
   Value stop_gradient(Value value, std::string_view name = {});
@@ -137,6 +142,15 @@ class TENON_API Graph {
   struct TENON_HIDDEN Impl;
 
  private:
+  /// Registers the class unless it is, and adds the node. `lost`: the class's name, if objects hold more than files do.
+  struct Object {
+    const tenon_operator* table;
+    std::string class_name, lost;
+    std::function<std::string(std::string_view name)> manifest;
+    OperatorFactory make;
+  };
+  Value add_object(Object object, const std::vector<Value>& inputs, const Attributes& attributes, std::string_view name);
+
   friend class Session;  // takes a snapshot
   friend struct Inner;   // the host's own code
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

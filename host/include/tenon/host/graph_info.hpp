@@ -32,7 +32,7 @@ TENON_API std::string type_text(const ValueInfo& value);
 enum class NodeKind : std::uint8_t { forward, backward, recompute };
 
 struct NodeInfo {
-  std::string name, op;
+  std::string name, op;  ///< op: the short name, or `acme.rope` in a graph with two operators of that name
   NodeKind kind = NodeKind::forward;
   std::string of{};                   ///< for the other kinds: the forward node that it differentiates or recomputes
   std::vector<std::string> inputs{};  ///< names of values in the operator's order; empty if an optional one is omitted
@@ -44,14 +44,16 @@ struct NodeInfo {
 
 /// An operator that nodes use, and the plugin that it came from when the graph was made.
 struct UsedOperator {
-  std::string name;
+  std::string name;   ///< the short one
+  std::string space;  ///< what stands before the dot of the full name; empty in files of before 0.2
   int version = 1;
   std::string plugin{}, plugin_version{};  ///< empty: the application's own, or the host's
+  std::string full_name() const { return space.empty() ? name : space + '.' + name; }
 };
 
 /// Where the training stands whose checkpoint a graph is.
 struct TrainingInfo {
-  std::string optimizer;    ///< the operator's name
+  std::string optimizer;    ///< the operator's full name
   Attributes parameters{};  ///< of the optimizer
   std::uint64_t step = 0, epoch = 0, seed = 0;
   std::uint64_t examples = 0;  ///< of this epoch that have been used

@@ -41,10 +41,16 @@ struct HostOptions {
   /// Called once per operator and storage with what was converted to dense and its size, and for other warnings; from any thread. Default:
   /// a line on stderr.
   std::function<void(const std::string&)> warn{};
+  /// Called with each line that a kernel writes by call.log(), warnings excepted; from any thread. Default: they are dropped.
+  std::function<void(const std::string&)> log{};
   /// Load only plugins of the installed folder, those on this user's list, and those that a key on his list signed: trust.hpp.
   bool trusted_only = false;
   std::filesystem::path config{};  ///< where these lists are; empty: the user's configuration folder
   Isolation isolate{};             ///< nothing in a graph's file changes it
+  /// Plugins (by name, file name, file name without `.so`, or path) or spaces: where operators of several have a short name, it means that
+  /// of the first of these that has one. Otherwise it means the one that comes with Tenon; of others, graphs and calls must write the full
+  /// name.
+  std::vector<std::string> prefer{};
 };
 
 /// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other
@@ -56,15 +62,17 @@ class TENON_API Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  /// Adds a folder of plugins, or one plugin, to the catalog without loading or running it. Its operators replace those of the same name,
-  /// whatever their version, for all nodes, sessions and calls made from now on; what was made before keeps the old ones. A file that has
-  /// changed since it was read is read again. Folders added here win over the default folders, of which the first wins.
+  /// Adds a folder of plugins, or one plugin, to the catalog without loading or running it. Its operators replace those of the same full
+  /// name, `acme.rope`, whatever their version, for all nodes, sessions and calls made from now on; what was made before keeps the old
+  /// ones. A file that has changed since it was read is read again. Folders added here win over the default folders, of which the first
+  /// wins.
   void add_plugins(const std::filesystem::path& folder_or_file);
   Catalog catalog();  ///< as it is now
 
-  /// Runs an operator now and returns its first output. All tensors must be on one device for which the operator has a kernel; the results
-  /// are there, too. Tensors may have any storage; empty tensors stand for omitted optional inputs. Checks of sparse indices, and
-  /// conversions of storage or strides for which a GPU has no kernel, go through the CPU. Throws Failure.
+  /// Runs an operator now and returns its first output. op: a name or alias, full or short (Catalog::find). All tensors must be on one
+  /// device for which the operator has a kernel; the results are there, too. Tensors may have any storage; empty tensors stand for omitted
+  /// optional inputs. Checks of sparse indices, and conversions of storage or strides for which a GPU has no kernel, go through the CPU.
+  /// Throws Failure.
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
   /// All outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
@@ -73,9 +81,9 @@ class TENON_API Host {
   PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes = {},
                        const PrepareOptions& options = {});
 
-  /// Registers an operator class of the application, without a plugin, and returns its name. Default: the class's name in snake_case
-  /// (MyOp -> my_op). Replaces an operator of that name, as add_plugins() does. Defined in <tenon/host/udf.hpp>. Throws Failure (usage) for
-  /// the name of one of the host's own operators.
+  /// Registers an operator class of the application, without a plugin, and returns its full name: `app.my_op`, where describe() says no
+  /// other space. Default: the class's name in snake_case (MyOp -> my_op). Replaces an operator of that full name, as add_plugins() does.
+  /// The short name will do where no other operator has it. Defined in <tenon/host/udf.hpp>. Throws Failure (usage) for the space `tenon`.
   template <class Op>
   std::string add(std::string_view name = {});
   /// The same with objects that `make` returns: members that describe() does not name as parameters stay as it set them, so that one class
@@ -85,7 +93,7 @@ class TENON_API Host {
   std::string add(std::string_view name, std::function<Op()> make);
   /// The same from a manifest and a table of functions, which must live as long as the process. With `make`, objects come from there and
   /// not from the table's create(); the table's functions get them, and its destroy() frees them.
-  void add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {});
+  std::string add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {});
 
   int threads() const;
 

@@ -43,12 +43,14 @@ struct InputInfo {
 };
 struct OutputInfo {
   std::string name, doc;
-  bool hidden = false;  ///< only backward reads it
-  std::string count;    ///< the parameter that holds the number of outputs of this name; empty: one output
+  bool hidden = false;     ///< only backward reads it
+  std::string count;       ///< the parameter that holds the number of outputs of this name; empty: one output
+  bool allocated = false;  ///< its kernel knows the shape, and no plan does
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
     field("name", self.name), field("doc", self.doc), field("hidden", self.hidden), field("count", self.count);
+    field("allocated", self.allocated);
   }
 };
 struct StateInfo {
@@ -76,9 +78,66 @@ struct ParamInfo {
   }
 };
 
+/// Something that holds while a parameter has one of these values: that backward reads a tensor, that an output may use an input's memory,
+/// that an output is hidden.
+struct ConditionInfo {
+  std::string of;                  ///< backward_reads, inplace, backward_inplace or hidden
+  std::vector<std::string> names;  ///< of inputs and outputs; a pair for the in-place ones
+  std::string param;
+  std::vector<AttributeValue> values;
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("of", self.of), field("names", self.names), field("param", self.param), field("values", self.values);
+  }
+};
+/// How two parameters must stand to each other. The operator itself refuses what breaks a rule.
+struct RuleInfo {
+  std::string left, relation, right;
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("left", self.left), field("relation", self.relation), field("right", self.right);
+  }
+};
+/// Inputs and parameters that the author says the operator accepts.
+struct ExampleInfo {
+  struct Input {
+    std::string name;
+    std::optional<std::string> dtype;
+    std::vector<std::int64_t> shape;
+    std::vector<double> values;  ///< all elements; empty: any
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("name", self.name), field("dtype", self.dtype), field("shape", self.shape), field("values", self.values);
+    }
+  };
+  struct Param {
+    std::string name;
+    AttributeValue value;
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("name", self.name), field("value", self.value);
+    }
+  };
+  std::vector<Input> inputs;
+  std::vector<Param> params;
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("inputs", self.inputs), field("params", self.params);
+  }
+};
+
 /// The content of a manifest, checked: names are unique and valid identifiers, and every reference has a target.
 struct TENON_API OperatorInfo {
   std::string name, doc;
+  /// What stands before the dot of the full name. Where the author says none, catalogs fill in the plugin's name, or `app` for operators of
+  /// the application; empty in a manifest that was just read.
+  std::string space;
+  bool own_space = false;  ///< the author said it
   int version = 1;
   std::vector<std::string> aliases;
   DTypeMask types = 0;
@@ -88,8 +147,10 @@ struct TENON_API OperatorInfo {
   std::vector<ParamInfo> params;
   std::vector<std::pair<int, int>> inplace;                       ///< (input, output)
   std::vector<std::pair<int, int>> backward_inplace;              ///< (output, input)
+  std::vector<std::pair<int, int>> linear;                        ///< terms of the output: the input, or both, that each is linear in; -1
   std::vector<bool> backward_reads_input, backward_reads_output;  ///< one entry for each of inputs and outputs
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
+  bool derivative = false;  ///< nodes may have the parameter `derivative`, which params does not list: the input to differentiate by
   std::vector<std::string> functions;  ///< of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
   struct Renamed {
     int version;
@@ -97,10 +158,18 @@ struct TENON_API OperatorInfo {
   };
   std::vector<Renamed> renamed;
   std::vector<std::pair<int, std::string>> added;
+  std::vector<ConditionInfo> conditions;
+  std::vector<RuleInfo> rules;
+  std::vector<ExampleInfo> examples;
   std::vector<std::byte> manifest;  ///< the bytes that this was read from
 
+  std::string full_name() const { return space.empty() ? name : space + '.' + name; }  ///< `acme.rope`
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   bool has(std::string_view function) const;
+  std::vector<std::string> read_by_backward() const;  ///< names of the inputs and outputs, those under a condition included
+  /// Whether the kernel allocates output i, or any.
+  bool allocates() const;
+  bool allocates(std::size_t i) const { return i < outputs.size() && outputs[i].allocated; }
   int find_input(std::string_view name) const;  ///< index; -1 if no input has this name, as for the two below
   int find_output(std::string_view name) const;
   int find_param(std::string_view name) const;
@@ -113,7 +182,9 @@ struct TENON_API OperatorInfo {
     field("params", self.params), field("elementwise", self.elementwise, "element by element, broadcasts");
     field("accumulates", self.accumulates, "adds to its outputs itself"), field("strides", self.strides, "takes strided inputs");
     field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
-    field("functions", self.functions);
+    field("derivative", self.derivative, "computes its derivative by input i as well, with derivative=i");
+    field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
+    field("rules", self.rules), field("examples", self.examples);
   }
 };
 

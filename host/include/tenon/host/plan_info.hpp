@@ -66,6 +66,7 @@ struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;    ///< in the order in which they run
   std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
   std::vector<PlannedArena> arenas;  ///< the CPU's first
+  std::vector<std::string> later{};  ///< nodes that are planned when these steps have run: their shapes follow from elements
 
   std::int64_t bytes() const;  ///< of all arenas
 };

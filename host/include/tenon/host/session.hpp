@@ -24,6 +24,8 @@ struct SessionOptions {
   /// Path of a trace in Chrome's format, with a process for each device and a thread for each of its streams; empty: none. Each run appends
   /// its steps and leaves a complete file. Tracing waits for each step, which makes runs slower.
   std::filesystem::path trace{};
+  /// Measure each node for times(). As with a trace, each step is waited for, which makes runs slower.
+  bool profile = false;
   /// On GPUs, the second run of a plan captures consecutive capturable kernels as CUDA graphs, and later runs launch these. False: every
   /// run launches each kernel.
   bool capture = true;
@@ -37,6 +39,14 @@ struct SessionOptions {
 };
 
 using NamedTensors = std::map<std::string, Tensor>;
+
+/// How long a node took, in all runs of a session together.
+struct NodeTime {
+  std::string node, op;  ///< op: with what it does there, as in `matmul backward`
+  std::string device;
+  std::uint64_t calls = 0;
+  double seconds = 0;
+};
 
 /// Where a run writes an output: a contiguous tensor with the output's dtype and shape. Sparse outputs cannot have one, since their size is
 /// not known before the run.
@@ -92,6 +102,8 @@ class TENON_API Session {
   void set_step(std::uint64_t step);  ///< as after this many runs
   /// False where the trace lacks a run, since the file could not be written. Such a run's results are given all the same.
   bool trace_complete() const;
+  /// With SessionOptions::profile: of each node that ran, the longest first. Runs that fail count as far as they came.
+  std::vector<NodeTime> times() const;
 
   /// The current elements of a variable, state or constant, on the CPU; empty if it has none yet. What runs change is copied. Throws
   /// Failure (usage) for an input, a node's output, or a value of another graph.

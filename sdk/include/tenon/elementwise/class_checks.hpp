@@ -11,7 +11,19 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-enum class Fault { none, input_count, input_kind, outputs, no_shared_dtype, arguments, result, gradient_signature, gradient_result, duals };
+enum class Fault {
+  none,
+  input_count,
+  input_kind,
+  outputs,
+  no_shared_dtype,
+  only_complex,
+  arguments,
+  result,
+  gradient_signature,
+  gradient_result,
+  duals
+};
 
 /// Whether the class gives its gradient as a graph of other operators.
 template <class Class>
@@ -57,6 +69,8 @@ constexpr Fault class_fault() {
   constexpr Fault inputs = input_fault(detail::description_of<Class>);
   if constexpr (inputs != Fault::none) {
     return inputs;
+  } else if constexpr (detail::description_of<Class>.types + any_complex == any_complex) {
+    return Fault::only_complex;
   } else if constexpr (!Signature<Class, SomeType<Class>>::callable) {
     return Fault::arguments;
   } else if constexpr (std::is_void_v<Result<Class, SomeType<Class>>>) {
@@ -77,6 +91,10 @@ void tell() {
   static_assert(found != Fault::no_shared_dtype,
                 "every input declares its own .types(): omit it from the inputs whose dtype the operator computes in, and declare that by "
                 "op.types()");
+  static_assert(
+      found != Fault::only_complex,
+      "op.types() names complex dtypes alone: an elementwise operator has real ones, too, as tenon::floating + tenon::any_complex; "
+      "or derive from tenon::Operator");
   static_assert(found != Fault::arguments,
                 "operator() must be public, const, and take as many arguments of one type as describe() has inputs: "
                 "template <class T> TENON_FN T operator()(T x) const for one");

@@ -8,6 +8,7 @@
 #include "../version.hpp"
 #include "../visit.hpp"
 #include "class_checks.hpp"
+#include "complex.hpp"
 #include "convert.hpp"
 #include "convert_any.hpp"
 #include "loops.hpp"
@@ -92,26 +93,51 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
   }
 };
 
-/// And with the CPU kernel.
+/// And with the CPU kernel. An object of a class that can be differentiated twice may stand for the derivative by one input: forward is
+/// that then, and backward its derivatives.
 template <class Class>
 struct ForwardKernel : Semantics<Class> {
+  std::int32_t derivative = -1;  ///< the input; -1: none
+
+  static constexpr void describe(auto& op) {
+    Semantics<Class>::describe(op);
+    if constexpr (has_derivative<Class> && twice_differentiable<Class>()) op.derivative(&ForwardKernel::derivative);
+  }
+  void infer(Infer& io) const {
+    if constexpr (complex_types<Class>() != Types{})
+      io.require(derivative < 0 || !any_complex.has(io.input(first_shared<Class>).dtype), "functions of ",
+                 io.input(first_shared<Class>).dtype, " have no second derivative here");
+    Semantics<Class>::infer(io);
+  }
   void forward(const Call& call) const {
+    if (complex_forward(call, static_cast<const Class&>(*this))) return;
     elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>]->dtype)));
   }
 
  protected:
+  const Class& self() const { return *this; }
+
   /// For inputs of a dtype.
   Kernel kernel(DType dtype) const {
     const Loops* found = nullptr;
-    visit<detail::description_of<Class>.types>(dtype, [&]<class T>() { found = &loops<Class, Computed<T>>; });
-    return {static_cast<const Class*>(this), found, conversion<Class>(), summation<Class>(), rule<Class>};
+    visit<real_types<Class>()>(dtype, [&]<class T>() { found = &loops<Class, Computed<T>>; });
+    return {static_cast<const Class*>(this),
+            found,
+            conversion<Class>(),
+            summation<Class>(),
+            derivative < 0 ? rule<Class> : Rule::inputs,
+            derivative};
   }
 };
 
 /// And with the one for sparse tensors, for functions of one input: where they are 0 at 0.
 template <class Class>
 struct SparseKernel : ForwardKernel<Class> {
-  void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
+  void infer_storage(InferStorage& io) const {
+    if constexpr (complex_types<Class>() != Types{})
+      if (any_complex.has(io.input_type(0).dtype)) return;
+    if (this->derivative < 0) elementwise::infer_storage(static_cast<const Class&>(*this), io);
+  }
   void forward_sparse(const Call& call) const {
     elementwise::forward_sparse(call, this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype)));
   }
@@ -120,7 +146,11 @@ struct SparseKernel : ForwardKernel<Class> {
 /// The same for functions of two inputs of the shared dtype.
 template <class Class>
 struct SparsePairKernel : ForwardKernel<Class> {
-  void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
+  void infer_storage(InferStorage& io) const {
+    if constexpr (complex_types<Class>() != Types{})
+      if (any_complex.has(io.input_type(0).dtype)) return;
+    if (this->derivative < 0) elementwise::infer_storage(static_cast<const Class&>(*this), io);
+  }
   void forward_sparse(const Call& call) const {
     if (write_of(call, 0) == Write::none) return;
     const Kernel kernel = this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype));
@@ -133,6 +163,7 @@ template <class Forward>
 struct BackwardKernel : Forward {
   void backward(const Call& call) const {
     const tenon_tensor* dy = call.raw().output_grads[0];
+    if (dy && complex_backward(call, this->self())) return;
     if (dy) return elementwise::backward(call, this->kernel(static_cast<DType>(dy->dtype)));
     for (int i = 0; i < call.inputs(); ++i) zero_gradient(call, i);
   }

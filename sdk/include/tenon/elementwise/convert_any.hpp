@@ -1,5 +1,5 @@
-// Between any two dtypes, for operators with inputs of a dtype of their own. In two steps, by way of the widest type of the same kind: nine
-// loops in and seven out instead of one for each pair.
+// Between any two dtypes, for operators with inputs of a dtype of their own. In two steps, by way of the widest type of the same kind: a
+// loop in and one or two out for each dtype instead of one for each pair.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace tenon::TENON_SDK::elementwise {
 
 template <class Wide>
 void convert_from(DType to, const Wide* in, void* out, std::int64_t n) {
-  visit(to, [&]<class To>() { convert_block<Wide, To>(in, out, n); });
+  visit<any_real + Types{boolean}>(to, [&]<class To>() { convert_block<Wide, To>(in, out, n); });
 }
 
 /// Whole numbers go through int64, the others through double: nothing is lost on the way.
@@ -27,7 +27,12 @@ inline void convert_any(DType from, DType to, const void* in, void* out, std::in
     const std::int64_t count = std::min(block, n - done);
     const auto* source = static_cast<const unsigned char*>(in) + done * static_cast<std::int64_t>(size_of(from));
     auto* target = static_cast<unsigned char*>(out) + done * static_cast<std::int64_t>(size_of(to));
-    visit(from, [&]<class From>() {
+    if (from == u64 && floating.has(to)) {  // may be above int64
+      convert_block<std::uint64_t, double>(source, wide.real, count);
+      convert_from(to, wide.real, target, count);
+      continue;
+    }
+    visit<any_real + Types{boolean}>(from, [&]<class From>() {
       if constexpr (std::is_integral_v<From>) {
         convert_block<From, std::int64_t>(source, wide.whole, count);
         convert_from(to, wide.whole, target, count);

@@ -15,6 +15,21 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
+/// What `partial` below is asked for.
+struct Partial {
+  const void* op;
+  int by;    ///< the input of the first derivative
+  int then;  ///< that of the second; -1: the first it is
+};
+
+/// Whether the class has a derivative that can be differentiated again.
+template <class Class>
+constexpr bool twice_differentiable() {
+  constexpr const auto& d = detail::description_of<Class>;
+  if (!differentiable<Class> || detail::index_of(d.params, "derivative") >= 0) return false;
+  return rule<Class> == Rule::dual || rule<Class> == Rule::nothing || d.gradient_of_duals;
+}
+
 /// The loops for arguments of T. Sources of the derivative's: what the rule reads, then the output's gradient.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct TypedLoops;
@@ -52,7 +67,50 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
     }
   }
 
+  /// The derivative by one input, or of that the derivative by another one, times the last source. Few graphs differentiate twice: it is
+  /// compiled to be small.
+  [[gnu::cold]] static void partial(const void* op, const void* const* in, void* out, std::int64_t n) {
+    const Partial of = *static_cast<const Partial*>(op);
+    const Class f = *static_cast<const Class*>(of.op);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Dual<T> slope = slope_of(f, of, static_cast<const T*>(in[I])[i]...);
+      static_cast<T*>(out)[i] = of.then < 0 ? slope.value : chain(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
+    }
+  }
+
  private:
+  static Dual<T> slope_of(const Class& f, const Partial& of, Each<T, I>... x) {
+    using D = Dual<T>;
+    constexpr Rule rule = Signature<Class, T>::rule;
+    const auto by_then = [&](T value, int input) { return D(value, T(of.then == input)); };
+    const auto chosen = [&](const auto& gradients) {
+      if constexpr (sizeof...(I) == 1) {
+        return gradients;
+      } else {
+        return of.by == 0 ? gradients.left : gradients.right;
+      }
+    };
+    if constexpr (rule == Rule::nothing) {
+      return D(chosen(f.gradient(T(1))));
+    } else if constexpr (rule == Rule::inputs) {
+      return chosen(f.gradient(D(T(1)), InputOf<D>{by_then(x, I)}...));
+    } else if constexpr (rule == Rule::output) {
+      const T y = f(x...);
+      // The output's own derivative is the author's gradient again.
+      T slope = 0;
+      if (of.then >= 0) {
+        const auto gradients = f.gradient(T(1), OutputOf<T>{y});
+        if constexpr (sizeof...(I) == 1) {
+          slope = gradients;
+        } else {
+          slope = of.then == 0 ? gradients.left : gradients.right;
+        }
+      }
+      return chosen(f.gradient(D(T(1)), OutputOf<D>{D(y, slope)}));
+    } else {
+      return f(Dual<D>(by_then(x, I), D(T(of.by == I)))...).slope;
+    }
+  }
   template <std::size_t input, class Gradients>
   static T part(const Gradients& gradients) {
     if constexpr (sizeof...(I) == 1) {
@@ -69,6 +127,7 @@ struct Loops {
   Loop forward;
   Accumulate accumulate_result, accumulate_gradient = nullptr;
   Loop derivatives[max_inputs] = {};
+  Loop partial = nullptr;  ///< its op is a Partial
 };
 
 template <class Class, class T, std::size_t... I>
@@ -79,6 +138,7 @@ constexpr Loops make_loops(std::index_sequence<I...>) {
   if constexpr (differentiable<Class> && std::is_floating_point_v<T>) {
     loops.accumulate_gradient = &accumulate<T>;
     ((loops.derivatives[I] = &Typed::template derivative<I>), ...);
+    if constexpr (twice_differentiable<Class>()) loops.partial = &Typed::partial;
   }
   return loops;
 }

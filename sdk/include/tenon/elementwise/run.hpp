@@ -28,7 +28,16 @@ struct Kernel {
   Convert convert;
   Sum sum;
   Rule rule;
+  int by = -1;  ///< the input whose derivative the class stands for; -1: it stands for its function
 };
+
+/// Makes the job of a kernel that of its derivative.
+[[gnu::cold, gnu::noinline]] inline void differentiate(const Kernel& kernel, Job& job, Partial& partial, int then) {
+  const bool fits = kernel.loops->partial && kernel.by < max_inputs && kernel.loops->derivatives[kernel.by];
+  if (!fits) fail(ErrorKind::type, {kernel.loops->compute, " has no derivative by input ", kernel.by});
+  partial = {kernel.op, kernel.by, then};
+  job.op = &partial, job.loop = kernel.loops->partial;
+}
 
 inline Job forward_job(const Kernel& kernel, tenon_tensor* output, Write write) {
   const Loops& loops = *kernel.loops;
@@ -39,6 +48,8 @@ inline void forward(const Call& call, const Kernel& kernel) {
   const tenon_call& raw = call.raw();
   if (write_of(call, 0) == Write::none) return;
   Job job = forward_job(kernel, raw.outputs[0], write_of(call, 0));
+  Partial partial;
+  if (kernel.by >= 0) differentiate(kernel, job, partial, -1);
   for (std::uint32_t i = 0; i < raw.input_count; ++i) job.read(raw.inputs[i]);
   map(call, job);
 }
@@ -64,6 +75,8 @@ inline void input_gradient(const Call& call, const Kernel& kernel, int input) {
   if (!loops.derivatives[input]) fail(ErrorKind::type, {loops.compute, " has no gradient"});
   Job job{kernel.op,     loops.derivatives[input], loops.accumulate_gradient, kernel.convert, loops.compute,
           loops.compute, raw.input_grads[input],   write_of(call, input)};
+  Partial partial;
+  if (kernel.by >= 0) differentiate(kernel, job, partial, input);
   if (kernel.rule == Rule::output) job.read(raw.outputs[0]);
   if (kernel.rule == Rule::inputs || kernel.rule == Rule::dual)
     for (std::uint32_t i = 0; i < raw.input_count; ++i) job.read(raw.inputs[i]);

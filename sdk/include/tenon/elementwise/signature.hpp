@@ -74,8 +74,16 @@ constexpr auto some_type() {
     return std::int64_t{};
   else if constexpr (types.has(i32))
     return std::int32_t{};
+  else if constexpr (types.has(i16))
+    return std::int16_t{};
   else if constexpr (types.has(i8))
     return std::int8_t{};
+  else if constexpr (types.has(u64))
+    return std::uint64_t{};
+  else if constexpr (types.has(u32))
+    return std::uint32_t{};
+  else if constexpr (types.has(u16))
+    return std::uint16_t{};
   else if constexpr (types.has(u8))
     return std::uint8_t{};
   else

@@ -5,22 +5,12 @@
 #include <type_traits>
 
 #include "../host_error.hpp"
+#include "../host_function.hpp"
 #include "../version.hpp"
 #include "launch.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
-
-namespace detail {
-
-// The host, if it gives scratch out; null if it is older than 0.2, and so may end its table of functions before these.
-inline const tenon_host* scratch_of(const tenon_call& call) {
-  const tenon_host* const host = call.host;
-  const bool has = host && host->size >= offsetof(tenon_host, free_scratch) + sizeof host->free_scratch && host->allocate_scratch;
-  return has ? host : nullptr;
-}
-
-}  // namespace detail
 
 /// Memory of the device for `count` T, its content undefined. Work enqueued on the call's stream before this object ends may use it; the
 /// object need not outlive that work, but must end before the call does. The memory begins at a multiple of 64 bytes at least.
@@ -40,19 +30,21 @@ class Scratch {
 
  public:
   /// Throws Error (memory) if the device has too little memory even after the host has given back what it keeps.
-  Scratch(const Call& call, std::int64_t count) : call_(call.raw()), host_(detail::scratch_of(call_)) {
+  Scratch(const Call& call, std::int64_t count)
+      : call_(call.raw()), free_(tenon::detail::host_function<tenon_free_scratch>(call_, "free_scratch/1")) {
     if (count <= 0) return;
     const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    const auto allocate = tenon::detail::host_function<tenon_allocate_scratch>(call_, "allocate_scratch/1");
     HostError error;
-    if (!host_)
+    if (!allocate || !free_)
       require(cudaMallocAsync(&memory_, bytes, stream()));
-    else if (host_->allocate_scratch(&call_, bytes, &memory_, error.raw()))
+    else if (allocate(&call_, bytes, &memory_, error.raw()))
       error.raise();
   }
   ~Scratch() {
     if (!memory_) return;
-    if (host_)
-      host_->free_scratch(&call_, memory_);
+    if (free_)
+      free_(&call_, memory_);
     else
       static_cast<void>(cudaFreeAsync(memory_, stream()));  // the next call that may fail tells of a lost device
   }
@@ -66,7 +58,7 @@ class Scratch {
   cudaStream_t stream() const { return static_cast<cudaStream_t>(call_.stream); }
 
   const tenon_call& call_;
-  const tenon_host* host_;
+  tenon_free_scratch free_;  // null: a host before 0.2
   void* memory_ = nullptr;
 };
 

@@ -72,7 +72,7 @@ struct CudaForward : Class {
 
  protected:
   void run_forward(const Call& call, DType shared, tenon_tensor* output, Write write, const tenon_tensor* const* inputs, int count) const {
-    visit<detail::description_of<Class>.types>(shared, [&]<class Stored>() {
+    visit<real_types<Class>()>(shared, [&]<class Stored>() {
       Job job{};
       job.output = output;
       job.write = write;

@@ -75,7 +75,8 @@ TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
   if (!operand.data) return T(0);
   if (operand.dtype == dtype_of<Stored>) return number_as<T>(*reinterpret_cast<const Stored*>(at));
 #define TENON_DTYPE(name, number, type, ...) \
-  if (operand.dtype == DType::name) return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
+  if constexpr (!is_complex<type>)           \
+    if (operand.dtype == DType::name) return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
   TENON_DTYPES(TENON_DTYPE)
 #undef TENON_DTYPE
   return T(0);

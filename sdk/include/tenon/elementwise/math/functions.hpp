@@ -10,6 +10,7 @@
 #include "dual.hpp"
 #include "dual_math.hpp"
 #include "math.hpp"
+#include "underivable.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {

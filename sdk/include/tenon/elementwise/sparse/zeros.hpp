@@ -5,19 +5,31 @@
 
 #include "../../version.hpp"
 #include "../../visit.hpp"
+#include "../complex.hpp"
 #include "../signature.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Whether asked<T>() holds for every type T that the class computes in. Floats come first and integers only after them: where a function
-/// divides, zeros are nan in floats, and in integers would end the host.
+/// The real dtypes of the class. Floats come first and integers only after them: where a function divides, zeros are nan in floats, and in
+/// integers would end the host.
+struct DTypeOrder {
+  DType dtypes[dtype_count];
+  int count = 0;
+};
+template <class Class>
+inline constexpr DTypeOrder floats_first = [] {
+  DTypeOrder order{};
+  for (const DType dtype : {f32, f16, bf16, f64, i64, i32, i16, i8, u64, u32, u16, u8, boolean})
+    if (real_types<Class>().has(dtype)) order.dtypes[order.count++] = dtype;
+  return order;
+}();
+
+/// Whether asked<T>() holds for every type T that the class computes in.
 template <class Class, class Asked>
 bool holds_in_every_type(Asked asked) {
-  constexpr DType floats_first[] = {f32, f16, bf16, f64, i64, i32, i8, u8, boolean};
-  for (const DType dtype : floats_first)
-    if (detail::description_of<Class>.types.has(dtype) &&
-        !visit<detail::description_of<Class>.types>(dtype, [&]<class T>() { return asked.template operator()<Computed<T>>(); }))
+  for (int i = 0; i < floats_first<Class>.count; ++i)
+    if (!visit<real_types<Class>()>(floats_first<Class>.dtypes[i], [&]<class T>() { return asked.template operator()<Computed<T>>(); }))
       return false;
   return true;
 }

@@ -1,4 +1,4 @@
-#include "plugin/loading/library_place.hpp"
+#include "plugin/library_place.hpp"
 
 #include <dlfcn.h>
 
@@ -21,6 +21,12 @@ fs::path find_beside_library(const fs::path& name) {
     if (auto found = fs::canonical(place, error); !error) return found;
   }
   return {};
+}
+
+bool is_bundled(const fs::path& plugin) {
+  static const auto installed = find_beside_library("plugins");
+  std::error_code error;
+  return !installed.empty() && fs::equivalent(plugin.has_parent_path() ? plugin.parent_path() : ".", installed, error);
 }
 
 std::vector<std::filesystem::path> default_plugin_folders() {

@@ -12,4 +12,7 @@ std::filesystem::path find_beside_library(const std::filesystem::path& name);
 /// The folders of TENON_PLUGIN_PATH (colons between them), then the installed one. Only those that exist.
 std::vector<std::filesystem::path> default_plugin_folders();
 
+/// Whether the file lies in the folder of the plugins that come with Tenon.
+bool is_bundled(const std::filesystem::path& plugin);
+
 }  // namespace tenon

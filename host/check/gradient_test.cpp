@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <optional>
+#include <tenon/host/session.hpp>
+#include <tenon/host/testing.hpp>
+#include <tenon/visit.hpp>
+
+namespace tenon {
+namespace {
+
+constexpr Types differentiable_types = {DType::f32, DType::f64};
+
+/// One operator in a graph of its own, with the gradients of all its outputs.
+class GradientTest {
+ public:
+  GradientTest(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes,
+               const GradientTestOptions& options)
+      : graph_(host), options_(options) {
+    prepare(host, op, inputs, attributes);
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < inputs.size(); ++i) values.push_back(add_input(i, inputs[i]));
+    if (wrt_.empty())
+      throw Failure(FailureKind::usage, fmt::format("[{}] has no floating input here, so that it has no gradient", op),
+                    "give float32 or float64");
+    graph_.add(op, values, attributes, "checked");
+    add_outputs();
+  }
+
+  Comparison run() {
+    SessionOptions session;
+    session.seed = options_.seed;
+    session.training = options_.training;
+    session_.emplace(graph_, session);
+    auto found = results();
+    for (std::size_t k = 0; k < seeds_.size(); ++k)
+      for (const auto input : looked_at_)
+        if (auto result = compare(input, k, found); !result) return result;
+    return {};
+  }
+
+ private:
+  // Refuses what a call would refuse; Graph::add() would make variables of weights that are left out.
+  void prepare(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+    std::vector<Argument> types;
+    for (const auto& input : inputs) types.push_back(Argument::like(input));
+    const auto call = host.prepare(op, types, attributes);
+    for (const auto& input : call.inputs()) names_.push_back(input.name);
+    for (const auto& output : call.outputs()) hidden_.push_back(output.hidden);
+  }
+
+  Value add_input(std::size_t i, const Tensor& tensor) {
+    if (!tensor) return {};
+    const auto value = graph_.input(names_[i], tensor.dtype(), tensor.shape());
+    inputs_[names_[i]] = tensor.clone();
+    if (!floating.has(tensor.dtype())) return value;
+    if (!differentiable_types.has(tensor.dtype()))
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is {}, which has too few digits for differences", names_[i], name_of(tensor.dtype())),
+                    "give float32 or float64");
+    wrt_.push_back(value), looked_at_.push_back(i);
+    return value;
+  }
+
+  // Of each floating output: what is differentiated is its sum, weighted by random numbers.
+  void add_outputs() {
+    const auto outputs = graph_.nodes().back().outputs;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto value = graph_.find(outputs[i]);
+      if (hidden_[i] || !floating.has(graph_.dtype(value))) continue;
+      const auto k = seeds_.size();
+      graph_.output(fmt::format("output {}", k), value);
+      seeds_.push_back(random_tensor(graph_.dtype(value), graph_.shape(value), {.seed = options_.seed, .stream = k + 1}));
+      GradientOptions seeded;
+      seeded.seed = graph_.constant(fmt::format("seed {}", k), seeds_.back());
+      const auto gradients = graph_.gradient(value, wrt_, seeded);
+      for (std::size_t n = 0; n < gradients.size(); ++n)
+        if (!gradients[n].empty()) graph_.output(gradient_name(looked_at_[n], k), gradients[n]);
+    }
+  }
+  static std::string gradient_name(std::size_t input, std::size_t output) { return fmt::format("gradient {} {}", input, output); }
+
+  NamedTensors results() {
+    session_->set_step(0);  // the same random numbers each time
+    return session_->run(inputs_);
+  }
+
+  double weighted_sum(std::size_t output) {
+    const auto found = cast_storage(results().at(fmt::format("output {}", output)), Storage::dense).make_contiguous();
+    double sum = 0;
+    visit<floating>(found.dtype(), [&]<class T>() {
+      const auto values = found.values<T>(), weights = seeds_[output].values<T>();
+      for (std::size_t i = 0; i < values.size(); ++i) sum += static_cast<double>(values[i]) * static_cast<double>(weights[i]);
+    });
+    return sum;
+  }
+
+  // Only what is stored of an input can move, and only there the gradient is looked at.
+  Comparison compare(std::size_t input, std::size_t output, const NamedTensors& found) {
+    const auto& tensor = inputs_.at(names_[input]);
+    const auto moved = tensor.stored_values();
+    const auto gradient = found.find(gradient_name(input, output));
+    const auto given =
+        gradient == found.end() ? Tensor::zeros(tensor.dtype(), tensor.shape()) : cast_storage(gradient->second, Storage::dense);
+    auto result = visit<differentiable_types>(tensor.dtype(),
+                                              [&]<class T>() { return compare_as<T>(tensor, moved, given.make_contiguous(), output); });
+    if (!result)
+      result.text = fmt::format("gradient of input '{}' by output {} against differences: {}", names_[input], output, result.text);
+    return result;
+  }
+
+  template <class T>
+  Comparison compare_as(const Tensor& tensor, const Tensor& moved, const Tensor& given, std::size_t output) {
+    constexpr bool single = std::is_same_v<T, float>;
+    const double step = options_.step > 0 ? options_.step : single ? 1e-2 : 1e-6;
+    auto slopes = moved.clone();
+    for (std::int64_t i = 0; i < moved.size(); ++i) {
+      T& element = moved.data<T>()[i];
+      const T value = element, above = static_cast<T>(static_cast<double>(value) + step),
+              below = static_cast<T>(static_cast<double>(value) - step);
+      element = above;
+      const double up = weighted_sum(output);
+      element = below;
+      const double down = weighted_sum(output);
+      element = value;
+      slopes.data<T>()[i] = static_cast<T>((up - down) / (static_cast<double>(above) - static_cast<double>(below)));
+    }
+    CloseOptions close;
+    close.rtol = options_.rtol >= 0 ? options_.rtol : single ? 2e-2 : 1e-5;
+    close.atol = options_.atol >= 0 ? options_.atol : single ? 2e-3 : 1e-7;
+    return all_close(at_stored(tensor, given), at_stored(tensor, with_values(tensor, slopes)), close);
+  }
+
+  static Tensor with_values(const Tensor& like, const Tensor& values) {
+    if (like.storage() == Storage::csr) return Tensor::csr(values, like.columns(), like.row_starts(), like.shape());
+    return like.storage() == Storage::row_sparse ? Tensor::row_sparse(values, like.row_ids(), like.shape()) : values;
+  }
+  // The dense tensor, with 0 where `like` stores nothing.
+  static Tensor at_stored(const Tensor& like, const Tensor& tensor) {
+    const auto dense = tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
+    if (like.storage() == Storage::dense) return dense;
+    const auto mask = cast_storage(with_values(like, ones(like.dtype(), like.stored_values().shape())), Storage::dense);
+    visit<differentiable_types>(dense.dtype(), [&]<class T>() {
+      for (std::int64_t i = 0; i < dense.size(); ++i)
+        if (mask.data<T>()[i] == 0) dense.data<T>()[i] = 0;
+    });
+    return dense;
+  }
+
+  Graph graph_;
+  const GradientTestOptions options_;
+  std::vector<std::string> names_;  // of the inputs
+  std::vector<bool> hidden_;        // of the outputs
+  NamedTensors inputs_;
+  std::vector<Value> wrt_;
+  std::vector<std::size_t> looked_at_;  // places of wrt_ among the inputs
+  std::vector<Tensor> seeds_;           // of the outputs
+  std::optional<Session> session_;
+};
+
+}  // namespace
+
+Comparison check_gradient(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes,
+                          const GradientTestOptions& options) {
+  return GradientTest(host, op, inputs, attributes, options).run();
+}
+
+}  // namespace tenon

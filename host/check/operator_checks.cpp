@@ -1,0 +1,77 @@
+#include "check/operator_checks.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "check/told_lines.hpp"
+
+namespace tenon::checks {
+namespace {
+
+constexpr std::size_t most_calls = 10'000;  // that are remembered of a check
+
+Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
+  static constexpr char pipe[] = "the pipe through which the checks report, a descriptor that it did not open";
+  if (child.line) {
+    if (auto outcome = outcome_in(*child.line)) return *outcome;
+    return {Verdict::crashed, fmt::format("wrote to {}", pipe)};
+  }
+  if (child.timed_out) return {Verdict::crashed, fmt::format("did not end within {} s", timeout_ms / 1000.0), true};
+  if (child.status && WIFSIGNALED(*child.status))
+    return {Verdict::crashed, fmt::format("died of signal {} ({})", WTERMSIG(*child.status), strsignal(WTERMSIG(*child.status)))};
+  if (child.status && WEXITSTATUS(*child.status) == lost_pipe) return {Verdict::crashed, fmt::format("closed {}", pipe)};
+  return {Verdict::crashed, "ended the process by itself"};
+}
+
+}  // namespace
+
+bool OperatorChecks::step(int wait_ms) {
+  if (!rest_.empty()) return report(skipped(rest_)), true;
+  if (!child_) start();
+  const auto said = child_->poll_line(deadline_, wait_ms);
+  if (!said) return false;
+  if (said->line && is_call(*said->line)) {
+    if (calls_.size() < most_calls) calls_.push_back(said->line->substr(1));
+    return true;
+  }
+  settle(*said);
+  return true;
+}
+
+void OperatorChecks::start() {
+  static const Child::StartError no_child{"no process for the checks could be started", ""};
+  child_.emplace([&](int pipe) { be_the_child(checks_.subspan(next_), load_, limits_, pipe); }, no_child);
+  deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.time_ms);
+  first_of_child_ = true;
+}
+
+void OperatorChecks::settle(const ChildOutcome& said) {
+  auto outcome = outcome_of(said, limits_.time_ms);
+  if (is_fault(outcome.verdict)) child_.reset();
+  if (!first_of_child_ && !said.line && !said.timed_out) {
+    death_ = outcome.sentence;
+    calls_.clear();
+    return;
+  }
+  if (outcome.ends_checks)
+    rest_ =
+        fmt::format("the check '{}' {}", checks_[next_].name, said.timed_out ? outcome.sentence : "found what other checks cannot bear");
+  if (is_fault(outcome.verdict) && !calls_.empty() && outcome.sentence.find(", with ") == std::string::npos)
+    outcome.sentence += ", with " + calls_.back();
+  if (!death_.empty() && !is_fault(outcome.verdict))
+    outcome = {Verdict::crashed, death_ + " after earlier checks, though not without them: one of them may have damaged memory"};
+  death_.clear();
+  report(std::move(outcome));
+}
+
+void OperatorChecks::report(Outcome outcome) {
+  outcome.calls = std::move(calls_);
+  calls_.clear();
+  first_of_child_ = false;
+  deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.time_ms);
+  report_(checks_[next_++], std::move(outcome));
+}
+
+}  // namespace tenon::checks

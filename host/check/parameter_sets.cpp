@@ -1,0 +1,263 @@
+#include "check/parameter_sets.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace tenon::checks {
+namespace {
+
+constexpr int base_sets = 7;
+constexpr std::size_t most_of_number = 5, most_of_list = 8, most_varied = 48, mixed_sets = 4;
+constexpr double most_worth_trying = 1e6;  // memory follows from many numbers
+
+using List = std::vector<double>;
+
+bool is_list(ParamKind kind) {
+  return kind == ParamKind::ints || kind == ParamKind::floats;
+}
+bool is_whole(ParamKind kind) {
+  return kind == ParamKind::int32 || kind == ParamKind::int64 || kind == ParamKind::ints;
+}
+bool is_number(ParamKind kind) {
+  return is_whole(kind) || kind == ParamKind::float32 || kind == ParamKind::float64 || kind == ParamKind::floats;
+}
+
+double within(const ParamInfo& param, double value) {
+  const double step = is_whole(param.kind) ? 1 : 1e-3;
+  if (param.min) value = std::max(value, *param.min);
+  if (param.max) value = std::min(value, *param.max);
+  if (param.above && value <= *param.above) value = *param.above + step * (1 + std::abs(*param.above));
+  if (param.below && value >= *param.below) value = *param.below - step * (1 + std::abs(*param.below));
+  return is_whole(param.kind) ? std::round(value) : value;
+}
+
+List numbers_of(const AttributeValue& value) {
+  return std::visit(
+      []<class T>(const T& held) -> List {
+        if constexpr (std::is_arithmetic_v<T>) return {static_cast<double>(held)};
+        if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<double>>)
+          return List(held.begin(), held.end());
+        return {};
+      },
+      value.variant());
+}
+
+/// As the parameter's kind, each within its bounds.
+AttributeValue value_of(const ParamInfo& param, List numbers) {
+  for (auto& number : numbers) number = within(param, number);
+  if (!is_list(param.kind)) return is_whole(param.kind) ? AttributeValue(std::llround(numbers.at(0))) : AttributeValue(numbers.at(0));
+  if (!is_whole(param.kind)) return numbers;
+  std::vector<std::int64_t> whole;
+  for (const double number : numbers) whole.push_back(std::llround(number));
+  return whole;
+}
+
+// Lists that belong together (a begin and an end) have one length and grow from one parameter to the next.
+List list_for(int set, int position) {
+  static const List choices[base_sets] = {{1, 2}, {1}, {-1}, {2, 2, 2}, {}, {5, 3}, {1, 2, 1, 2}};
+  auto values = choices[set];
+  for (auto& value : values) value += value > 0 ? position : 0;
+  return values;
+}
+
+AttributeValue value_for(const ParamInfo& param, int set, int position) {
+  static constexpr double numbers[base_sets] = {2, 3, 4, 5, 6, 1, 8};  // not 1 first: indices below such a number are 0 and 1
+  if (is_list(param.kind)) return value_of(param, list_for(set, position));
+  if (is_whole(param.kind)) return value_of(param, {numbers[set]});
+  if (is_number(param.kind)) return value_of(param, {0.25 * (position + 1) + set});
+  if (param.kind == ParamKind::boolean) return set % 2 != 0;
+  return param.choices.empty() ? std::string("text") : param.choices[static_cast<std::size_t>(set) % param.choices.size()];
+}
+
+/// Candidates that differ from each other and from `now`, up to `most`.
+class Distinct {
+ public:
+  Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t most) : param_(param), now_(now), most_(most) {}
+  void add(const List& numbers) {
+    const auto is_large = [](double number) { return !(std::abs(number) <= most_worth_trying); };
+    if (!numbers.empty() && std::any_of(numbers.begin(), numbers.end(), is_large)) return;
+    if (numbers.empty() && !is_list(param_.kind)) return;
+    add(value_of(param_, numbers));
+  }
+  void add(AttributeValue value) {
+    const bool known = value == now_ || std::find(values.begin(), values.end(), value) != values.end();
+    if (!known && values.size() < most_) values.push_back(std::move(value));
+  }
+  std::vector<AttributeValue> values;
+
+ private:
+  const ParamInfo& param_;
+  const AttributeValue& now_;
+  std::size_t most_;
+};
+
+void add_numbers(const ParamInfo& param, double now, Distinct& found) {
+  const double near = is_whole(param.kind) ? 1 : 0.125 * (1 + std::abs(now)), lowest = -most_worth_trying;
+  found.add(List{now + near});
+  if (param.min || param.above) found.add(List{within(param, lowest)});
+  found.add(List{now - near});
+  if (param.max || param.below) found.add(List{within(param, most_worth_trying)});
+  found.add(List{2 * now + (is_whole(param.kind) ? 1 : 0.75)});
+  found.add(List{0});
+  found.add(List{-now - 0.25});
+}
+
+void add_lists(const List& now, Distinct& found) {
+  if (now.empty())
+    for (const auto& list : {List{1}, {0}, {2, 1}, {-1}, {0, 1}, {1, 2, 3}, {2, 1, 1, 2}}) found.add(list);
+  const auto each = [&](auto&& change) {
+    auto numbers = now;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = change(numbers[i], i);
+    found.add(numbers);
+  };
+  if (now.empty()) return;
+  each([](double number, std::size_t) { return number + 1; });
+  each([](double number, std::size_t) { return number + 7; });
+  each([&](double number, std::size_t i) { return number + (i + 1 == now.size() ? 3 : 0); });
+  each([](double number, std::size_t i) { return number + (i == 0 ? 2 : 0); });
+  each([](double number, std::size_t) { return number - 1; });
+  each([&](double, std::size_t i) { return now[now.size() - 1 - i]; });
+  auto longer = now, shorter = now;
+  longer.push_back(now.back());
+  shorter.pop_back();
+  found.add(longer);
+  found.add(shorter);
+}
+
+AttributeValue value_in(const Attributes& set, const ParamInfo& param) {
+  for (const auto& [name, value] : set)
+    if (name == param.name) return value;
+  return param.default_value;
+}
+
+std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamInfo& param, const AttributeValue& now) {
+  Distinct found(param, now, is_list(param.kind) ? most_of_list : most_of_number);
+  for (const auto& condition : info.conditions)
+    if (condition.param == param.name)
+      for (const auto& value : condition.values) found.add(value);
+  if (param.kind == ParamKind::boolean) found.add(AttributeValue(now == AttributeValue(false)));
+  for (const auto& choice : param.choices) found.add(AttributeValue(choice));
+  if (!is_number(param.kind)) return found.values;
+  const auto numbers = numbers_of(now);
+  if (is_list(param.kind))
+    add_lists(numbers, found);
+  else if (!numbers.empty() && std::abs(numbers[0]) <= most_worth_trying)
+    add_numbers(param, numbers[0], found);
+  else
+    add_numbers(param, 2, found);  // a default such as the largest int64 stands for all that there is
+  return found.values;
+}
+
+Attributes replaced(const Attributes& set, const std::string& name, AttributeValue value) {
+  Attributes result;
+  for (const auto& [other, kept] : set)
+    if (other != name) result.set(other, kept);
+  result.set(name, std::move(value));
+  return result;
+}
+
+/// A number that keeps `relation` to `number`, on its right or on its left.
+double partner(const std::string& relation, double number, bool on_right) {
+  if (relation == "less_than") return on_right ? number + 1 : number - 1;
+  if (relation == "greater_than") return on_right ? number - 1 : number + 1;
+  return number;
+}
+
+// The other side of each rule that names the changed parameter, where it is set or its default breaks the rule's length.
+void follow_rules(const OperatorInfo& info, const std::string& changed, Attributes& set) {
+  const auto& from = info.params[static_cast<std::size_t>(info.find_param(changed))];
+  for (const auto& rule : info.rules) {
+    const bool is_left = rule.left == changed;
+    if (!is_left && rule.right != changed) continue;
+    const int found = info.find_param(is_left ? rule.right : rule.left);
+    if (found < 0) continue;
+    const auto& to = info.params[static_cast<std::size_t>(found)];
+    auto numbers = numbers_of(value_in(set, from));
+    const auto old = numbers_of(value_in(set, to));
+    if (!is_number(to.kind) || numbers.empty() || (is_list(to.kind) && old.empty())) continue;  // an empty list keeps every rule
+    if (rule.relation == "same_length") {
+      const auto size = numbers.size();
+      numbers = old;
+      numbers.resize(size, old.back());
+    } else {
+      for (auto& number : numbers) number = partner(rule.relation, number, is_left);
+    }
+    if (!is_list(to.kind)) numbers.resize(1);
+    set = replaced(set, to.name, value_of(to, numbers));
+  }
+}
+
+}  // namespace
+
+std::vector<Attributes> required_sets(const OperatorInfo& info) {
+  std::vector<Attributes> sets;
+  const bool any = std::any_of(info.params.begin(), info.params.end(), [](const auto& param) { return param.required; });
+  for (int set = 0; set < (any ? base_sets : 1); ++set) {
+    auto& base = sets.emplace_back();
+    int position = 0;
+    for (const auto& param : info.params)
+      if (param.required) base.set(param.name, value_for(param, set, position++));
+  }
+  return sets;
+}
+
+// The first alternative of each parameter, then the second of each.
+std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& base) {
+  std::vector<Attributes> sets;
+  std::vector<std::vector<AttributeValue>> all;
+  std::size_t longest = 0;
+  for (const auto& param : info.params) {
+    all.push_back(alternatives(info, param, value_in(base, param)));
+    longest = std::max(longest, all.back().size());
+  }
+  const auto change = [&](Attributes& set, std::size_t i, std::size_t which) {
+    set = replaced(set, info.params[i].name, all[i][which]);
+    follow_rules(info, info.params[i].name, set);
+  };
+  for (std::size_t which = 0; which < longest; ++which)
+    for (std::size_t i = 0; i < all.size() && sets.size() < most_varied; ++i)
+      if (which < all[i].size()) change(sets.emplace_back(base), i, which);
+  if (std::count_if(all.begin(), all.end(), [](const auto& values) { return !values.empty(); }) < 2) return sets;
+  for (std::size_t mixed = 0; mixed < mixed_sets; ++mixed) {
+    auto& set = sets.emplace_back(base);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!all[i].empty() && (i + mixed) % 3 != 2) change(set, i, (7 * mixed + 3 * i) % all[i].size());
+  }
+  return sets;
+}
+
+Attributes merged(const Attributes& wanted, const Attributes& others) {
+  auto result = wanted;
+  for (const auto& [name, value] : others)
+    if (std::none_of(wanted.begin(), wanted.end(), [&](const auto& entry) { return entry.first == name; })) result.set(name, value);
+  return result;
+}
+
+Attributes parameters_of(const ExampleInfo& example) {
+  Attributes parameters;
+  for (const auto& [name, value] : example.params) parameters.set(name, value);
+  return parameters;
+}
+
+std::vector<Attributes> parameter_sets(const OperatorInfo& info) {
+  std::vector<Attributes> sets;
+  for (const auto& example : info.examples) sets.push_back(parameters_of(example));
+  for (auto& set : required_sets(info)) sets.push_back(std::move(set));
+  for (std::size_t i = 0, bases = sets.size(); i < bases; ++i)
+    for (auto& set : varied_sets(info, sets[i])) sets.push_back(std::move(set));
+  return sets;
+}
+
+std::vector<std::int64_t> sizes_in(const OperatorInfo& info, const Attributes& parameters) {
+  constexpr double most = 128;
+  std::set<std::int64_t> sizes;
+  for (const auto& param : info.params)
+    if (is_whole(param.kind))
+      for (const double number : numbers_of(value_in(parameters, param)))
+        if (number > 1 && number <= most) sizes.insert({static_cast<std::int64_t>(number), 2 * static_cast<std::int64_t>(number)});
+  return {sizes.begin(), sizes.end()};
+}
+
+}  // namespace tenon::checks

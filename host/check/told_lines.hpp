@@ -1,0 +1,26 @@
+// What a child of the checks tells the watching side: a line for each call before it is made, and one for the outcome of each check.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "check/check.hpp"
+
+namespace tenon::checks {
+
+inline constexpr int lost_pipe = 86;  ///< the exit code of a child whose pipe a plugin closed
+
+/// A digit for the verdict, whether it ends the checks, and the sentence, short enough for the watching side. on_bad_access() writes such
+/// lines, too.
+std::string line_of(const Outcome& outcome);
+/// Nothing if the line is neither.
+std::optional<Outcome> outcome_in(const std::string& line);
+/// Whether the line names a call, behind its first character.
+inline bool is_call(const std::string& line) {
+  return line.starts_with('+');
+}
+
+/// Where lines go from now on.
+void tell_through(int pipe);
+void tell(const Outcome& outcome);
+
+}  // namespace tenon::checks

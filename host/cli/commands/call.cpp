@@ -1,0 +1,154 @@
+// tenon call: one operator, without a graph.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tenon/host/session.hpp>
+
+#include "cli/command.hpp"
+#include "cli/input/call_inputs.hpp"
+#include "cli/input/graph_inputs.hpp"
+#include "cli/output/output_paths.hpp"
+#include "cli/output/wanted_outputs.hpp"
+#include "cli/print/parameter_text.hpp"
+
+namespace tenon::cli {
+namespace {
+
+const OperatorInfo& operator_called(const Catalog& catalog, const std::string& name) {
+  if (const auto* op = catalog.find(name)) return op->info;
+  const auto why = catalog.why_missing(name);
+  throw Failure(FailureKind::plugin, why.empty() ? fmt::format("there is no operator '{}'", name) : why,
+                did_you_mean(catalog.near(name), why.empty() ? "tenon list shows the operators" : catalog.next_step(name)));
+}
+
+// The position of each input that is given: declared ones by their names, of a variadic one name0, name1 ... from its place on.
+std::vector<std::string> placed_names(const OperatorInfo& info, const NamedTensors& inputs) {
+  std::vector<std::string> names;
+  std::size_t known = 0;
+  const auto place = [&](const std::string& name) {
+    const bool given = inputs.contains(name);
+    names.push_back(given ? name : "");
+    known += given;
+    return given;
+  };
+  for (const auto& input : info.inputs) {
+    if (!input.variadic) {
+      place(input.name);
+      continue;
+    }
+    for (int i = 0; place(fmt::format("{}{}", input.name, i)); ++i) {
+    }
+    names.pop_back();
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  if (known == inputs.size()) return names;
+  std::vector<std::string> declared;
+  for (const auto& input : info.inputs) declared.push_back(input.variadic ? input.name + "0" : input.name);
+  for (const auto& [name, tensor] : inputs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Failure(FailureKind::usage, fmt::format("'{}' has no input '{}'", info.name, name),
+                    did_you_mean(near_names(name, declared), fmt::format("its inputs are {}", fmt::join(declared, ", "))));
+  return names;
+}
+
+// A graph of one node: weights that are left out become its variables, and it has gradients.
+struct OneNode {
+  Graph graph;
+  NodeInfo node;
+  std::vector<Value> given;  // in the order of the inputs' names
+
+  OneNode(Host& host, const OperatorInfo& info, const NamedTensors& inputs, const Attributes& attributes) : graph(host) {
+    std::map<std::string, Value> values;
+    for (const auto& [name, tensor] : inputs) {
+      given.push_back(graph.input(name, tensor.dtype(), tensor.shape()));
+      values.emplace(name, given.back());
+    }
+    std::vector<Value> placed;
+    for (const auto& name : placed_names(info, inputs)) placed.push_back(values[name]);
+    graph.add(info.name, placed, attributes);
+    node = graph.nodes().back();
+  }
+
+  // By the names that the operator gives them, hidden ones apart. A prepared call knows them: how many there are may depend on parameters.
+  void add_outputs(const OperatorInfo& info, const std::string& device) {
+    std::vector<Argument> arguments;
+    for (const auto& name : node.inputs) {
+      const auto value = name.empty() ? ValueInfo{} : graph.info(graph.find(name));
+      arguments.push_back({.dtype = value.dtype.value_or(DType::f32), .shape = value.shape, .present = !name.empty()});
+    }
+    const auto call = graph.host().prepare(node.op, arguments, node.attributes, {.device = device});
+    std::map<std::string, int> counts;  // of those that stand for several
+    for (const auto& output : info.outputs)
+      if (!output.count.empty()) counts.emplace(output.name, 0);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      auto name = call.outputs()[i].name;
+      if (const auto count = counts.find(name); count != counts.end()) name += fmt::to_string(count->second++);
+      if (!call.outputs()[i].hidden) graph.output(name, graph.find(node.outputs[i]));
+    }
+  }
+
+  // Of the sum of the first output's elements.
+  void add_gradients(const NamedTensors& inputs) {
+    std::vector<Value> wrt;
+    std::vector<std::string> names;
+    auto value = given.begin();
+    for (const auto& [name, tensor] : inputs) {
+      if (floating.has(tensor.dtype())) wrt.push_back(*value), names.push_back(name);
+      ++value;
+    }
+    const auto gradients = graph.gradient(graph.find(node.outputs.at(0)), wrt);
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (!gradients[i].empty()) graph.output("grad_" + names[i], gradients[i]);
+  }
+};
+
+int run_call(Context& context, const Arguments& arguments) {
+  auto& host = context.host();
+  const auto catalog = host.catalog();
+  const auto& info = operator_called(catalog, arguments.get("OPERATOR"));
+  const auto wanted = wanted_outputs(arguments);
+  std::vector<NamedFile> files;
+  add_output_files(files, wanted);
+  refuse_same_outputs(files);
+  refuse_lost_inputs(files, array_files(arguments, "input"));
+  const auto attributes = parse_parameters(info, arguments.named("set"));
+  const auto inputs = read_call_inputs(arguments);
+
+  OneNode call(host, info, inputs, attributes);
+  call.add_outputs(info, context.device());
+  if (arguments.has("gradient")) call.add_gradients(inputs);
+  SessionOptions options;
+  options.seed = arguments.count("seed");
+  options.training = arguments.has("training");
+  options.device = context.device();
+  RunOptions request;
+  for (const auto& [name, file] : wanted) request.outputs.push_back(name);
+  Session session(call.graph, options);
+  // Inputs that nothing needs are no mistake here.
+  NamedTensors needed;
+  for (const auto& input : call.graph.needed_inputs(request.outputs, options.training)) needed.emplace(input.name, inputs.at(input.name));
+  give_outputs(context, session.run(needed, request), wanted);
+  return 0;
+}
+
+const bool added_call = add_command(
+    {.name = "call",
+     .doc = "call one operator, without a graph",
+     .details =
+         "tenon inspect OPERATOR lists inputs, outputs and parameters. Missing optional inputs stay missing, and missing weights are "
+         "random. --gradient also computes grad_NAME, the gradient of the sum of the first output's elements by input NAME. "
+         "random:SHAPE stands for float32 numbers in [-1, 1), and for 0 to 9 if :DTYPE is an integer.",
+     .positionals = {{"OPERATOR", "an operator, as tenon list shows it"}},
+     .options = {call_input_option(),
+                 {"set", "NAME=VALUE", "a parameter of the operator", Named{"axis=1"}},
+                 output_option(),
+                 {"gradient", "", "compute the gradients of the floating inputs, too"},
+                 {"training", "", "run as in training: dropout drops"},
+                 density_option(),
+                 {"seed", "N", "seed of random inputs, weights and operators", Integer{}, "0"}},
+     .run = run_call,
+     .plugins = Plugins::runs});
+
+}  // namespace
+}  // namespace tenon::cli

@@ -1,0 +1,59 @@
+#include "cli/output/wanted_outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <tenon/host/arrays.hpp>
+
+#include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
+
+namespace tenon::cli {
+namespace {
+
+void write_files(const NamedTensors& outputs, const WantedOutputs& wanted) {
+  for (const auto& [name, file] : wanted) {
+    if (file.empty()) continue;
+    if (file.ends_with(".npz"))
+      save_arrays(file, {{name, outputs.at(name)}});
+    else
+      save_npy(file, outputs.at(name));
+  }
+}
+
+}  // namespace
+
+Option output_option() {
+  return {"output", "NAME[=FILE]",
+          "compute this output, and write it to a .npy or .npz file, or print it if =FILE is missing (default: all outputs)", Text{true}};
+}
+
+WantedOutputs wanted_outputs(const Arguments& arguments) {
+  WantedOutputs wanted;
+  for (const auto& text : arguments.all("output")) {
+    const auto equals = text.find('=');
+    const auto name = text.substr(0, equals), file = equals == std::string::npos ? "" : text.substr(equals + 1);
+    if (name.empty() || (equals != std::string::npos && file.empty()))
+      throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must be NAME or NAME=FILE", text),
+                    "for example --output scores=scores.npy");
+    if (!wanted.emplace(name, file).second) throw Failure(FailureKind::usage, fmt::format("--output names '{}' twice", name));
+  }
+  return wanted;
+}
+
+void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted) {
+  for (const auto& [name, file] : wanted) files.push_back({"--output " + name, file});
+}
+
+void give_outputs(const Context& context, const NamedTensors& outputs, const WantedOutputs& wanted) {
+  write_files(outputs, wanted);
+  if (context.json()) {
+    write_result(json_text(outputs) + '\n');
+  } else {
+    for (const auto& [name, tensor] : outputs)
+      if (const auto found = wanted.find(name); found == wanted.end() || found->second.empty())
+        write_result("{}  {}\n", name, tensor.to_string());
+  }
+  flush_results();
+}
+
+}  // namespace tenon::cli

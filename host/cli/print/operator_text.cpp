@@ -1,0 +1,117 @@
+#include "cli/print/operator_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/print/json_text.hpp"
+
+namespace tenon::cli {
+namespace {
+
+// A kernel of another file is known only when it is loaded, and nothing is loaded to be looked at.
+const char* gradient_of(const OperatorInfo& info) {
+  if (info.has("backward") || info.has("gradient")) return "has a gradient";
+  if (info.has("compose")) return "is a graph of other operators, with their gradients";
+  return info.kernels_elsewhere ? "has a gradient where its kernels have one" : "has no gradient";
+}
+
+std::string_view relation_text(std::string_view relation) {
+  return relation == "same_length"    ? "has as many values as"
+         : relation == "less_than"    ? "is less than"
+         : relation == "at_most"      ? "is at most"
+         : relation == "greater_than" ? "is greater than"
+         : relation == "at_least"     ? "is at least"
+                                      : "is a multiple of";
+}
+
+// `only if kind is "max" or "mean"`
+std::string condition_text(const ConditionInfo& condition) {
+  std::vector<std::string> values;
+  for (const auto& value : condition.values) values.push_back(to_string(value));
+  const auto& names = condition.names;
+  const auto what = condition.of == "backward_reads" ? fmt::format("its gradient reads {}", names[0])
+                    : condition.of == "hidden"       ? fmt::format("{} is hidden", names[0])
+                    : condition.of == "linear"       ? fmt::format("it is linear in {}", fmt::join(names, " and in "))
+                    : condition.of == "backward_inplace"
+                        ? fmt::format("the gradient of {} may use the memory of that of {}", names[1], names[0])
+                        : fmt::format("{} may use the memory of {}", names[1], names[0]);
+  return fmt::format("{} only if {} is {}", what, condition.param, fmt::join(values, " or "));
+}
+
+}  // namespace
+
+std::string input_text(const OperatorInfo& info, const InputInfo& input) {
+  return fmt::format("{}{}{}{}{}", fmt::join(names_of(input.types.value_or(info.types)), " "), input.optional ? ", optional" : "",
+                     input.variadic ? ", any number" : "", input.weight.value_or(false) ? ", a weight" : "",
+                     input.initial ? fmt::format(", at first {}", *input.initial) : "");
+}
+
+std::string output_text(const OutputInfo& output) {
+  return fmt::format("{}{}{}{}", output.doc, output.hidden ? " (hidden: for the gradient)" : "",
+                     output.allocated ? " (of a shape that only the kernel knows)" : "",
+                     output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
+}
+
+std::string range_of(const ParamInfo& param) {
+  std::vector<std::string> bounds;
+  if (param.min) bounds.push_back(fmt::format(" >= {}", *param.min));
+  if (param.above) bounds.push_back(fmt::format(" > {}", *param.above));
+  if (param.max) bounds.push_back(fmt::format(" <= {}", *param.max));
+  if (param.below) bounds.push_back(fmt::format(" < {}", *param.below));
+  const auto choices = param.choices.empty() ? "" : fmt::format(" one of {}", fmt::join(param.choices, ", "));
+  return fmt::format("{}{}", fmt::join(bounds, " and"), choices);
+}
+
+// float32 defaults are exact doubles; as the float they were written as, they read 0.1 and not 0.10000000149.
+std::string default_of(const ParamInfo& param) {
+  if (param.required) return "required";
+  const auto* real = std::get_if<double>(&param.default_value.variant());
+  if (real != nullptr && param.kind == ParamKind::float32) return fmt::format("default {}", static_cast<float>(*real));
+  return "default " + to_string(param.default_value);
+}
+
+// `data [2, 4, 6, 6], index int64 [3]; groups=2`
+std::string example_text(const ExampleInfo& example) {
+  std::vector<std::string> inputs, params;
+  for (const auto& input : example.inputs) {
+    const auto values = input.values.empty() ? "" : fmt::format(" {{{}}}", fmt::join(input.values, ", "));
+    inputs.push_back(fmt::format("{} {}[{}]{}", input.name, input.dtype ? *input.dtype + ' ' : "", fmt::join(input.shape, ", "), values));
+  }
+  for (const auto& param : example.params) params.push_back(fmt::format("{}={}", param.name, to_string(param.value)));
+  return fmt::format("{}{}{}", fmt::join(inputs, ", "), params.empty() ? "" : "; ", fmt::join(params, " "));
+}
+
+std::string rule_text(const RuleInfo& rule) {
+  return fmt::format("{} {} {}", rule.left, relation_text(rule.relation), rule.right);
+}
+
+std::vector<std::string> traits_of(const OperatorInfo& info) {
+  std::vector<std::string> traits;
+  OperatorInfo::each_field(info, [&](const char*, const auto& has, const auto&... phrase) {
+    if constexpr (sizeof...(phrase) == 1)
+      if (const std::string text(phrase...); has && !text.empty()) traits.push_back(text);
+  });
+  const auto input_at = [&](int i) { return info.inputs[static_cast<std::size_t>(i)].name; };
+  const auto output_at = [&](int i) { return info.outputs[static_cast<std::size_t>(i)].name; };
+  for (const auto& [input, output] : info.inplace)
+    traits.push_back(fmt::format("{} may use the memory of {}", output_at(output), input_at(input)));
+  for (const auto& [output, input] : info.backward_inplace)
+    traits.push_back(fmt::format("the gradient of {} may use the memory of that of {}", input_at(input), output_at(output)));
+  for (const auto& [left, right] : info.linear)
+    traits.push_back(right < 0 ? fmt::format("it is linear in {}", input_at(left))
+                               : fmt::format("it is linear in {} and in {}", input_at(left), input_at(right)));
+  if (info.has("forward_sparse")) traits.emplace_back("has kernels for sparse tensors");
+  if (info.has("backward_sparse")) traits.emplace_back("has gradients for sparse tensors");
+  traits.emplace_back(gradient_of(info));
+  if (info.has("backward")) {
+    auto names = info.read_by_backward();
+    for (const auto& condition : info.conditions)
+      if (condition.of == "backward_reads") std::erase(names, condition.names[0]);
+    traits.push_back(names.empty() ? "its gradient reads the outputs' gradients alone"
+                                   : fmt::format("its gradient reads {}", fmt::join(names, ", ")));
+  }
+  for (const auto& condition : info.conditions) traits.push_back(condition_text(condition));
+  return traits;
+}
+
+}  // namespace tenon::cli

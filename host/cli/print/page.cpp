@@ -1,0 +1,96 @@
+#include "cli/print/page.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <string_view>
+
+#include "io/utf8.hpp"
+
+namespace tenon::cli {
+
+namespace {
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+// Whether Markdown would take the character for markup: some anywhere, others at a line's beginning, at the ends of words, or before a
+// link.
+bool is_markup(std::string_view text, std::size_t at) {
+  const char c = text[at], before = at == 0 ? ' ' : text[at - 1], next = at + 1 < text.size() ? text[at + 1] : ' ';
+  if (std::string_view("\\`*<|~").find(c) != std::string_view::npos) return true;
+  if (std::string_view("#>-+=").find(c) != std::string_view::npos) return at == 0;
+  if (c == '.' || c == ')') return at > 0 && text.find_first_not_of("0123456789") == at;
+  return (c == '_' && !(is_word(before) && is_word(next))) || (c == ']' && std::string_view("([:").find(next) != std::string_view::npos);
+}
+
+}  // namespace
+
+std::string Page::escaped(const std::string& given) const {
+  const auto text = printable(given);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!html_ && is_markup(text, i)) out += '\\';
+    if (html_ && text[i] == '<')
+      out += "&lt;";
+    else if (html_ && text[i] == '&')
+      out += "&amp;";
+    else if (html_ && text[i] == '"')
+      out += "&quot;";
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+std::string Page::code(const std::string& text) const {
+  return fmt::format("{}{}{}", html_ ? "<code>" : "`", html_ ? escaped(text) : printable(text), html_ ? "</code>" : "`");
+}
+
+void Page::heading(int level, const std::string& text) {
+  body_ += html_ ? fmt::format("<h{} id=\"{}\">{}</h{}>\n", level, escaped(text), escaped(text), level)
+                 : fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), escaped(text));
+}
+
+void Page::paragraph(const std::string& text) {
+  body_ += fmt::format("{}{}{}", html_ ? "<p>" : "", escaped(text), html_ ? "</p>\n" : "\n\n");
+}
+
+void Page::row(const std::vector<std::string>& cells, const char* tag) {
+  body_ += html_ ? "<tr>" : "|";
+  for (const auto& cell : cells) body_ += html_ ? fmt::format("<{}>{}</{}>", tag, cell, tag) : fmt::format(" {} |", cell);
+  body_ += html_ ? "</tr>\n" : "\n";
+}
+
+void Page::table(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
+  if (rows.empty()) return;
+  if (html_) body_ += "<table>\n";
+  row(titles, "th");
+  if (!html_) row(std::vector<std::string>(titles.size(), "---"), "");
+  for (const auto& cells : rows) {
+    auto shown = cells;
+    for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i == 0 ? code(shown[i]) : escaped(shown[i]);
+    row(shown, "td");
+  }
+  body_ += html_ ? "</table>\n" : "\n";
+}
+
+void Page::list(const std::string& title, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  paragraph(title + ":");
+  if (html_) body_ += "<ul>\n";
+  for (const auto& item : items) body_ += fmt::format("{}{}{}", html_ ? "<li>" : "- ", escaped(item), html_ ? "</li>\n" : "\n");
+  body_ += html_ ? "</ul>\n" : "\n";
+}
+
+std::string Page::text(const std::string& title) const {
+  if (!html_) return body_;
+  return fmt::format(
+      "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
+      "<style>body {{font-family: sans-serif; max-width: 60em; margin: auto}} td, th {{text-align: left; padding: 0 1em 0 0; "
+      "vertical-align: top}}</style>\n{}",
+      escaped(title), body_);
+}
+
+}  // namespace tenon::cli

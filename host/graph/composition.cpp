@@ -1,0 +1,163 @@
+#include "graph/composition.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "graph/backward_again.hpp"
+#include "graph/gradient.hpp"
+#include "graph/gradient_graph.hpp"
+#include "graph/operator_use.hpp"
+#include "tensor/kernel_function.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t most_nodes = 20000;  // that one composed operator adds, those of composed ones inside included
+
+/// The composed operators that this thread is in the midst of, the outermost first, and how many nodes they have added.
+struct Depth {
+  std::vector<std::string> operators;
+  std::size_t nodes = 0;
+};
+thread_local Depth composing, differentiating;
+
+class Entered {
+ public:
+  Entered(Depth& depth, const LoadedOperator& op) : depth_(depth) {
+    auto& open = depth.operators;
+    auto name = op.info->full_name();
+    if (const auto found = std::find(open.begin(), open.end(), name); found != open.end())
+      throw Failure(FailureKind::plugin,
+                    fmt::format("the composed operator '{}' contains itself: {} -> {}", name, fmt::join(found, open.end(), " -> "), name));
+    if (open.empty()) depth.nodes = 0;
+    open.push_back(std::move(name));
+  }
+  ~Entered() { depth_.operators.pop_back(); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  Depth& depth_;
+};
+
+std::string output_name(const OperatorInfo& info, std::size_t i) {
+  const bool counted =
+      std::any_of(info.outputs.begin(), info.outputs.end(), [](const OutputInfo& output) { return !output.count.empty(); });
+  return counted || i >= info.outputs.size() ? fmt::format("output {}", i) : fmt::format("output '{}'", info.outputs[i].name);
+}
+
+// Weights and states of what is added would be nobody's: files do not have them.
+void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std::vector<ValueId>& given) {
+  const auto& node = model.nodes[id];
+  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count; ++edge) {
+    const auto value = model.edges[edge];
+    const bool state = edge >= node.first_edge + node.input_count;
+    if (value == none || std::find(given.begin(), given.end(), value) != given.end()) continue;
+    if (!state && model.values[value].role != Role::variable) continue;
+    const auto& op = model.operators[node.op].name;
+    if (state)
+      throw Failure(FailureKind::usage, fmt::format("its forward() adds '{}', which has states: composed operators have none", op));
+    throw Failure(FailureKind::usage,
+                  fmt::format("its forward() adds '{}', which makes a variable '{}' of its own", op, value_label(model, value)),
+                  "give the composed operator an input for it, which may be a .weight(), or turn it off by a parameter");
+  }
+}
+
+/// A graph of nothing but one composed node's nodes.
+struct Inside {
+  Inside(const LoadedOperator& op, const void* object, const OperatorTypes& types) : builder(model, binding, *op.plugins) {
+    ComposedNode node{op, object, op.info->name, {}, {}, static_cast<std::uint32_t>(types.outputs.size())};
+    for (std::size_t i = 0; i < types.inputs.size(); ++i) {
+      auto type = types.inputs[i];
+      const bool present = type.present != 0;
+      type.present = 1, type.storage = TENON_DENSE;
+      node.inputs.push_back(present ? builder.input(free_name(model, name_of_input(*op.info, i)), type) : none);
+    }
+    inputs = node.inputs;
+    outputs = compose(builder, node);
+  }
+
+  GraphModel model;
+  Binding binding;
+  GraphBuilder builder;
+  std::vector<ValueId> inputs, outputs;
+};
+
+}  // namespace
+
+bool is_composed(const LoadedOperator& op) {
+  return op.table != nullptr && op.plugins != nullptr && is_composed(*op.table);
+}
+
+std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
+  GraphAround around{.function = "forward()",
+                     .input_count = static_cast<std::uint32_t>(node.inputs.size()),
+                     .output_count = node.outputs,
+                     .input = {},
+                     .output = {},
+                     .output_grad = {},
+                     .connected = {}};
+  const Entered entered(composing, node.op);
+  around.input = [&](std::uint32_t i) {
+    if (node.inputs[i] == none)
+      throw Failure(FailureKind::usage,
+                    fmt::format("its forward() reads input '{}', but that input is not connected", name_of_input(*node.op.info, i)),
+                    "ask c.has_input() first");
+    return node.inputs[i];
+  };
+  around.connected = [&](std::int32_t, std::uint32_t i) { return node.inputs[i] != none; };
+  around.name_of = [&](std::string_view op) { return fmt::format("{}/{}", node.name, op); };
+  around.added = [&](NodeId id) {
+    require_no_values_of_its_own(builder.model(), id, node.inputs);
+    if (++composing.nodes > most_nodes)
+      throw Failure(FailureKind::plugin, fmt::format("its forward() adds more than {} nodes", most_nodes));
+  };
+  around.device = node.device;
+  around.only_given = node.inputs;
+  around.results.assign(node.outputs, none);
+  run_graph_function(builder, node.op, node.object, around);
+  for (std::size_t i = 0; i < around.results.size(); ++i)
+    if (around.results[i] == none)
+      throw Failure(FailureKind::plugin, fmt::format("its forward() does not set {}", output_name(*node.op.info, i)),
+                    "c.set_output() says which value it is");
+  return std::move(around.results);
+}
+
+void infer_composed(const LoadedOperator& op, const void* object, OperatorTypes& types) {
+  const Inside inside(op, object, types);
+  const auto take = [&](std::vector<tenon_type>& group, const std::vector<ValueId>& values) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (values[i] == none) continue;
+      const auto present = group[i].present;
+      group[i] = inside.model.values[values[i]].type;
+      group[i].present = present;
+    }
+  };
+  take(types.inputs, inside.inputs);
+  take(types.outputs, inside.outputs);
+}
+
+std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const OperatorTypes& types,
+                                      const std::vector<bool>& output_grads) {
+  const Entered entered(differentiating, op);
+  Inside inside(op, object, types);
+  GradientPart part{.first = 0, .end = static_cast<NodeId>(inside.model.nodes.size()), .seeds = {}, .kept = {}};
+  for (std::size_t i = 0; i < inside.outputs.size(); ++i) {
+    if (!output_grads[i]) continue;
+    const auto type = inside.model.values[inside.outputs[i]].type;  // the values move
+    part.seeds.emplace_back(inside.outputs[i], inside.builder.input(free_name(inside.model, fmt::format("gradient {}", i)), type));
+  }
+  std::vector<ValueId> wrt;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < inside.inputs.size(); ++i)
+    if (inside.inputs[i] != none && may_be_floating(inside.model.values[inside.inputs[i]].type))
+      wrt.push_back(inside.inputs[i]), places.push_back(i);
+  const auto found = add_gradient(inside.builder, part, wrt);
+  std::vector<bool> reached(inside.inputs.size());
+  for (std::size_t k = 0; k < found.size(); ++k) reached[places[k]] = found[k] != none;
+  return reached;
+}
+
+}  // namespace tenon

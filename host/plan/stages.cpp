@@ -1,0 +1,163 @@
+#include "plan/stages.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tenon {
+namespace {
+
+class Cutting {
+ public:
+  Cutting(const Stage& stage, const Inferred& inferred, bool training)
+      : stage_(stage), model_(stage.model()), inferred_(inferred), training_(training) {}
+
+  /// Whether anything is left for later.
+  bool find_later();
+  CutStage cut() const;
+
+ private:
+  bool runs(NodeId id) const { return !stage_.part || stage_.part->nodes[id]; }
+  bool waits(NodeId id) const;
+  bool is_late(ValueId value) const { return value != none && late_[value]; }
+  template <class Visit>
+  void each_edge(const NodeRecord& node, Visit&& visit) const {
+    for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
+      if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(value);
+  }
+  // What decides a backward node's types, beside what it reads.
+  template <class Visit>
+  void each_around_origin(const NodeRecord& node, Visit&& visit) const {
+    if (node.pass != Pass::backward) return;
+    const auto& origin = model_.nodes[node.origin];
+    each_edge(origin, visit);
+    for (std::uint32_t i = 0; i < origin.output_count; ++i) visit(origin.first_output + i);
+  }
+  bool is_made_now(ValueId value) const;
+  std::vector<bool> needed_later() const;
+
+  const Stage& stage_;
+  const GraphModel& model_;
+  const Inferred& inferred_;
+  const bool training_;
+  std::vector<bool> late_;                // of each value: it, or its shape, is known only when this stage has run
+  std::vector<bool> later_;               // of each node
+  std::set<NodeId> waiting_;              // for elements
+  std::set<ValueId> wanted_, held_back_;  // whose elements they wait for; states that a later node uses
+};
+
+bool Cutting::find_later() {
+  for (const auto& [node, value] : inferred_.unseen) {
+    if (model_.values[value].role == Role::constant || stage_.sees(value)) continue;
+    waiting_.insert(node);
+    wanted_.insert(value);
+  }
+  const auto& nodes = model_.nodes;
+  late_.assign(model_.values.size(), false);
+  later_.assign(nodes.size(), false);
+  bool found = false;
+  for (NodeId id = 0; id < nodes.size(); ++id) {
+    if (!runs(id)) continue;
+    const auto& node = nodes[id];
+    later_[id] = waits(id);
+    found = found || later_[id];
+    if (later_[id])
+      for (std::uint32_t i = 0; i < node.state_count; ++i) held_back_.insert(model_.edges[node.first_edge + node.input_count + i]);
+    const auto& info = *stage_.graph->binding.nodes[id].info;
+    for (std::uint32_t i = 0; i < node.output_count; ++i)
+      late_[node.first_output + i] = later_[id] || (node.pass != Pass::backward && info.allocates(i));
+  }
+  return found;
+}
+
+bool Cutting::waits(NodeId id) const {
+  bool waits = waiting_.contains(id);
+  const auto look = [&](ValueId value) { waits = waits || late_[value] || held_back_.contains(value); };
+  each_edge(model_.nodes[id], look);
+  each_around_origin(model_.nodes[id], look);
+  return waits;
+}
+
+bool Cutting::is_made_now(ValueId value) const {
+  const auto& record = model_.values[value];
+  return record.role == Role::output && record.producer != none && !later_[record.producer];
+}
+
+std::vector<bool> Cutting::needed_later() const {
+  std::vector<bool> needed(model_.values.size());
+  for (NodeId id = 0; id < model_.nodes.size(); ++id) {
+    if (!later_[id]) continue;
+    each_edge(model_.nodes[id], [&](ValueId value) { needed[value] = true; });
+    each_around_origin(model_.nodes[id], [&](ValueId value) { needed[value] = needed[value] || late_[value]; });
+  }
+  for (const auto value : wanted_) needed[value] = true;
+  return needed;
+}
+
+CutStage Cutting::cut() const {
+  auto now = std::make_shared<Stage>(stage_), later = std::make_shared<Stage>();
+  auto graph = std::make_shared<GraphSnapshot>(*stage_.graph), rest = std::make_shared<GraphSnapshot>(*stage_.graph);
+  auto needed = needed_later();
+  WantedOutputs first, second;
+  first.partial = second.partial = stage_.part && stage_.part->partial;
+  first.values = stage_.part ? stage_.part->values : std::vector<bool>(model_.values.size(), true);
+  first.nodes.resize(later_.size());
+  for (NodeId id = 0; id < later_.size(); ++id) first.nodes[id] = runs(id) && !later_[id];
+  second.nodes = later_;
+  for (const auto& output : stage_.part ? stage_.part->outputs : model_.outputs) {
+    const auto& record = model_.values[output.second];
+    (record.role == Role::output && record.producer != none && later_[record.producer] ? second : first).outputs.push_back(output);
+  }
+  if (training_)
+    for (const auto& update : stage_.part ? stage_.part->updates : model_.updates) {
+      // a later node still reads the old value
+      const bool now_too = is_made_now(update.second) && !needed[update.first];
+      (now_too ? first : second).updates.push_back(update);
+      if (!now_too) needed[update.second] = true;
+    }
+  for (const auto& [name, value] : second.outputs) needed[value] = true;
+  for (ValueId value = 0; value < needed.size(); ++value) {
+    if (!needed[value] || !is_made_now(value)) continue;
+    const auto label = value_label(model_, value);
+    first.outputs.emplace_back(graph->model.strings.intern(for_later + label), value);
+    ++first.staying;
+    auto& record = rest->model.values[value];
+    record.role = Role::input;
+    record.name = rest->model.strings.intern(label);
+    record.producer = none;
+    rest->model.inputs.push_back(value);
+    rest->model.value_names.emplace(record.name, value);
+  }
+  second.values = std::move(needed);
+  later->types = inferred_.types;
+  later->seen.assign(wanted_.begin(), wanted_.end());
+  later->seen.insert(later->seen.end(), stage_.seen.begin(), stage_.seen.end());
+  later->graph = std::move(rest);
+  later->part = std::move(second);
+  now->graph = std::move(graph);
+  now->part = std::move(first);
+  return {std::move(now), std::move(later)};
+}
+
+}  // namespace
+
+bool Stage::sees(ValueId value) const {
+  return std::find(seen.begin(), seen.end(), value) != seen.end();
+}
+
+CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training) {
+  const auto& operators = stage->graph->binding.operators;
+  const bool may_wait = !inferred.unseen.empty() ||
+                        std::any_of(operators.begin(), operators.end(), [](const LoadedOperator* op) { return op->info->allocates(); });
+  if (!may_wait) return {stage, nullptr};
+  Cutting cutting(*stage, inferred, training);
+  return cutting.find_later() ? cutting.cut() : CutStage{stage, nullptr};
+}
+
+std::vector<std::string> node_names(const Stage& stage) {
+  std::vector<std::string> names;
+  for (NodeId id = 0; id < stage.model().nodes.size(); ++id)
+    if (stage.part->nodes[id]) names.emplace_back(stage.model().strings[stage.model().nodes[id].name]);
+  return names;
+}
+
+}  // namespace tenon

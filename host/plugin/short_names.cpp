@@ -1,0 +1,60 @@
+#include "plugin/short_names.hpp"
+
+#include <algorithm>
+
+#include "plugin/operator_name.hpp"
+
+namespace tenon {
+
+void ShortNames::settle() {
+  std::map<std::string, Claims> aliases;
+  for (std::size_t i = 0; i < index_.operators.size(); ++i) {
+    index_.names[info(i).name].operators.push_back(i);
+    for (const auto& alias : info(i).aliases) aliases[alias][info(i).space].push_back(i);
+  }
+  for (const auto& [alias, claims] : aliases)
+    for (const auto& [space, operators] : claims)
+      if (const auto op = settle_alias(alias, space, operators); op != CatalogIndex::nowhere) index_.names[alias].operators.push_back(op);
+  for (auto& [name, meaning] : index_.names) {
+    auto& operators = meaning.operators;
+    std::sort(operators.begin(), operators.end(), [&](auto left, auto right) { return info(left).space < info(right).space; });
+    meaning.chosen = choose(operators);
+    if (operators.size() > 1) index_.notes.push_back(note(name, meaning));
+  }
+}
+
+std::size_t ShortNames::settle_alias(const std::string& alias, const std::string& space, const std::vector<std::size_t>& claims) {
+  const auto as_alias = [&](std::size_t op) { return "'" + alias + "' is an alias of operator '" + info(op).full_name() + "'"; };
+  const auto full = space.empty() ? alias : space + '.' + alias;
+  if (winners_.contains(full) || index_.disputed.contains(full)) {
+    for (const auto op : claims) index_.notes.push_back(as_alias(op) + " and an operator's name: it means the operator of that name");
+    return CatalogIndex::nowhere;
+  }
+  const auto layer_of = [&](std::size_t op) { return winners_.at(info(op).full_name()).rank.layer; };
+  const auto latest = *std::max_element(claims.begin(), claims.end(), [&](auto a, auto b) { return layer_of(a) < layer_of(b); });
+  bool clear = true;
+  for (const auto op : claims) {
+    if (op == latest) continue;
+    const bool loses = layer_of(op) < layer_of(latest);
+    clear = clear && loses;
+    index_.notes.push_back(as_alias(op) + " and of operator '" + info(latest).full_name() + "': it means " +
+                           (loses ? "the latter" : "neither"));
+  }
+  return clear ? latest : CatalogIndex::nowhere;
+}
+
+std::size_t ShortNames::choose(const std::vector<std::size_t>& operators) const {
+  const auto chosen = sources_.choose(operators, preferred_, [&](auto op) { return std::pair(&info(op), index_.operators[op].file); });
+  return chosen == operators.end() ? CatalogIndex::nowhere : *chosen;
+}
+
+std::string ShortNames::note(const std::string& name, const ShortName& meaning) const {
+  std::string others;
+  for (const auto op : meaning.operators)
+    if (op != meaning.chosen) others += (others.empty() ? "" : " and ") + info(op).full_name();
+  if (meaning.chosen == CatalogIndex::nowhere)
+    return "'" + name + "' may be " + others + ": graphs write the full name, or --prefer decides";
+  return "'" + name + "' is " + info(meaning.chosen).full_name() + "; write " + others + " in full, or prefer it with --prefer";
+}
+
+}  // namespace tenon

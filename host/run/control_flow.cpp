@@ -1,0 +1,418 @@
+#include "run/control_flow.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tenon/host/udf.hpp>
+
+#include "graph/type.hpp"
+#include "io/counted.hpp"
+#include "plugin/operator_name.hpp"
+#include "run/subgraph.hpp"
+#include "tensor/add_elements.hpp"
+#include "tensor/row_range.hpp"
+
+namespace tenon {
+namespace {
+
+/// A pointer to something of the object's own, in a class that describe() makes at compile time.
+class HeldSubgraph {
+ public:
+  constexpr HeldSubgraph() = default;
+  constexpr HeldSubgraph(const HeldSubgraph&) {}
+  HeldSubgraph& operator=(const HeldSubgraph&) { return *this; }
+  constexpr ~HeldSubgraph() { delete held_; }
+  void hold(Host::Impl& host, const Text& text, const char* param) { held_ = new Subgraph(host, text, param); }
+  Subgraph& operator*() const { return *held_; }
+  Subgraph* operator->() const { return held_; }
+
+ private:
+  Subgraph* held_ = nullptr;
+};
+
+using Positions = std::vector<std::size_t>;
+using Values = std::vector<Gradient::Value>;
+
+std::size_t at(std::int64_t position) {
+  return static_cast<std::size_t>(position);
+}
+
+std::span<const tenon_type> input_types(const Infer& io, std::size_t first, std::size_t count) {
+  return {io.raw().inputs + first, count};
+}
+
+void set_output(Infer& io, int i, const tenon_type& type) {
+  io.set_output(i, shape_of(type), static_cast<DType>(type.dtype));
+  io.raw().outputs[i].reserved = 1;  // without a dtype: it is not known yet
+}
+
+Tensor tensor_at(const tenon_tensor* tensor) {
+  return Tensor::borrow(*tensor);
+}
+
+std::vector<Tensor> tensors_at(const tenon_tensor* const* tensors, std::size_t count) {
+  std::vector<Tensor> found;
+  for (std::size_t i = 0; i < count; ++i) found.push_back(tensor_at(tensors[i]));
+  return found;
+}
+
+/// Row `row` of the first axis, without that axis.
+Tensor row_of(const Tensor& tensor, std::int64_t row) {
+  const auto whole = tensor.shape();
+  return row_range(tensor, row, row + 1).reshape(Shape(whole.begin() + 1, whole.rank() - 1));
+}
+
+bool is_true(const Tensor& condition) {
+  return *static_cast<const std::uint8_t*>(condition.data()) != 0;
+}
+
+void require_condition(const tenon_type& type, const Subgraph& graph) {
+  const bool fits = (type.dtype == TENON_BOOLEAN || type.dtype == TENON_DTYPE_UNKNOWN) && (!is_known(type) || element_count(type) == 1);
+  if (!fits) graph.refuse("returns " + to_string(type) + " but must return one boolean");
+}
+
+void require_counts(const Subgraph& graph, std::size_t inputs, std::size_t outputs) {
+  if (graph.inputs() != inputs)
+    graph.refuse(fmt::format("has {} but is given {}", counted(graph.inputs(), "input"), counted(inputs, "value")));
+  if (graph.outputs() != outputs) graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
+}
+
+bool is_floating(const Gradient& g, Gradient::Value value) {
+  return floating.has(g.type(value).dtype);
+}
+
+/// The inputs from `first` to `end` that have a gradient.
+Positions floating_inputs(Gradient& g, std::size_t first, std::size_t end) {
+  Positions found;
+  for (auto i = first; i < end; ++i)
+    if (is_floating(g, g.input(static_cast<int>(i)))) found.push_back(i);
+  return found;
+}
+
+Positions floating_outputs(Gradient& g, std::size_t first, std::size_t end) {
+  Positions found;
+  for (auto i = first; i < end; ++i)
+    if (g.has_output_grad(static_cast<int>(i)) && is_floating(g, g.output(static_cast<int>(i)))) found.push_back(i);
+  return found;
+}
+
+Positions less(Positions positions, std::size_t offset) {
+  for (auto& position : positions) position -= offset;
+  return positions;
+}
+
+struct If : Operator {
+  Text then, otherwise;
+  std::int32_t outputs = 1;
+  Host::Impl* host = nullptr;
+  HeldSubgraph branches[2];
+
+  static constexpr void describe(auto& op) {
+    op.doc("one of two graphs: `then` where the condition is true, else `else`; only that one runs");
+    op.input("condition", "one element").types({boolean});
+    op.input("data", "the inputs of both graphs, in their order").types(any_type).variadic();
+    op.output("output", "the outputs of the graph that ran; those of both must have the same types").count(&If::outputs);
+    op.param("then", &If::then, "a graph").required();
+    op.param("else", &If::otherwise, "a graph with as many inputs and outputs").required();
+    op.param("outputs", &If::outputs, "how many outputs the graphs have").at_least(1);
+  }
+
+  void configure() {
+    if (!host) return;
+    branches[0].hold(*host, then, "then");
+    branches[1].hold(*host, otherwise, "else");
+  }
+
+  void infer(Infer& io) const {
+    const auto count = at(io.inputs()) - 1;
+    for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
+    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
+               " but needs one element");
+    const auto data = input_types(io, 1, count);
+    const auto one = branches[0]->infer(data), other = branches[1]->infer(data);
+    for (int i = 0; i < io.outputs(); ++i) {
+      auto type = one[at(i)];
+      if (merge(type, other[at(i)]) == Merge::contradiction)
+        throw Failure(FailureKind::usage, fmt::format("output {} is {} of the graph 'then' but {} of the graph 'else'", i,
+                                                      to_string(one[at(i)]), to_string(other[at(i)])));
+      set_output(io, i, type);
+    }
+  }
+
+  void forward(const Call& call) const {
+    const auto& branch = branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1];
+    branch->run(call.training(), tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1),
+                tensors_at(call.raw().outputs, at(call.outputs())));
+  }
+
+  // The same of the gradients of both graphs.
+  void gradient(Gradient& g) const {
+    const auto wrt = floating_inputs(g, 1, at(g.inputs())), reached = floating_outputs(g, 0, at(g.outputs()));
+    if (wrt.empty()) return;
+    Values inputs;
+    for (int i = 0; i < g.inputs(); ++i) inputs.push_back(g.input(i));
+    for (const auto i : reached) inputs.push_back(g.output_grad(static_cast<int>(i)));
+    const auto text = [&](const HeldSubgraph& branch) { return gradient_of(*branch, reached, less(wrt, 1)).to_json(); };
+    const auto one = text(branches[0]), other = text(branches[1]);
+    Values grads(wrt.size());
+    g.add_outputs("tenon.if", inputs.data(), inputs.size(), grads.data(), grads.size(),
+                  {{"then", std::string_view(one)}, {"else", std::string_view(other)}, {"outputs", wrt.size()}});
+    for (std::size_t i = 0; i < wrt.size(); ++i) g.set_input_grad(static_cast<int>(wrt[i]), grads[i]);
+  }
+};
+
+struct While : Operator {
+  Text condition, body;
+  std::int32_t outputs = 1;
+  std::int64_t limit = INT64_MAX;
+  Host::Impl* host = nullptr;
+  HeldSubgraph test, step;
+
+  static constexpr void describe(auto& op) {
+    op.doc("runs `body` on its own outputs as long as `condition` returns true of them");
+    op.input("data", "what the loop begins with: the inputs of both graphs, in their order").types(any_type).variadic();
+    op.output("output", "what the last run of `body` returned, or data; of the same types").count(&While::outputs);
+    op.param("condition", &While::condition, "a graph that returns one boolean").required();
+    op.param("body", &While::body, "a graph with as many outputs as inputs, of the same types").required();
+    op.param("outputs", &While::outputs, "how many values there are").at_least(1);
+    op.param("limit", &While::limit, "the most runs of `body`; a loop that would go on is an error").at_least(0);
+  }
+
+  void configure() {
+    if (!host) return;
+    test.hold(*host, condition, "condition");
+    step.hold(*host, body, "body");
+  }
+
+  void infer(Infer& io) const {
+    const auto count = at(io.inputs());
+    io.require(count == at(io.outputs()), "there are ", count, " values but ", io.outputs(), " outputs");
+    require_counts(*test, count, 1);
+    require_counts(*step, count, count);
+    const auto data = input_types(io, 0, count);
+    require_condition(test->infer(data)[0], *test);
+    const auto next = step->infer(data);
+    for (int i = 0; i < io.outputs(); ++i) {
+      auto type = data[at(i)];
+      if (merge(type, next[at(i)]) == Merge::contradiction)
+        throw Failure(FailureKind::usage, fmt::format("value {} of the loop is {}, but its body makes it {}: types must stay the same", i,
+                                                      to_string(data[at(i)]), to_string(next[at(i)])));
+      set_output(io, i, type);
+    }
+  }
+
+  void forward(const Call& call) const {
+    const auto count = at(call.inputs());
+    auto now = tensors_at(call.raw().inputs, count);
+    std::vector<Tensor> sets[2];
+    for (auto& set : sets)
+      for (const auto& tensor : now) set.push_back(Tensor::empty(tensor.dtype(), tensor.shape()));
+    for (std::int64_t runs = 0;; ++runs) {
+      if (!is_true(test->run(call.training(), now))) break;
+      if (runs == limit) throw Error("the loop has run ", limit, " times, its limit, and the condition still holds");
+      if (call.cancelled()) throw Error("the run was stopped in the loop");
+      step->run(call.training(), now, sets[runs % 2]);
+      now = sets[runs % 2];
+    }
+    for (std::size_t i = 0; i < count; ++i) copy_elements(now[i], tensor_at(call.raw().outputs[i]));
+  }
+
+  void gradient(Gradient&) const { throw Error("a while loop has no gradient: use scan for a number of runs that shapes decide"); }
+};
+
+struct Scan : Operator {
+  Text body;
+  std::int32_t carries = 1, scanned = 1, outputs = 1;
+  bool reverse = false;
+  Host::Impl* host = nullptr;
+  HeldSubgraph step;
+
+  static constexpr void describe(auto& op) {
+    op.doc("runs `body` for each row of some inputs; part of what it returns goes into its next run, the rest is stacked");
+    op.input("data",
+             "first the values that are carried from run to run, then the inputs that are taken row by row, then those that stay the same")
+        .types(any_type)
+        .variadic();
+    op.output("output", "the carried values after the last run, then the others with a first axis for the runs").count(&Scan::outputs);
+    op.param(
+          "body", &Scan::body,
+          "a graph: its inputs are the carried values, a row each, and the inputs that stay; its outputs the next carried values and what "
+          "is stacked")
+        .required();
+    op.param("carries", &Scan::carries, "how many values are carried").at_least(0);
+    op.param("scanned", &Scan::scanned, "how many inputs are taken row by row; all have as many rows").at_least(1);
+    op.param("outputs", &Scan::outputs, "how many outputs the body has").at_least(1);
+    op.param("reverse", &Scan::reverse, "from the last row to the first");
+  }
+
+  void configure() {
+    if (carries > outputs) throw Error("carries is ", carries, " but there are ", outputs, " outputs");
+    if (host) step.hold(*host, body, "body");
+  }
+
+  void infer(Infer& io) const {
+    const auto count = at(io.inputs());
+    io.require(count >= at(carries + scanned), "there are ", count, " inputs but carries and scanned ask for ", carries + scanned);
+    require_counts(*step, count, at(io.outputs()));
+    const auto all = input_types(io, 0, count);
+    std::vector<tenon_type> data(all.begin(), all.end());
+    std::int64_t rows = unknown;
+    for (auto i = at(carries); i < at(carries + scanned); ++i) {
+      auto& type = data[i];
+      if (type.rank < 0) continue;
+      io.require(type.rank > 0, "data", i, " has no axis to take rows from");
+      io.require(rows == unknown || type.dims[0] == unknown || rows == type.dims[0], "data", i, " has ", type.dims[0],
+                 " rows, but another input has ", rows);
+      rows = type.dims[0] == unknown ? rows : type.dims[0];
+      const Shape whole = shape_of(type);
+      const auto present = type.present;
+      type = type_of(static_cast<DType>(type.dtype), Shape(whole.begin() + 1, whole.rank() - 1));
+      type.present = present;
+    }
+    const auto made = step->infer(data);
+    for (int i = 0; i < io.outputs(); ++i) {
+      auto type = made[at(i)];
+      if (i < carries && merge(type, data[at(i)]) == Merge::contradiction)
+        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body makes it {}: types must stay the same", i,
+                                                      to_string(data[at(i)]), to_string(type)));
+      if (i >= carries && type.rank >= 0) {
+        Shape stacked = Shape::of_rank(type.rank + 1);
+        stacked.set(0, rows);
+        for (int axis = 0; axis < type.rank; ++axis) stacked.set(axis + 1, type.dims[axis]);
+        type = type_of(static_cast<DType>(type.dtype), stacked);
+      }
+      set_output(io, i, type);
+    }
+  }
+
+  void forward(const Call& call) const {
+    auto inputs = tensors_at(call.raw().inputs, at(call.inputs()));
+    const auto outputs = tensors_at(call.raw().outputs, at(call.outputs()));
+    const auto whole = inputs;
+    const auto rows = inputs[at(carries)].shape()[0];
+    std::vector<Tensor> sets[2];
+    for (auto& set : sets)
+      for (std::size_t i = 0; i < at(carries); ++i) set.push_back(Tensor::empty(inputs[i].dtype(), inputs[i].shape()));
+    for (std::int64_t run = 0; run < rows; ++run) {
+      if (call.cancelled()) throw Error("the run was stopped in the loop");
+      const auto row = reverse ? rows - 1 - run : run;
+      for (auto i = at(carries); i < at(carries + scanned); ++i) inputs[i] = row_of(whole[i], row);
+      auto made = sets[run % 2];
+      for (auto i = at(carries); i < outputs.size(); ++i) made.push_back(row_of(outputs[i], row));
+      step->run(call.training(), inputs, made);
+      std::copy_n(made.begin(), carries, inputs.begin());
+    }
+    for (std::size_t i = 0; i < at(carries); ++i) copy_elements(inputs[i], outputs[i]);
+  }
+
+  // A scan the other way round, whose body is the gradient of this one's. It carries the gradients of the carried values and the sums of
+  // those of the inputs that stay, and takes rows of what was carried into each run, of the scanned inputs and of the outputs' gradients.
+  void gradient(Gradient& g) const {
+    const auto all = at(g.inputs()), stays = at(carries + scanned);
+    const auto wrt = floating_inputs(g, 0, all);
+    if (wrt.empty()) return;
+    Positions carried, rows, summed;  // of wrt
+    for (const auto i : wrt) (i < at(carries) ? carried : i < stays ? rows : summed).push_back(i);
+    const auto stacked = floating_outputs(g, at(carries), at(g.outputs()));
+    auto reached = carried;
+    reached.insert(reached.end(), stacked.begin(), stacked.end());
+
+    Values inputs;
+    for (const auto i : carried)
+      inputs.push_back(g.has_output_grad(static_cast<int>(i)) ? g.output_grad(static_cast<int>(i))
+                                                              : g.zeros_like(g.output(static_cast<int>(i))));
+    for (const auto i : summed) inputs.push_back(g.zeros_like(g.input(static_cast<int>(i))));
+    for (const auto value : carried_into_runs(g)) inputs.push_back(value);
+    for (auto i = at(carries); i < stays; ++i) inputs.push_back(g.input(static_cast<int>(i)));
+    for (const auto i : stacked) inputs.push_back(g.output_grad(static_cast<int>(i)));
+    for (auto i = stays; i < all; ++i) inputs.push_back(g.input(static_cast<int>(i)));
+
+    const auto text = backward_body(carried, rows, summed, reached, all, stays).to_json();
+    Values grads(wrt.size());
+    const auto kept = carried.size() + summed.size();
+    g.add_outputs("tenon.scan", inputs.data(), inputs.size(), grads.data(), grads.size(),
+                  {{"body", std::string_view(text)},
+                   {"carries", kept},
+                   {"scanned", stays + stacked.size()},
+                   {"outputs", grads.size()},
+                   {"reverse", !reverse}});
+    std::size_t next = 0;
+    for (const auto* group : {&carried, &summed, &rows})
+      for (const auto i : *group) g.set_input_grad(static_cast<int>(i), grads[next++]);
+  }
+
+ private:
+  /// The carried values before each run, by a scan that stacks them, too.
+  Values carried_into_runs(Gradient& g) const {
+    if (carries == 0) return {};
+    auto graph = step->graph();
+    const auto inputs = graph.inputs();
+    for (std::size_t i = 0; i < at(carries); ++i) graph.output(fmt::format("{} before", i), graph.find(inputs[i].name));
+    const auto text = graph.to_json();
+    Values given, made(at(outputs + carries));
+    for (int i = 0; i < g.inputs(); ++i) given.push_back(g.input(i));
+    g.add_outputs(
+        "scan", given.data(), given.size(), made.data(), made.size(),
+        {{"body", std::string_view(text)}, {"carries", carries}, {"scanned", scanned}, {"outputs", made.size()}, {"reverse", reverse}});
+    return {made.begin() + outputs, made.end()};
+  }
+
+  Graph backward_body(const Positions& carried, const Positions& rows, const Positions& summed, const Positions& reached, std::size_t all,
+                      std::size_t stays) const {
+    Positions wrt = carried;
+    wrt.insert(wrt.end(), summed.begin(), summed.end());
+    wrt.insert(wrt.end(), rows.begin(), rows.end());
+    auto graph = gradient_of(*step, reached, wrt);
+    // gradient_of() has the inputs of the body, then one for each that is reached; sums come in as well
+    const auto grads = graph.outputs();
+    std::vector<Value> sums;
+    for (std::size_t k = 0; k < summed.size(); ++k) {
+      const auto grad = graph.find(grads[carried.size() + k].value);
+      sums.push_back(graph.add("tenon.add", {grad, graph.input(fmt::format("sum {}", k), graph.dtype(grad), graph.shape(grad))}));
+    }
+    graph = with_outputs(graph, grads, carried.size(), sums);
+    Positions order;
+    const auto add = [&](std::size_t first, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) order.push_back(first + i);
+    };
+    add(all, carried.size());
+    add(all + reached.size(), summed.size());
+    add(0, stays);
+    add(all + carried.size(), reached.size() - carried.size());
+    add(stays, all - stays);
+    reorder_inputs(graph, order);
+    return graph;
+  }
+
+  // The same outputs, but for those from `first` on these.
+  static Graph with_outputs(Graph graph, const std::vector<ValueInfo>& outputs, std::size_t first, const std::vector<Value>& others) {
+    std::vector<Value> values;
+    for (const auto& output : outputs) values.push_back(graph.find(output.value));
+    std::copy(others.begin(), others.end(), values.begin() + static_cast<std::ptrdiff_t>(first));
+    set_outputs(graph, values);
+    return graph;
+  }
+};
+
+template <class Op>
+void add(Host::Impl& host, const char* name) {
+  host.plugin_set.add_builtin(std::as_bytes(std::span(std::string_view(manifest_of<Op>(name)))), table_of<Op>(),
+                              internal::factory_of<Op>([&host] {
+                                Op op;
+                                op.host = &host;
+                                return op;
+                              }));
+}
+
+}  // namespace
+
+void add_control_operators(Host::Impl& host) {
+  add<If>(host, "if");
+  add<While>(host, "while");
+  add<Scan>(host, "scan");
+}
+
+bool keeps_host(const OperatorInfo& info) {
+  return info.space == bundled_space && (info.name == "if" || info.name == "while" || info.name == "scan");
+}
+
+}  // namespace tenon

@@ -1,0 +1,36 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <tenon/operator.hpp>
+
+/// Only its kernel knows how many there are.
+struct Nonzero : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("where x is not 0: the indices of these elements, in row-major order");
+    op.types(tenon::any_type);
+    op.input("x", "any shape");
+    op.output("indices", "int64 [count, the rank of x]").allocated();
+    op.backward_reads();
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.set_output(0, {tenon::unknown, x.has_rank() ? x.rank() : tenon::unknown}, tenon::i64);
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::any_type>(call.input_type(0).dtype, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      const auto counts = [](T value) { return value != static_cast<T>(0); };
+      const int rank = x.rank();
+      const auto indices = call.allocate<std::int64_t>(0, {std::count_if(x.begin(), x.end(), counts), rank});
+      std::array<std::int64_t, tenon::max_rank> at{};
+      auto* next = indices.data();
+      for (const T value : x) {
+        if (counts(value)) next = std::copy_n(at.begin(), rank, next);
+        for (int axis = rank - 1; axis >= 0 && ++at[static_cast<std::size_t>(axis)] == x.dim(axis); --axis)
+          at[static_cast<std::size_t>(axis)] = 0;
+      }
+    });
+  }
+};

@@ -1,0 +1,24 @@
+// Optional functions of the host, found by name (tenon_host::query in abi.h). For the SDK.
+#pragma once
+#include <cstddef>
+
+#include "abi.h"
+#include "version.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
+
+/// The host's function of this name and version, null if it has none: a host of ABI minor 0 has no query, and a later one may lack the
+/// name. Function is the type that abi.h states for the name. A few nanoseconds; threads: any.
+///
+///     const auto log = host_function<tenon_log>(call, "log/1");
+///     if (log) log(&call, TENON_LOG_INFO, "no cache");
+template <class Function>
+Function host_function(const tenon_call& call, const char* name) {
+  const tenon_host* const host = call.host;
+  const bool can_ask = host && host->size >= offsetof(tenon_host, query) + sizeof host->query && host->query;
+  return can_ask ? reinterpret_cast<Function>(host->query(name)) : nullptr;
+}
+
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop

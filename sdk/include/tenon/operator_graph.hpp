@@ -1,0 +1,184 @@
+// What Gradient and Compose have in common: an operator that writes a graph of other operators. For the SDK; authors use gradient.hpp and
+// compose.hpp.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "abi.h"
+#include "list.hpp"
+#include "names.hpp"
+#include "shape.hpp"
+#include "version.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK {
+
+/// Adds nodes to a graph of the host's, around one node. Nothing is computed here: values have no elements. Each node that is added is
+/// checked at once and tells what it can of its outputs' types, as Graph::add of the host does. Operators are found in the user's
+/// catalogue when the function runs, so that a plugin needs nothing of the plugins whose operators it uses:
+///
+///     auto product = c.add("matmul", {c.input("x"), c.input("weight")});                     // the first output of a new node
+///     auto [largest, place] = c.add_outputs<2>("top", {product}, {{"k", 1}});                // several outputs
+///     auto scaled = c.add("quadratic", {largest}, {{"b", 0.5}});                             // with parameters
+///     const int rank = c.type(product).shape.rank();                                         // where it is known
+///
+/// Values are passed by their order in the operator's describe(); weights, too, must be given. Of an input that is optional and comes
+/// before others, an empty value takes the place. What nobody reads in the end is not computed.
+///
+/// Errors are thrown with the host's reason: an operator that is missing, a parameter that it does not take, types that do not match, an
+/// input that is not connected. Threads: this object is used by one.
+class OperatorGraph {
+ public:
+  /// A tensor of the graph, without elements. Copy it freely, and pass it only to the object that returned it. A default
+  /// constructed one is empty: add() takes it for an optional input that is left out, and nothing else takes it.
+  class Value {
+   public:
+    Value() = default;
+
+   private:
+    friend class OperatorGraph;
+    explicit Value(tenon_value id) : id_(id) {}
+    tenon_value id_ = TENON_NO_VALUE;  // the host's number of it
+  };
+
+  /// A parameter of an added node: {"axis", 1}, {"scale", 0.5}, {"mode", "mean"}, {"keepdims", true}, {"axes", axes} with Ints or Floats.
+  /// An enum is given as text, a number as any arithmetic type that fits the parameter. It borrows names, texts and lists: they must live
+  /// until add() returns. Parameters that you omit have the operator's defaults.
+  class Attr {
+   public:
+    /// A switch.
+    Attr(const char* name, bool value) : raw_(make(name, TENON_ATTR_BOOL)) { raw_.i = value; }
+    /// A number; it becomes an int64 or a double. Integers are accepted for floating parameters.
+    template <class Number>
+    requires std::is_arithmetic_v<Number> Attr(const char* name, Number value)
+        : raw_(make(name, std::is_integral_v<Number> ? TENON_ATTR_INT : TENON_ATTR_FLOAT)) {
+      if constexpr (std::is_integral_v<Number>) {
+        raw_.i = static_cast<std::int64_t>(value);
+      } else {
+        raw_.f = static_cast<double>(value);
+      }
+    }
+    /// A text, or the name of an enum's value.
+    Attr(const char* name, const char* text) : Attr(name, std::string_view(text)) {}
+    Attr(const char* name, std::string_view text) : raw_(make(name, TENON_ATTR_TEXT, text.size())) { raw_.text = text.data(); }
+    /// A list, usually a member of the operator's class.
+    Attr(const char* name, const Ints& ints) : raw_(make(name, TENON_ATTR_INTS, ints.size())) { raw_.ints = ints.begin(); }
+    Attr(const char* name, const Floats& floats) : raw_(make(name, TENON_ATTR_FLOATS, floats.size())) { raw_.floats = floats.begin(); }
+
+   private:
+    friend class OperatorGraph;
+    static tenon_attribute make(const char* name, tenon_attribute_kind kind, std::size_t count = 0) {
+      tenon_attribute raw{};
+      raw.name = name;
+      raw.kind = static_cast<std::uint32_t>(kind);
+      raw.count = count;
+      return raw;
+    }
+    tenon_attribute raw_;
+  };
+
+  /// Positions and names are those of describe(); a variadic input takes one position for each of its tensors.
+  int inputs() const { return static_cast<int>(raw_->input_count); }
+  int outputs() const { return static_cast<int>(raw_->output_count); }
+  /// An input of the node, as forward reads it. Error: no such input, or an optional one that is not connected.
+  Value input(int i) { return value(TENON_GRADIENT_INPUT, i); }
+  /// "data", or "data2" for the third tensor of a variadic input. Error: describe() has no such input.
+  Value input(std::string_view name) { return input(find(names_->inputs, "input", name, inputs())); }
+  /// Whether an optional input is connected; true for every required one, false for unknown names.
+  bool has_input(int i) const { return connected(TENON_GRADIENT_INPUT, i); }
+  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
+  /// Dtype and shape of a value, as far as they are known: a graph may be made for any batch size. Nothing is known with hosts before 0.2.
+  TensorType type(Value value) const {
+    tenon_type found{};
+    found.rank = -1, found.dtype = TENON_DTYPE_UNKNOWN;
+    if (has_minor_1()) check(raw_->type(raw_, value.id_, &found));
+    return {found.rank < 0 ? Shape() : Shape(found.dims, found.rank), static_cast<DType>(found.dtype)};
+  }
+  /// A tensor of zeros, or of ones, for an operator that wants to be given one. Its elements are made when the graph
+  /// runs, and nobody keeps the value that it is like for that. It has the dtype and shape that another value has when the graph runs.
+  Value zeros_like(Value like) { return add("fill_like", {like}, {{"value", 0.0}}); }
+  Value ones_like(Value like) { return add("fill_like", {like}, {{"value", 1.0}}); }
+  /// The sum of a value over the axes along which another one broadcasts to its shape: the gradient of an input that was broadcast.
+  Value sum_like(Value value, Value like) { return add("sum_like", {value, like}); }
+
+  /// Adds a node and returns its first output. Error: the operator is missing; parameters or inputs that it does not accept, weights that
+  /// are left out among them; it has no outputs.
+  Value add(std::string_view op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
+    return add(op, inputs.begin(), inputs.size(), attrs);
+  }
+  /// The same with inputs in a number that is known at run time only, as of an operator with a variadic input:
+  ///
+  ///     std::vector<tenon::Gradient::Value> parts;
+  ///     for (int i = 0; i < g.outputs(); ++i) parts.push_back(g.output_grad(i));
+  ///     g.set_input_grad(0, g.add("concat", parts.data(), parts.size(), {{"axis", axis}}));
+  Value add(std::string_view op, const Value* inputs, std::size_t count, std::initializer_list<Attr> attrs = {}) {
+    static_assert(sizeof(Value) == sizeof(tenon_value) && sizeof(Attr) == sizeof(tenon_attribute));
+    tenon_value added = 0;
+    check(raw_->add(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs), static_cast<std::uint32_t>(count),
+                    reinterpret_cast<const tenon_attribute*>(attrs.begin()), static_cast<std::uint32_t>(attrs.size()), &added));
+    return Value(added);
+  }
+  /// Adds a node and returns its first `count` outputs, hidden ones included: auto [largest, place] = g.add_outputs<2>(...).
+  /// Errors: those of add(); the node has fewer; the host is older than 0.2.
+  template <std::size_t count>
+  std::array<Value, count> add_outputs(std::string_view op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
+    std::array<Value, count> outputs;
+    add_outputs(op, inputs.begin(), inputs.size(), outputs.data(), count, attrs);
+    return outputs;
+  }
+  /// The same with numbers that are known at run time only: fills outputs[0 ... count).
+  void add_outputs(std::string_view op, const Value* inputs, std::size_t input_count, Value* outputs, std::size_t count,
+                   std::initializer_list<Attr> attrs = {}) {
+    if (!has_minor_1()) throw Error("this Tenon cannot give more than the first output of an added node: update Tenon");
+    std::uint32_t added = 0;
+    check(raw_->add_all(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs),
+                        static_cast<std::uint32_t>(input_count), reinterpret_cast<const tenon_attribute*>(attrs.begin()),
+                        static_cast<std::uint32_t>(attrs.size()), reinterpret_cast<tenon_value*>(outputs),
+                        static_cast<std::uint32_t>(count), &added));
+    if (added < count) throw Error("'", op, "' has ", added, " outputs, but ", count, " are asked for");
+  }
+
+ protected:
+  OperatorGraph(tenon_gradient& raw, const detail::Names& names, const char* function) : raw_(&raw), names_(&names), function_(function) {}
+
+  // Whether the host knows what the boundary has since minor 1: connected, type and add_all. A host of minor 0 gives a shorter struct,
+  // which ends before them.
+  bool has_minor_1() const { return raw_->size >= offsetof(tenon_gradient, add_all) + sizeof raw_->add_all; }
+  // Asks the host, which knows the node that this graph is of.
+  // Of a host that cannot tell: inputs by trying, gradients as if they were there.
+  bool connected(tenon_gradient_source source, int i) const {
+    if (i < 0) return false;
+    if (has_minor_1()) return raw_->connected(raw_, source, static_cast<std::uint32_t>(i)) != 0;
+    tenon_value id = 0;
+    return source == TENON_GRADIENT_OUTPUT_GRAD || raw_->value(raw_, source, static_cast<std::uint32_t>(i), &id) == 0;
+  }
+  Value value(tenon_gradient_source source, int i) {
+    tenon_value id = 0;
+    check(raw_->value(raw_, source, static_cast<std::uint32_t>(i), &id));
+    return Value(id);
+  }
+  int find(const detail::NameGroup& names, const char* what, std::string_view name, int total) const {
+    const int i = names.find(name, total);
+    if (i < 0) fail(ErrorKind::failed, {function_, " asks for ", what, " '", name, "', but describe() names ", names.list()});
+    return i;
+  }
+  void check(std::int32_t failed) const {  // the host has written its reason into the error that the caller will read
+    if (!failed) return;
+    const tenon_error* error = raw_->error;
+    if (!error || !error->text) throw Error("the host rejected a step of ", function_, " without giving a reason");
+    throw Error(static_cast<ErrorKind>(error->kind), std::string(error->text));
+  }
+  // The boundary's form of a value: what the host gave.
+  static tenon_value id_of(Value value) { return value.id_; }
+
+  tenon_gradient* raw_;  // the host's, valid until the function returns
+  const detail::Names* names_;
+  const char* function_;  // whose graph it is: "gradient()"
+};
+
+}  // namespace tenon::TENON_SDK
+#pragma GCC visibility pop

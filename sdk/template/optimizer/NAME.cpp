@@ -1,0 +1,34 @@
+// Gradient descent with momentum: replace it by what you need. `tenon train --optimizer @NAME@` then uses it.
+#include <tenon/operator.hpp>
+
+struct @CLASS@ : tenon::Operator {
+  float momentum = 0.9f;
+
+  static constexpr void describe(auto& op) {
+    op.doc("moving = momentum * moving + grad; weight - learning_rate * moving");
+    op.types({tenon::f32});
+    op.input("weight", "any shape");
+    op.input("grad", "same shape as weight");
+    op.input("learning_rate", "float32 scalar").types({tenon::f32});
+    op.output("updated", "the new weight");
+    op.state("moving", "what is left of earlier gradients, like weight");
+    op.param("momentum", &@CLASS@::momentum, "how much is left of it at each step").at_least(0).less_than(1);
+    op.inplace("weight", "updated");
+    op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}}});
+  }
+  void infer(tenon::Infer& io) const {
+    io.require_same_shape("weight", "grad", "updated");
+    io.set_input(2, tenon::Shape::scalar());
+    io.set_state("moving", io.input(0).shape);
+  }
+  void forward(const tenon::Call& call) const {
+    const auto weight = call.input<float>(0), grad = call.input<float>(1);
+    const auto updated = call.output<float>(0), moving = call.state<float>("moving");
+    const float rate = call.input<float>(2)[0];
+    for (std::int64_t i = 0; i < updated.size(); ++i) {
+      moving[i] = momentum * moving[i] + grad[i];
+      updated[i] = weight[i] - rate * moving[i];
+    }
+  }
+};
+TENON_OPERATOR(@NAME@, @CLASS@)

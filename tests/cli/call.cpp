@@ -1,0 +1,115 @@
+// tenon call: one operator, without a graph.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "cli/json_keys.hpp"
+#include "cli/workplace.hpp"
+#include "file/array/npy.hpp"
+#include "file/array/npz.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct CallWorkplace : Workplace {
+  CallWorkplace() {
+    write_npy(folder() / "a.npy", Tensor::from({1.f, -2.f, 3.f, -4.f}, {2, 2}));
+    write_npy(folder() / "i.npy", Tensor::from<std::int64_t>({1, 0}, {2}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("call: one operator on arrays, with parameters, printed, written and as JSON") {
+  const CallWorkplace site;
+  const struct {
+    Words arguments;
+    std::string out;
+  } rows[] = {
+      {{"call", "relu", "--input", "x=a.npy"}, "y  float32 [2, 2]  1 0 3 0\n"},
+      {{"call", "relu", "--input", "x=a.npy[1:]"}, "y  float32 [1, 2]  3 0\n"},
+      {{"call", "clip", "--input", "x=a.npy", "--set", "low=-1", "--set", "high=2"}, "y  float32 [2, 2]  1 -1 2 -1\n"},
+      {{"call", "matmul", "--input", "a=a.npy", "--input", "b=a.npy"}, "product  float32 [2, 2]  -5 6 -9 10\n"},
+      {{"call", "square", "--input", "x=a.npy", "--gradient"}, "grad_x  float32 [2, 2]  2 -4 6 -8\ny  float32 [2, 2]  1 4 9 16\n"},
+      {{"call", "square", "--input", "x=a.npy", "--gradient", "--output", "grad_x"}, "grad_x  float32 [2, 2]  2 -4 6 -8\n"},
+      {{"call", "concat", "--input", "inputs0=a.npy", "--input", "inputs1=a.npy", "--set", "axis=0"},
+       "output  float32 [4, 2]  1 -2 3 -4 1 -2 3 -4\n"},
+      {{"call", "split", "--input", "x=a.npy", "--set", "sections=2", "--set", "axis=0"},
+       "part0  float32 [1, 2]  1 -2\npart1  float32 [1, 2]  3 -4\n"},
+      {{"call", "dropout", "--input", "data=a.npy"}, "output  float32 [2, 2]  1 -2 3 -4\n"},
+      {{"call", "square", "--input", "x=a.npy", "--output", "y=y.npy"}, ""},
+  };
+  for (const auto& row : rows) {
+    const auto result = site.run(row.arguments);
+    CAPTURE(command_line(row.arguments));
+    CHECK(result.err == "");
+    CHECK(result.out == row.out);
+    CHECK(result.code == 0);
+  }
+  CHECK(same_bits(read_npy(site.folder() / "y.npy"), Tensor::from({1.f, 4.f, 9.f, 16.f}, {2, 2})));
+  const auto json = site.run({"call", "square", "--input", "x=a.npy", "--json"});
+  CHECK(has(json.out, "\"y\""));
+  CHECK(json_keys(json.out) == std::set<std::string>{"y"});
+}
+
+TEST_CASE("call: random inputs of any dtype and storage, and weights that are left out") {
+  const CallWorkplace site;
+  const auto starts = [&](const std::string& input, const std::string& out) {
+    const auto result = site.run({"call", "square", "--input", "x=" + input});
+    CAPTURE(input);
+    CAPTURE(result.err);
+    CAPTURE(result.out);
+    CHECK(result.out.starts_with(out));
+  };
+  starts("random:2x3", "y  float32 [2, 3]  ");
+  starts("random:scalar:f64", "y  float64 []  ");
+  starts("random:4:float16", "y  float16 [4]  ");
+  starts("random:4:bf16", "y  bfloat16 [4]  ");
+  starts("random:20x10:f32:csr", "y  csr float32 [20, 10], 20 stored  ");
+  const auto one = site.run({"call", "square", "--input", "x=random:3"}),
+             other = site.run({"call", "square", "--input", "x=random:3", "--seed", "1"});
+  CHECK(one.out != other.out);
+  CHECK(one.out == site.run({"call", "square", "--input", "x=random:3"}).out);
+  CHECK(site.run({"call", "square", "--input", "x=random:20x10:f32:csr", "--density", "0.5"})
+            .out.starts_with("y  csr float32 [20, 10], 100 stored"));
+  const auto layer = site.run({"call", "fully_connected", "--input", "data=a.npy", "--set", "num_hidden=3"});
+  CHECK(layer.out.starts_with("output  float32 [2, 3]  "));
+  CHECK(has(layer.err, "'fully_connected_weight' has no values"));
+}
+
+TEST_CASE("call: errors are one sentence") {
+  const CallWorkplace site;
+  const struct {
+    Words arguments;
+    int code;
+    std::string err;
+  } rows[] = {
+      {{"call"}, 2, "error: tenon call: OPERATOR is required\n"},
+      {{"call", "rellu"}, 3, "error: there is no operator 'rellu'\nhint: did you mean relu"},
+      {{"call", "relu"}, 2, "input 'x' is missing"},
+      {{"call", "relu", "--input", "X=a.npy"}, 2, "hint: did you mean x?"},
+      {{"call", "relu", "--input", "x=no.npy"}, 4, "error: cannot read no.npy: "},
+      {{"call", "relu", "--input", "x=random"}, 2, "error: --input x is 'random'\nhint: write random:2x3, "},
+      {{"call", "relu", "--input", "x=random:2y3"}, 2, "error: '2y3' is not a shape\n"},
+      {{"call", "relu", "--input", "x=random:2:flaot32"}, 2, "error: there is no dtype 'flaot32'\nhint: did you mean float32?\n"},
+      {{"call", "relu", "--input", "x=random:2x2:f32:coo"},
+       2,
+       "error: there is no storage 'coo'\nhint: storages are dense, csr and row_sparse\n"},
+      {{"call", "relu", "--input", "x=random:2:f32:csr"}, 2, "error: random_tensor: a csr tensor of shape [2] is requested\n"},
+      {{"call", "relu", "--input", "x=random:2x2:f32:csr", "--density", "2"}, 2, "error: --density is 2 but must be at most 1\n"},
+      {{"call", "clip", "--input", "x=a.npy", "--set", "lo=1"}, 2, "error: 'clip' has no parameter 'lo'\nhint: did you mean low?\n"},
+      {{"call", "relu", "--input", "x=a.npy", "--output", "z"}, 2, "error: the graph has no output 'z'\nhint: its outputs are y\n"},
+      {{"call", "relu", "--input", "x=a.npy", "--output", "y=a.npy"}, 2, "a.npy"},
+      {{"call", "matmul", "--input", "a=a.npy", "--input", "b=random:3x3"}, 1, "[matmul]"},
+      {{"call", "argmax", "--input", "data=i.npy", "--gradient"}, 2, "error: "},
+  };
+  for (const auto& row : rows) {
+    const auto result = site.run(row.arguments);
+    CAPTURE(command_line(row.arguments));
+    CAPTURE(result.err);
+    CHECK(result.code == row.code);
+    CHECK(has(result.err, row.err));
+    CHECK(result.out == "");
+  }
+}

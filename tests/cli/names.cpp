@@ -1,0 +1,166 @@
+// Full and short names of operators on the command line: plugins whose names give the spaces, files that outlive a plugin's name.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/graph_info.hpp>
+#include <tenon/host/host.hpp>
+
+#include "cli/workplace.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Copies of one plugin that names neither itself nor a space: each file's name is the space of its `keeps_bounds`.
+struct NamedPlugins {
+  explicit NamedPlugins(const std::vector<std::string>& names) {
+    fs::create_directory(place.folder() / "plugins");
+    for (const auto& name : names) add(name);
+    place.write("q.json", text("keeps_bounds"));
+  }
+  void add(const std::string& name) const { fs::copy_file(fault("keeps_bounds"), place.folder() / "plugins" / (name + ".so")); }
+  void rename(const std::string& from, const std::string& to) const {
+    fs::rename(place.folder() / "plugins" / (from + ".so"), place.folder() / "plugins" / (to + ".so"));
+  }
+  static std::string text(const std::string& op) { return graph_json(R"({"name": "a", "op": ")" + op + R"(", "inputs": ["x"]})"); }
+  ProgramResult run(Words words) const {
+    words.insert(words.begin(), {"--plugins", "plugins"});
+    return place.run(words);
+  }
+  Workplace place;
+};
+
+}  // namespace
+
+TEST_CASE("two plugins with one operator: list, inspect and run tell them apart") {
+  const NamedPlugins plugins({"one", "two"});
+  auto result = plugins.run({"list"});
+  CHECK(result.code == 0);
+  CHECK(has(result.out, "one.keeps_bounds  "));
+  CHECK(has(result.out, "two.keeps_bounds  "));
+  CHECK(has(result.err,
+            "note: 'keeps_bounds' may be one.keeps_bounds and two.keeps_bounds: graphs write the full name, or --prefer decides\n"));
+  result = plugins.run({"inspect", "two.keeps_bounds"});
+  CHECK(has(result.out, "name             two.keeps_bounds\n"));
+  CHECK(has(result.out, "two.so"));
+  result = plugins.run({"inspect", "keeps_bounds"});
+  CHECK(result.code == 3);
+  CHECK(has(result.err, "it may be one.keeps_bounds of "));
+  CHECK(has(result.err, "one.so or two.keeps_bounds of "));
+  CHECK(has(result.err, "hint: write the full name, or prefer a plugin or space: --prefer one\n"));
+  CHECK(has(plugins.run({"inspect", "thre.keeps_bounds"}).err, "did you mean one.keeps_bounds or two.keeps_bounds?"));
+
+  result = plugins.run({"run", "q.json", "--input", "x=x.npy", "--output", "y"});
+  CHECK(result.code == 3);
+  CHECK(has(result.err, "operator 'keeps_bounds' of node 'a' cannot be used: it may be one.keeps_bounds of "));
+  for (const Words& preference : {Words{"--prefer", "two"}, Words{"--prefer", "two.so"}, Words{"--prefer", "plugins/two.so"},
+                                  Words{"--prefer", "tenon_nn", "--prefer", "two"}}) {
+    auto words = preference;
+    words.insert(words.end(), {"build", "q.json", "-o", "q.tenon"});
+    CHECK(plugins.run(words).code == 0);
+    CHECK(has(plugins.run({"show", "q.tenon"}).out, "uses      two.keeps_bounds "));
+  }
+  // The file holds the full name: a preference does not change it.
+  CHECK(plugins.run({"--prefer", "one", "run", "q.tenon", "--input", "x=x.npy", "--output", "y"}).code == 0);
+  CHECK(has(plugins.run({"--prefer", "one", "show", "q.tenon", "--json"}).out, "\"two.keeps_bounds\""));
+  result = plugins.run({"--prefer", "thre", "list"});
+  CHECK(result.code == 2);
+  CHECK(has(result.err, "--prefer names 'thre', but there is no such plugin"));
+}
+
+TEST_CASE("a plugin that was renamed finds its files again, with a warning") {
+  const NamedPlugins plugins({"one"});
+  plugins.place.write("full.json", plugins.text("one.keeps_bounds"));
+  REQUIRE(plugins.run({"build", "q.json", "-o", "q.tenon"}).code == 0);
+  REQUIRE(has(plugins.run({"show", "q.tenon"}).out, "uses      one.keeps_bounds "));
+  plugins.rename("one", "another");
+  for (const char* graph : {"q.tenon", "full.json"}) {
+    CAPTURE(graph);
+    const auto result = plugins.run({"run", graph, "--input", "x=x.npy", "--output", "y"});
+    CHECK(result.code == 0);
+    CHECK(has(result.err, "warning: operator 'one.keeps_bounds' is not here, so 'another.keeps_bounds' of "));
+    CHECK(has(result.err, "another.so takes its place\n"));
+  }
+  REQUIRE(plugins.run({"build", "q.tenon", "-o", "q2.tenon"}).code == 0);
+  plugins.add("second");
+  const auto result = plugins.run({"run", "q.tenon", "--input", "x=x.npy", "--output", "y"});
+  CHECK(result.code == 3);
+  CHECK(has(result.err, "no plugin has the operator 'one.keeps_bounds' (version 1 from plugin one) of node 'a'"));
+  CHECK(has(result.err, "did you mean another.keeps_bounds or second.keeps_bounds?"));
+}
+
+TEST_CASE("a file of version 0.1 means the operator of the plugin that it names") {
+  const TemporaryFolder folder, cache;
+  const auto old_files = fs::path(TENON_TEST_DATA) / "v0.1.0";
+  for (const char* name : {"quadratic.so", "another.so"}) fs::copy_file(old_files / "quadratic.so", folder / name);
+  for (const bool present : {true, false}) {  // Tenon has one of that name, too
+    if (!present) fs::remove(folder / "quadratic.so");
+    tenon::HostOptions options;
+    options.trust_writable = true;
+    options.cache = cache.path();
+    tenon::Host host(options);
+    host.add_plugins(folder.path());
+    auto graph = tenon::Graph::load(host, old_files / "checkpoint.tenon");
+    const auto names = [&] {
+      std::vector<std::string> all;
+      for (const auto& op : graph.operators()) all.push_back(op.full_name());
+      return all;
+    };
+    CHECK(names() == Words{"fully_connected", "batch_norm", "quadratic", "mean_squared_error"});
+    graph.bind();
+    CHECK(names() == Words{"tenon.fully_connected", "tenon.batch_norm", present ? "quadratic.quadratic" : "tenon.quadratic",
+                           "tenon.mean_squared_error"});
+  }
+}
+
+TEST_CASE("a plugin with operators of bundled ones' names passes its checks beside them, and changes nothing for graphs") {
+  const Workplace place;
+  const std::string example = TENON_TEST_EXAMPLES "/fully_connected.so";
+  auto result = place.run({"--plugins", TENON_TEST_PLUGINS, "check", example});
+  CHECK(result.code == 0);
+  CHECK(has(result.out, "fully_connected\n  PASSED"));
+  CHECK(has(result.out, " 0 failed, 0 crashed"));
+  result = place.run({"--plugins", example, "list"});
+  CHECK(has(result.out, "\nfully_connected  "));
+  CHECK(has(result.out, ".fully_connected  "));
+  CHECK(has(result.err, "note: 'fully_connected' is tenon.fully_connected; write "));
+  CHECK(has(place.run({"--plugins", example, "inspect", "fully_connected"}).out, "name             tenon.fully_connected\n"));
+  REQUIRE(place.run({"--plugins", example, "build", "g.json", "-o", "h.tenon"}).code == 0);
+  CHECK(has(place.run({"show", "h.tenon"}).out, "uses      tenon.fully_connected "));
+}
+
+TEST_CASE("a plugin in another folder does not get the space of those that come with Tenon") {
+  const Workplace place;
+  fs::create_directory(place.folder() / "plugins");
+  fs::copy_file(TENON_TEST_PLUGINS "/tenon_random.so", place.folder() / "plugins/tenon_random.so");
+  const auto result = place.run({"--plugins", "plugins", "list"});
+  CHECK(has(result.err, "tenon_random.so claims the space 'tenon', which only the plugins beside Tenon's library have"));
+  CHECK(has(result.out, "\ntenon_random.normal  "));
+  CHECK(has(place.run({"--plugins", "plugins", "inspect", "normal"}).out, "name             tenon.normal\n"));
+}
+
+TEST_CASE("names that no operator can have are refused in a line") {
+  const Workplace place;
+  for (const auto& name : Words{".relu", "relu.", "tenon..relu", "a.tenon.relu", "tenon.re\\u001blu", std::string(100000, 'r')}) {
+    CAPTURE(name);
+    place.write("bad.json", graph_json(R"({"name": "a", "op": ")" + name + R"(", "inputs": ["x"]})"));
+    const auto result = place.run({"build", "bad.json", "-o", "bad.tenon"});
+    CHECK(result.code == 3);
+    CHECK(has(result.err, "cannot exist: a name is NAME or SPACE.NAME"));
+    CHECK(result.err.size() < 400);
+    CHECK(!has(result.err, "\x1b"));
+  }
+}
+
+TEST_CASE("new warns of a name that is taken") {
+  const Workplace place;
+  auto result = place.run({"new", "relu"});
+  CHECK(result.code == 0);
+  CHECK(has(result.err, "warning: the short name 'relu' is taken by tenon.relu: graphs must call your operator relu.relu"));
+  CHECK(has(result.out, "tenon --plugins build inspect relu.relu\n"));
+  result = place.run({"new", "nobodys_name"});
+  CHECK(result.err.empty());
+  CHECK(has(result.out, "tenon --plugins build inspect nobodys_name\n"));
+  CHECK(place.run({"new", "tenon"}).code == 2);
+}

@@ -1,0 +1,15 @@
+// says: Tenon cannot derive atan2(x): it knows exp, expm1, log
+#include <tenon/elementwise.hpp>
+
+struct Wrong : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("does nothing");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+  }
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    return atan2(x, T(1));
+  }
+};
+TENON_OPERATOR(wrong, Wrong)

@@ -1,0 +1,293 @@
+/* The C boundary between Tenon and its plugins: the only text both sides share. C11, also read by C++ and nvcc.
+ *
+ * Rules that hold for everything below:
+ *  - A struct that begins with `size` may grow at its end. The writer of the struct sets size to sizeof(its own version); the reader looks
+ * only at fields that lie within it. Structs without `size` are elements of arrays or parts of others and never change.
+ *  - Pointers are borrowed for the length of the call. Who allocates frees.
+ *  - Functions return 0, or anything else after they have written the reason into the tenon_error they were given. Nothing is thrown
+ * across.
+ *  - Text is UTF-8 and ends with a zero byte.
+ *  - [thread] tags: [any] from any thread at once; [one] from one thread at a time per object; [caller] only inside the call that gave the
+ * pointer.
+ */
+#ifndef TENON_ABI_H
+#define TENON_ABI_H
+
+#include <stdint.h>
+
+#define TENON_ABI_MAJOR 1
+#define TENON_ABI_MINOR 0
+#define TENON_MAX_RANK 8
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- numbers with names ---------------------------------------------------------------------------------------------- */
+
+enum tenon_dtype {
+  TENON_BOOLEAN = 0,
+  TENON_U8 = 1,
+  TENON_I8 = 2,
+  TENON_I32 = 3,
+  TENON_I64 = 4,
+  TENON_F16 = 5,
+  TENON_BF16 = 6,
+  TENON_F32 = 7,
+  TENON_F64 = 8,
+  TENON_DTYPE_COUNT = 9,
+  TENON_DTYPE_UNKNOWN = 255
+};
+enum tenon_storage { TENON_DENSE = 0, TENON_ROW_SPARSE = 1, TENON_CSR = 2, TENON_STORAGE_UNKNOWN = 255 };
+
+/* How a kernel must write an output. in_place: the output is the memory of the input it was declared in place with. */
+enum tenon_write { TENON_WRITE_NONE = 0, TENON_WRITE_TO = 1, TENON_WRITE_IN_PLACE = 2, TENON_WRITE_ADD = 3 };
+
+/* DLPack's numbers. */
+enum tenon_device { TENON_CPU = 1, TENON_CUDA = 2 };
+
+/* Which of a kernel's functions a step calls. */
+enum tenon_dispatch { TENON_FORWARD = 0, TENON_FORWARD_SPARSE = 1, TENON_BACKWARD = 2, TENON_BACKWARD_SPARSE = 3 };
+
+enum tenon_attribute_kind {
+  TENON_ATTR_BOOL = 1,  /* i: 0 or 1 */
+  TENON_ATTR_INT = 2,   /* i */
+  TENON_ATTR_FLOAT = 3, /* f */
+  TENON_ATTR_TEXT = 4,  /* text, count bytes; also the name of an enum's value */
+  TENON_ATTR_INTS = 5,  /* ints, count */
+  TENON_ATTR_FLOATS = 6 /* floats, count */
+};
+
+enum tenon_error_kind {
+  TENON_ERROR_FAILED = 1,    /* the author's own reason */
+  TENON_ERROR_PARAMETER = 2, /* a parameter is missing, unknown or out of range */
+  TENON_ERROR_TYPE = 3,      /* a shape, dtype or storage does not fit */
+  TENON_ERROR_MEMORY = 4,
+  TENON_ERROR_UNKNOWN = 5 /* something was thrown that is not a std::exception */
+};
+
+/* ---- failure --------------------------------------------------------------------------------------------------------- */
+
+/* A buffer of the caller's, filled by the callee. */
+typedef struct tenon_error {
+  uint64_t size;
+  int32_t kind;
+  int32_t reserved;
+  char* text;        /* out: the reason, cut to capacity - 1 bytes */
+  uint64_t capacity; /* in: bytes at text, at least 1 */
+} tenon_error;
+
+/* ---- tensors --------------------------------------------------------------------------------------------------------- */
+
+/* Laid out as DLPack's DLTensor; a test holds it against dlpack.h. */
+typedef struct tenon_dense {
+  void* data;
+  int32_t device_type; /* enum tenon_device */
+  int32_t device_id;
+  int32_t ndim;
+  uint8_t type_code; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+  uint8_t type_bits;
+  uint16_t type_lanes; /* always 1 */
+  int64_t* shape;
+  int64_t* strides; /* in elements; null: contiguous in row-major order */
+  uint64_t byte_offset;
+} tenon_dense;
+
+/* A tensor in any storage. For csr and row_sparse, dense.shape is the shape of the whole and dense.data the stored values. */
+typedef struct tenon_tensor {
+  uint64_t size;
+  tenon_dense dense;
+  uint8_t storage;     /* enum tenon_storage */
+  uint8_t dtype;       /* enum tenon_dtype, the same as dense.type_* */
+  uint8_t index_dtype; /* of indices and row_starts: TENON_I32 or TENON_I64 */
+  uint8_t reserved[5];
+  int64_t stored;         /* csr: values; row_sparse: rows; dense: 0 */
+  const void* indices;    /* csr: column of each value, ascending within a row; row_sparse: row ids, ascending */
+  const void* row_starts; /* csr: [rows + 1], from 0 to stored */
+} tenon_tensor;
+
+/* What is known of a tensor before it exists. 72 bytes, fixed for good: it stands in arrays. */
+typedef struct tenon_type {
+  int64_t dims[TENON_MAX_RANK]; /* -1: unknown; entries from rank on are 0 */
+  int32_t rank;                 /* -1: unknown */
+  uint8_t dtype;                /* TENON_DTYPE_UNKNOWN where unknown */
+  uint8_t storage;
+  uint8_t present; /* 0: an optional input that is not connected; infer() may give it a type, and a graph then makes a variable of it */
+  uint8_t reserved;
+} tenon_type;
+
+/* ---- parameters ------------------------------------------------------------------------------------------------------ */
+
+/* 56 bytes, fixed for good. Which fields count is told by kind. */
+typedef struct tenon_attribute {
+  const char* name;
+  uint32_t kind; /* enum tenon_attribute_kind */
+  uint32_t reserved;
+  uint64_t count;
+  int64_t i;
+  double f;
+  union {
+    const char* text;
+    const int64_t* ints;
+    const double* floats;
+  };
+  uint64_t reserved2;
+} tenon_attribute;
+
+/* ---- what the host gives to plugins ---------------------------------------------------------------------------------- */
+
+typedef struct tenon_call tenon_call;
+typedef void (*tenon_body)(void* body_context, int64_t begin, int64_t end);
+
+typedef struct tenon_host {
+  uint64_t size;
+  uint32_t abi_major, abi_minor;
+
+  /* [caller] Calls body on parts of [0, n), each about grain long, on the host's threads and the calling one; returns when all are done.
+   * Parts depend on n and grain alone, never on the number of threads. body must not throw. */
+  void (*parallel_for)(const tenon_call* call, int64_t n, int64_t grain, tenon_body body, void* body_context);
+
+  /* [caller] Memory for a csr output of `stored` values or a row_sparse output of `stored` rows, with int64 indices; in backward, for the
+   * gradient of that input. out receives the call's own tensor, whose values, indices and row_starts may be written until the call
+   * returns. A sparse output that the plan wants must be allocated in every call. */
+  int32_t (*allocate_sparse)(const tenon_call* call, uint32_t output, int64_t stored, tenon_tensor** out, tenon_error* error);
+} tenon_host;
+
+/* ---- a kernel's call ------------------------------------------------------------------------------------------------- */
+
+enum tenon_call_flag { TENON_CALL_TRAINING = 1 };
+
+/* What a CUDA kernel found wrong with the elements it was given. It cannot fail by then: it leaves out what it cannot do, and the host
+ * reports the fault when the device is done. 24 bytes, fixed for good. */
+enum tenon_fault_kind { TENON_FAULT_NONE = 0, TENON_FAULT_INDEX = 1 /* an index is `value`, but must be from 0 to limit - 1 */ };
+typedef struct tenon_fault {
+  int64_t kind; /* enum tenon_fault_kind */
+  int64_t value, limit;
+} tenon_fault;
+
+struct tenon_call {
+  uint64_t size;
+  const tenon_host* host;
+  void* context; /* the host's own */
+  tenon_error* error;
+  uint32_t input_count, output_count, state_count;
+  uint32_t flags; /* enum tenon_call_flag */
+
+  /* Null where an optional input is not connected or an output is not wanted. In backward, inputs and outputs that the operator did not
+   * declare to read come without elements: storage is TENON_STORAGE_UNKNOWN and data null, shape and dtype are there. */
+  const tenon_tensor* const* inputs;
+  tenon_tensor* const* outputs; /* forward: to write; backward: what forward wrote */
+  tenon_tensor* const* states;
+  const tenon_tensor* const* output_grads; /* backward only; null: that gradient is zero */
+  tenon_tensor* const* input_grads;        /* backward only */
+  const uint8_t* writes;                   /* enum tenon_write of each output (forward) or input gradient (backward) */
+
+  void* workspace; /* what workspace() asked for, aligned to 64 bytes; its content is undefined */
+  uint64_t workspace_size;
+
+  uint64_t seed, step, node; /* of the random numbers: seed of the session, number of the run, number of the node */
+  void* stream;              /* cudaStream_t of a CUDA kernel */
+  int32_t threads;           /* threads that parallel_for may use; 1: it runs the body in place */
+  int32_t dispatch;          /* enum tenon_dispatch */
+  tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: nobody asks */
+};
+
+/* ---- inference ------------------------------------------------------------------------------------------------------- */
+
+/* The operator reads what is known and adds to it. The host checks every entry afterwards. */
+typedef struct tenon_infer {
+  uint64_t size;
+  tenon_error* error;
+  uint32_t input_count, output_count, state_count, reserved;
+  tenon_type* inputs;
+  tenon_type* outputs;
+  tenon_type* states;
+} tenon_infer;
+
+typedef struct tenon_infer_storage {
+  uint64_t size;
+  tenon_error* error;
+  uint32_t input_count, output_count;
+  const uint8_t* inputs; /* enum tenon_storage of each input; of the output gradients, then the inputs, for backward */
+  uint8_t* outputs;      /* out; preset to dense */
+  int32_t device_type;
+  int32_t dispatch;      /* TENON_FORWARD or TENON_BACKWARD: which storages are asked for */
+  int32_t sparse_kernel; /* out: 1 = run the sparse function with these storages; 0 = make the inputs dense */
+  int32_t reserved;
+  const tenon_type* input_types; /* in the order of inputs, with whole shapes; null where they are not known */
+} tenon_infer_storage;
+
+/* ---- gradient as a graph --------------------------------------------------------------------------------------------- */
+
+typedef struct tenon_gradient tenon_gradient;
+typedef uint64_t tenon_value; /* a value of the backward graph under construction */
+enum tenon_gradient_source { TENON_GRADIENT_INPUT = 0, TENON_GRADIENT_OUTPUT = 1, TENON_GRADIENT_OUTPUT_GRAD = 2 };
+
+struct tenon_gradient {
+  uint64_t size;
+  tenon_error* error;
+  void* context;
+  uint32_t input_count, output_count;
+  int32_t (*value)(tenon_gradient* self, int32_t source, uint32_t index, tenon_value* out);
+  int32_t (*add)(tenon_gradient* self, const char* op, const tenon_value* inputs, uint32_t input_count, const tenon_attribute* attributes,
+                 uint32_t attribute_count, tenon_value* out); /* out: the new node's first output */
+  int32_t (*set_input_grad)(tenon_gradient* self, uint32_t input, tenon_value value);
+};
+
+/* ---- an operator's functions ----------------------------------------------------------------------------------------- */
+
+typedef int32_t (*tenon_kernel_function)(void* instance, const tenon_call* call);
+
+enum tenon_trait { TENON_TRAIT_CAPTURABLE = 1 /* the CUDA kernel only enqueues work on the stream: safe to capture */ };
+
+/* The same struct serves an operator (with its CPU kernel, where its class has one) and a kernel registered on its own. Functions that a
+ * class lacks are null. */
+typedef struct tenon_operator {
+  uint64_t size;
+  uint32_t abi_major, abi_minor;
+  uint64_t traits; /* enum tenon_trait */
+
+  /* [any] Makes an object: defaults, then the attributes by name, then configure(). Two objects share nothing. */
+  int32_t (*create)(const tenon_attribute* attributes, uint64_t count, void** instance, tenon_error* error);
+  void (*destroy)(void* instance); /* [one] */
+
+  /* [any] These look at the object and never change it. */
+  int32_t (*infer)(const void* instance, tenon_infer* io);
+  int32_t (*infer_storage)(const void* instance, tenon_infer_storage* io);
+  int32_t (*workspace)(const void* instance, const tenon_infer* io, int32_t dispatch, uint64_t* bytes);
+  int32_t (*gradient)(const void* instance, tenon_gradient* io);
+
+  /* [one] The reason of a failure goes to call->error. */
+  tenon_kernel_function forward, forward_sparse, backward, backward_sparse;
+} tenon_operator;
+
+/* ---- what a plugin exports -------------------------------------------------------------------------------------------- */
+
+/* tenon_op_v1__NAME               object in section .tenon_ops: the manifest, CBOR
+ * tenon_plugin_v1                 object in section .tenon_ops: tenon_plugin
+ * tenon_get_v1__NAME              function: tenon_get_function
+ * tenon_kernel_v1__DEVICE__NAME   function: tenon_get_function */
+#define TENON_MANIFEST_SYMBOL_PREFIX "tenon_op_v1__"
+#define TENON_GET_SYMBOL_PREFIX "tenon_get_v1__"
+#define TENON_KERNEL_SYMBOL_PREFIX "tenon_kernel_v1__"
+#define TENON_PLUGIN_SYMBOL "tenon_plugin_v1"
+#define TENON_MANIFEST_SECTION ".tenon_ops"
+
+/* [any] The table lives as long as the plugin, which is never unloaded. host may be kept. */
+typedef const tenon_operator* (*tenon_get_function)(const tenon_host* host);
+
+/* Plain bytes without pointers, read from the file. */
+typedef struct tenon_plugin {
+  uint64_t size;
+  uint32_t abi_major, abi_minor; /* minor: the lowest that the plugin needs */
+  uint32_t sdk_version;          /* major * 10000 + minor * 100 + patch */
+  uint32_t cuda_version;         /* CUDART_VERSION, 0 without CUDA */
+  char name[64];                 /* empty: the file's name without extension */
+  char version[32];
+  char compiler[64];
+} tenon_plugin;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,3 @@
+#include "cumulate.hpp"
+
+TENON_OPERATOR(cumulate, Cumulate)

@@ -1,0 +1,38 @@
+// The size of the output follows from the elements of an input, which infer() sees where they are known.
+#include <algorithm>
+#include <tenon/operator.hpp>
+
+struct ReshapeTo : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data in the shape that another tensor holds");
+    op.input("data", "any shape");
+    op.input("shape", "[rank], with as many elements in all as data").types({tenon::i64});
+    op.output("output", "the shape given");
+    op.backward_reads();
+    op.example({{"data", {2, 6}}, {"shape", {2}, tenon::i64, {3, 4}}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    io.set_input("shape", {tenon::unknown});
+    const auto sizes = io.values<std::int64_t>("shape");
+    if (!sizes) return;  // a graph input: nobody knows yet
+    const tenon::Shape data = io.input("data").shape, wanted(sizes.begin(), static_cast<int>(sizes.size()));
+    io.require(!data.known() || data.size() == wanted.size(), "data is ", data, ", which cannot become ", wanted);
+    io.set_output(0, wanted);
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
+      const auto data = call.input<T>("data");
+      std::copy(data.begin(), data.end(), call.output<T>(0).begin());
+    });
+  }
+  void backward(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto dy = call.output_grad<T>(0);
+      std::copy(dy.begin(), dy.end(), call.input_grad<T>(0).begin());
+    });
+  }
+};
+TENON_OPERATOR(reshape_to, ReshapeTo)

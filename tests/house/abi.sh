@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Compares the C boundary with that of version 0.1.0 by libabigail: structs may have grown at their ends and numbers may have been added,
+# nothing else. abi.sh C_COMPILER. Exits 77 (skipped) without abidiff. sdk/abi_layout.cpp checks places and sizes without a tool.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+compiler=$1
+command -v abidiff > /dev/null || { echo "skipped: abidiff is missing (apt install abigail-tools)"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+{
+  echo '#include "abi.h"'
+  echo 'struct boundary {'
+  for type in error dense tensor type attribute host fault call infer infer_storage gradient operator plugin get_function; do
+    echo "  tenon_$type* of_$type;"
+  done
+  for type in dtype storage write device dispatch attribute_kind error_kind call_flag fault_kind gradient_source trait; do
+    echo "  enum tenon_$type of_enum_$type;"
+  done
+  echo '};'
+  echo 'void tenon_boundary(struct boundary* all) { (void)all; }'
+} > "$folder/boundary.c"
+for version in tests/data/v0.1.0/sources sdk/include/tenon; do
+  "$compiler" -std=c11 -g -shared -fPIC -fno-lto -I"$version" "$folder/boundary.c" -o "$folder/$(basename "$version").so"
+done
+
+status=0
+abidiff --harmless --leaf-changes-only --no-show-locs "$folder/sources.so" "$folder/tenon.so" > "$folder/report" || status=$?
+# 4: something changed. 1 and 2: it could not compare.
+((status == 0 || status == 4)) || { cat "$folder/report"; echo "abidiff failed with $status"; exit 1; }
+grep -q '^Leaf changes summary\|^Functions changes summary' "$folder/report" || ((status == 0)) || { echo "abidiff says nothing"; exit 1; }
+allowed="^(Leaf|Changed leaf|Removed/)|^$|type size (changed from|hasn't changed)|^ +[0-9]+ data member insertions?:$"
+allowed+="|^    '.*', at offset [0-9]+ \(in bits\)$|^'struct tenon_[a-z_]+' changed:$"
+allowed+="|^'enum tenon_[a-z_]+' changed:$|^  [0-9]+ enumerator insertions?:$|^    'tenon_[a-z_]+::TENON_[A-Z0-9_]+' value '[0-9]+'$"
+allowed+="|^  1 enumerator change:$|^    'tenon_dtype::TENON_DTYPE_COUNT' from value"
+if grep -vE "$allowed" "$folder/report"; then
+  echo "above: what is no longer as in version 0.1.0, whose plugins must go on working"
+  exit 1
+fi

@@ -1,0 +1,280 @@
+// Full and short names: who is meant where operators of several spaces have one name. Tables of small catalogs.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "failure_of.hpp"
+#include "plugin/operator_name.hpp"
+#include "plugin/saved_operator.hpp"
+#include "plugin/small_catalog.hpp"
+
+using namespace tenon;
+
+namespace {
+
+Brings in_space(const char* space, const char* op, std::vector<std::string> aliases = {}) {
+  return {op, 1, space, std::move(aliases), false, space};
+}
+
+std::string full(const Built& built, std::string_view name, std::string_view home = {}) {
+  const auto found = built.index->find(name, home);
+  return found == CatalogIndex::nowhere ? "nobody" : built.index->operators[found].full_name();
+}
+
+}  // namespace
+
+TEST_CASE("what names of operators may be") {
+  for (const char* name : {"rope", "acme.rope", "_a.b_1", "A.B"}) {
+    CAPTURE(name);
+    CHECK(is_operator_name(name));
+  }
+  const std::string longest(128, 'a');
+  CHECK(is_operator_name(longest + '.' + longest));
+  for (const auto& name : {std::string(), std::string("."), std::string(".rope"), std::string("acme."), std::string("a.b.c"),
+                           std::string("acme..rope"), std::string("1a.rope"), std::string("acme.1"), std::string("ac me.rope"),
+                           std::string("acme.ro\npe"), std::string("acme.ro\0pe", 10), longest + "a.rope", "acme." + longest + 'a'}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_operator_name(name));
+  }
+  CHECK(quoted_name("a\x1b.b") == "'a\\x1b.b'");
+  CHECK(quoted_name(std::string(1 << 20, '.')) == "of 1048576 bytes");
+}
+
+TEST_CASE("the space that a plugin's name gives") {
+  const std::map<std::string, std::string> spaces = {{"acme", "acme"},  {"libfoo-1.2", "libfoo_1_2"}, {"7zip", "_7zip"},
+                                                     {"", "_"},         {"tenon", "tenon_"},          {"app", "app_"},
+                                                     {"\xc3\xa4", "__"}};
+  for (const auto& [plugin, space] : spaces) CHECK(space_of_plugin(plugin) == space);
+  const auto longest = space_of_plugin(std::string(1 << 20, '9'));
+  CHECK(longest.size() <= 128);
+  CHECK(is_operator_name(longest + ".x"));
+}
+
+TEST_CASE("operators of several spaces live side by side") {
+  struct Case {
+    const char* what;
+    std::vector<Brings> operators;  // of a file each, of the same call
+    std::vector<std::string> prefer;
+    std::map<std::string, std::string> meanings;
+    std::string note;
+  };
+  const Case cases[] = {
+      {"one has the name",
+       {in_space("acme", "rope")},
+       {},
+       {{"rope", "acme.rope"}, {"acme.rope", "acme.rope"}, {"beta.rope", "nobody"}},
+       ""},
+      {"two vendors",
+       {in_space("acme", "rope"), in_space("beta", "rope")},
+       {},
+       {{"rope", "nobody"}, {"acme.rope", "acme.rope"}, {"beta.rope", "beta.rope"}},
+       "'rope' may be acme.rope and beta.rope: graphs write the full name, or --prefer decides"},
+      {"a preferred space",
+       {in_space("acme", "rope"), in_space("beta", "rope")},
+       {"beta"},
+       {{"rope", "beta.rope"}},
+       "'rope' is beta.rope; write acme.rope in full"},
+      {"a preferred plugin, by its file",
+       {in_space("acme", "rope"), in_space("beta", "rope")},
+       {"/file0.so"},
+       {{"rope", "acme.rope"}},
+       "'rope' is acme.rope"},
+      {"the first that has one",
+       {in_space("acme", "rope"), in_space("beta", "rope")},
+       {"none", "beta", "acme"},
+       {{"rope", "beta.rope"}},
+       "'rope' is beta.rope"},
+      {"Tenon keeps what it has",
+       {in_space("acme", "relu"), in_space("tenon", "relu")},
+       {},
+       {{"relu", "tenon.relu"}, {"acme.relu", "acme.relu"}},
+       "'relu' is tenon.relu; write acme.relu in full, or prefer it with --prefer"},
+      {"unless its user prefers another",
+       {in_space("acme", "relu"), in_space("tenon", "relu")},
+       {"acme"},
+       {{"relu", "acme.relu"}},
+       "'relu' is acme.relu"},
+      {"nor do strangers take its aliases",
+       {in_space("acme", "plus"), in_space("tenon", "add", {"plus"})},
+       {},
+       {{"plus", "tenon.add"}, {"acme.plus", "acme.plus"}, {"tenon.plus", "tenon.add"}},
+       "'plus' is tenon.add"},
+      {"a stranger's alias",
+       {in_space("acme", "x", {"relu"}), in_space("tenon", "relu")},
+       {},
+       {{"relu", "tenon.relu"}, {"acme.relu", "acme.x"}},
+       "'relu' is tenon.relu"},
+      {"aliases of two vendors",
+       {in_space("acme", "x", {"z"}), in_space("beta", "y", {"z"})},
+       {},
+       {{"z", "nobody"}, {"acme.z", "acme.x"}, {"beta.z", "beta.y"}},
+       "'z' may be acme.x and beta.y"},
+      {"an alias and a name of two vendors", {in_space("acme", "x", {"z"}), in_space("beta", "z")}, {}, {{"z", "nobody"}}, "'z' may be"},
+      {"names that are none",
+       {in_space("acme", "rope")},
+       {},
+       {{".rope", "nobody"}, {"acme.", "nobody"}, {"acme..rope", "nobody"}, {"a.acme.rope", "nobody"}, {"", "nobody"}, {".", "nobody"}},
+       ""},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.what));
+    Folder folder;
+    for (const auto& op : c.operators) folder.push_back({"/file" + std::to_string(folder.size()) + ".so", {op}});
+    Built built;
+    built.builder.prefer(c.prefer);
+    built.call({folder});
+    for (const auto& [name, meaning] : c.meanings) {
+      CAPTURE(name);
+      CHECK(full(built, name) == meaning);
+    }
+    CHECK(built.index->notes.empty() == c.note.empty());
+    CHECK(built.notes(c.note) == !c.note.empty());
+    for (const auto& reason : built.unused) CHECK(reason.empty());
+  }
+}
+
+TEST_CASE("a later call replaces what has the same full name, and nothing else") {
+  Built built({{"a", {in_space("acme", "rope")}}});
+  built.call({{{"b", {in_space("beta", "rope")}}}});
+  CHECK(built.winner("acme.rope") == "a");
+  CHECK(built.winner("beta.rope") == "b");
+  auto newer = in_space("acme", "rope");
+  newer.version = 2;
+  built.call({{{"c", {newer}}}});
+  CHECK(built.winner("acme.rope") == "c");
+  CHECK(built.winner("beta.rope") == "b");
+  CHECK(built.notes("operator 'acme.rope' version 1 of a is not used"));
+}
+
+TEST_CASE("what an author calls by a short name is his own, or else Tenon's, whatever is preferred") {
+  Built built;
+  built.builder.prefer({"beta"});
+  built.call({{{"a", {in_space("acme", "rope")}},
+               {"b", {in_space("beta", "rope"), in_space("beta", "add"), in_space("beta", "sub")}},
+               {"t", {in_space("tenon", "rope"), in_space("tenon", "add")}}}});
+  CHECK(full(built, "rope", "acme") == "acme.rope");
+  CHECK(full(built, "add", "acme") == "tenon.add");
+  CHECK(full(built, "sub", "acme") == "beta.sub");
+  CHECK(full(built, "beta.rope", "acme") == "beta.rope");
+  CHECK(full(built, "rope") == "beta.rope");
+}
+
+TEST_CASE("the application's operators are beside Tenon's") {
+  Built built({{"t", {in_space("tenon", "square")}}});
+  CHECK(built.builder.add_own(info_of({"square"}), {}) == "app.square");
+  CHECK(built.builder.add_own(info_of(in_space("acme", "square")), {}) == "acme.square");
+  built.build();
+  CHECK(full(built, "square") == "tenon.square");
+  CHECK(full(built, "app.square") == "app.square");
+  const auto failure = failure_of([&] { built.builder.add_own(info_of(in_space("tenon", "cube")), {}); });
+  CHECK(failure.kind == 2);
+  CHECK(failure.message == "operator 'tenon.cube' cannot be added: the space 'tenon' is for operators that come with Tenon");
+}
+
+TEST_CASE("whose operator a kernel is for") {
+  const auto split = [](const char* space) { return Brings{"x", 1, space, {}, true, space}; };
+  const auto kernel_of = [](const Built& built, const char* op) { return built.kernel(op, "cpu"); };
+  Built sole({{"a", {split("acme")}}, {"k", {}, {{"x", "cpu"}}}});
+  CHECK(kernel_of(sole, "acme.x") == "k");
+
+  Built bundled({{"a", {split("acme")}}, {"k", {}, {{"x", "cpu"}}}, {"t", {split("tenon")}}});
+  CHECK(kernel_of(bundled, "tenon.x") == "k");
+  CHECK(kernel_of(bundled, "acme.x") == "nobody");
+
+  Built named({{"a", {split("acme")}}, {"b", {split("beta")}}, {"k", {}, {{"beta__x", "cpu"}}}});
+  CHECK(kernel_of(named, "acme.x") == "nobody");
+  CHECK(kernel_of(named, "beta.x") == "k");
+
+  Built unsaid({{"a", {split("acme")}}, {"b", {split("beta")}}, {"k", {}, {{"x", "cpu"}}}});
+  CHECK(kernel_of(unsaid, "acme.x") == "nobody");
+  CHECK(kernel_of(unsaid, "beta.x") == "nobody");
+  CHECK(unsaid.notes("the cpu kernel of operator 'x' in k is not used: it does not say whether it is for acme.x or beta.x"));
+
+  Built beside({{"a", {split("acme")}, {{"x", "cpu"}}}, {"b", {split("beta")}, {{"x", "cpu"}}}});
+  CHECK(kernel_of(beside, "acme.x") == "a");
+  CHECK(kernel_of(beside, "beta.x") == "b");
+
+  // A clash that comes later takes nothing away.
+  Built later({{"a", {split("acme")}}, {"k", {}, {{"x", "cpu"}}}});
+  later.call({{{"b", {split("beta")}}}});
+  CHECK(kernel_of(later, "acme.x") == "k");
+  CHECK(kernel_of(later, "beta.x") == "nobody");
+}
+
+TEST_CASE("operators as files name them") {
+  const auto with_space = [](const char* space, bool own) {
+    auto info = info_of(in_space(space, "rope"));
+    info.own_space = own;
+    info.manifest.push_back(std::byte{own});
+    return info;
+  };
+  struct Case {
+    const char* what;
+    std::vector<std::pair<const char*, bool>> here;  // spaces, and whether their authors say them; files NAME of plugins NAME_plugin
+    const char *name, *plugin;
+    bool application;
+    const char* meant;
+    bool noted;
+  };
+  const auto own = with_space("acme", true), not_own = with_space("acme", false);
+  const Case cases[] = {
+      {"the full name", {{"acme", true}, {"tenon", true}}, "acme.rope", "x", false, "acme.rope", false},
+      {"a renamed plugin", {{"new", false}}, "acme.rope", "x", false, "new.rope", true},
+      {"two might be it", {{"new", false}, {"other", false}}, "acme.rope", "x", false, "nobody", false},
+      {"an old file: the plugin that it names",
+       {{"acme", true}, {"beta", true}, {"tenon", true}},
+       "rope",
+       "beta_plugin",
+       false,
+       "beta.rope",
+       false},
+      {"an old file: a plugin that is not here", {{"acme", true}, {"tenon", true}}, "rope", "gone", false, "tenon.rope", false},
+      {"an old file: nothing decides", {{"acme", true}, {"beta", true}}, "rope", "gone", false, "nobody", false},
+      {"an old file: the application's", {{"tenon", true}}, "rope", "", true, "tenon.rope", false},
+      {"a broken name", {{"acme", true}}, "a.b.rope", "x", false, "nobody", false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.what));
+    Built built;
+    std::vector<PluginFile> files;
+    std::vector<int> numbers;
+    for (const auto& [space, says] : c.here) {
+      Candidate candidate;
+      candidate.file.path = space;
+      candidate.file.name = std::string(space) + "_plugin";
+      candidate.operators.push_back(std::make_shared<const OperatorInfo>(with_space(space, says)));
+      files.push_back(candidate.file);
+      numbers.push_back(built.builder.add_file(std::move(candidate)));
+    }
+    built.builder.add_layer({numbers});
+    built.build();
+    std::string note;
+    const auto found = find_saved(*built.index, files, {c.name, &not_own, c.plugin, c.application}, note);
+    CHECK((found == CatalogIndex::nowhere ? "nobody" : built.index->operators[found].full_name()) == c.meant);
+    CHECK(note.empty() == !c.noted);
+  }
+  // Who may stand in for acme.rope.
+  const auto stands_in = [&](const char* space, bool says, const OperatorInfo* saved, std::string_view plugin) {
+    Built built;
+    Candidate candidate;
+    candidate.file.name = "p";
+    candidate.operators.push_back(std::make_shared<const OperatorInfo>(with_space(space, says)));
+    const std::vector<PluginFile> files{candidate.file};
+    built.builder.add_layer({{built.builder.add_file(std::move(candidate))}});
+    built.build();
+    std::string note;
+    const bool found = find_saved(*built.index, files, {"acme.rope", saved, plugin, false}, note) != CatalogIndex::nowhere;
+    CHECK(found == !note.empty());
+    return found;
+  };
+  CHECK(stands_in("beta", false, &own, "q"));
+  CHECK_FALSE(stands_in("beta", true, &own, "q"));
+  CHECK(stands_in("beta", true, &not_own, "q"));
+  CHECK(stands_in("beta", true, &own, "p"));
+  CHECK(stands_in("beta", false, nullptr, ""));
+  CHECK_FALSE(stands_in("beta", true, nullptr, ""));
+  CHECK_FALSE(stands_in("tenon", true, &not_own, "q"));
+  CHECK(stands_in("tenon", true, &not_own, "p"));
+}

@@ -1,0 +1,145 @@
+// Inference that sees the elements of small inputs: constants in graphs, everything in eager calls.
+#include <doctest/doctest.h>
+
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// The input's elements in the shape that another input holds.
+struct ReshapeTo : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data in another shape");
+    op.types({f32});
+    op.input("data", "any shape");
+    op.input("shape", "int64 [rank]").types({i64});
+    op.output("output", "of the shape given");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const {
+    io.set_input("shape", {unknown});
+    const auto sizes = io.values<std::int64_t>("shape");
+    if (sizes) io.set_output(0, Shape(sizes.begin(), static_cast<int>(sizes.size())));
+  }
+  void forward(const Call& call) const {
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+  }
+};
+
+/// Reads its elements as another dtype than they have.
+struct WrongDtype : ReshapeTo {
+  void infer(Infer& io) const { io.values<std::int32_t>(1); }
+};
+
+struct SumOfTwo : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("left + right");
+    op.types({f32});
+    op.input("left", "any shape");
+    op.input("right", "the same shape");
+    op.output("sum", "the same shape");
+  }
+  void infer(Infer& io) const { io.require_same_shape("left", "right", "sum"); }
+  void forward(const Call&) const {}
+};
+
+struct ValueHost : ApplicationHost {
+  ValueHost() {
+    add<ReshapeTo>("reshape_to");
+    add<WrongDtype>("wrong_dtype");
+    add<SumOfTwo>("sum_of_two");
+  }
+};
+
+Tensor shape_tensor(const std::vector<std::int64_t>& dims) {
+  return Tensor::from(dims, {static_cast<std::int64_t>(dims.size())});
+}
+
+}  // namespace
+
+TEST_CASE("a graph's shapes follow from the elements of constants") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {6});
+  const auto y = graph.add("reshape_to", {x, graph.constant("to", shape_tensor({2, 3}))}, {}, "r");
+  CHECK(graph.shape(y) == Shape{2, 3});
+  graph.output("y", y);
+  CHECK(Session(graph).run({{"x", vector_of({1, 2, 3, 4, 5, 6})}}).at("y").shape() == Shape{2, 3});
+  auto loaded = Graph::from_bytes(host, graph.to_bytes());
+  CHECK(Session(loaded).run({{"x", vector_of({1, 2, 3, 4, 5, 6})}}).at("y").shape() == Shape{2, 3});
+}
+
+TEST_CASE("elements that a run brings along are known when it begins") {
+  ValueHost host;
+  Graph graph(host);
+  const auto y = graph.add("reshape_to", {graph.input("x", f32, {6}), graph.input("to", i64, {2})}, {}, "r");
+  CHECK_FALSE(graph.shape(y).has_rank());
+  graph.output("y", y);
+  Session session(graph);
+  CHECK(session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", shape_tensor({2, 3})}}).at("y").shape() == Shape{2, 3});
+}
+
+TEST_CASE("eager calls of one signature have the shapes that each call's elements say") {
+  ValueHost host;
+  const auto x = vector_of({1, 2, 3, 4, 5, 6});
+  for (const auto& dims : {std::vector<std::int64_t>{2, 3}, {3, 2}, {6, 1}})
+    CHECK(host.call("reshape_to", {x, shape_tensor(dims)}).shape() == Shape(dims.data(), 2));
+  CHECK(failure_of([&] {
+          host.prepare("reshape_to", {Argument::like(x), Argument::like(shape_tensor({2, 3}))});
+        }).hint.find("follows from elements of an input") != std::string::npos);
+}
+
+TEST_CASE("elements are read in their dtype alone") {
+  ValueHost host;
+  CHECK(failure_of([&] {
+          host.call("wrong_dtype", {vector_of({1}), shape_tensor({1})});
+        }).message.find("input 'shape' is int64, but infer() reads its elements as int32") != std::string::npos);
+}
+
+TEST_CASE("require_same_shape tells every name what is known of any, and refuses contradictions") {
+  ValueHost host;
+  Graph graph(host);
+  const auto left = graph.input("left", f32, Shape()), right = graph.input("right", f32, {-1, 4});
+  const auto sum = graph.add("sum_of_two", {left, right});
+  CHECK(graph.shape(left) == Shape{-1, 4});
+  CHECK(graph.shape(sum) == Shape{-1, 4});
+  CHECK(failure_of([&] {
+          graph.add("sum_of_two", {left, graph.input("other", f32, {3, 5})});
+        }).message.find("but needs") != std::string::npos);
+}
+
+namespace {
+
+/// Names the dtype of its output on one path alone.
+struct LateDtype : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("where x is not 0");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("mask", "the shape of x");
+  }
+  void infer(Infer& io) const {
+    if (!io.input(0).shape.has_rank()) return;
+    io.set_output(0, io.input(0).shape, i32);
+  }
+  void forward(const Call&) const {}
+};
+
+}  // namespace
+
+TEST_CASE("an output whose dtype is named on one path alone is refused with what to do") {
+  ValueHost host;
+  host.add<LateDtype>("late_dtype");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, Shape());
+  graph.add("late_dtype", {x}, {}, "late");
+  const auto failure = failure_of([&] { graph.add("sum_of_two", {x, graph.input("y", f32, {2})}); });
+  CHECK(failure.message.find("late") != std::string::npos);
+  CHECK(failure.message.find("must name the output's dtype on every path") != std::string::npos);
+}
