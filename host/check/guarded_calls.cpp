@@ -81,6 +81,7 @@ GuardedCalls::GuardedCalls(const LoadedOperator& op) : kernel_(*op.kernel(TENON_
     table_.backward = [](void* object, const tenon_call* call) { return now_->call(now_->kernel_.backward, object, *call); };
   if (op_.table == &kernel_) op_.table = &table_;
   op_.kernels[TENON_CPU] = &table_;
+  op_.candidates[TENON_CPU] = {&table_};
   now_ = this;
 }
 

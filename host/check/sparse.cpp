@@ -267,7 +267,8 @@ class Comparison {
 
 // Whether a sparse kernel takes these.
 bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
-  if (call.storage(storages, known.inputs).sparse) return true;
+  auto whole = known;
+  if (call.storage(storages, whole).sparse) return true;
   const Instance kernel(subject.op, call.table(), call.attributes());
   Storages around(call.outputs(), TENON_DENSE);
   around.insert(around.end(), storages.begin(), storages.end());

@@ -9,12 +9,27 @@
 #include "graph/backward_again.hpp"
 #include "graph/composition.hpp"
 #include "graph/gradient.hpp"
+#include "graph/inference.hpp"
+#include "graph/kernel_set.hpp"
+#include "graph/parameters.hpp"
 
 namespace tenon {
 namespace {
 
 /// The composed operators around a node, the innermost last.
 using Around = std::vector<const LoadedOperator*>;
+
+/// For the node's types, as far as they are known.
+bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op, const Device& device, bool backward) {
+  if (op.candidates[device.type()].empty()) return false;
+  const auto& node = model.nodes[id];
+  std::vector<tenon_attribute> attributes;
+  fill_attributes(model, node, attributes);
+  const KernelSet kernels(op, device.type(), attributes, backward);
+  OperatorTypes types;
+  gather_types(model, node, TypeTable(const_cast<std::vector<ValueRecord>&>(model.values)), types);  // it only reads
+  return kernels.find(*op.info, types) < kernels.size();
+}
 
 /// Which nodes are replaced: composed ones, with their backward and recomputed nodes.
 std::vector<bool> choose_nodes(const GraphSnapshot& graph, const Device& device) {
@@ -29,8 +44,7 @@ std::vector<bool> choose_nodes(const GraphSnapshot& graph, const Device& device)
       chosen[id] = chosen[node.origin];
     } else if (is_composed(op)) {
       const auto& runs_on = node.device == 0 ? device : find_device(graph.model.strings[node.device]);
-      const auto* kernel = op.kernel(runs_on.type());
-      chosen[id] = kernel == nullptr || kernel->forward == nullptr || (with_backward[id] && kernel->backward == nullptr);
+      chosen[id] = !has_kernel(graph.model, id, op, runs_on, with_backward[id]);
     }
   }
   return chosen;

@@ -204,6 +204,16 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
   return bytes;
 }
 
+bool supports(const OperatorInfo& info, const Instance& kernel, OperatorTypes& types) {
+  if (!chooses_types(*kernel.table())) return true;
+  ErrorBuffer buffer;
+  const auto io = as_boundary(types, buffer);
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::supports);
+  const auto answer = kernel.table()->supports(kernel.get(), &io);
+  if (answer != 0 && answer != 1) refuse(info, types, buffer.reason());
+  return answer == 1;
+}
+
 std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs) {
   std::string text;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

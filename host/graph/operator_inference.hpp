@@ -35,6 +35,9 @@ void infer_operator(const LoadedOperator& op, const void* instance, OperatorType
 /// Scratch that a kernel asks for, in bytes; dispatch is enum tenon_dispatch. Throws Failure like infer_operator.
 std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types);
 
+/// Whether the kernel computes these types, as far as they are known. Throws Failure like infer_operator.
+bool supports(const OperatorInfo& info, const Instance& kernel, OperatorTypes& types);
+
 /// ` (data float32 [8, 64], weight float32 [10, 32])`, with a space before it; empty without inputs.
 std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs);
 

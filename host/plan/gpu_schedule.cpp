@@ -97,7 +97,7 @@ bool Scheduling::is_capturable(std::uint32_t step) const {
   const auto& node = graph_.model().nodes[id];
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
     if (memory_.types[value].storage == TENON_STORAGE_UNKNOWN) return false;  // its kernel waits for the size
-  return (kernels_.of(graph_.model(), id, device).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
+  return (graph_.kernel_of(id, kernels_).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
 }
 
 // The producer of a value whose copy is waited for, or takes long, ends its segment: the event behind a segment tells only that all of it

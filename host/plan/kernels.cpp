@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/devices.hpp"
+#include "graph/inference.hpp"
 #include "graph/parameters.hpp"
 
 namespace tenon {
@@ -41,9 +42,8 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
     : device_(device), cast_(cast) {
   for (const auto& type : device_types)
     if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
-      to_dense_[type.number] = Instance(cast, *kernel, {});
+      to_dense_[type.number] = KernelSet(Instance(cast, *kernel, {}));
   const auto backward = with_backward(model);
-  std::vector<tenon_attribute> attributes;
   nodes_.reserve(model.nodes.size());
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
@@ -52,10 +52,46 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
     at_node(model, id, [&] {
       const auto& op = *binding.nodes[id].op;
       placed = place(model, id, op, backward[id]);
-      fill_attributes(model, node, attributes);
-      placed.kernel = Instance(op, *op.kernel(placed.device->type()), attributes, object_factory(model, id));
+      make(model, id, op, backward[id], placed);
     });
   }
+}
+
+// With objects on the device, or, where that computes none of the node's types, on the CPU.
+void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, Node& placed) const {
+  const auto& node = model.nodes[id];
+  std::vector<tenon_attribute> attributes;
+  fill_attributes(model, node, attributes);
+  const auto objects = [&](const Device& device) { return KernelSet(op, device.type(), attributes, backward, object_factory(model, id)); };
+  placed.kernels = objects(*placed.device);
+  if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.chooses()) return;
+  OperatorTypes types;
+  gather_types(model, node, TypeTable(const_cast<std::vector<ValueRecord>&>(model.values)), types);  // it only reads
+  if (placed.kernels.find(*op.info, types) < placed.kernels.size()) return;
+  const auto why = fmt::format("its kernel for {} does not compute these types{}", device_type_name(placed.device->type()),
+                               describe_inputs(*op.info, types.inputs));
+  if (node.device != 0)
+    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", placed.device->name(), why),
+                  advice(op, *placed.device, backward));
+  if (auto fault = placement_fault(op, TENON_CPU, backward); !fault.empty()) throw Failure(FailureKind::plugin, why + ", and " + fault);
+  placed = {&cpu_device(), objects(cpu_device()), why};
+}
+
+std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
+                              std::vector<tenon_type>& types) const {
+  const auto& kernels = all_of(model, id, device);
+  if (!kernels.chooses()) return 0;
+  const auto own = owner(model, id);
+  const auto& info = *binding.nodes[own].info;
+  OperatorTypes known;
+  gather_types(model, model.nodes[own], TypeTable(types), known);
+  const auto found = kernels.find(info, known);
+  if (found == kernels.size())
+    throw Failure(
+        FailureKind::plugin,
+        fmt::format("no kernel for {} computes these types{}", device_type_name(device.type()), describe_inputs(info, known.inputs)),
+        device.is_cpu() ? "" : "\"device\": \"cpu\" in the graph puts it on the CPU");
+  return static_cast<std::uint32_t>(found);
 }
 
 // Without its object. What computes again does it where its origin did: with the same bits.

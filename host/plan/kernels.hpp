@@ -5,6 +5,7 @@
 
 #include "device/device.hpp"
 #include "graph/binding.hpp"
+#include "graph/kernel_set.hpp"
 
 namespace tenon {
 
@@ -12,17 +13,22 @@ namespace tenon {
 class Kernels {
  public:
   /// A node that names a device runs there, and its operator must have a kernel for it. Any other node runs on `device`, or on the CPU if
-  /// the operator has no kernel for `device`. Backward and recomputed nodes run where their origins do. `cast` is the operator
-  /// cast_storage. Throws Failure that names the node: (plugin) if a kernel is missing, (usage) if this machine has no such device.
+  /// the operator has no kernel for `device` that computes the node's types, as far as the graph knows them. Backward and recomputed nodes
+  /// run where their origins do. `cast` is the operator cast_storage. Throws Failure that names the node: (plugin) if a kernel is missing,
+  /// (usage) if this machine has no such device.
   Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device);
 
-  /// The object a node runs with on its device: a backward node has its origin's, and those that a plan put in make tensors dense.
-  const Instance& of(const GraphModel& model, NodeId id, const Device& device) const {
+  /// The objects that a node may run with on its device: a backward node has its origin's, and those that a plan put in make tensors
+  /// dense.
+  const KernelSet& all_of(const GraphModel& model, NodeId id, const Device& device) const {
     const auto own = owner(model, id);
-    return own < nodes_.size() ? nodes_[own].kernel : to_dense_[device.type()];
+    return own < nodes_.size() ? nodes_[own].kernels : to_dense_[device.type()];
   }
+  /// The one of them that the node has with types of `types`, by its place in all_of(). Throws Failure where none computes them.
+  std::uint32_t choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
+                       std::vector<tenon_type>& types) const;
   /// Whether tensors can be made dense there.
-  bool converts_on(const Device& device) const { return to_dense_[device.type()].table() != nullptr; }
+  bool converts_on(const Device& device) const { return !to_dense_[device.type()].empty(); }
   /// Of a node of the graph, not one that a plan put in.
   Device& device_of(const GraphModel& model, NodeId id) const { return *nodes_[owner(model, id)].device; }
   /// Why such a node runs on the CPU where another device was asked for; empty where it does as was asked.
@@ -34,7 +40,7 @@ class Kernels {
  private:
   struct Node {
     Device* device = nullptr;
-    Instance kernel;
+    KernelSet kernels;
     std::string why_on_cpu;
   };
   static NodeId owner(const GraphModel& model, NodeId id) {
@@ -42,11 +48,12 @@ class Kernels {
     return node.pass == Pass::backward ? node.origin : id;
   }
   Node place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const;
+  void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, Node& placed) const;
 
   std::vector<Node> nodes_;
   Device& device_;
   const LoadedOperator& cast_;
-  ByDevice<Instance> to_dense_;  // cast_storage with its defaults, where it has a kernel
+  ByDevice<KernelSet> to_dense_;  // cast_storage with its defaults, where it has a kernel
 };
 
 }  // namespace tenon

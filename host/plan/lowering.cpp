@@ -42,6 +42,7 @@ class Lowering {
   Lowered run() {
     const auto count = model_.nodes.size();
     lowered_.order.reserve(count);
+    lowered_.kernels.assign(count, 0);
     lowered_.sparse.assign(count, false);
     lowered_.copy_of.assign(count, none);
     lowered_.devices.assign(count, nullptr);
@@ -77,6 +78,9 @@ class Lowering {
     auto& device = kernels_.device_of(model_, id);
     lowered_.devices[id] = &device;
     check_states(forward_of(model_, node), device);
+    lowered_.kernels[id] = kernels_.choose(model_, lowered_.binding(), id, device, types_);
+    if (const auto& kernel = kernels_.all_of(model_, id, device)[lowered_.kernels[id]]; kernel.table() != nullptr)
+      if (const auto* variant = kernel.op().variant_of(*kernel.table())) lowered_.variants.emplace(id, variant->name);
     const auto choice = choose(id, node, device);
     lowered_.sparse[id] = choice.sparse;
     const auto& info = *lowered_.binding().nodes[id].info;
@@ -95,7 +99,7 @@ class Lowering {
 
   StorageChoice choose(NodeId id, const NodeRecord& node, const Device& device) {
     const auto& op = *lowered_.binding().nodes[id].op;
-    const auto& kernel = kernels_.of(model_, id, device);
+    const auto& kernel = kernels_.all_of(model_, id, device)[lowered_.kernels[id]];
     const bool backward = node.pass == Pass::backward;
     bool any_sparse = false;
     for_each_read(node, [&](ValueId value) { any_sparse = any_sparse || (value != none && types_[value].storage != TENON_DENSE); });
@@ -185,6 +189,7 @@ class Lowering {
     const bool large = record.type.storage == TENON_DENSE && is_known(record.type) && byte_count(record.type) >= large_copy;
     const bool early = &op == &copy_operator() && role != Role::output && role != Role::state && !large;
     (early ? first_ : lowered_.order).push_back(id);
+    lowered_.kernels.push_back(0);
     lowered_.sparse.push_back(false);
     lowered_.copy_of.push_back(none);
     lowered_.devices.push_back(&device);

@@ -29,10 +29,12 @@ struct DeviceCopy {
 /// and values stay what they were. All that a node reads and writes lies where it runs.
 struct Lowered {
   std::shared_ptr<const GraphSnapshot> graph;
-  std::vector<NodeId> order;     // every node after what it reads
-  std::vector<bool> sparse;      // of each node: it runs forward_sparse or backward_sparse
-  std::vector<Device*> devices;  // of each node; of one that copies, where it copies to
-  std::vector<Device*> places;   // of each value
+  std::vector<NodeId> order;               // every node after what it reads
+  std::vector<std::uint32_t> kernels;      // of each node: which of Kernels::all_of() runs
+  std::vector<bool> sparse;                // of each node: it runs forward_sparse or backward_sparse
+  std::vector<Device*> devices;            // of each node; of one that copies, where it copies to
+  std::vector<Device*> places;             // of each value
+  std::map<NodeId, std::string> variants;  // of nodes whose kernel is one: its class
   std::vector<Conversion> conversions;
   std::vector<DeviceCopy> copies;
   std::vector<std::uint32_t> copy_of;  // of each node: which of the copies it makes; none: it is a node of the graph, or converts
@@ -43,6 +45,9 @@ struct Lowered {
 
   const GraphModel& model() const { return graph->model; }
   const Binding& binding() const { return graph->binding; }
+  const Instance& kernel_of(NodeId id, const Kernels& kernels_of_all) const {
+    return kernels_of_all.all_of(model(), id, *devices[id])[kernels[id]];
+  }
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
   /// In whose worker process the node runs; null: in this process.
   const IsolatedPlugin* worker_of(NodeId id) const {

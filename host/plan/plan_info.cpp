@@ -46,6 +46,8 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
   }
   info.captured = plan.captures(step);
   info.sparse = plan.runs_sparse(step);
+  if (const auto variant = plan.graph.variants.find(plan.node_of(step)); variant != plan.graph.variants.end())
+    info.variant = variant->second;
   for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(output_of(plan, step, i));
   info.workspace = plan.workspace_of(step);
   return info;
@@ -99,6 +101,7 @@ std::string describe(const PlanInfo& plan) {
       fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "as many bytes as are stored");
     if (step.captured) text += " captured";
     if (step.sparse) text += " sparse";
+    if (!step.variant.empty()) text += " by " + step.variant;
     for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     text += '\n';

@@ -55,7 +55,10 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
     const auto& [name, winner] = *entry;
     index_.operators.emplace_back(winner.info, winner.file, kernels_.devices(name));
     auto& listed = index_.operators.back();
-    for (const auto& device : listed.devices) listed.kernel_files.push_back(kernels_.find(name, device).file);
+    for (const auto& device : listed.devices) {
+      listed.kernel_files.push_back(kernels_.find(name, device).file);
+      for (const auto& variant : kernels_.variants(name, device)) listed.variants.push_back({variant.variant, device, variant.file});
+    }
     index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator()));
   }
   ShortNames(sources_, winners_, preferred, index_).settle();
@@ -76,14 +79,19 @@ std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
 std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own) const {
   const auto name = winner.info->full_name();
   ByDevice<KernelChoice> kernels;
-  for (const auto& type : device_types) kernels[type.number] = kernels_.find(name, type.name);
-  if (auto old = before(winner); old && old->kernels == kernels) return old;
+  ByDevice<std::vector<KernelChoice>> variants;
+  for (const auto& type : device_types) {
+    kernels[type.number] = kernels_.find(name, type.name);
+    variants[type.number] = kernels_.variants(name, type.name);
+  }
+  if (auto old = before(winner); old && old->kernels == kernels && old->variants == variants) return old;
   auto made = std::make_shared<Definition>();
   made->info = winner.info;
   made->file = winner.file;
   made->since = winner.since;
   made->own = std::move(own);
   made->kernels = kernels;
+  made->variants = std::move(variants);
   return made;
 }
 

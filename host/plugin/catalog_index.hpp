@@ -32,6 +32,7 @@ struct Definition {
   int since = 0;      // the layer from which on the name has stood for it
   OwnOperator own{};  // where file is -1
   ByDevice<KernelChoice> kernels{};
+  ByDevice<std::vector<KernelChoice>> variants{};
   mutable std::atomic<const LoadedOperator*> loaded = nullptr;  // set once; what it points to keeps this
 };
 

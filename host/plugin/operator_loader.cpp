@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isolate/isolated_plugin.hpp"
+#include "plugin/discovery/plugin_symbols.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -39,8 +40,12 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   op.make = definition->own.make.get();
   op.owner = owner_in(op.file, op.info->name);
   op.table = op.file < 0 ? definition->own.table : table(op, op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
-  for (const auto& type : device_types)
-    if (type.number == TENON_CPU || *cuda_) load_kernel(op, type, definition->kernels[type.number], warnings);
+  for (const auto& type : device_types) {
+    if (type.number != TENON_CPU && !*cuda_) continue;
+    load_kernel(op, type, definition->kernels[type.number], warnings);
+    for (const auto& variant : definition->variants[type.number]) load_variant(op, type, variant, warnings);
+    find_candidates(op, type);
+  }
   loaded_.push_back(std::move(made));
   definition->loaded.store(&op, std::memory_order_release);
   return op;
@@ -107,8 +112,7 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
     if (device.number != TENON_CPU && loader_.isolates(files_.file(choice.file)))
       throw PluginError(PluginStatus::not_loadable,
                         "runs in a worker process, where kernels for GPUs do not work: isolate it not, or use the cpu");
-    kernel =
-        table(op, choice.file, std::string(TENON_KERNEL_SYMBOL_PREFIX) + device.name + "__" + choice.symbol, TableRole::kernel, warnings);
+    kernel = table(op, choice.file, kernel_symbol({choice.symbol, device.name}), TableRole::kernel, warnings);
     op.kernel_owners[device.number] = owner_in(choice.file, name);
     distrust_guesses(op, *kernel, choice.file);
   } catch (const PluginError& error) {
@@ -116,6 +120,35 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
     op.kernel_error += "the " + std::string(device.name) + " kernel of operator '" + name +
                        "' cannot be used: " + files_.file(choice.file).path.string() + " " + error.what();
   }
+}
+
+/// The operator does without one that cannot be loaded, or that would run in another process than its own kernel.
+void OperatorLoader::load_variant(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings) {
+  const auto file = files_.file(choice.file);
+  const auto left_out = [&](const std::string& why) {
+    warnings.emplace_back("variant " + choice.variant + " of " + op.info->full_name(),
+                          "the " + std::string(device.name) + " kernel " + choice.variant + " of operator '" + op.info->full_name() +
+                              "' is not used: " + file.path.string() + " " + why);
+  };
+  const bool isolated = loader_.isolates(file) || (op.file >= 0 && loader_.isolates(files_.file(op.file)));
+  if (isolated) return left_out("or the operator's plugin is isolated, and variants do not run in worker processes");
+  try {
+    const auto symbol = kernel_symbol({choice.symbol, device.name, choice.variant});
+    const auto* found = table(op, choice.file, symbol, TableRole::kernel, warnings);
+    op.variants.push_back({found, owner_in(choice.file, op.info->name), choice.variant});
+    if (found->forward != nullptr) op.candidates[device.number].push_back(found);
+  } catch (const PluginError& error) {
+    left_out(error.what());
+  }
+}
+
+void OperatorLoader::find_candidates(LoadedOperator& op, const DeviceType& device) const {
+  auto& candidates = op.candidates[device.number];
+  auto& kernel = op.kernels[device.number];
+  if (kernel != nullptr && kernel->forward != nullptr) candidates.push_back(kernel);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto* left, const auto* right) { return priority_of(*left) > priority_of(*right); });
+  if (kernel == nullptr && !candidates.empty()) kernel = candidates.back();
 }
 
 /// A record without a version is of a plugin that no SDK made.

@@ -37,6 +37,8 @@ class OperatorLoader {
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition, Warnings& warnings);
   const CodeOwner* owner_in(int file, const std::string& op) const;
   void load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings);
+  void load_variant(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings);
+  void find_candidates(LoadedOperator& op, const DeviceType& device) const;
   const tenon_operator* table(LoadedOperator& op, int file, const std::string& symbol, TableRole role, Warnings& warnings);
   const tenon_operator* table_here(int file, PluginFile& plugin, const std::string& symbol, TableRole role, Warnings& warnings);
   const tenon_operator* isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol, TableRole role,

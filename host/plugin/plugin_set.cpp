@@ -209,7 +209,10 @@ std::vector<std::string> PluginSet::served_by(int file, std::string_view device)
     const auto& definition = *index->definitions[i];
     const auto has_kernel = [&](const DeviceType& type) {
       const auto& kernel = definition.kernels[type.number];
-      return device.starts_with(type.name) && kernel.source == KernelChoice::Source::file && kernel.file == file;
+      const auto& variants = definition.variants[type.number];
+      const bool plain = kernel.source == KernelChoice::Source::file && kernel.file == file;
+      return device.starts_with(type.name) &&
+             (plain || std::any_of(variants.begin(), variants.end(), [&](const auto& variant) { return variant.file == file; }));
     };
     if (definition.file == file)
       own.push_back(definition.info->full_name());

@@ -33,6 +33,15 @@ struct LoadedOperator {
   PluginSet* plugins = nullptr;              ///< that it was loaded by: composed operators find others there
   const CodeOwner* owner = nullptr;          ///< of table
   ByDevice<const CodeOwner*> kernel_owners;  ///< of kernels
+  /// A kernel beside them (TENON_KERNEL_VARIANT).
+  struct Variant {
+    const tenon_operator* table;
+    const CodeOwner* owner;
+    std::string name;
+  };
+  std::vector<Variant> variants;
+  /// All that compute forward there, the kernel and the variants: the highest priority first.
+  ByDevice<std::vector<const tenon_operator*>> candidates;
   /// Is told (key, sentence) what a plugin does that it should not, from any thread; each key counts once. Null: nobody.
   const std::function<void(const std::string&, const std::string&)>* warn = nullptr;
   std::string kernel_error;  ///< why a kernel that the catalog has is null here; a sentence, mostly empty
@@ -46,8 +55,15 @@ struct LoadedOperator {
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
   /// In whose worker process its kernels for the CPU run; null: in this process.
   const IsolatedPlugin* isolated_plugin() const;
+  /// Null where the table is that of no variant.
+  const Variant* variant_of(const tenon_operator& its) const {
+    for (const auto& variant : variants)
+      if (variant.table == &its) return &variant;
+    return nullptr;
+  }
   /// Whose table that is: the operator's own, or one of its kernels'.
   const CodeOwner* owner_of(const tenon_operator& its) const {
+    if (const auto* variant = variant_of(its)) return variant->owner;
     for (const auto& type : device_types)
       if (kernels[type.number] == &its && &its != table) return kernel_owners[type.number];
     return owner;

@@ -15,7 +15,24 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
   composed_ = table == nullptr && tenon::is_composed(op);
   if (table == nullptr && !composed_) throw no_kernel_on(op, device);
   instance_ = Instance(op, *op.table, attributes_);
-  if (!composed_ && table != op.table) kernel_ = Instance(op, *table, attributes_);
+  const auto& candidates = op.candidates[device.type()];
+  if (composed_ || (table == op.table && candidates.size() < 2)) return;
+  kernels_ = KernelSet(op, device.type(), attributes_, false);
+  if (kernels_.empty()) kernels_ = KernelSet(Instance(op, *table, attributes_));  // an operator that no catalog has
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    if (kernels_[i].table() == table) plain_ = &kernels_[i];
+}
+
+const Instance* OperatorCall::kernel(OperatorTypes& types, bool backward) const {
+  if (composed_) return nullptr;
+  const auto fits = [&](const Instance& kernel) {
+    return (!backward || kernel.table()->backward != nullptr || kernel.table()->backward_sparse != nullptr) &&
+           supports(info(), kernel, types);
+  };
+  if (kernels_.empty()) return fits(instance_) ? &instance_ : nullptr;
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    if (fits(kernels_[i])) return &kernels_[i];
+  return nullptr;
 }
 
 void OperatorCall::forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {

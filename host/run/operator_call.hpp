@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/devices.hpp"
+#include "graph/kernel_set.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "plan/operator_storage.hpp"
@@ -43,7 +44,11 @@ class OperatorCall {
   /// Whether it has no kernel, because it is a graph of other operators; it has no backward then.
   bool is_composed() const { return composed_; }
   const Instance& object() const { return instance_; }
-  const Instance& kernel() const { return kernel_.table() != nullptr ? kernel_ : instance_; }
+  /// The kernel that computes these types; of backward, one that has it. Null where none does, as with graphs of other operators. Throws
+  /// Failure (failed) where it cannot tell.
+  const Instance* kernel(OperatorTypes& types, bool backward = false) const;
+  /// The kernel that no types choose, and its functions.
+  const Instance& kernel() const { return *plain_; }
   const tenon_operator& table() const { return *kernel().table(); }
   std::uint32_t outputs() const { return node_.output_count; }
   std::uint32_t count_of(const OutputInfo& output) const { return tenon::count_of(model_, node_, output); }
@@ -52,8 +57,9 @@ class OperatorCall {
   /// Both throw Failure (failed) with the reason and the inputs' types.
   void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
   /// Of inputs with these storages and types. Throws Failure (plugin).
-  StorageChoice storage(std::span<const std::uint8_t> inputs, std::span<const tenon_type> types) const {
-    return choose_storage(op_, kernel(), false, inputs, types, outputs(), device_.type());
+  StorageChoice storage(std::span<const std::uint8_t> inputs, OperatorTypes& types) const {
+    const auto* chosen = kernel(types);
+    return choose_storage(op_, chosen != nullptr ? *chosen : kernel(), false, inputs, types.inputs, outputs(), device_.type());
   }
   /// Done when they return, on the device's tensor_stream() where it is a GPU. Throw Failure (failed) with the kernel's reason, or the
   /// fault that it found on the GPU, and the inputs' types; backward needs a kernel that has it.
@@ -69,7 +75,9 @@ class OperatorCall {
   NodeRecord node_;
   std::vector<tenon_attribute> attributes_;
   bool composed_ = false;
-  Instance instance_, kernel_;  // kernel_: where the operator's own table does not compute
+  Instance instance_;  // of the operator's own table
+  KernelSet kernels_;  // where that is not the only one that computes
+  const Instance* plain_ = &instance_;
 };
 
 }  // namespace tenon

@@ -1,8 +1,11 @@
 #include "run/operator_run.hpp"
 
+#include <fmt/format.h>
+
 #include "device/current_device.hpp"
 #include "device/devices.hpp"
 #include "device/fault.hpp"
+#include "graph/composition.hpp"
 #include "plugin/plugin_call.hpp"
 #include "run/execution/kernel_call.hpp"
 #include "run/host_impl.hpp"
@@ -15,10 +18,20 @@ Place in_memory(tenon_fault& fault) {
   return {cpu_device(), reinterpret_cast<std::byte*>(&fault)};
 }
 
+// Null: the operator is a graph of others, which run instead.
+const Instance* chosen(const OperatorCall& op, OperatorTypes& types, bool backward) {
+  const auto* kernel = op.kernel(types, backward);
+  if (kernel == nullptr && (backward || !is_composed(op.object().op())))
+    throw Failure(FailureKind::plugin, fmt::format("no kernel for {} computes these types{}", device_type_name(op.device().type()),
+                                                   describe_inputs(op.info(), types.inputs)));
+  return kernel;
+}
+
 }  // namespace
 
 OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting)
     : op_(op),
+      kernel_(chosen(op, types, is_backward(dispatch))),
       tensors_(tensors),
       types_(types),
       dispatch_(dispatch),
@@ -28,14 +41,14 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
                                            : none_needed_,
                setting.log},
       records_(1, 0),
-      running_(records_.add(op.kernel().owner(), {}, called_by(dispatch))) {
+      running_(records_.add((kernel_ != nullptr ? *kernel_ : op.object()).owner(), {}, called_by(dispatch))) {
   auto& device = op.device();
-  if (op.is_composed()) {
+  if (kernel_ == nullptr) {
     composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, setting);
     return;
   }
   const CurrentDevice current(device);  // how much scratch a library wants follows the device
-  const auto scratch = workspace_bytes(op.info(), op.kernel(), dispatch, types);
+  const auto scratch = workspace_bytes(op.info(), *kernel_, dispatch, types);
   const auto& stream = tensor_stream(device);
   if (scratch > 0) workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
   if (!device.is_cpu()) {
@@ -59,7 +72,7 @@ void OperatorRun::put() {
   const auto modes = FloatModes::now();
   const bool failed = call_kernel();
   if (const auto left = FloatModes::after_call(); left != modes || context_.left_modes) [[unlikely]]
-    put_back(modes, left, op_.kernel().op(), called_by(dispatch_));
+    put_back(modes, left, kernel_->op(), called_by(dispatch_));
   if (!failed) return;
   const auto loss = device.loss();
   fail(loss.empty() ? error_.reason() : error_.reason() + "; " + loss);
@@ -68,7 +81,7 @@ void OperatorRun::put() {
 bool OperatorRun::call_kernel() {
   RunningCalls calls;
   calls.enter(running_);
-  return function_of(op_.table(), dispatch_)(op_.kernel().get(), &call_) != 0;
+  return function_of(*kernel_->table(), dispatch_)(kernel_->get(), &call_) != 0;
 }
 
 void OperatorRun::finish() const {

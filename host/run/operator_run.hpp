@@ -29,6 +29,7 @@ class OperatorRun {
   [[noreturn]] void fail(const std::string& reason) const;
 
   const OperatorCall& op_;
+  const Instance* kernel_;  // null: it is composed
   const CallTensors& tensors_;
   const OperatorTypes& types_;
   const int dispatch_;

@@ -80,7 +80,7 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, co
   types_.values.clear();  // somebody else's
   require_known_outputs(info(), types_);
   inferred_ = types_.outputs;
-  auto choice = call_.storage(storages_, types_.inputs);
+  auto choice = call_.storage(storages_, types_);
   for (std::size_t i = 0; i < choice.outputs.size(); ++i) {
     require_fits(types_.outputs[i], choice.outputs[i], i);
     if (info().allocates(i)) choice.outputs[i] = TENON_STORAGE_UNKNOWN;

@@ -39,7 +39,7 @@ void share_with_workers(const GraphModel& model, const Kernels& kernels, bool tr
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
     const auto& device = kernels.device_of(model, id);
-    if (!device.is_cpu() || kernels.of(model, id, device).op().isolated_plugin() == nullptr) continue;
+    if (!device.is_cpu() || kernels.all_of(model, id, device)[0].op().isolated_plugin() == nullptr) continue;
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const auto value = model.edges[node.first_edge + i];
       if (value == none || value >= tensors.size() || !tensors[value]) continue;

@@ -16,6 +16,16 @@ inline bool is_composed(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, compose) + sizeof table.compose && table.compose != nullptr;
 }
 
+/// 0 of tables of SDKs before 0.2, which end before it.
+inline std::int32_t priority_of(const tenon_operator& table) {
+  return table.size >= offsetof(tenon_operator, priority) + sizeof table.priority ? table.priority : 0;
+}
+
+/// Whether the kernel says which types it computes.
+inline bool chooses_types(const tenon_operator& table) {
+  return table.size >= offsetof(tenon_operator, supports) + sizeof table.supports && table.supports != nullptr;
+}
+
 /// The kernel's function for it; null where the kernel has none.
 inline tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
   switch (dispatch) {

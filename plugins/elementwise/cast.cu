@@ -41,7 +41,8 @@ class ConvertElements {
 /// The sparse kernels allocate: they are not captured.
 struct CastCuda : Cast {
   static constexpr bool capturable = true;
-
+  /// The integers of 0.2 and complex numbers are the CPU's.
+  bool supports(const tenon::Infer& types) const { return tenon::any_type.has(dtype) && tenon::any_type.has(types.input(0).dtype); }
   void forward(const tenon::Call& call) const { convert_on_device(call); }
   void forward_sparse(const tenon::Call& call) const { convert_on_device(call); }
   void backward(const tenon::Call& call) const { convert_on_device(call); }

@@ -5,6 +5,8 @@
 /// With dense tensors all is put on the stream; the sparse kernels wait for sizes, and are not to be captured.
 struct MatmulCuda : MatmulShapes {
   static constexpr bool capturable = true;
+  /// Complex numbers are the CPU's.
+  bool supports(const tenon::Infer& types) const { return tenon::floating.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }
   std::size_t backward_workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }

@@ -94,6 +94,8 @@ struct PadBackward {
 
 struct PadCuda : Pad {
   static constexpr bool capturable = true;
+  /// The integers of 0.2 and complex numbers are the CPU's.
+  bool supports(const tenon::Infer& types) const { return tenon::any_type.has(types.input(0).dtype); }
 
   void forward(const tenon::Call& call) const {
     tenon::visit(call.input_type(0).dtype, [&]<class T>() {

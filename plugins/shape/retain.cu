@@ -31,6 +31,8 @@ struct NumberOfList {
 /// The sparse kernels wait for sizes: they are not to be captured.
 struct RetainCuda : Retain {
   static constexpr bool capturable = true;
+  /// The integers of 0.2 and complex numbers are the CPU's.
+  bool supports(const tenon::Infer& types) const { return tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto data = io.input(0).shape, numbers = io.input(1).shape;

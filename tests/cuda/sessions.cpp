@@ -110,6 +110,30 @@ TEST_CASE("sessions: a node's own device counts before the session's; without a 
   }
 }
 
+TEST_CASE("sessions: nodes of types that the kernel for the GPU does not support run on the CPU, unless the graph places them") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto z = graph.input("z", c64, {2}), x = graph.input("x", f32, {2});
+  graph.output("zz", graph.add("plus", {z, z}, {}, "complex"));
+  graph.output("xx", graph.add("plus", {x, x}, {}, "real"));
+  Session session(graph, on("cuda"));
+  const auto complex = Tensor::from(std::vector<Complex<float>>{{1, 2}, {3, -4}}, {2});
+  const auto found = session.run({{"z", complex}, {"x", vector_of({1, 2})}});
+  CHECK(found.at("zz").values<Complex<float>>()[1] == Complex<float>(6, -8));
+  CHECK(floats_of(found.at("xx")) == std::vector<float>{2, 4});
+  REQUIRE(gpu.warnings.size() == 1);
+  CHECK(
+      gpu.warnings[0].starts_with("[plus] node 'complex': runs on the CPU, not on cuda:0: its kernel for cuda does not compute these types "
+                                  "(left complex64 [2], right complex64 [2])"));
+  put(graph, "complex", "cuda:0");
+  CHECK(failure_of([&] {
+          Session(graph, on("cuda"));
+        }).message.starts_with("[plus] node 'complex': is placed on cuda:0, but its kernel for cuda does not compute these types"));
+  CHECK(failure_of([&] {
+          gpu.host.call("plus", {complex.to("cuda:0"), complex.to("cuda:0")});
+        }).message == "[plus] no kernel for cuda computes these types (left complex64 [2], right complex64 [2])");
+}
+
 TEST_CASE("sessions: values go from one GPU to another") {
   if (devices().size() < 3) return;
   GpuHost gpu;

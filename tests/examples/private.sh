@@ -3,7 +3,7 @@
 # -fvisibility=hidden, so that it shares nothing with other plugins or with the application around it. What is left besides are templates of
 # the standard library and, without --hidden, the author's own functions.
 set -euo pipefail
-own='^tenon_(op_v1__|get_v1__|kernel_v1__|plugin_v1$)'
+own='^tenon_(op_v1__|get_v1__|kernel_v1__|variant_v1__|plugin_v1$)'
 standard='^_Z[TVISGZNKRO]*(St|S[absiod]|9__gnu_cxx)|^_Zn[wa]|^_Zd[la]'
 if [[ $1 == --hidden ]]; then
   shift

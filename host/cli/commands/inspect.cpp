@@ -47,11 +47,16 @@ void print_operator(const Catalog& catalog, const CatalogOperator& op) {
     write_result("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name, file.version.empty() ? "" : " ", file.version, "file",
                  file.path.string());
   }
+  const auto plugin = [&](int file) { return catalog.files()[static_cast<std::size_t>(file)].name; };
   for (std::size_t i = 0; i < op.devices.size(); ++i)
-    if (const int file = op.kernel_files[i]; file != op.file)
-      write_result("  {:<16} {} (plugin {})\n", "kernel", op.devices[i], catalog.files()[static_cast<std::size_t>(file)].name);
+    if (const int file = op.kernel_files[i]; file >= 0 && file != op.file)
+      write_result("  {:<16} {} (plugin {})\n", "kernel", op.devices[i], plugin(file));
+    else if (file != op.file)
+      continue;  // it has variants alone
     else if (op.devices[i] != "cpu" || op.info.has("forward"))
       write_result("  {:<16} {}\n", "kernel", op.devices[i]);
+  for (const auto& variant : op.variants)
+    write_result("  {:<16} {} (plugin {}), for the types that {} supports\n", "kernel", variant.device, plugin(variant.file), variant.name);
   print_arguments(op.info);
   print_traits(op.info);
   print_rules(op.info);
@@ -65,7 +70,8 @@ void print_plugin(const PluginFile& file) {
   if (!file.compiler.empty()) write_result("  {:<16} {}\n", "compiler", file.compiler);
   if (file.cuda_version != 0) write_result("  {:<16} {}.{}\n", "CUDA", file.cuda_version / 1000, file.cuda_version % 1000 / 10);
   write_result("  {:<16} {}\n", "operators", fmt::join(file.operators, ", "));
-  for (const auto& kernel : file.kernels) write_result("  {:<16} {} on {}\n", "kernel", kernel.op, kernel.device);
+  for (const auto& kernel : file.kernels)
+    write_result("  {:<16} {} on {}{}\n", "kernel", kernel.op, kernel.device, kernel.variant.empty() ? "" : " (" + kernel.variant + ")");
 }
 
 int inspect_file(Context& context, const std::filesystem::path& path) {

@@ -90,7 +90,9 @@ JsonItem describe(const OperatorInfo& info, const JsonItem& file = {}) {
 
 JsonItem describe(const PluginFile& file) {
   std::vector<JsonItem> kernels;
-  for (const auto& kernel : file.kernels) kernels.push_back(json_object("op", kernel.op, "device", kernel.device));
+  for (const auto& kernel : file.kernels)
+    kernels.push_back(
+        json_object("op", kernel.op, "device", kernel.device, "variant", kernel.variant.empty() ? JsonItem() : kernel.variant));
   return json_object("path", file.path.string(), "status", name_of(file.status), "reason", file.reason, "name", file.name, "version",
                      file.version, "compiler", file.compiler, "abi_minor", file.abi_minor, "sdk_version", file.sdk_version, "cuda_version",
                      file.cuda_version, "operators", list_of(file.operators), "kernels", json_list(kernels));
@@ -110,8 +112,8 @@ JsonItem describe(const PlannedStep& step) {
                                   writes[static_cast<int>(output.write)]));
   const bool copies = !step.copied_from.empty();
   return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
-                     "from", copies ? step.copied_from : JsonItem(), "bytes", copies ? known(step.copied) : JsonItem(), "outputs",
-                     json_list(outputs), "workspace", step.workspace);
+                     "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
+                     copies ? known(step.copied) : JsonItem(), "outputs", json_list(outputs), "workspace", step.workspace);
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {

@@ -28,7 +28,8 @@ enum class PluginFunction : std::uint8_t {
   gradient,
   forward,
   backward,
-  compose
+  compose,
+  supports
 };
 /// `forward()`
 const char* name_of(PluginFunction function);

@@ -290,7 +290,7 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     const auto id = plan_.order[step];
     const auto& node = model.nodes[id];
     const bool backward = node.pass == Pass::backward;
-    const auto& kernel = kernels.of(model, id, *graph.devices[id]);
+    const auto& kernel = graph.kernel_of(id, kernels);
     if (graph.copies_at(id) || kernel.table()->workspace == nullptr) continue;
     gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
     const auto dispatch = dispatch_of(backward, graph.sparse[id]);

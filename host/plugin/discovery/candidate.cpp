@@ -118,7 +118,7 @@ void read_kernels(const ElfFile& elf, const PluginSymbols& symbols) {
 
 void list_names(const PluginSymbols& symbols, PluginFile& file) {
   for (const auto& op : symbols.operators) file.operators.push_back(op.name);
-  for (const auto& kernel : symbols.kernels) file.kernels.push_back({kernel.op, kernel.device});
+  for (const auto& kernel : symbols.kernels) file.kernels.push_back({kernel.op, kernel.device, kernel.variant});
 }
 
 void read_plugin(const InputFile& input, Candidate& candidate) {

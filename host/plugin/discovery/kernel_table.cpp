@@ -1,6 +1,7 @@
 #include "plugin/discovery/kernel_table.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "plugin/discovery/input_file.hpp"
 #include "plugin/plugin_error.hpp"
@@ -49,14 +50,18 @@ Meant at_its_time(Meant meant, const PluginSource& file, const PluginSources& so
 std::vector<std::string> KernelTable::settle(const PluginSources& sources, const Winners& winners,
                                              const std::vector<std::string>& preferred) {
   choices_.clear();
+  variants_.clear();
   std::vector<std::string> notes;
-  for (const auto& [key, claims] : collect(sources, winners, preferred, notes)) choices_[key] = decide(key, claims, sources, notes);
+  Claims all;
+  collect(sources, winners, preferred, all, notes);
+  for (const auto& [key, claims] : all) choices_[key] = decide(key, claims, sources, notes);
+  for (auto& [key, variants] : variants_)
+    std::stable_sort(variants.begin(), variants.end(), [](const Claim& left, const Claim& right) { return left.rank.beats(right.rank); });
   return notes;
 }
 
-KernelTable::Claims KernelTable::collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred,
-                                         std::vector<std::string>& notes) {
-  Claims claims;
+void KernelTable::collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred, Claims& claims,
+                          std::vector<std::string>& notes) {
   for (const auto& [name, op] : winners) {
     const bool no_kernel = op.info->kernels_elsewhere || (op.info->has("compose") && !op.info->has("forward"));
     if (!no_kernel) claims[{name, "cpu"}].push_back({{KernelChoice::Source::own, op.file, ""}, op.rank});
@@ -67,10 +72,11 @@ KernelTable::Claims KernelTable::collect(const PluginSources& sources, const Win
     if (!file.sound) continue;
     const int number = static_cast<int>(i);
     for (const KernelInfo& kernel : file.kernels) {
+      const KernelChoice choice{KernelChoice::Source::file, number, kernel.op, kernel.variant};
+      auto& list = kernel.variant.empty() ? claims : variants_;
       const auto found = operators.find(kernel.op);
       if (found == operators.end()) {  // it waits for its operator
-        if (!file.brings(kernel.op))
-          claims[{kernel.op, kernel.device}].push_back({{KernelChoice::Source::file, number, kernel.op}, file.rank});
+        if (!file.brings(kernel.op)) list[{kernel.op, kernel.device}].push_back({choice, file.rank});
         continue;
       }
       const auto beside = std::find_if(found->second.begin(), found->second.end(), [&](const Winner* op) { return op->file == number; });
@@ -85,13 +91,12 @@ KernelTable::Claims KernelTable::collect(const PluginSources& sources, const Win
         continue;
       }
       if (!is_beside && !serves(file, **chosen, sources)) continue;
-      auto& rivals = claims[{(*chosen)->info->full_name(), kernel.device}];
+      auto& rivals = list[{(*chosen)->info->full_name(), kernel.device}];
       // The author of both means the operator's own functions as what there is without the kernel.
       if (is_beside) std::erase_if(rivals, [](const Claim& rival) { return rival.choice.source == KernelChoice::Source::own; });
-      rivals.push_back({{KernelChoice::Source::file, number, kernel.op}, file.rank});
+      rivals.push_back({choice, file.rank});
     }
   }
-  return claims;
 }
 
 KernelChoice KernelTable::decide(const Key& key, std::vector<Claim> claims, const PluginSources& sources, std::vector<std::string>& notes) {
@@ -126,16 +131,28 @@ KernelChoice KernelTable::find(std::string_view op, std::string_view device) con
   return found == choices_.end() ? KernelChoice{} : found->second;
 }
 
-std::vector<std::string> KernelTable::devices(const std::string& op) const {
-  std::vector<std::string> found;
-  for (auto choice = choices_.lower_bound({op, ""}); choice != choices_.end() && choice->first.first == op; ++choice)
-    if (choice->second.source != KernelChoice::Source::none) found.push_back(choice->first.second);
+std::vector<KernelChoice> KernelTable::variants(std::string_view op, std::string_view device) const {
+  std::vector<KernelChoice> found;
+  if (const auto claims = variants_.find({std::string(op), std::string(device)}); claims != variants_.end())
+    for (const auto& claim : claims->second) found.push_back(claim.choice);
   return found;
 }
 
+std::vector<std::string> KernelTable::devices(const std::string& op) const {
+  std::set<std::string> found;
+  for (auto choice = choices_.lower_bound({op, ""}); choice != choices_.end() && choice->first.first == op; ++choice)
+    if (choice->second.source != KernelChoice::Source::none) found.insert(choice->first.second);
+  for (auto claims = variants_.lower_bound({op, ""}); claims != variants_.end() && claims->first.first == op; ++claims)
+    found.insert(claims->first.second);
+  return {found.begin(), found.end()};
+}
+
 bool KernelTable::uses(int file) const {
-  return std::any_of(choices_.begin(), choices_.end(),
-                     [&](const auto& choice) { return choice.second.source == KernelChoice::Source::file && choice.second.file == file; });
+  const auto is_its = [&](const KernelChoice& choice) { return choice.source == KernelChoice::Source::file && choice.file == file; };
+  return std::any_of(choices_.begin(), choices_.end(), [&](const auto& choice) { return is_its(choice.second); }) ||
+         std::any_of(variants_.begin(), variants_.end(), [&](const auto& claims) {
+           return std::any_of(claims.second.begin(), claims.second.end(), [&](const Claim& claim) { return is_its(claim.choice); });
+         });
 }
 
 }  // namespace tenon

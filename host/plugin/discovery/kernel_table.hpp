@@ -16,7 +16,8 @@ struct KernelChoice {
   enum class Source { none, own, file };  ///< own: the functions of the operator's own table
   Source source = Source::none;
   int file = -1;
-  std::string symbol{};  ///< its operator's name in the symbol of a file's kernel
+  std::string symbol{};   ///< its operator's name in the symbol of a file's kernel
+  std::string variant{};  ///< its class; empty: the one kernel
   bool operator==(const KernelChoice&) const = default;
 };
 
@@ -42,6 +43,8 @@ class KernelTable {
   std::vector<std::string> settle(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred = {});
 
   KernelChoice find(std::string_view op, std::string_view device) const;
+  /// Kernels beside that one, what was brought later first; those of the same call by folder, then by file and class.
+  std::vector<KernelChoice> variants(std::string_view op, std::string_view device) const;
   std::vector<std::string> devices(const std::string& op) const;
   bool uses(int file) const;  ///< whether a kernel of the file was chosen, or waits for its operator
 
@@ -53,11 +56,12 @@ class KernelTable {
   using Key = std::pair<std::string, std::string>;  // operator, device
   using Claims = std::map<Key, std::vector<Claim>>;
 
-  static Claims collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred,
-                        std::vector<std::string>& notes);
+  void collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred, Claims& claims,
+               std::vector<std::string>& notes);
   static KernelChoice decide(const Key& key, std::vector<Claim> claims, const PluginSources& sources, std::vector<std::string>& notes);
 
   std::map<Key, KernelChoice> choices_;
+  Claims variants_;  // sorted
 };
 
 }  // namespace tenon

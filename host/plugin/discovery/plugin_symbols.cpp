@@ -34,7 +34,7 @@ std::optional<SymbolName> parse(std::string_view name) {
 }
 
 bool is_ours(std::string_view word) {
-  return word == "op" || word == "get" || word == "kernel" || word == "plugin";
+  return word == "op" || word == "get" || word == "kernel" || word == "variant" || word == "plugin";
 }
 
 using Operators = std::map<std::string, PluginSymbols::Operator>;
@@ -42,11 +42,17 @@ using Operators = std::map<std::string, PluginSymbols::Operator>;
 void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operators, PluginSymbols& symbols) {
   if (name.word == "plugin") {
     if (name.rest.empty()) symbols.record = symbol;
-  } else if (name.word == "kernel") {
+  } else if (name.word == "kernel" || name.word == "variant") {
     const auto between = name.rest.find("__");
     if (between == std::string_view::npos) return;
-    const std::string_view device = name.rest.substr(0, between), op = name.rest.substr(between + 2);
-    if (is_identifier(device) && is_identifier(op)) symbols.kernels.push_back({std::string(op), std::string(device), symbol});
+    std::string_view device = name.rest.substr(0, between), op = name.rest.substr(between + 2), variant;
+    if (name.word == "variant") {
+      const auto last = op.rfind("__");
+      if (last == std::string_view::npos || !is_identifier(op.substr(last + 2))) return;
+      variant = op.substr(last + 2), op = op.substr(0, last);
+    }
+    if (is_identifier(device) && is_identifier(op))
+      symbols.kernels.push_back({std::string(op), std::string(device), std::string(variant), symbol});
   } else if (is_identifier(name.rest)) {
     PluginSymbols::Operator& op = operators[std::string(name.rest)];
     (name.word == "op" ? op.manifest : op.getter) = symbol;
@@ -54,6 +60,11 @@ void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operato
 }
 
 }  // namespace
+
+std::string kernel_symbol(const KernelInfo& kernel) {
+  const auto of = kernel.device + "__" + kernel.op;
+  return kernel.variant.empty() ? TENON_KERNEL_SYMBOL_PREFIX + of : TENON_VARIANT_SYMBOL_PREFIX + of + "__" + kernel.variant;
+}
 
 PluginSymbols read_plugin_symbols(const ElfFile& elf) {
   PluginSymbols symbols;
@@ -71,8 +82,9 @@ PluginSymbols read_plugin_symbols(const ElfFile& elf) {
     op.name = name;
     symbols.operators.push_back(std::move(op));
   }
-  std::sort(symbols.kernels.begin(), symbols.kernels.end(),
-            [](const auto& left, const auto& right) { return std::tie(left.op, left.device) < std::tie(right.op, right.device); });
+  std::sort(symbols.kernels.begin(), symbols.kernels.end(), [](const auto& left, const auto& right) {
+    return std::tie(left.op, left.device, left.variant) < std::tie(right.op, right.device, right.variant);
+  });
   return symbols;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugin/discovery/candidate.hpp"
+#include "plugin/discovery/plugin_symbols.hpp"
 #include "plugin/library_place.hpp"
 #include "plugin/loading/bundled_dependencies.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
@@ -17,7 +18,7 @@ namespace {
 std::vector<std::string> table_symbols(const PluginFile& file) {
   std::vector<std::string> symbols;
   for (const std::string& op : file.operators) symbols.push_back(TENON_GET_SYMBOL_PREFIX + op);
-  for (const KernelInfo& kernel : file.kernels) symbols.push_back(TENON_KERNEL_SYMBOL_PREFIX + kernel.device + "__" + kernel.op);
+  for (const KernelInfo& kernel : file.kernels) symbols.push_back(kernel_symbol(kernel));
   return symbols;
 }
 

@@ -63,8 +63,8 @@ void check_table(void* library, const char* symbol, int descriptor) {
   void* address = dlsym(library, symbol);
   if (!address) report(descriptor, words(tenon::probe::no_symbol, symbol));
   const auto get = reinterpret_cast<tenon_get_function>(address);
-  const bool is_kernel = std::string_view(symbol).starts_with(TENON_KERNEL_SYMBOL_PREFIX);
-  const char* fault = tenon::table_fault(get(&host), is_kernel ? tenon::TableRole::kernel : tenon::TableRole::op);
+  const bool is_operator = std::string_view(symbol).starts_with(TENON_GET_SYMBOL_PREFIX);
+  const char* fault = tenon::table_fault(get(&host), is_operator ? tenon::TableRole::op : tenon::TableRole::kernel);
   if (fault) report(descriptor, words(tenon::probe::bad_table, symbol, fault));
 }
 

@@ -65,7 +65,7 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
   auto& call = calls_[step];
   if (const auto copy = plan_.copy_of(step); copy != none) return {CopyStep::run, &copies_[copy], &call};
   const auto& node = plan_.node(step);
-  const auto& kernel = kernels.of(plan_.model(), plan_.node_of(step), plan_.device_of(step));
+  const auto& kernel = plan_.graph.kernel_of(plan_.node_of(step), kernels);
   const auto function = function_of(*kernel.table(), call.dispatch);
   const auto first = plan_.types().begin() + node.first_output;
   const auto is_dense = [](const tenon_type& type) { return type.storage == TENON_DENSE; };
@@ -75,7 +75,7 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
 
 const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
   const bool copies = plan_.copy_of(step) != none;
-  const auto* owner = copies ? code_owner("copy", "") : kernels.of(plan_.model(), plan_.node_of(step), plan_.device_of(step)).owner();
+  const auto* owner = copies ? code_owner("copy", "") : plan_.graph.kernel_of(plan_.node_of(step), kernels).owner();
   return records_.add(owner, name_of_node(plan_, step), called_by(calls_[step].dispatch));
 }
 

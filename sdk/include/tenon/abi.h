@@ -308,7 +308,8 @@ typedef struct tenon_operator {
 
   /* Since minor 1. */
   int32_t (*compose)(const void* instance, tenon_gradient* io);        /* [any] the outputs as a graph of other operators */
-  int32_t (*supports)(const void* instance, const tenon_infer* types); /* [any] whether this kernel computes these types; null: all */
+  /* [any] Whether this kernel computes these types, some of which may be unknown: 1 or 0; -1 with the reason in types->error. Null: all. */
+  int32_t (*supports)(const void* instance, const tenon_infer* types);
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
   int32_t reserved;
 } tenon_operator;
@@ -318,10 +319,14 @@ typedef struct tenon_operator {
 /* tenon_op_v1__NAME               object in section .tenon_ops: the manifest, CBOR
  * tenon_plugin_v1                 object in section .tenon_ops: tenon_plugin
  * tenon_get_v1__NAME              function: tenon_get_function
- * tenon_kernel_v1__DEVICE__NAME   function: tenon_get_function */
+ * tenon_kernel_v1__DEVICE__NAME   function: tenon_get_function
+ * tenon_variant_v1__DEVICE__NAME__CLASS
+ *                                 function: tenon_get_function. A kernel beside others, chosen by supports and priority; hosts before 0.2
+ *                                 pass over it */
 #define TENON_MANIFEST_SYMBOL_PREFIX "tenon_op_v1__"
 #define TENON_GET_SYMBOL_PREFIX "tenon_get_v1__"
 #define TENON_KERNEL_SYMBOL_PREFIX "tenon_kernel_v1__"
+#define TENON_VARIANT_SYMBOL_PREFIX "tenon_variant_v1__"
 #define TENON_PLUGIN_SYMBOL "tenon_plugin_v1"
 #define TENON_MANIFEST_SECTION ".tenon_ops"
 

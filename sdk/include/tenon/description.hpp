@@ -84,6 +84,7 @@ enum class ClassFault {
   infer_signature,
   infer_storage_signature,
   workspace_signature,
+  supports_signature,
   configure_signature,
   empty_kernel,
   named_forwards,

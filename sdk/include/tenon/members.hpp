@@ -46,6 +46,7 @@ TENON_NAMES(backward_sparse)
 TENON_NAMES(gradient)
 TENON_NAMES(workspace)
 TENON_NAMES(backward_workspace)
+TENON_NAMES(supports)
 // What people write instead, out of habit: nobody would call it.
 TENON_NAMES(forwards)
 TENON_NAMES(backwards)
@@ -102,6 +103,9 @@ struct Members {
   static constexpr bool backward_workspace = requires(const C& c, const Infer& io) {
     { c.backward_workspace(io) } -> std::convertible_to<std::size_t>;
   };
+  static constexpr bool supports = requires(const C& c, const Infer& types) {
+    { c.supports(types) } -> std::same_as<bool>;
+  };
   static constexpr bool storage_callable = requires(const C& c, InferStorage& io) {
     { c.infer_storage(io) } -> std::same_as<void>;
   };
@@ -122,6 +126,15 @@ struct Members {
       return bool(C::capturable);
     else
       return false;
+  }();
+  // static constexpr int priority: of several kernels for one device, the highest that supports the types runs.
+  static constexpr int priority = [] {
+    if constexpr (requires {
+                    { C::priority } -> std::convertible_to<int>;
+                  })
+      return int(C::priority);
+    else
+      return 0;
   }();
   // A class of TENON_KERNEL needs one of them.
   static constexpr bool any_kernel = forward || forward_sparse || backward || backward_sparse;

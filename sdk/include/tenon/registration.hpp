@@ -142,18 +142,44 @@ inline const tenon_operator* kernel_table<void>() {
 /// Tenon's own operators have the space tenon. The symbol is tenon_kernel_v1__DEVICE__SPACE__NAME.
 #define TENON_KERNEL_IN(space, name, device, Class) TENON_KERNEL_OF(#device "__" #space "__" #name, #space "__" #name, device, Class)
 
-#define TENON_KERNEL_OF(symbol, name, device, Class) \
-  static_assert(!std::is_void_v<::tenon::device>);   \
-  TENON_CHECK_NAME(name);                            \
-  template <>                                        \
-  struct tenon::detail::Registered<symbol> {};       \
-  TENON_REGISTER_KERNEL(symbol, Class, __COUNTER__)
-#define TENON_REGISTER_KERNEL(name, Class, number) TENON_KERNEL_SYMBOL(name, Class, number)
-#define TENON_KERNEL_SYMBOL(name, Class, number)                                                           \
-  extern "C" {                                                                                             \
-  __attribute__((used, visibility("default")))                                                             \
-  const tenon_operator* tenon_kernel_##number(const tenon_host*) __asm__(TENON_KERNEL_SYMBOL_PREFIX name); \
-  const tenon_operator* tenon_kernel_##number(const tenon_host*) {                                         \
-    return ::tenon::detail::kernel_table<Class>();                                                         \
-  }                                                                                                        \
+/// Registers one more kernel for the operator of this name and device, beside those that there are: for some dtypes, sizes or machines.
+/// Any number of them, from any plugins, may exist. Class says by supports() which types it computes, and by priority, which is then above
+/// 0, that it goes before the kernel that computes everything; it has no namespace in front of it. Tenon asks supports() with the types as
+/// far as they are known when a session is made, and with whole types in plans and calls. It may look at the machine, too:
+///
+///     struct MatmulAvx512 : Matmul {
+///       static constexpr int priority = 10;
+///       bool supports(const tenon::Infer& types) const {
+///         return types.input("left").dtype == tenon::f32 && __builtin_cpu_supports("avx512f");
+///       }
+///       void forward(const tenon::Call& call) const;
+///     };
+///     TENON_KERNEL_VARIANT(matmul, cpu, MatmulAvx512)
+///
+/// Nodes that are differentiated use kernels that have backward. Tenon 0.1 passes over variants, and so do operators and plugins that are
+/// isolated.
+#define TENON_KERNEL_VARIANT(name, device, Class) TENON_VARIANT_OF(#device "__" #name "__" #Class, #name, device, Class)
+
+/// The same for the operator space.name.
+#define TENON_KERNEL_VARIANT_IN(space, name, device, Class) \
+  TENON_VARIANT_OF(#device "__" #space "__" #name "__" #Class, #space "__" #name, device, Class)
+
+#define TENON_VARIANT_OF(symbol, name, device, Class)                                                                             \
+  static_assert(::tenon::detail::is_operator_name(#Class), "the class of a variant is named without a namespace in front of it"); \
+  TENON_KERNEL_BY(TENON_VARIANT_SYMBOL_PREFIX, symbol, name, device, Class)
+#define TENON_KERNEL_OF(symbol, name, device, Class) TENON_KERNEL_BY(TENON_KERNEL_SYMBOL_PREFIX, symbol, name, device, Class)
+
+#define TENON_KERNEL_BY(prefix, symbol, name, device, Class) \
+  static_assert(!std::is_void_v<::tenon::device>);           \
+  TENON_CHECK_NAME(name);                                    \
+  template <>                                                \
+  struct tenon::detail::Registered<symbol> {};               \
+  TENON_REGISTER_KERNEL(prefix symbol, Class, __COUNTER__)
+#define TENON_REGISTER_KERNEL(symbol, Class, number) TENON_KERNEL_SYMBOL(symbol, Class, number)
+#define TENON_KERNEL_SYMBOL(symbol, Class, number)                                                                             \
+  extern "C" {                                                                                                                 \
+  __attribute__((used, visibility("default"))) const tenon_operator* tenon_kernel_##number(const tenon_host*) __asm__(symbol); \
+  const tenon_operator* tenon_kernel_##number(const tenon_host*) {                                                             \
+    return ::tenon::detail::kernel_table<Class>();                                                                             \
+  }                                                                                                                            \
   }

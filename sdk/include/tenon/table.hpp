@@ -8,6 +8,7 @@
 //     infer_storage            infer_storage()                  the same; null if the class does not define it
 //     workspace                workspace(),                     the same; null if it has neither
 //                              backward_workspace()
+//     supports                 supports()                       the same; null if it has none
 //     gradient                 gradient()                       the same; null if it has none
 //     compose                  forward(Compose&)                on any thread, several at once; null if it has none
 //     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
@@ -87,6 +88,12 @@ struct Trampolines {
         if (backward) *bytes = object.backward_workspace(wrapped);
     });
   }
+  static std::int32_t supports(const void* instance, const tenon_infer* types) noexcept {
+    bool supported = false;
+    const std::int32_t failed =
+        guarded(types->error, [&] { supported = static_cast<const C*>(instance)->supports(Infer(*types, names_of<C>)); });
+    return failed ? -1 : supported;
+  }
   // Adds nodes to the host's graph and computes nothing. The host removes the nodes of a gradient() that throws. Names are
   // looked up among those of this operator.
   static std::int32_t gradient(const void* instance, tenon_gradient* io) noexcept {
@@ -135,6 +142,8 @@ constexpr tenon_operator make_table() {
   if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // else compose tells
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
+  if constexpr (M::supports) table.supports = T::supports;
+  table.priority = M::priority;
   if constexpr (M::gradient) table.gradient = T::gradient;
   if constexpr (M::compose) table.compose = T::compose;
   if constexpr (M::forward) table.forward = T::forward;

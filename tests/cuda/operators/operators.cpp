@@ -31,6 +31,7 @@ TENON_OPERATOR(scale, Scale)
 struct Plus : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("the sum of two tensors");
+    op.types(tenon::floating + tenon::any_complex);
     op.input("left", "any shape");
     op.input("right", "the same shape");
     op.output("sum", "the same shape");

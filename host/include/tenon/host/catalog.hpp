@@ -41,6 +41,7 @@ TENON_API std::string_view name_of(PluginStatus status);  ///< for people: `cras
 /// A kernel of a plugin, for an operator of its own or of another plugin. op: `rope`, or `acme__rope` for acme.rope.
 struct KernelInfo {
   std::string op, device;
+  std::string variant{};  ///< the class of one that is beside others (TENON_KERNEL_VARIANT); empty: the one kernel
 };
 
 /// One file of a plugin folder, and whether it can be used.
@@ -67,6 +68,11 @@ struct CatalogOperator {
   int file = -1;                                    ///< index into files(); -1: registered by the application, or the host's own
   std::vector<std::string> devices;                 ///< those for which any plugin has a kernel: "cpu", "cuda"
   std::vector<int> kernel_files{};                  ///< of devices: whose kernel each is; -1: the application's, or the host's own
+  struct Variant {
+    std::string name, device;
+    int file;
+  };
+  std::vector<Variant> variants{};  ///< kernels beside those, which are chosen by types and priority
   std::string full_name() const { return info.full_name(); }
 };
 

@@ -38,6 +38,7 @@ struct PlannedStep {
   std::vector<std::size_t> after{};  ///< steps on other streams that it waits for by an event
   bool captured = false;             ///< with its neighbours, as one CUDA graph
   bool sparse = false;               ///< by a sparse kernel
+  std::string variant{};             ///< the class of the kernel that types chose (TENON_KERNEL_VARIANT); empty: the one kernel
   std::vector<PlannedOutput> outputs{};
   std::int64_t workspace = 0;  ///< scratch bytes
 };

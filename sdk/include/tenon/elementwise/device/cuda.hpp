@@ -63,6 +63,8 @@ template <class Class>
 struct CudaForward : Class {
   static constexpr bool capturable = true;
 
+  /// Complex numbers are the CPU's.
+  bool supports(const Infer& types) const { return !any_complex.has(types.input(first_shared<Class>).dtype); }
   void forward(const Call& call) const {
     const tenon_call& raw = call.raw();
     if (write_of(call, 0) == Write::none) return;
