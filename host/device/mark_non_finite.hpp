@@ -10,9 +10,18 @@ namespace tenon {
 
 class Stream;
 
-/// Calls f with the bits of infinity, which all NaNs have set, too, in an unsigned integer of the elements' size; not for whole numbers.
+/// How many numbers an element consists of, and of which dtype: complex ones of two.
+inline std::int64_t parts_of(DType dtype) {
+  return any_complex.has(dtype) ? 2 : 1;
+}
+inline DType part_of(DType dtype) {
+  return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
+}
+
+/// Calls f with the bits of infinity, which all NaNs have set, too, in an unsigned integer of a part's size; not for whole numbers.
 template <class F>
 void with_exponent_bits(DType dtype, F&& f) {
+  dtype = part_of(dtype);
   if (!floating.has(dtype)) return;
   visit<floating>(dtype, [&]<class T>() {
     using Wide = std::conditional_t<sizeof(T) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;

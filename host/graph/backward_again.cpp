@@ -50,7 +50,7 @@ bool BackwardAgain::is_linear() const {
 // A floating input that no term names, in which the operator may be anything.
 std::uint32_t BackwardAgain::beside_terms() const {
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
-    if (partner_[i] == none && input(i) != none && may_be_floating(model_.values[input(i)].type)) return i;
+    if (partner_[i] == none && input(i) != none && may_have_gradient(model_.values[input(i)].type)) return i;
   return none;
 }
 
@@ -63,7 +63,8 @@ ValueId BackwardAgain::input(std::uint32_t i) const {
 
 ValueId BackwardAgain::helper(std::string_view op, const std::vector<ValueId>& inputs, const Attributes& attributes) const {
   const auto name = free_name();
-  const auto added = builder_.node({.op = op, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
+  const auto own = fmt::format("{}.{}", bundled_space, op);
+  const auto added = builder_.node({.op = own, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
   return model_.nodes[added].first_output;
 }
 

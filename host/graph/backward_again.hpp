@@ -9,9 +9,9 @@
 
 namespace tenon {
 
-/// Whether a value of this type has a gradient, as far as its dtype is known.
-inline bool may_be_floating(const tenon_type& type) {
-  return type.dtype == TENON_DTYPE_UNKNOWN || floating.has(static_cast<DType>(type.dtype));
+/// Whether a value of this type has a gradient, as far as its dtype is known. Those of complex values are dL/d(re) + i dL/d(im).
+inline bool may_have_gradient(const tenon_type& type) {
+  return type.dtype == TENON_DTYPE_UNKNOWN || (floating + any_complex).has(static_cast<DType>(type.dtype));
 }
 
 /// One backward node whose outputs have gradients. Threads: one at a time; it adds nodes to the graph.

@@ -152,7 +152,7 @@ std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* obje
   std::vector<ValueId> wrt;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < inside.inputs.size(); ++i)
-    if (inside.inputs[i] != none && may_be_floating(inside.model.values[inside.inputs[i]].type))
+    if (inside.inputs[i] != none && may_have_gradient(inside.model.values[inside.inputs[i]].type))
       wrt.push_back(inside.inputs[i]), places.push_back(i);
   const auto found = add_gradient(inside.builder, part, wrt);
   std::vector<bool> reached(inside.inputs.size());

@@ -195,7 +195,7 @@ class Expansion {
     std::size_t next = 0;
     for (std::uint32_t i = 0; i < forward.input_count; ++i) {
       const auto gradient = takes_gradient(inputs, i) ? found[next++] : none;
-      if (inputs[i] != none && may_be_floating(to_->model.values[inputs[i]].type))
+      if (inputs[i] != none && may_have_gradient(to_->model.values[inputs[i]].type))
         replaced_.emplace(node.first_output + i, gradient != none ? gradient : zeros_like(into, inputs[i]));
     }
   }
@@ -210,11 +210,11 @@ class Expansion {
   // A value that stands at several inputs has its whole gradient at the first.
   bool takes_gradient(const std::vector<ValueId>& inputs, std::uint32_t i) const {
     const auto here = inputs.begin() + i;
-    return *here != none && may_be_floating(to_->model.values[*here].type) && std::find(inputs.begin(), here, *here) == here;
+    return *here != none && may_have_gradient(to_->model.values[*here].type) && std::find(inputs.begin(), here, *here) == here;
   }
   ValueId zeros_like(GraphBuilder& into, ValueId value) const {
     const auto name = free_name(to_->model, "no_gradient");
-    const auto zeros = into.node({.op = "fill_like", .name = name, .inputs = {value}, .named_inputs = {}, .attributes = {}});
+    const auto zeros = into.node({.op = "tenon.fill_like", .name = name, .inputs = {value}, .named_inputs = {}, .attributes = {}});
     return to_->model.nodes[zeros].first_output;
   }
 

@@ -19,11 +19,6 @@ bool is_real(const tenon_type& type) {
   return type.dtype == TENON_DTYPE_UNKNOWN || floating.has(static_cast<DType>(type.dtype));
 }
 
-/// Gradients of complex values are dL/d(re) + i dL/d(im).
-bool has_gradient(const tenon_type& type) {
-  return is_real(type) || any_complex.has(static_cast<DType>(type.dtype));
-}
-
 bool has_backward_kernel(const LoadedOperator& op) {
   const auto has = [](const tenon_operator* table) { return table != nullptr && table->backward != nullptr; };
   return has(op.table) || std::any_of(op.kernels.begin(), op.kernels.end(), has);
@@ -31,7 +26,8 @@ bool has_backward_kernel(const LoadedOperator& op) {
 
 // The host's own operators that pass none on.
 bool stops_gradients(const OperatorUse& op) {
-  return op.plugin == none && (op.name == "fill_like" || op.name == "stop_gradient" || op.name == "in_training");
+  if (op.info->space != bundled_space) return false;
+  return op.name == "fill_like" || op.name == "stop_gradient" || op.name == "in_training";
 }
 
 class GradientBuilder {
@@ -77,10 +73,10 @@ class GradientBuilder {
       throw Failure(FailureKind::usage,
                     fmt::format("'{}' is {} and {}", value_label(model_, value), to_string(model_.values[value].type), what));
     };
-    if (!is_real(model_.values[request_.loss].type) && (request_.seed == none || !has_gradient(model_.values[request_.loss].type)))
+    if (!is_real(model_.values[request_.loss].type) && (request_.seed == none || !may_have_gradient(model_.values[request_.loss].type)))
       refuse(request_.loss, "cannot be a loss; a loss is floating, and one that is complex needs a seed");
     for (const auto value : request_.wrt)
-      if (!has_gradient(model_.values[value].type)) refuse(value, "has no gradient; only floating and complex dtypes have one");
+      if (!may_have_gradient(model_.values[value].type)) refuse(value, "has no gradient; only floating and complex dtypes have one");
   }
 
   // To these nodes: which of their floating and complex values change when one of `wrt` does.
@@ -95,7 +91,7 @@ class GradientBuilder {
       const auto& node = model_.nodes[id];
       if (!reads_dependent(node)) continue;
       for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
-        if (has_gradient(model_.values[value].type)) dependent_[value] = true;
+        if (may_have_gradient(model_.values[value].type)) dependent_[value] = true;
     }
   }
   bool is_dependent(ValueId value) const { return value < dependent_.size() && dependent_[value]; }
@@ -176,10 +172,22 @@ class GradientBuilder {
     return reached_by_gradient(*bound.op, bound.instance->get(), {std::move(inputs), std::move(outputs), {}}, output_grads);
   }
 
+  // A value that is given twice has its whole gradient at the first of its places, as the expansion puts it.
+  void gather_at_first_places(const NodeRecord& node, std::vector<bool>& reached) const {
+    const auto* edges = model_.edges.data() + node.first_edge;
+    for (std::uint32_t i = 0; i < node.input_count; ++i) {
+      const auto first = static_cast<std::size_t>(std::find(edges, edges + i, edges[i]) - edges);
+      if (first == i || !reached[i]) continue;
+      reached[first] = true;
+      reached[i] = false;
+    }
+  }
+
   // `reached`: inputs of which a composed operator has a gradient; it may read everything. Empty: of a kernel.
-  void by_kernel(NodeId id, const std::vector<bool>& reached = {}) {
+  void by_kernel(NodeId id, std::vector<bool> reached = {}) {
     const auto node = model_.nodes[id];
     const bool composed = !reached.empty();
+    if (composed) gather_at_first_places(node, reached);
     const auto& info = *builder_.binding().nodes[id].info;
     require_visible(id, info);
     std::vector<ValueId> edges;

@@ -169,6 +169,7 @@ thread_local std::size_t InferenceMemory::depth_ = 0;
 // they do not contradict must still be what their kernels write. What others know may then tell something of the inputs.
 void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
   share_dtype(*op.info, types);
+  types.wanted.assign(types.inputs.size(), 0);
   const bool composed = is_composed(op);
   if (op.table->infer == nullptr && !composed) return;
   const InferenceMemory memory;
@@ -178,7 +179,6 @@ void infer_operator(const LoadedOperator& op, const void* instance, OperatorType
   before.states.assign(types.states.begin(), types.states.end());
 
   std::fill(types.outputs.begin(), types.outputs.end(), unknown_type());
-  types.wanted.assign(types.inputs.size(), 0);
   if (op.table->infer != nullptr) ask_operator(op, instance, before, types);
   if (composed) ask_nodes(op, instance, types);
   told.assign(types.outputs.begin(), types.outputs.end());

@@ -32,6 +32,11 @@ class Cutting {
     each_edge(origin, visit);
     for (std::uint32_t i = 0; i < origin.output_count; ++i) visit(origin.first_output + i);
   }
+  // Of variables; none but in training.
+  const auto& updates() const {
+    static const decltype(model_.updates) none_made;
+    return !training_ ? none_made : stage_.part ? stage_.part->updates : model_.updates;
+  }
   bool is_made_now(ValueId value) const;
   std::vector<bool> needed_later() const;
 
@@ -61,11 +66,14 @@ bool Cutting::find_later() {
     later_[id] = waits(id);
     found = found || later_[id];
     if (later_[id])
-      for (std::uint32_t i = 0; i < node.state_count; ++i) held_back_.insert(model_.edges[node.first_edge + node.input_count + i]);
+      each_edge(node, [&](ValueId value) {
+        if (model_.values[value].role == Role::state) held_back_.insert(value);
+      });
     const auto& info = *stage_.graph->binding.nodes[id].info;
     for (std::uint32_t i = 0; i < node.output_count; ++i)
       late_[node.first_output + i] = later_[id] || (node.pass != Pass::backward && info.allocates(i));
   }
+  for (const auto& update : updates()) found = found || late_[update.second];
   return found;
 }
 
@@ -107,13 +115,12 @@ CutStage Cutting::cut() const {
     const auto& record = model_.values[output.second];
     (record.role == Role::output && record.producer != none && later_[record.producer] ? second : first).outputs.push_back(output);
   }
-  if (training_)
-    for (const auto& update : stage_.part ? stage_.part->updates : model_.updates) {
-      // a later node still reads the old value
-      const bool now_too = is_made_now(update.second) && !needed[update.first];
-      (now_too ? first : second).updates.push_back(update);
-      if (!now_too) needed[update.second] = true;
-    }
+  for (const auto& update : updates()) {
+    // a later node still reads the old value, or the new one's shape is not known yet
+    const bool now_too = is_made_now(update.second) && !late_[update.second] && !needed[update.first];
+    (now_too ? first : second).updates.push_back(update);
+    if (!now_too) needed[update.second] = true;
+  }
   for (const auto& [name, value] : second.outputs) needed[value] = true;
   for (ValueId value = 0; value < needed.size(); ++value) {
     if (!needed[value] || !is_made_now(value)) continue;

@@ -39,7 +39,7 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
     : device_(device) {
   graph_ = expanded(std::make_shared<const GraphSnapshot>(graph_of(op, object, types, inputs_)), device);
   no_tensors_ = tensors_of(graph_->model);
-  kernels_.emplace(graph_->model, graph_->binding, op.plugins->load("cast_storage"), device);
+  kernels_.emplace(graph_->model, graph_->binding, op.plugins->load("tenon.cast_storage"), device);
   std::map<ValueId, tenon_type> given;
   PlanRequest request{.training = setting.training, .keep_on_device = true};
   for (const auto input : inputs_) {

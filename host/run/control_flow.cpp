@@ -244,6 +244,9 @@ struct Scan : Operator {
     op.param("reverse", &Scan::reverse, "from the last row to the first");
   }
 
+  // Both may be as large as their type allows.
+  std::size_t data_inputs() const { return at(carries) + at(scanned); }
+
   void configure() {
     if (carries > outputs) throw Error("carries is ", carries, " but there are ", outputs, " outputs");
     if (host) step.hold(*host, body, "body");
@@ -251,12 +254,12 @@ struct Scan : Operator {
 
   void infer(Infer& io) const {
     const auto count = at(io.inputs());
-    io.require(count >= at(carries + scanned), "there are ", count, " inputs but carries and scanned ask for ", carries + scanned);
+    io.require(count >= data_inputs(), "there are ", count, " inputs but carries and scanned ask for ", data_inputs());
     require_counts(*step, count, at(io.outputs()));
     const auto all = input_types(io, 0, count);
     std::vector<tenon_type> data(all.begin(), all.end());
     std::int64_t rows = unknown;
-    for (auto i = at(carries); i < at(carries + scanned); ++i) {
+    for (auto i = at(carries); i < data_inputs(); ++i) {
       auto& type = data[i];
       if (type.rank < 0) continue;
       io.require(type.rank > 0, "data", i, " has no axis to take rows from");
@@ -295,7 +298,7 @@ struct Scan : Operator {
     for (std::int64_t run = 0; run < rows; ++run) {
       if (call.cancelled()) throw Error("the run was stopped in the loop");
       const auto row = reverse ? rows - 1 - run : run;
-      for (auto i = at(carries); i < at(carries + scanned); ++i) inputs[i] = row_of(whole[i], row);
+      for (auto i = at(carries); i < data_inputs(); ++i) inputs[i] = row_of(whole[i], row);
       auto made = sets[run % 2];
       for (auto i = at(carries); i < outputs.size(); ++i) made.push_back(row_of(outputs[i], row));
       step->run(call.training(), inputs, made);
@@ -307,7 +310,7 @@ struct Scan : Operator {
   // A scan the other way round, whose body is the gradient of this one's. It carries the gradients of the carried values and the sums of
   // those of the inputs that stay, and takes rows of what was carried into each run, of the scanned inputs and of the outputs' gradients.
   void gradient(Gradient& g) const {
-    const auto all = at(g.inputs()), stays = at(carries + scanned);
+    const auto all = at(g.inputs()), stays = data_inputs();
     const auto wrt = floating_inputs(g, 0, all);
     if (wrt.empty()) return;
     Positions carried, rows, summed;  // of wrt

@@ -111,7 +111,7 @@ const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_t
   if (abi.dense.device_type != call_.device().type() || abi.dense.device_id != call_.device().id())
     throw Failure(FailureKind::usage,
                   fmt::format("'{}' lies on {} but the call was prepared for {}", argument.name, tensor.device(), call_.device().name()));
-  if (storage == TENON_DENSE && (abi.dense.strides == nullptr || info().strides)) return &abi;
+  if (storage == TENON_DENSE && (abi.dense.strides == nullptr || (info().strides && !call_.is_composed()))) return &abi;
   if (storage == TENON_DENSE) return &kept_.emplace_back(tensor.make_contiguous()).abi();
   if (!sparse_kernel) {
     make_dense_note(argument, type);

@@ -301,11 +301,29 @@ void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
   given.require_unchanged();
 }
 
+namespace {
+
+/// The token is the caller's, and the execution outlives it.
+class WatchedStop {
+ public:
+  WatchedStop(Execution& execution, const std::stop_token& stop) : execution_(execution) {
+    execution.set_stop(stop.stop_possible() ? &stop : nullptr);
+  }
+  ~WatchedStop() { execution_.set_stop(nullptr); }
+  WatchedStop(const WatchedStop&) = delete;
+  WatchedStop& operator=(const WatchedStop&) = delete;
+
+ private:
+  Execution& execution_;
+};
+
+}  // namespace
+
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations,
                                 const std::stop_token& stop, std::uint64_t number) {
   auto outputs = bind_outputs(execution, inputs, destinations);
   execution.set_step(number);
-  execution.set_stop(stop.stop_possible() ? &stop : nullptr);
+  const WatchedStop watched(execution, stop);
   try {
     if (options.debug)
       execute_debug(execution, stop);

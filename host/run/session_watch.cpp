@@ -39,8 +39,13 @@ std::string non_finite(const Execution& execution, ValueId id) {
   const auto* elements = on_cpu(tensor, count, memory);
   const auto place = first_non_finite(dtype, elements, count);
   if (place < 0) return {};
-  const auto value = visit<floating>(dtype, [&]<class T>() { return static_cast<double>(reinterpret_cast<const T*>(elements)[place]); });
-  return fmt::format("element {} is {}", place, value);
+  return visit<floating + any_complex>(dtype, [&]<class T>() {
+    const T value = reinterpret_cast<const T*>(elements)[place];
+    if constexpr (is_complex<T>)
+      return fmt::format("element {} is {}{:+}j", place, value.re, value.im);
+    else
+      return fmt::format("element {} is {}", place, static_cast<double>(value));
+  });
 }
 
 std::string watch_steps(Execution& execution) {

@@ -32,7 +32,8 @@ Subgraph::Subgraph(Host::Impl& host, std::string_view text, const char* param)
       refuse(
           fmt::format("has the state '{}', but it keeps nothing between runs: make it an input and an output", model.strings[value.name]));
   }
-  for (const auto& node : impl_of(graph_).binding().nodes)
+  const auto inside = expanded(impl_of(graph_).current, cpu_device());  // what composed operators consist of, too
+  for (const auto& node : inside->binding.nodes)
     if (node.info->random)
       refuse(fmt::format("runs the random operator '{}', which is not possible in a graph as a parameter", node.info->name));
   for (const auto id : model.inputs) input_names_.emplace_back(model.strings[model.values[id].name]);

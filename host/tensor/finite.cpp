@@ -34,8 +34,9 @@ std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
 
 std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n) {
   std::int64_t found = -1;
-  with_exponent_bits(dtype, [&](auto exponent) { found = find(elements, n, exponent); });
-  return found;
+  const auto parts = parts_of(dtype);
+  with_exponent_bits(dtype, [&](auto exponent) { found = find(elements, n * parts, exponent); });
+  return found < 0 ? found : found / parts;
 }
 
 namespace {

@@ -150,8 +150,8 @@ Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>
     gradients.push_back(gradient);
   }
   if (options.clip_norm > 0) {
-    const auto scale = graph.add("global_norm_scale", gradients, {{"max_norm", options.clip_norm}});
-    for (auto& gradient : gradients) gradient = graph.add("scale_by", {gradient, scale});
+    const auto scale = graph.add("tenon.global_norm_scale", gradients, {{"max_norm", options.clip_norm}});
+    for (auto& gradient : gradients) gradient = graph.add("tenon.scale_by", {gradient, scale});
   }
   for (std::size_t i = 0; i < trained.size(); ++i)
     graph.update(variables[i], graph.add(options.optimizer, {variables[i], gradients[i], rate}, options.parameters, trained[i].node));

@@ -6,6 +6,7 @@
 #include <tenon/host/session.hpp>
 
 #include "built.hpp"
+#include "failure_of.hpp"
 #include "numbers.hpp"
 
 using namespace plugin_tests;

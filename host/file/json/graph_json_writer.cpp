@@ -4,6 +4,7 @@
 #include "file/json/json_tensor.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
+#include "io/json_document.hpp"
 #include "io/json_text.hpp"
 
 namespace tenon {
@@ -92,15 +93,27 @@ std::string_view without_newline(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
+// In a file that nobody has bound, the text may be anything.
+bool is_graph(const GraphModel& model, const NodeRecord& node, const AttributeRecord& attribute, const AttributeValue& value) {
+  const auto* text = std::get_if<std::string>(&value.variant());
+  const auto& op = *model.operators[node.op].info;
+  if (text == nullptr || !is_graph_parameter(op.full_name(), model.strings[attribute.name])) return false;
+  try {
+    return std::holds_alternative<JsonValue::Object>(parse_json(*text, "").root.content);
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
 std::string attributes_of(const GraphModel& model, const NodeRecord& node) {
   AttributePrinter printer;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& attribute = model.attributes[node.first_attribute + i];
     printer.text += (i == 0 ? "" : ", ") + in_quotes(model.strings[attribute.name]) + ": ";
-    if (is_graph_parameter(model.operators[node.op].name, model.strings[attribute.name]))
-      printer.text += without_newline(model.strings[static_cast<StringId>(attribute.i)]);
+    if (const auto value = value_of(model, attribute); is_graph(model, node, attribute, value))
+      printer.text += without_newline(std::get<std::string>(value.variant()));
     else
-      std::visit(printer, value_of(model, attribute).variant());
+      std::visit(printer, value.variant());
   }
   return std::move(printer.text);
 }

@@ -128,6 +128,12 @@ class NodeReader {
     } catch (const Failure& failure) {
       reading_.refuse("node '{}'{} {}", reading_.text(node.name), failure.kind() == FailureKind::file ? "" : ":", failure.what());
     }
+    if (node.pass != Pass::recompute) return;
+    const auto& origin = model_.nodes[node.origin];
+    if (node.input_count != origin.input_count || node.output_count != origin.output_count)
+      reading_.refuse("node '{}' has {} and {}, but its origin '{}' has {} and {}", reading_.text(node.name),
+                      counted(node.input_count, "input"), counted(node.output_count, "output"), reading_.text(origin.name),
+                      origin.input_count, origin.output_count);
   }
 
   void read_outputs(NodeRecord& node, std::uint32_t id) {

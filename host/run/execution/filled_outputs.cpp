@@ -36,6 +36,10 @@ struct Bits<8> {
   static Type at(std::int64_t) { return 0xfffdb5ad7dedbad5; }
 };
 
+const tenon_tensor& call_output(const tenon_call& call, std::uint32_t i) {
+  return is_backward(call.dispatch) ? *call.input_grads[i] : *call.outputs[i];
+}
+
 /// Calls visit_output(output, elements, count, Bits<...>) for each that is looked at, until it gives true.
 template <class Visit>
 void each_output(const tenon_call& call, const Visit& visit_output) {
@@ -52,6 +56,7 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
       return visit_output(i, static_cast<typename Bits<bytes>::Type*>(tensor.data), elements, Bits<bytes>());
     };
     const auto bytes = size_of(static_cast<DType>(outputs[i]->dtype));
+    if (bytes == 16) elements *= 2;  // the parts of complex numbers
     const bool stop = bytes == 1   ? visit_as.template operator()<1>()
                       : bytes == 2 ? visit_as.template operator()<2>()
                       : bytes == 4 ? visit_as.template operator()<4>()
@@ -77,7 +82,8 @@ std::optional<UnwrittenElement> find_unwritten(const tenon_call& call) {
     std::int64_t same = 0;
     for (std::int64_t i = 0; i < count && !found; ++i) {
       same = elements[i] == bits.at(i) ? same + 1 : 0;
-      if (same == bits.run) found = {output, i + 1 - same};
+      const auto parts = size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
+      if (same == bits.run) found = {output, (i + 1 - same) / parts};
     }
     return found.has_value();
   });

@@ -100,10 +100,10 @@ class OperatorGraph {
   }
   /// A tensor of zeros, or of ones, for an operator that wants to be given one. Its elements are made when the graph
   /// runs, and nobody keeps the value that it is like for that. It has the dtype and shape that another value has when the graph runs.
-  Value zeros_like(Value like) { return add("fill_like", {like}, {{"value", 0.0}}); }
-  Value ones_like(Value like) { return add("fill_like", {like}, {{"value", 1.0}}); }
+  Value zeros_like(Value like) { return add(own("tenon.fill_like"), {like}, {{"value", 0.0}}); }
+  Value ones_like(Value like) { return add(own("tenon.fill_like"), {like}, {{"value", 1.0}}); }
   /// The sum of a value over the axes along which another one broadcasts to its shape: the gradient of an input that was broadcast.
-  Value sum_like(Value value, Value like) { return add("sum_like", {value, like}); }
+  Value sum_like(Value value, Value like) { return add(own("tenon.sum_like"), {value, like}); }
 
   /// Adds a node and returns its first output. Error: the operator is missing; parameters or inputs that it does not accept, weights that
   /// are left out among them; it has no outputs.
@@ -148,6 +148,8 @@ class OperatorGraph {
   // Whether the host knows what the boundary has since minor 1: connected, type and add_all. A host of minor 0 gives a shorter struct,
   // which ends before them.
   bool has_minor_1() const { return raw_->size >= offsetof(tenon_gradient, add_all) + sizeof raw_->add_all; }
+  // One of Tenon's operators, whatever else has its short name. Hosts of minor 0 know no full names.
+  std::string_view own(std::string_view full) const { return has_minor_1() ? full : full.substr(full.find('.') + 1); }
   // Asks the host, which knows the node that this graph is of.
   // Of a host that cannot tell: inputs by trying, gradients as if they were there.
   bool connected(tenon_gradient_source source, int i) const {
