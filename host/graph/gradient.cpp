@@ -71,12 +71,14 @@ class GradientBuilder {
   void check_request() const {
     const auto refuse = [&](ValueId value, const char* what) {
       throw Failure(FailureKind::usage,
-                    fmt::format("'{}' is {} and {}", value_label(model_, value), to_string(model_.values[value].type), what));
+                    fmt::format("'{}' is {}{}", value_label(model_, value), to_string(model_.values[value].type), what));
     };
-    if (!is_real(model_.values[request_.loss].type) && (request_.seed == none || !may_have_gradient(model_.values[request_.loss].type)))
-      refuse(request_.loss, "cannot be a loss; a loss is floating, and one that is complex needs a seed");
+    const auto& loss = model_.values[request_.loss].type;
+    if (!may_have_gradient(loss)) refuse(request_.loss, ", but a loss must be floating-point");
+    if (!is_real(loss) && request_.seed == none)
+      refuse(request_.loss, ", but a loss must be real: take real() or abs() of it, or give a seed");
     for (const auto value : request_.wrt)
-      if (!may_have_gradient(model_.values[value].type)) refuse(value, "has no gradient; only floating and complex dtypes have one");
+      if (!may_have_gradient(model_.values[value].type)) refuse(value, " and has no gradient; only floating and complex dtypes have one");
   }
 
   // To these nodes: which of their floating and complex values change when one of `wrt` does.

@@ -15,6 +15,7 @@ namespace {
 struct CallWorkplace : Workplace {
   CallWorkplace() {
     write_npy(folder() / "a.npy", Tensor::from({1.f, -2.f, 3.f, -4.f}, {2, 2}));
+    write_npy(folder() / "z.npy", Tensor::from(std::vector<Complex<float>>{{3, -4}}, {1}));
     write_npy(folder() / "i.npy", Tensor::from<std::int64_t>({1, 0}, {2}));
   }
 };
@@ -33,6 +34,7 @@ TEST_CASE("call: one operator on arrays, with parameters, printed, written and a
       {{"call", "matmul", "--input", "a=a.npy", "--input", "b=a.npy"}, "product  float32 [2, 2]  -5 6 -9 10\n"},
       {{"call", "square", "--input", "x=a.npy", "--gradient"}, "grad_x  float32 [2, 2]  2 -4 6 -8\ny  float32 [2, 2]  1 4 9 16\n"},
       {{"call", "square", "--input", "x=a.npy", "--gradient", "--output", "grad_x"}, "grad_x  float32 [2, 2]  2 -4 6 -8\n"},
+      {{"call", "abs", "--input", "x=z.npy", "--gradient"}, "grad_x  complex64 [1]  0.6-0.8j\ny  float32 [1]  5\n"},
       {{"call", "concat", "--input", "inputs0=a.npy", "--input", "inputs1=a.npy", "--set", "axis=0"},
        "output  float32 [4, 2]  1 -2 3 -4 1 -2 3 -4\n"},
       {{"call", "split", "--input", "x=a.npy", "--set", "sections=2", "--set", "axis=0"},
@@ -87,7 +89,12 @@ TEST_CASE("call: errors are one sentence") {
   } rows[] = {
       {{"call"}, 2, "error: tenon call: OPERATOR is required\n"},
       {{"call", "rellu"}, 3, "error: there is no operator 'rellu'\nhint: did you mean relu"},
-      {{"call", "relu"}, 2, "input 'x' is missing"},
+      {{"call", "relu"}, 2, "hint: give it by --input x=FILE or --input x=random:2x3\n"},
+      {{"call", "relu", "--input", "x=a.npy", "--set", "k=1"}, 2, "error: 'relu' has no parameter 'k'\nhint: it has no parameters\n"},
+      {{"call", "square", "--input", "x=a.npy", "--gradient", "--output", "y"}, 2, "error: --gradient has no effect: --output names no "},
+      {{"call", "mul", "--input", "left=random:2:complex64", "--input", "right=random:2:complex64", "--gradient"},
+       2,
+       "but a loss must be real: take real() or abs() of it, or give a seed\n"},
       {{"call", "relu", "--input", "X=a.npy"}, 2, "hint: did you mean x?"},
       {{"call", "relu", "--input", "x=no.npy"}, 4, "error: cannot read no.npy: "},
       {{"call", "relu", "--input", "x=random"}, 2, "error: --input x is 'random'\nhint: write random:2x3, "},

@@ -81,6 +81,18 @@ TEST_CASE("run --gradient: by each floating input and variable, as outputs") {
   const auto unknown = site.run({"run", "cube.json", "--gradient", "z"});
   CHECK(unknown.code == 2);
   CHECK(unknown.err.starts_with("error: "));
+  const std::pair<Words, const char*> refused[] = {
+      {{"--gradient", "y", "--batch", "1"}, "error: --gradient and --batch cannot be used together: each batch has a loss of its own\n"},
+      {{"--gradient", "y", "--output", "y"}, "error: --gradient has no effect: --output names no gradient\n"},
+      {{"--gradient", "k"}, "error: 'kept' is int64 [4], but a loss must be floating-point\n"},
+  };
+  for (const auto& [more, message] : refused) {
+    Words words{"run", "cube.json", "--input", "x=x.npy"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = site.run(words);
+    CHECK(result.code == 2);
+    CHECK(has(result.err, message));
+  }
 }
 
 TEST_CASE("run --batch: the same file as in one piece") {

@@ -319,7 +319,7 @@ TEST_CASE("complex values: debugging finds what is unwritten, and what is not fi
     const auto numbers = random_uniform(dtype, {4}, 1, 0.0, 1.0);
     CHECK(failure_of([&] {
             Session(graph, debug).run({{"x", numbers}});
-          }).message == "[hole] node 'node': its kernel does not write element 3 of 'node'");
+          }).message.starts_with("[hole] node 'node': its kernel does not write element 3 of 'node'"));
 
     Graph divided(host);
     const auto z = divided.input("x", dtype, {4});

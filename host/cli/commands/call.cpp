@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/input/call_inputs.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/output/wanted_outputs.hpp"
 #include "cli/print/parameter_text.hpp"
@@ -66,8 +67,19 @@ struct OneNode {
     }
     std::vector<Value> placed;
     for (const auto& name : placed_names(info, inputs)) placed.push_back(values[name]);
-    graph.add(info.name, placed, attributes);
+    add(info, placed, attributes);
     node = graph.nodes().back();
+  }
+
+  // What the graph says of an input that is missing ends in advice for graphs.
+  void add(const OperatorInfo& info, const std::vector<Value>& placed, const Attributes& attributes) {
+    for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+      const auto& input = info.inputs[i];
+      if (input.optional || input.variadic || input.weight.value_or(true) || (i < placed.size() && !placed[i].empty())) continue;
+      throw Failure(FailureKind::usage, fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
+                    fmt::format("give it by --input {}=FILE or --input {}=random:2x3", input.name, input.name));
+    }
+    graph.add(info.full_name(), placed, attributes);
   }
 
   // By the names that the operator gives them, hidden ones apart. A prepared call knows them: how many there are may depend on parameters.
@@ -94,12 +106,10 @@ struct OneNode {
     std::vector<std::string> names;
     auto value = given.begin();
     for (const auto& [name, tensor] : inputs) {
-      if (floating.has(tensor.dtype())) wrt.push_back(*value), names.push_back(name);
+      if (has_gradient(tensor.dtype())) wrt.push_back(*value), names.push_back("grad_" + name);
       ++value;
     }
-    const auto gradients = graph.gradient(graph.find(node.outputs.at(0)), wrt);
-    for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (!gradients[i].empty()) graph.output("grad_" + names[i], gradients[i]);
+    add_gradient_outputs(graph, graph.gradient(graph.find(node.outputs.at(0)), wrt), names, "the first output");
   }
 };
 
@@ -112,6 +122,7 @@ int run_call(Context& context, const Arguments& arguments) {
   add_output_files(files, wanted);
   refuse_same_outputs(files);
   refuse_lost_inputs(files, array_files(arguments, "input"));
+  if (arguments.has("gradient")) require_wanted_gradient(wanted);
   const auto attributes = parse_parameters(info, arguments.named("set"));
   const auto inputs = read_call_inputs(arguments);
 
@@ -143,7 +154,7 @@ const bool added_call = add_command(
      .options = {call_input_option(),
                  {"set", "NAME=VALUE", "a parameter of the operator", Named{"axis=1"}},
                  output_option(),
-                 {"gradient", "", "compute the gradients of the floating inputs, too"},
+                 {"gradient", "", "compute the gradients of the floating and complex inputs, too"},
                  {"training", "", "run as in training: dropout drops"},
                  density_option(),
                  {"seed", "N", "seed of random inputs, weights and operators", Integer{}, "0"}},

@@ -18,18 +18,23 @@ void add_tables(Page& page, const OperatorInfo& info) {
   for (const auto& output : info.outputs) outputs.push_back({output.name, output_text(output)});
   for (const auto& state : info.states) states.push_back({state.name, fmt::format("at first {}", state.initial), state.doc});
   for (const auto& param : info.params)
-    params.push_back({param.name, fmt::format("{}{}", name_of(param.kind), range_of(param)), default_of(param), param.doc});
+    params.push_back({param.name, fmt::format("{}{}", name_of(param.kind), range_of(param)), default_value_of(param), param.doc});
   page.table({"input", "dtypes", "meaning"}, inputs);
   page.table({"output", "meaning"}, outputs);
   page.table({"state", "value", "meaning"}, states);
   page.table({"parameter", "value", "default", "meaning"}, params);
 }
 
-void add_operator(Page& page, const CatalogOperator& op) {
+std::string kernels_of(const CatalogOperator& op) {
+  if (!op.devices.empty()) return fmt::format("kernels for {}", fmt::join(op.devices, ", "));
+  return op.info.has("compose") ? "a graph of other operators" : "kernels in other plugins";
+}
+
+void add_operator(Page& page, const Catalog& catalog, const CatalogOperator& op) {
   const auto& info = op.info;
-  page.heading(2, info.name);
+  page.heading(2, catalog.shortest_name(op));
   page.paragraph(info.doc);
-  std::string more = fmt::format("Version {}, kernels for {}", info.version, fmt::join(op.devices, ", "));
+  std::string more = fmt::format("Version {}, {}", info.version, kernels_of(op));
   if (!info.aliases.empty()) more += fmt::format(", also called {}", fmt::join(info.aliases, ", "));
   page.paragraph(more + ".");
   add_tables(page, info);
@@ -52,7 +57,7 @@ bool add_files(Page& page, const Catalog& catalog, const std::string& what) {
     if (operators.empty()) continue;
     found = true;
     page.heading(1, file.version.empty() ? file.name : file.name + " " + file.version);
-    for (const auto* op : operators) add_operator(page, *op);
+    for (const auto* op : operators) add_operator(page, catalog, *op);
   }
   return found;
 }
@@ -61,6 +66,8 @@ int run_docs(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
   auto& host = context.host();
   if (what.ends_with(".so") && std::filesystem::exists(what)) host.add_plugins(what);
+  if (what.find('/') != std::string::npos && !std::filesystem::exists(what))
+    throw Failure(FailureKind::file, fmt::format("there is no file '{}'", what));
   const auto catalog = host.catalog();
   Page page(arguments.has("html") ? Page::Format::html : Page::Format::markdown);
   if (!add_files(page, catalog, what))

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/output/wanted_outputs.hpp"
 #include "cli/print/profile.hpp"
@@ -24,7 +25,7 @@ void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
   refuse_lost_inputs(outputs, inputs);
 }
 
-// By each floating input and variable, as further outputs.
+// By each floating or complex input and variable, as further outputs.
 void add_gradients(Graph& graph, const std::string& loss) {
   auto of = loss;
   for (const auto& output : graph.outputs())
@@ -33,17 +34,25 @@ void add_gradients(Graph& graph, const std::string& loss) {
   std::vector<std::string> names;
   for (const auto& values : {graph.inputs(), graph.variables()})
     for (const auto& value : values)
-      if (value.dtype && floating.has(*value.dtype)) wrt.push_back(graph.find(value.name)), names.push_back("grad_" + value.name);
-  const auto gradients = graph.gradient(graph.find(of), wrt);
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (!gradients[i].empty()) graph.output(names[i], gradients[i]);
+      if (value.dtype && has_gradient(*value.dtype)) wrt.push_back(graph.find(value.name)), names.push_back("grad_" + value.name);
+  add_gradient_outputs(graph, graph.gradient(graph.find(of), wrt), names, fmt::format("'{}'", loss));
+}
+
+// Each batch has a loss of its own, whose gradients are not those of all rows.
+void check_gradient(const Arguments& arguments, const WantedOutputs& wanted) {
+  if (!arguments.has("gradient")) return;
+  if (arguments.integer("batch") != 0)
+    throw Failure(FailureKind::usage, "--gradient and --batch cannot be used together: each batch has a loss of its own",
+                  "run all rows at once, or gradients of batches one by one");
+  require_wanted_gradient(wanted);
 }
 
 int run_graph(Context& context, const Arguments& arguments) {
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.bind();
-  if (arguments.has("gradient")) add_gradients(graph, arguments.get("gradient"));
   const auto wanted = wanted_outputs(arguments);
+  check_gradient(arguments, wanted);
+  if (arguments.has("gradient")) add_gradients(graph, arguments.get("gradient"));
   check_files(arguments, wanted);
   SessionOptions options;
   options.seed = arguments.count("seed");

@@ -63,11 +63,15 @@ std::string range_of(const ParamInfo& param) {
 }
 
 // float32 defaults are exact doubles; as the float they were written as, they read 0.1 and not 0.10000000149.
-std::string default_of(const ParamInfo& param) {
+std::string default_value_of(const ParamInfo& param) {
   if (param.required) return "required";
   const auto* real = std::get_if<double>(&param.default_value.variant());
-  if (real != nullptr && param.kind == ParamKind::float32) return fmt::format("default {}", static_cast<float>(*real));
-  return "default " + to_string(param.default_value);
+  if (real != nullptr && param.kind == ParamKind::float32) return fmt::to_string(static_cast<float>(*real));
+  return to_string(param.default_value);
+}
+
+std::string default_of(const ParamInfo& param) {
+  return (param.required ? "" : "default ") + default_value_of(param);
 }
 
 // `data [2, 4, 6, 6], index int64 [3]; groups=2`
@@ -107,8 +111,12 @@ std::vector<std::string> traits_of(const OperatorInfo& info) {
     auto names = info.read_by_backward();
     for (const auto& condition : info.conditions)
       if (condition.of == "backward_reads") std::erase(names, condition.names[0]);
-    traits.push_back(names.empty() ? "its gradient reads the outputs' gradients alone"
-                                   : fmt::format("its gradient reads {}", fmt::join(names, ", ")));
+    const bool conditional = std::any_of(info.conditions.begin(), info.conditions.end(),
+                                         [](const ConditionInfo& condition) { return condition.of == "backward_reads"; });
+    if (!names.empty())
+      traits.push_back(fmt::format("its gradient reads {}", fmt::join(names, ", ")));
+    else if (!conditional)
+      traits.emplace_back("its gradient reads the outputs' gradients alone");
   }
   for (const auto& condition : info.conditions) traits.push_back(condition_text(condition));
   return traits;

@@ -8,8 +8,9 @@ namespace tenon::cli {
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input);  ///< `float32 float64, optional`
 std::string output_text(const OutputInfo& output);
-std::string range_of(const ParamInfo& param);    ///< ` >= 0 and < 1`; empty if anything goes
-std::string default_of(const ParamInfo& param);  ///< `required`, `default 0.1`
+std::string range_of(const ParamInfo& param);          ///< ` >= 0 and < 1`; empty if anything goes
+std::string default_value_of(const ParamInfo& param);  ///< `required`, `0.5`
+std::string default_of(const ParamInfo& param);        ///< `required`, `default 0.1`
 std::string rule_text(const RuleInfo& rule);
 std::string example_text(const ExampleInfo& example);
 std::vector<std::string> traits_of(const OperatorInfo& info);

@@ -65,7 +65,8 @@ Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
-                    did_you_mean(near_names(name, names), fmt::format("its parameters are {}", fmt::join(names, ", "))));
+                    did_you_mean(near_names(name, names),
+                                 names.empty() ? "it has no parameters" : fmt::format("its parameters are {}", fmt::join(names, ", "))));
     const auto& param = info.params[static_cast<std::size_t>(found - names.begin())];
     parameters.set(name, parse(param, fmt::format("parameter '{}'", name), text));
   }

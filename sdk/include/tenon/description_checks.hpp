@@ -26,6 +26,8 @@ constexpr const char* repeated_name(const Entries& entries) {
 
 /// Whether describe() exceeded a capacity of Description.
 constexpr bool overflows(const Description& d) {
+  for (const auto& condition : d.conditions)
+    if (condition.values.overflow) return true;
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.value.overflow ||
          d.zero_where.overflow || d.linear.overflow || d.renamed.overflow || d.added.overflow || d.conditions.overflow ||

@@ -24,13 +24,15 @@
 //     outputs           also {allocated: true}, of those whose shape the kernel tells by call.allocate
 //     space             text: its full name is space.name; without it, the plugin's name stands before the dot
 //     conditions        array of {of, names, param, values}: what describe() said of these names under the key `of` (backward_reads,
-//                       inplace, backward_inplace, hidden) holds while the parameter has one of the values. backward_reads lists what is
-//                       read under any condition, the other keys only what holds always
+//                       inplace, backward_inplace, linear, hidden) holds while the parameter has one of the values. backward_reads lists
+//                       what is read under any condition, the other keys only what holds always
 //     rules             array of [parameter, relation, parameter]; relations: same_length, less_than, at_most, greater_than, at_least,
 //                       multiple_of
+//     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
+//     linear            array of terms of the output, each an array of one or two inputs in which it is linear
+//     derivative        true: nodes may have the attribute `derivative`, the input by which the operator is to be differentiated
 //     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
 //                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2
-//     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
 //
 // A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum; its default has the same type, an enum's is a
 // name. Bounds are null or a number, choices is empty if there is no one_of. The host checks all of it and rejects unknown versions.

@@ -185,10 +185,10 @@ class Words {
   class Conditional {
    public:
     constexpr Conditional(Description* description, const char* of, int first) : description_(description), of_(of), first_(first) {}
-    /// It holds only while the parameter has one of these values, such as op.backward_reads("output").when("kind", "max"). Without it,
-    /// always; said twice, if one of the two holds.
+    /// It holds only while the parameter has one of these values, at most 8, such as op.backward_reads("output").when("kind", "max").
+    /// Without it, always. A pair that is said twice holds if one of the two does; backward_reads names everything once.
     template <class... Values>
-    constexpr void when(const char* param, Values... values) {
+    constexpr void when(const char* param, Values... values) && {
       if constexpr (records) add_condition(*description_, of_, first_, param, {LiteralValue(values)...});
     }
 

@@ -182,7 +182,7 @@ struct TENON_API OperatorInfo {
     field("params", self.params), field("elementwise", self.elementwise, "element by element, broadcasts");
     field("accumulates", self.accumulates, "adds to its outputs itself"), field("strides", self.strides, "takes strided inputs");
     field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
-    field("derivative", self.derivative, "computes its derivative by input i as well, with derivative=i");
+    field("derivative", self.derivative, "can compute its derivative by input i (derivative=i)");
     field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
     field("rules", self.rules), field("examples", self.examples);
   }
