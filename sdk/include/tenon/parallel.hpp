@@ -1,9 +1,9 @@
 // A loop on the host's threads, through the C boundary.
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <string>  // for std::min: <algorithm> would cost each plugin 12,000 lines
 
 #include "abi.h"
 #include "version.hpp"
