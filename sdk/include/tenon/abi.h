@@ -18,6 +18,7 @@
 #define TENON_ABI_MAJOR 1
 #define TENON_ABI_MINOR 1
 #define TENON_MAX_RANK 8
+#define TENON_MAX_TABLE 65536 /* elements of a tensor that is a parameter */
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,12 +58,15 @@ enum tenon_device { TENON_CPU = 1, TENON_CUDA = 2 };
 enum tenon_dispatch { TENON_FORWARD = 0, TENON_FORWARD_SPARSE = 1, TENON_BACKWARD = 2, TENON_BACKWARD_SPARSE = 3 };
 
 enum tenon_attribute_kind {
-  TENON_ATTR_BOOL = 1,  /* i: 0 or 1 */
-  TENON_ATTR_INT = 2,   /* i */
-  TENON_ATTR_FLOAT = 3, /* f */
-  TENON_ATTR_TEXT = 4,  /* text, count bytes; also the name of an enum's value */
-  TENON_ATTR_INTS = 5,  /* ints, count */
-  TENON_ATTR_FLOATS = 6 /* floats, count */
+  TENON_ATTR_BOOL = 1,   /* i: 0 or 1 */
+  TENON_ATTR_INT = 2,    /* i */
+  TENON_ATTR_FLOAT = 3,  /* f */
+  TENON_ATTR_TEXT = 4,   /* text, count bytes; also the name of an enum's value */
+  TENON_ATTR_INTS = 5,   /* ints, count */
+  TENON_ATTR_FLOATS = 6, /* floats, count */
+  /* Since 0.2. Manifests of operators with such parameters need "parameters". */
+  TENON_ATTR_TEXTS = 7, /* text: texts one after the other, each with a zero byte behind it; count: bytes in all, zero bytes included */
+  TENON_ATTR_TENSOR = 8 /* tensor: dense, contiguous, in the CPU's memory, of the declared dtype; at most TENON_MAX_TABLE elements */
 };
 
 enum tenon_error_kind {
@@ -137,6 +141,7 @@ typedef struct tenon_attribute {
     const char* text;
     const int64_t* ints;
     const double* floats;
+    const tenon_tensor* tensor;
   };
   uint64_t reserved2;
 } tenon_attribute;

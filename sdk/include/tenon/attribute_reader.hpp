@@ -8,6 +8,8 @@
 //     tenon::Text, enums          TEXT, as UTF-8 with its length    names that one_of does not have (attributes.hpp)
 //     tenon::Ints                 INTS                              FLOATS; more than 32 values
 //     tenon::Floats               INTS, FLOATS                      more than 32 values
+//     tenon::Texts                TEXTS                             more than 32 texts; a last text that does not end
+//     tenon::Table<T>             TENSOR                            another dtype than T's, storages, strides and devices of its own
 //
 // Infinity and NaN are legal numbers unless bounds exclude them. Errors (parameter), as users read them:
 //
@@ -16,6 +18,7 @@
 //     parameter 'keep' must be true or false, not 1
 //     parameter 'scale' must be a number that fits float32, not 1e+300
 //     parameter 'axes' has 40 values, but a list parameter holds at most 32
+//     parameter 'taps' must be a float32 tensor, not a float64 tensor [3]
 //
 // Example, with an attribute of the C boundary:
 //
@@ -28,12 +31,32 @@
 
 #include "abi.h"
 #include "list.hpp"
+#include "number_table.hpp"
+#include "text.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The value as people write it: true, 3, 0.5, 'same', [1, 2]. Lists are cut after 8 values.
+/// Of an attribute of kind TEXTS, which ends with a zero byte: calls each(std::string_view) for one text after the other.
+template <class Each>
+void each_text(const tenon_attribute& attribute, const Each& each) {
+  for (std::string_view left(attribute.text, attribute.count); !left.empty();) {
+    const std::string_view text = left.data();
+    each(text);
+    left.remove_prefix(text.size() + 1);
+  }
+}
+
+/// The value as people write it: true, 3, 0.5, 'same', [1, 2], ['a', 'b']. Lists are cut after 8 values; of a tensor, dtype and shape.
+[[gnu::cold]] inline std::string written_texts(const tenon_attribute& attribute) {
+  std::string text;
+  std::size_t count = 0;
+  each_text(attribute, [&](std::string_view one) {
+    if (count++ < 8) append_text(text, join(text.empty() ? "'" : ", '", one, '\''));
+  });
+  return join('[', text, count > 8 ? ", ..." : "", ']');
+}
 [[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
   const auto list = [&](const auto* values) {
     std::string text;
@@ -53,6 +76,11 @@ namespace tenon::TENON_SDK::detail {
       return list(attribute.ints);
     case TENON_ATTR_FLOATS:
       return list(attribute.floats);
+    case TENON_ATTR_TEXTS:
+      return written_texts(attribute);
+    case TENON_ATTR_TENSOR:
+      return join("a ", static_cast<DType>(attribute.tensor->dtype), " tensor ",
+                  Shape(attribute.tensor->dense.shape, attribute.tensor->dense.ndim));
     default:
       return join("a value of unknown kind ", attribute.kind);
   }
@@ -62,10 +90,13 @@ namespace tenon::TENON_SDK::detail {
 /// leaves the member as it was.
 class AttributeReader {
  public:
-  /// Error: a text or a list that has values but no pointer to them.
+  /// Error: a text, a list or a tensor that has values but no pointer to them; texts that do not end.
   explicit AttributeReader(const tenon_attribute& attribute) : attribute_(&attribute) {
-    const bool pointer = attribute.kind == TENON_ATTR_TEXT || attribute.kind == TENON_ATTR_INTS || attribute.kind == TENON_ATTR_FLOATS;
+    const bool pointer = attribute.kind >= TENON_ATTR_TEXT && attribute.kind <= TENON_ATTR_TEXTS;
     if (pointer && attribute.count > 0 && !attribute.text) refuse_null();
+    if (attribute.kind == TENON_ATTR_TENSOR && !attribute.tensor) refuse_null();
+    if (attribute.kind == TENON_ATTR_TEXTS && attribute.count > 0 && attribute.text[attribute.count - 1] != 0)
+      fail(ErrorKind::parameter, {"the last text of parameter '", attribute.name, "' does not end with a zero byte"});
   }
 
   /// Only true and false.
@@ -109,6 +140,28 @@ class AttributeReader {
       numbers[i] = attribute_->kind == TENON_ATTR_INTS ? static_cast<double>(attribute_->ints[i]) : attribute_->floats[i];
     value = Floats(numbers, attribute_->count);
   }
+  void read(Texts& value) const {
+    if (attribute_->kind != TENON_ATTR_TEXTS) refuse("a list of texts");
+    Text texts[Texts::capacity];
+    std::size_t count = 0;
+    each_text(*attribute_, [&](std::string_view text) {
+      if (count < Texts::capacity) texts[count] = Text(text);
+      ++count;
+    });
+    if (count > Texts::capacity) refuse_length(count);
+    value = Texts(texts, count);
+  }
+  template <class T>
+  void read(Table<T>& value) const {
+    const tenon_tensor* const tensor = attribute_->tensor;
+    if (attribute_->kind != TENON_ATTR_TENSOR || static_cast<DType>(tensor->dtype) != dtype_of<T>)
+      refuse(join("a ", dtype_of<T>, " tensor").c_str());
+    if (tensor->storage != TENON_DENSE || tensor->dense.strides || tensor->dense.device_type != TENON_CPU)
+      refuse("dense, contiguous and in the CPU's memory");
+    const Shape shape(tensor->dense.shape, tensor->dense.ndim);
+    if (shape.size() > 0 && !tensor->dense.data) refuse_null();
+    value = Table<T>(shape, reinterpret_cast<const T*>(static_cast<const char*>(tensor->dense.data) + tensor->dense.byte_offset));
+  }
 
  private:
   // Integers are accepted for numbers: users write 2 for 2.0.
@@ -119,9 +172,11 @@ class AttributeReader {
   }
   // Before the list is copied, which would refuse it without the parameter's name.
   void check_length() const {
-    if (attribute_->count > Ints::capacity)
-      fail(ErrorKind::parameter,
-           {"parameter '", attribute_->name, "' has ", attribute_->count, " values, but a list parameter holds at most ", Ints::capacity});
+    if (attribute_->count > Ints::capacity) refuse_length(attribute_->count);
+  }
+  [[noreturn, gnu::cold]] void refuse_length(std::uint64_t count) const {
+    fail(ErrorKind::parameter,
+         {"parameter '", attribute_->name, "' has ", count, " values, but a list parameter holds at most ", Ints::capacity});
   }
   // wanted: "a number", as in "parameter 'scale' must be a number, not 'big'".
   [[noreturn, gnu::cold]] void refuse(const char* wanted) const {

@@ -81,11 +81,12 @@ struct SetParameter : IgnoredParameter {
       for (const Limit& value : *member) check<side>(value, limit);
     }
   }
-  /// Sets an enum to the value whose name the attribute is; a text, which is set already, must be one of the choices. Names are compared
-  /// byte by byte, so case matters. Error: no such name, or an attribute that is no text.
+  /// Sets an enum to the value whose name the attribute is; a text, which is set already, must be one of the choices, and so must each of
+  /// several. Names are compared byte by byte, so case matters. Error: no such name, or an attribute that is no text.
   template <class Choices>
   void choices(const Choices& choices) const {
     if (!attribute) return;
+    if constexpr (std::is_same_v<M, Texts>) return each_is_one_of(choices);
     const std::string_view text = AttributeReader(*attribute).text();
     for (const auto& choice : choices) {
       if constexpr (std::is_enum_v<M>) {
@@ -106,6 +107,14 @@ struct SetParameter : IgnoredParameter {
                        : side == Side::greater_than ? value > limit
                                                     : value < limit;
     if (!holds) refuse_value(name, value, relations[static_cast<int>(side)], limit);
+  }
+  template <class Choices>
+  void each_is_one_of(const Choices& choices) const {
+    for (const Text& text : *member) {
+      bool found = false;
+      for (const char* choice : choices) found = found || text == choice;
+      if (!found) refuse_choice(choices);
+    }
   }
   template <class Choices>
   [[noreturn, gnu::cold]] void refuse_choice(const Choices& choices) const {
@@ -249,8 +258,8 @@ void set_attributes(Class& object, const tenon_attribute* attributes, std::uint6
 namespace tenon::TENON_SDK {
 
 /// Calls visitor(std::string_view name, value) for each parameter of an operator object, in the order of describe(). value is a bool,
-/// int32_t, int64_t, float, double, Ints or Floats, or a std::string_view for texts and the names of enum values and dtypes; texts are
-/// borrowed from the object.
+/// int32_t, int64_t, float, double, Ints, Floats, Texts or Table, or a std::string_view for texts and the names of enum values and dtypes;
+/// texts are borrowed from the object.
 ///
 ///     Cosine op;
 ///     op.scale = 2;

@@ -29,12 +29,19 @@
 #include "description.hpp"
 #include "description_checks.hpp"
 #include "list.hpp"
+#include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
 #include "words.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
+
+/// The dtype of a table's elements; unknown_dtype for all other members.
+template <class M>
+inline constexpr DType table_dtype = unknown_dtype;
+template <class T>
+inline constexpr DType table_dtype<Table<T>> = dtype_of<T>;
 
 /// The kind of a parameter's member; Kind::none for a type that cannot be one, such as unsigned integers, char and std::string.
 template <class M>
@@ -45,6 +52,8 @@ constexpr Kind kind_of = [] {
   if constexpr (std::is_same_v<M, Text>) return Kind::text;
   if constexpr (std::is_same_v<M, Ints>) return Kind::ints;
   if constexpr (std::is_same_v<M, Floats>) return Kind::floats;
+  if constexpr (std::is_same_v<M, Texts>) return Kind::texts;
+  if constexpr (table_dtype<M> != unknown_dtype) return Kind::tensor;
   if constexpr (std::is_enum_v<M>) return Kind::choice;
   if constexpr (std::is_integral_v<M> && std::is_signed_v<M> && !std::is_same_v<M, char>)
     return sizeof(M) == 4 ? Kind::int32 : sizeof(M) == 8 ? Kind::int64 : Kind::none;
@@ -98,8 +107,8 @@ class Collector : public Words<true> {
     return Result<Class>(*description_, object_, addresses_.counts[description_->outputs.size - 1]);
   }
   /// A parameter: op.param("scale", &Cosine::scale, "multiplier"). The member's initialiser is the default. Types: bool, std::int32_t,
-  /// std::int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, enums with .one_of. Others, such as unsigned integers and
-  /// std::string, do not compile. The member may be a base class's, but must be accessible from describe().
+  /// std::int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, tenon::Table, enums with .one_of. Others, such as
+  /// unsigned integers and std::string, do not compile. The member may be a base class's, but must be accessible from describe().
   ///
   ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window").required().at_least(1);  // tenon::Ints
   ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);                        // float eps = 1e-5f;
@@ -107,11 +116,13 @@ class Collector : public Words<true> {
   constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member, const char* doc) {
     // Here and not among the checks of the description: the compiler then shows the author's line and the member's type.
     static_assert(kind_of<M> != Kind::none,
-                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats or an enum");
+                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, "
+                  "tenon::Table or an enum");
     ParamEntry entry;
     entry.name = name;
     entry.doc = doc;
     entry.kind = kind_of<M>;
+    entry.dtype = table_dtype<M>;
     if constexpr (kind_of<M> != Kind::none)
       if (object_) set_default(entry, object_->*member);
     ParamEntry& added = description_->params.push(entry);
@@ -133,16 +144,22 @@ class Collector : public Words<true> {
       set_list(entry, description_->ints, value);
     } else if constexpr (std::is_same_v<M, Floats>) {
       set_list(entry, description_->floats, value);
+    } else if constexpr (std::is_same_v<M, Texts>) {
+      set_list(entry, description_->texts, value);
+    } else if constexpr (table_dtype<M> == i32 || table_dtype<M> == i64) {
+      set_list(entry, description_->ints, value);
+    } else if constexpr (table_dtype<M> != unknown_dtype) {
+      set_list(entry, description_->floats, value);
     } else {
       entry.integer = static_cast<std::int64_t>(value);
     }
   }
   // Lists lie one after the other in the description.
-  template <class Pool, class T>
-  static constexpr void set_list(ParamEntry& entry, Pool& pool, const List<T>& values) {
+  template <class Pool, class Values>
+  static constexpr void set_list(ParamEntry& entry, Pool& pool, const Values& values) {
     entry.first_value = pool.size;
     entry.values = static_cast<int>(values.size());
-    for (const T& value : values) pool.push(value);
+    for (const auto& value : values) pool.push(value);
   }
 
   const Class* object_;  // null: no defaults

@@ -98,9 +98,9 @@ enum class ClassFault {
   example_unknown
 };
 
-/// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum.
-/// none: a type that no parameter can have.
-enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, text, ints, floats, choice };
+/// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum,
+/// texts, tensor. none: a type that no parameter can have.
+enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, text, ints, floats, choice, texts, tensor };
 
 /// What an author may leave out.
 template <class T>
@@ -184,17 +184,20 @@ struct ParamEntry {
   const char* name = "";
   const char* doc = "";
   Kind kind = Kind::none;
+  DType dtype = unknown_dtype;  ///< of tensor
   bool required = false;
   std::int64_t integer = 0;           ///< the default of bool, integers and enums
   double number = 0;                  ///< of float and double
   std::string_view text;              ///< of text
-  int first_value = 0, values = 0;    ///< of lists, in Description::ints or floats
+  int first_value = 0, values = 0;    ///< of lists and tensor, in Description::ints, floats or texts
   int first_choice = 0, choices = 0;  ///< in Description::choices
   Bound bounds[4];                    ///< by enum Side: at_least, at_most, greater_than, less_than
 
+  constexpr bool is_tensor_of_integers() const { return kind == Kind::tensor && (dtype == i32 || dtype == i64); }
   template <class Key>
   constexpr void each_key(Key&& key) const {
     key("name", name), key("doc", doc), key("kind", kind), key("default", DefaultOf{*this}), key("required", required);
+    if (kind == Kind::tensor) key("dtype", name_of(dtype));
     key("min", BoundOf{*this, bounds[0]}), key("max", BoundOf{*this, bounds[1]});
     key("above", BoundOf{*this, bounds[2]}), key("below", BoundOf{*this, bounds[3]}), key("choices", ChoicesOf{*this});
   }
@@ -218,14 +221,14 @@ struct NamePair {
 struct TermsOf {
   const Fixed<NamePair, 16>& terms;
 };
-/// A value of a parameter as an author writes it in an example or a condition: true, 2, 0.5, "max", {3, 3}. Lists lie in
-/// Description::literals.
+/// A value of a parameter as an author writes it in an example or a condition: true, 2, 0.5, "max", {3, 3}, {"a", "b"}. Lists lie in
+/// Description::literals, of texts in Description::texts.
 struct LiteralEntry {
-  enum class Type : std::uint8_t { boolean, integer, number, text, list } type = Type::integer;
+  enum class Type : std::uint8_t { boolean, integer, number, text, list, texts } type = Type::integer;
   std::int64_t integer = 0;  ///< of boolean, too
   double number = 0;
   const char* text = "";
-  int first = 0, count = 0;  ///< of list
+  int first = 0, count = 0;  ///< of list and texts
 };
 /// What .when() says of something else that describe() said: it holds while the parameter has one of these values.
 struct ConditionEntry {
@@ -283,6 +286,7 @@ struct Description {
   Fixed<ParamEntry, 32> params;
   Fixed<std::int64_t, 64> ints;  ///< the values of all list parameters' defaults, as are floats; params say which are whose
   Fixed<double, 64> floats;
+  Fixed<std::string_view, 64> texts;  ///< and those of examples
   Fixed<Choice, 64> choices;
   Fixed<NamePair, 24> inplace;                   ///< (input, output)
   Fixed<NamePair, 24> backward_inplace;          ///< (output, input)

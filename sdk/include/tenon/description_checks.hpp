@@ -29,10 +29,10 @@ constexpr bool overflows(const Description& d) {
   for (const auto& condition : d.conditions)
     if (condition.values.overflow) return true;
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
-         d.floats.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow || d.backward_reads.value.overflow ||
-         d.zero_where.overflow || d.linear.overflow || d.renamed.overflow || d.added.overflow || d.conditions.overflow ||
-         d.rules.overflow || d.examples.overflow || d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
-         d.example_values.overflow;
+         d.floats.overflow || d.texts.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
+         d.backward_reads.value.overflow || d.zero_where.overflow || d.linear.overflow || d.renamed.overflow || d.added.overflow ||
+         d.conditions.overflow || d.rules.overflow || d.examples.overflow || d.example_tensors.overflow || d.example_params.overflow ||
+         d.literals.overflow || d.example_values.overflow;
 }
 
 /// std::isfinite is no constant expression in C++20.
@@ -79,15 +79,28 @@ constexpr bool within(const ParamEntry& p, T value) {
 constexpr bool default_within(const Description& d, const ParamEntry& p) {
   if (p.kind == Kind::int32 || p.kind == Kind::int64) return within(p, p.integer);
   if (p.kind == Kind::float32 || p.kind == Kind::float64) return within(p, p.number);
+  if (p.kind == Kind::texts) return true;
   for (int i = p.first_value; i < p.first_value + p.values; ++i)
-    if (!(p.kind == Kind::ints ? within(p, d.ints[i]) : within(p, d.floats[i]))) return false;
+    if (!(p.kind == Kind::ints || p.is_tensor_of_integers() ? within(p, d.ints[i]) : within(p, d.floats[i]))) return false;
   return true;
 }
 
-/// An enum's default is compared by value, a text's by name.
-constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
+constexpr bool is_a_choice(const Description& d, const ParamEntry& p, std::string_view text) {
   for (int i = p.first_choice; i < p.first_choice + p.choices; ++i)
-    if (p.kind == Kind::text ? p.text == d.choices[i].name : p.integer == d.choices[i].value) return true;
+    if (text == d.choices[i].name) return true;
+  return false;
+}
+
+/// An enum's default is compared by value, a text's by name, and so is each of several texts.
+constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
+  if (p.kind == Kind::text) return is_a_choice(d, p, p.text);
+  if (p.kind == Kind::texts) {
+    for (int i = p.first_value; i < p.first_value + p.values; ++i)
+      if (!is_a_choice(d, p, d.texts[i])) return false;
+    return true;
+  }
+  for (int i = p.first_choice; i < p.first_choice + p.choices; ++i)
+    if (p.integer == d.choices[i].value) return true;
   return false;
 }
 

@@ -1,9 +1,10 @@
-// Short lists of numbers as parameters of an operator.
+// Short lists as parameters of an operator.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "error.hpp"
@@ -20,9 +21,10 @@ namespace tenon::TENON_SDK {
 ///     io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");                 // prints as [3, 3]
 ///     for (const std::int64_t size : kernel) volume *= size;                                  // begin() points at the values, in order
 ///
-/// A literal type whose values lie inside it, so that it is copied byte by byte: an elementwise operator with lists can be passed to a CUDA
-/// kernel as it is, which would not hold for a list that allocates. 32 is four numbers for each of 8 axes; longer lists are data and belong
-/// into an input. Error (parameter): more than 32 values. A list has no push_back: assign a new one, usually in configure().
+/// A literal type whose numbers lie inside it, so that it is copied byte by byte: an elementwise operator with lists can be passed to a
+/// CUDA kernel as it is, which would not hold for a list that allocates. 32 is four numbers for each of 8 axes; longer lists are a Table
+/// (number_table.hpp), or data, which belongs into an input. Error (parameter): more than 32 values. A list has no push_back: assign a new
+/// one, usually in configure().
 template <class T>
 class List {
  public:
@@ -63,17 +65,21 @@ class List {
   std::size_t size_;
 };
 
-/// The two lists that a parameter can be. Users write [1, 2] in graph.json and --set kernel=1,2; integers are accepted for Floats.
+/// The lists of numbers that a parameter can be; Texts is in text.hpp. Users write [1, 2] in graph.json and --set kernel=1,2; integers are
+/// accepted for Floats.
 using Ints = List<std::int64_t>;
 using Floats = List<double>;
 
-/// "[1, 2]", for errors.
+/// "[1, 2]" or "['a', 'b']", for errors.
 template <class T>
 void append_part(std::string& text, const List<T>& list) {
   append_text(text, "[");
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (i) append_text(text, ", ");
+    const char* const quote = std::is_arithmetic_v<T> ? "" : "'";
+    append_text(text, quote);
     Part(list[i]).append_to(text);
+    append_text(text, quote);
   }
   append_text(text, "]");
 }

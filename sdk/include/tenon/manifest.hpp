@@ -9,7 +9,7 @@
 //     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own, initial: null or number, weight}
 //     outputs           array of {name, doc, hidden, count: null or the name of a parameter}
 //     states            array of {name, doc, initial: number}
-//     params            array of {name, doc, kind, default, required, min, max, above, below, choices}
+//     params            array of {name, doc, kind, default, required, min, max, above, below, choices}, of kind tensor also {dtype}
 //     inplace           array of [input, output]
 //     backward_inplace  array of [output, input]
 //     backward_reads    null (everything), or array of inputs and outputs
@@ -32,10 +32,12 @@
 //     linear            array of terms of the output, each an array of one or two inputs in which it is linear
 //     derivative        true: nodes may have the attribute `derivative`, the input by which the operator is to be differentiated
 //     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
-//                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2
+//                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2; parameters: those of the
+//                       kinds texts and tensor
 //
-// A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum; its default has the same type, an enum's is a
-// name. Bounds are null or a number, choices is empty if there is no one_of. The host checks all of it and rejects unknown versions.
+// A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum, and since 0.2 texts or tensor; its default has
+// the same type, an enum's is a name and a tensor's a list of numbers. Bounds are null or a number, choices is empty if there is no one_of.
+// The host checks all of it and rejects unknown versions.
 //
 // An operator with a condition, a rule and an example, say of a pooling operator, adds
 //
@@ -104,6 +106,11 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
   if (d.allocates()) needs.names[needs.size++] = "allocate";
   for (std::size_t i = 0; i < functions.size; ++i)
     if (std::string_view(functions.names[i]) == "compose") needs.names[needs.size++] = "compose";
+  for (const ParamEntry& param : d.params)
+    if (param.kind == Kind::texts || param.kind == Kind::tensor) {
+      needs.names[needs.size++] = "parameters";
+      break;
+    }
   return needs;
 }
 
@@ -200,6 +207,8 @@ class ManifestWriter {
         return value(literal.text);
       case LiteralEntry::Type::list:
         return pool(d_->literals, literal.first, literal.count);
+      case LiteralEntry::Type::texts:
+        return pool(d_->texts, literal.first, literal.count);
     }
   }
   // Part of a pool of the description's, as an array.
@@ -228,16 +237,14 @@ class ManifestWriter {
   constexpr void value(ParamName name) { name.index < 0 ? out_.null() : value(d_->params[name.index].name); }
 
   constexpr void value(Kind kind) {
-    constexpr const char* names[] = {"", "bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
+    constexpr const char* names[] = {"",     "bool", "int32",  "int64", "float32", "float64",
+                                     "text", "ints", "floats", "enum",  "texts",   "tensor"};
     out_.text(names[static_cast<int>(kind)]);
   }
   // Of a required parameter too: the member's value, which readers ignore.
   constexpr void value(const DefaultOf& of) {
     const ParamEntry& param = of.param;
-    const auto list = [&](const auto& pool) {
-      out_.array(static_cast<std::size_t>(param.values));
-      for (int i = 0; i < param.values; ++i) value(pool[param.first_value + i]);
-    };
+    const auto list = [&](const auto& values) { pool(values, param.first_value, param.values); };
     switch (param.kind) {
       case Kind::boolean:
         return value(param.integer != 0);
@@ -250,6 +257,10 @@ class ManifestWriter {
         return list(d_->ints);
       case Kind::floats:
         return list(d_->floats);
+      case Kind::texts:
+        return list(d_->texts);
+      case Kind::tensor:
+        return param.is_tensor_of_integers() ? list(d_->ints) : list(d_->floats);
       case Kind::choice:
         return value(choice_name(param));
       default:
@@ -270,7 +281,8 @@ class ManifestWriter {
   constexpr void value(const BoundOf& of) {
     const Kind kind = of.param.kind;
     if (!of.bound.given) return out_.null();
-    if (kind == Kind::int32 || kind == Kind::int64 || kind == Kind::ints) return value(of.bound.integer);
+    if (kind == Kind::int32 || kind == Kind::int64 || kind == Kind::ints || of.param.is_tensor_of_integers())
+      return value(of.bound.integer);
     value(of.bound.number);
   }
 

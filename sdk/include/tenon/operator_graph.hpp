@@ -7,11 +7,14 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "abi.h"
 #include "list.hpp"
 #include "names.hpp"
+#include "number_table.hpp"
 #include "shape.hpp"
+#include "text.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -45,9 +48,9 @@ class OperatorGraph {
     tenon_value id_ = TENON_NO_VALUE;  // the host's number of it
   };
 
-  /// A parameter of an added node: {"axis", 1}, {"scale", 0.5}, {"mode", "mean"}, {"keepdims", true}, {"axes", axes} with Ints or Floats.
-  /// An enum is given as text, a number as any arithmetic type that fits the parameter. It borrows names, texts and lists: they must live
-  /// until add() returns. Parameters that you omit have the operator's defaults.
+  /// A parameter of an added node: {"axis", 1}, {"scale", 0.5}, {"mode", "mean"}, {"keepdims", true}, {"axes", axes} with Ints, Floats,
+  /// Texts or a Table. An enum is given as text, a number as any arithmetic type that fits the parameter. It borrows names, texts and
+  /// lists: they must live until add() returns. Parameters that you omit have the operator's defaults.
   class Attr {
    public:
     /// A switch.
@@ -68,6 +71,20 @@ class OperatorGraph {
     /// A list, usually a member of the operator's class.
     Attr(const char* name, const Ints& ints) : raw_(make(name, TENON_ATTR_INTS, ints.size())) { raw_.ints = ints.begin(); }
     Attr(const char* name, const Floats& floats) : raw_(make(name, TENON_ATTR_FLOATS, floats.size())) { raw_.floats = floats.begin(); }
+    /// Error: a text with a zero byte, which would end it.
+    Attr(const char* name, const Texts& texts) : raw_(make(name, TENON_ATTR_TEXTS)), held_(&texts) {
+      for (const Text& text : texts) {
+        if (std::string_view(text).find('\0') != std::string_view::npos)
+          fail(ErrorKind::parameter, {"parameter '", name, "' has a text with a zero byte"});
+        raw_.count += text.size() + 1;
+      }
+    }
+    template <class T>
+    Attr(const char* name, const Table<T>& table)
+        : raw_(make(name, TENON_ATTR_TENSOR, static_cast<std::size_t>(table.rank()))), held_(table.dims()) {
+      raw_.i = static_cast<std::int64_t>(dtype_of<T>);
+      raw_.text = reinterpret_cast<const char*>(table.begin());
+    }
 
    private:
     friend class OperatorGraph;
@@ -78,7 +95,9 @@ class OperatorGraph {
       raw.count = count;
       return raw;
     }
+    // TEXTS and TENSOR are laid out when the node is added. Of TENSOR: i is the dtype, count the rank, text the elements.
     tenon_attribute raw_;
+    const void* held_ = nullptr;  // of TEXTS: the Texts; of TENSOR: the dimensions
   };
 
   /// Positions and names are those of describe(); a variadic input takes one position for each of its tensors.
@@ -116,10 +135,11 @@ class OperatorGraph {
   ///     for (int i = 0; i < g.outputs(); ++i) parts.push_back(g.output_grad(i));
   ///     g.set_input_grad(0, g.add("concat", parts.data(), parts.size(), {{"axis", axis}}));
   Value add(std::string_view op, const Value* inputs, std::size_t count, std::initializer_list<Attr> attrs = {}) {
-    static_assert(sizeof(Value) == sizeof(tenon_value) && sizeof(Attr) == sizeof(tenon_attribute));
+    static_assert(sizeof(Value) == sizeof(tenon_value));
+    const Attributes attributes(attrs);
     tenon_value added = 0;
     check(raw_->add(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs), static_cast<std::uint32_t>(count),
-                    reinterpret_cast<const tenon_attribute*>(attrs.begin()), static_cast<std::uint32_t>(attrs.size()), &added));
+                    attributes.all.data(), static_cast<std::uint32_t>(attributes.all.size()), &added));
     return Value(added);
   }
   /// Adds a node and returns its first `count` outputs, hidden ones included: auto [largest, place] = g.add_outputs<2>(...).
@@ -134,16 +154,56 @@ class OperatorGraph {
   void add_outputs(std::string_view op, const Value* inputs, std::size_t input_count, Value* outputs, std::size_t count,
                    std::initializer_list<Attr> attrs = {}) {
     if (!has_minor_1()) throw Error("this Tenon cannot give more than the first output of an added node: update Tenon");
+    const Attributes attributes(attrs);
     std::uint32_t added = 0;
     check(raw_->add_all(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs),
-                        static_cast<std::uint32_t>(input_count), reinterpret_cast<const tenon_attribute*>(attrs.begin()),
-                        static_cast<std::uint32_t>(attrs.size()), reinterpret_cast<tenon_value*>(outputs),
-                        static_cast<std::uint32_t>(count), &added));
+                        static_cast<std::uint32_t>(input_count), attributes.all.data(), static_cast<std::uint32_t>(attributes.all.size()),
+                        reinterpret_cast<tenon_value*>(outputs), static_cast<std::uint32_t>(count), &added));
     if (added < count) throw Error("'", op, "' has ", added, " outputs, but ", count, " are asked for");
   }
 
  protected:
   OperatorGraph(tenon_gradient& raw, const detail::Names& names, const char* function) : raw_(&raw), names_(&names), function_(function) {}
+
+  // Attributes side by side, as they cross the boundary, and what those of them point to that are laid out here.
+  struct Attributes {
+    [[gnu::cold, gnu::noinline]] explicit Attributes(std::initializer_list<Attr> attrs) {
+      tensors.reserve(attrs.size()), texts.reserve(attrs.size());  // none of them moves
+      for (const Attr& attr : attrs) {
+        tenon_attribute& raw = all.emplace_back(attr.raw_);
+        if (raw.kind == TENON_ATTR_TEXTS) raw.text = joined(*static_cast<const Texts*>(attr.held_));
+        if (raw.kind == TENON_ATTR_TENSOR) raw = tensor(raw, static_cast<const std::int64_t*>(attr.held_));
+      }
+    }
+    std::vector<tenon_attribute> all;
+
+   private:
+    const char* joined(const Texts& list) {
+      std::string& text = texts.emplace_back();
+      for (const Text& one : list) append_text(text, join(one, '\0'));
+      return text.data();
+    }
+    // The host only reads elements and dimensions.
+    tenon_attribute tensor(tenon_attribute raw, const std::int64_t* dims) {
+      const auto dtype = static_cast<DType>(raw.i);
+      tenon_tensor& made = tensors.emplace_back();
+      made.size = sizeof made;
+      made.dtype = static_cast<std::uint8_t>(dtype);
+      made.index_dtype = TENON_I64;
+      made.dense.data = const_cast<char*>(raw.text);
+      made.dense.device_type = TENON_CPU;
+      made.dense.ndim = static_cast<std::int32_t>(raw.count);
+      made.dense.type_code = dtype == f32 || dtype == f64 ? 2 : 0;
+      made.dense.type_bits = static_cast<std::uint8_t>(8 * size_of(dtype));
+      made.dense.type_lanes = 1;
+      made.dense.shape = const_cast<std::int64_t*>(dims);
+      raw.tensor = &made;
+      raw.i = 0, raw.count = 0;
+      return raw;
+    }
+    std::vector<tenon_tensor> tensors;
+    std::vector<std::string> texts;
+  };
 
   // Whether the host knows what the boundary has since minor 1: connected, type and add_all. A host of minor 0 gives a shorter struct,
   // which ends before them.

@@ -1,9 +1,10 @@
-// A text parameter of an operator.
+// Texts as parameters of an operator.
 #pragma once
 #include <string>
 #include <string_view>
 
 #include "error.hpp"
+#include "list.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -64,6 +65,16 @@ class Text {
   std::string_view view_;
   bool owned_;  // false: view_ points at a literal, or is empty
 };
+
+/// Up to 32 texts as a parameter member:
+///
+///     tenon::Texts names = {"height", "width"};                                          // the default
+///     op.param("names", &Resample::names, "the axes").one_of({"height", "width"});       // holds for each text; or any texts
+///     for (const tenon::Text& name : names) ...
+///
+/// A text of the list has no zero byte: the boundary ends texts with one. Users write ["a", "b"] in graph.json and --set names=a,b.
+/// Operators with such a parameter need Tenon 0.2.
+using Texts = List<Text>;
 
 }  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop

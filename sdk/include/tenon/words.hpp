@@ -9,6 +9,7 @@
 
 #include "description.hpp"
 #include "list.hpp"
+#include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
 
@@ -36,7 +37,7 @@ constexpr const char* name_of(Relation relation) {
   return names[static_cast<int>(relation)];
 }
 
-/// What a parameter's bounds are compared with: the parameter, or each element of a list.
+/// What a parameter's bounds are compared with: the parameter, or each element of a list or a table.
 template <class M>
 struct bound_of {
   using type = M;
@@ -45,10 +46,14 @@ template <class T>
 struct bound_of<List<T>> {
   using type = T;
 };
+template <class T>
+struct bound_of<Table<T>> {
+  using type = T;
+};
 template <class M>
 using BoundType = typename bound_of<M>::type;
 
-/// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers. Numbers are told apart by their C++ types.
+/// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers or texts. Numbers are told apart by their C++ types.
 struct LiteralValue {
   template <class T>
   requires std::is_arithmetic_v<T>
@@ -63,8 +68,10 @@ struct LiteralValue {
   }
   constexpr LiteralValue(const char* text) { literal.type = LiteralEntry::Type::text, literal.text = text; }
   constexpr LiteralValue(std::initializer_list<std::int64_t> values) : list(values) { literal.type = LiteralEntry::Type::list; }
-  LiteralEntry literal;                      ///< without the list
+  constexpr LiteralValue(std::initializer_list<const char*> values) : texts(values) { literal.type = LiteralEntry::Type::texts; }
+  LiteralEntry literal;                      ///< without the lists
   std::initializer_list<std::int64_t> list;  ///< lives as long as the call
+  std::initializer_list<const char*> texts;
 };
 /// An input of op.example(): {"data", {2, 4, 6, 6}}; with a dtype, {"index", {3}, tenon::i64}; and with elements, {"index", {3},
 /// tenon::i64, {0, 2, 1}}.
@@ -74,7 +81,7 @@ struct ExampleInput {
   DType dtype = unknown_dtype;
   std::initializer_list<double> values = {};  ///< all elements, row by row, where they matter; none: any that fit the dtype
 };
-/// A parameter of op.example(): {"groups", 2}, {"mode", "max"}, {"kernel", {3, 3}}.
+/// A parameter of op.example(): {"groups", 2}, {"mode", "max"}, {"kernel", {3, 3}}, {"names", {"a", "b"}}. A table is given as a list.
 struct ExampleValue {
   const char* name;  ///< that op.param() has; another one does not compile
   LiteralValue value;
@@ -86,9 +93,11 @@ struct ExampleValue {
 /// Copies a literal, and its list into the description's pool: an initializer_list ends with the statement that wrote it.
 constexpr LiteralEntry stored_literal(Description& d, const LiteralValue& value) {
   LiteralEntry literal = value.literal;
-  literal.first = d.literals.size;
-  literal.count = static_cast<int>(value.list.size());
+  const bool texts = literal.type == LiteralEntry::Type::texts;
+  literal.first = texts ? d.texts.size : d.literals.size;
+  literal.count = static_cast<int>(texts ? value.texts.size() : value.list.size());
   for (const std::int64_t item : value.list) d.literals.push(item);
+  for (const char* text : value.texts) d.texts.push(text);
   return literal;
 }
 
@@ -385,9 +394,9 @@ class Parameter {
   using Limit = BoundType<M>;
   constexpr explicit Parameter(const Sink& sink) : sink_(sink) {}
   constexpr Parameter& required() { return sink_.required(), *this; }  ///< users must give it; the member's value is unused
-  // Bounds of numbers and of each value of a list. Tenon checks them before configure() is called; the default must keep them, too.
-  // at_least and at_most include the limit, greater_than and less_than do not. NaN keeps no bound. A limit has the parameter's type and
-  // must be finite, of float and double between -2^63 and 2^63; a bool or a text with a bound does not compile. The user reads
+  // Bounds of numbers and of each value of a list or a table. Tenon checks them before configure() is called; the default must keep them,
+  // too. at_least and at_most include the limit, greater_than and less_than do not. NaN keeps no bound. A limit has the parameter's type
+  // and must be finite, of float and double between -2^63 and 2^63; a bool or a text with a bound does not compile. The user reads
   //
   //     parameter 'p' is 1.5 but must be less than 1
   constexpr Parameter& at_least(Limit limit) { return bound<Side::at_least>(limit); }
@@ -406,15 +415,15 @@ class Parameter {
       if (const auto dtype = static_cast<DType>(i); types.has(dtype)) choices.push({name_of(dtype), dtype});
     return sink_.choices(choices), *this;
   }
-  /// The texts that a text parameter may have: .one_of({"mean", "sum"}).
-  constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires std::is_same_v<M, Text> {
+  /// The texts that a text parameter, or each of a list of texts, may have: .one_of({"mean", "sum"}).
+  constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires(std::is_same_v<M, Text> || std::is_same_v<M, Texts>) {
     return sink_.choices(choices), *this;
   }
 
  private:
   template <Side side>
   constexpr Parameter& bound(Limit limit) {
-    static_assert(std::is_arithmetic_v<Limit> && !std::is_same_v<Limit, bool>, "only numbers and lists of numbers have bounds");
+    static_assert(std::is_arithmetic_v<Limit> && !std::is_same_v<Limit, bool>, "only numbers, lists of numbers and tables have bounds");
     if constexpr (std::is_arithmetic_v<Limit>) sink_.template bound<side>(limit);
     return *this;
   }

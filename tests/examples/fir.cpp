@@ -1,0 +1,96 @@
+// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and a product by names.
+#include <cmath>
+#include <tenon/operator.hpp>
+
+// Each output is a weighted sum of the inputs around it, y[i] = sum over k of taps[k] x[i + k]; the taps are numbers of the operator and
+// not an input, so training does not change them.
+struct Fir : tenon::Operator {
+  tenon::Table<float> taps;
+
+  static constexpr void describe(auto& op) {
+    op.doc("each row of x filtered by taps, where they lie within it");
+    op.types({tenon::f32});
+    op.input("x", "[rows, columns]");
+    op.output("y", "[rows, columns - taps + 1]");
+    op.param("taps", &Fir::taps, "[taps] weights of neighbours").required();
+    op.linear("x");
+    op.backward_reads();
+    op.example({{"x", {2, 5}}}, {{"taps", {1, 2, 1}}});
+  }
+
+  void configure() {
+    if (taps.rank() != 1 || taps.empty()) throw tenon::Error("taps are ", taps, " but must be a list of at least one number");
+  }
+
+  void infer(tenon::Infer& io) const {
+    io.set_input(0, tenon::Shape::of_rank(2));
+    const tenon::Shape x = io.input(0).shape;
+    const std::int64_t columns = x[1];
+    io.require(columns == tenon::unknown || columns >= taps.size(), "x is ", x, " but the taps need ", taps.size(), " columns");
+    io.set_output(0, {x[0], columns == tenon::unknown ? columns : columns - taps.size() + 1});
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t row = 0; row < y.shape()[0]; ++row)
+      for (std::int64_t i = 0; i < y.shape()[1]; ++i) {
+        float sum = 0;
+        for (std::int64_t k = 0; k < taps.size(); ++k) sum += taps[k] * x[row * x.shape()[1] + i + k];
+        y[row * y.shape()[1] + i] = sum;
+      }
+  }
+
+  void backward(const tenon::Call& call) const {
+    const auto dy = call.output_grad<float>(0);
+    const auto dx = call.input_grad<float>(0);
+    for (float& value : dx) value = 0;
+    for (std::int64_t row = 0; row < dy.shape()[0]; ++row)
+      for (std::int64_t i = 0; i < dy.shape()[1]; ++i)
+        for (std::int64_t k = 0; k < taps.size(); ++k) dx[row * dx.shape()[1] + i + k] += taps[k] * dy[row * dy.shape()[1] + i];
+  }
+};
+TENON_OPERATOR(fir, Fir)
+
+// Functions by their names, one after the other: relu, negate, halve.
+struct Apply : tenon::Operator {
+  tenon::Texts functions = {"relu", "halve"};
+
+  static constexpr void describe(auto& op) {
+    op.doc("x through a list of functions, the first one first");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("y", "the shape of x");
+    op.param("functions", &Apply::functions, "names of what is applied").one_of({"relu", "negate", "halve"});
+    op.backward_reads("x");
+    op.example({{"x", {2, 3}}}, {{"functions", {"negate", "relu"}}});
+  }
+
+  void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
+
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = applied(x[i]).value;
+  }
+  void backward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto dy = call.output_grad<float>(0);
+    const auto dx = call.input_grad<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) dx[i] = dy[i] * applied(x[i]).slope;
+  }
+
+ private:
+  struct Point {
+    float value, slope;
+  };
+  Point applied(float x) const {
+    Point point{x, 1};
+    for (const tenon::Text& function : functions) {
+      const float factor = function == "negate" ? -1.0f : function == "halve" ? 0.5f : point.value > 0 ? 1.0f : 0.0f;
+      point.value *= factor, point.slope *= factor;
+    }
+    return point;
+  }
+};
+TENON_OPERATOR(apply, Apply)
