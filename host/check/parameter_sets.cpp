@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <tenon/visit.hpp>
 
 namespace tenon::checks {
 namespace {
@@ -33,15 +34,32 @@ double within(const ParamInfo& param, double value) {
   return is_whole(param.kind) ? std::round(value) : value;
 }
 
+List elements_of(const Tensor& table) {
+  return visit<table_types>(table.dtype(), [&]<class T>() {
+    const auto elements = table.values<T>();
+    return List(elements.begin(), elements.end());
+  });
+}
+
 List numbers_of(const AttributeValue& value) {
   return std::visit(
       []<class T>(const T& held) -> List {
         if constexpr (std::is_arithmetic_v<T>) return {static_cast<double>(held)};
+        if constexpr (std::is_same_v<T, Tensor>) return elements_of(held);
         if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<double>>)
           return List(held.begin(), held.end());
         return {};
       },
       value.variant());
+}
+
+/// Of a parameter of kind tensor, each number within its bounds; there are as many as the shape has elements.
+Tensor table_of(const ParamInfo& param, const List& numbers, const Shape& shape) {
+  return visit<table_types>(*param.dtype, [&]<class T>() {
+    std::vector<T> elements;
+    for (const double number : numbers) elements.push_back(static_cast<T>(within(param, number)));
+    return Tensor::from(elements, shape);
+  });
 }
 
 /// As the parameter's kind, each within its bounds.
@@ -62,9 +80,20 @@ List list_for(int set, int position) {
   return values;
 }
 
+/// Each text, or the choice in its stead.
+std::vector<std::string> among_choices(const ParamInfo& param, std::vector<std::string> texts) {
+  for (auto& text : texts)
+    if (!param.choices.empty()) text = param.choices[static_cast<unsigned char>(text[0]) % param.choices.size()];
+  return texts;
+}
+
 AttributeValue value_for(const ParamInfo& param, int set, int position) {
-  static constexpr double numbers[base_sets] = {2, 3, 4, 5, 6, 1, 8};  // not 1 first: indices below such a number are 0 and 1
+  static const std::vector<std::string> texts[base_sets] = {{"a", "b"}, {"a"}, {}, {"b", "a", "c"}, {"a", "a"}, {"text"}, {"c", "b"}};
+  static const Shape shapes[base_sets] = {{2}, {1}, {1}, {3}, {0}, {2}, {2, 2}};  // of list_for()
+  static constexpr double numbers[base_sets] = {2, 3, 4, 5, 6, 1, 8};             // not 1 first: indices below such a number are 0 and 1
   if (is_list(param.kind)) return value_of(param, list_for(set, position));
+  if (param.kind == ParamKind::tensor) return table_of(param, list_for(set, position), shapes[set]);
+  if (param.kind == ParamKind::texts) return among_choices(param, texts[set]);
   if (is_whole(param.kind)) return value_of(param, {numbers[set]});
   if (is_number(param.kind)) return value_of(param, {0.25 * (position + 1) + set});
   if (param.kind == ParamKind::boolean) return set % 2 != 0;
@@ -126,6 +155,37 @@ void add_lists(const List& now, Distinct& found) {
   found.add(shorter);
 }
 
+// Other numbers in the same shape, then other shapes.
+void add_tables(const ParamInfo& param, const Tensor& now, Distinct& found) {
+  const auto numbers = elements_of(now);
+  const auto each = [&](auto&& change) {
+    auto changed = numbers;
+    for (std::size_t i = 0; i < changed.size(); ++i) changed[i] = change(changed[i], i);
+    found.add(table_of(param, changed, now.shape()));
+  };
+  each([](double number, std::size_t) { return number + 1; });
+  each([&](double, std::size_t i) { return numbers[numbers.size() - 1 - i]; });
+  each([](double number, std::size_t i) { return i % 2 != 0 ? -number : number; });
+  for (const auto& shape : {Shape{static_cast<std::int64_t>(numbers.size()) + 1}, Shape{1}, Shape{2, 2}, Shape{0}, Shape::scalar()}) {
+    List others(static_cast<std::size_t>(shape.size()));
+    for (std::size_t i = 0; i < others.size(); ++i) others[i] = i < numbers.size() ? numbers[i] : static_cast<double>(i) + 1;
+    found.add(table_of(param, others, shape));
+  }
+}
+
+// None, one more and one fewer, the other way round, and the choices.
+void add_texts(const ParamInfo& param, const std::vector<std::string>& now, Distinct& found) {
+  using Texts = std::vector<std::string>;
+  auto longer = now;
+  longer.push_back(now.empty() ? among_choices(param, {"a"})[0] : now.back());
+  found.add(Texts{});
+  found.add(longer);
+  if (!now.empty()) found.add(Texts(now.begin(), now.end() - 1));
+  found.add(Texts(now.rbegin(), now.rend()));
+  for (const auto& choice : param.choices) found.add(Texts(std::max<std::size_t>(now.size(), 1), choice));
+  found.add(param.choices.empty() ? Texts{"", "other"} : param.choices);
+}
+
 AttributeValue value_in(const Attributes& set, const ParamInfo& param) {
   for (const auto& [name, value] : set)
     if (name == param.name) return value;
@@ -133,11 +193,16 @@ AttributeValue value_in(const Attributes& set, const ParamInfo& param) {
 }
 
 std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamInfo& param, const AttributeValue& now) {
-  Distinct found(param, now, is_list(param.kind) ? most_of_list : most_of_number);
+  const bool many = is_list(param.kind) || param.kind == ParamKind::texts || param.kind == ParamKind::tensor;
+  Distinct found(param, now, many ? most_of_list : most_of_number);
   for (const auto& condition : info.conditions)
     if (condition.param == param.name)
       for (const auto& value : condition.values) found.add(value);
   if (param.kind == ParamKind::boolean) found.add(AttributeValue(now == AttributeValue(false)));
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&now.variant()); texts != nullptr && param.kind == ParamKind::texts)
+    return add_texts(param, *texts, found), found.values;
+  if (const auto* table = std::get_if<Tensor>(&now.variant()); table != nullptr && param.kind == ParamKind::tensor)
+    return add_tables(param, *table, found), found.values;
   for (const auto& choice : param.choices) found.add(AttributeValue(choice));
   if (!is_number(param.kind)) return found.values;
   const auto numbers = numbers_of(now);

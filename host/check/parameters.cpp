@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <tenon/host/failure.hpp>
+#include <tenon/host/tensor.hpp>
+#include <tenon/visit.hpp>
 #include <vector>
 
 #include "check/check.hpp"
@@ -75,6 +77,15 @@ tenon_attribute text_attribute(const char* name) {
   return attribute;
 }
 
+/// Of a text, or a list of one.
+tenon_attribute wrong_choice(const char* name, const ParamInfo& param) {
+  auto attribute = text_attribute(name);
+  if (param.kind != ParamKind::texts) return attribute;
+  attribute.kind = TENON_ATTR_TEXTS;
+  attribute.count = sizeof no_such_choice;
+  return attribute;
+}
+
 /// Text for what is no text, a number for what is.
 tenon_attribute mistyped(const char* name, const ParamInfo& param) {
   auto attribute = text_attribute(name);
@@ -89,10 +100,17 @@ tenon_attribute mistyped(const char* name, const ParamInfo& param) {
 bool is_integer(ParamKind kind) {
   return kind == ParamKind::int32 || kind == ParamKind::int64 || kind == ParamKind::ints;
 }
+bool is_integer(const ParamInfo& param) {
+  return is_integer(param.kind) || (param.dtype && any_integer.has(*param.dtype));
+}
+
+Tensor one_element(DType dtype, double number) {
+  return visit<table_types>(dtype, [&]<class T>() { return Tensor::from({static_cast<T>(number)}, {1}); });
+}
 
 /// Numbers just outside the bounds.
 std::vector<double> outside(const ParamInfo& param) {
-  const auto step = [&](double bound) { return is_integer(param.kind) ? 1.0 : 1e-3 * (1 + std::abs(bound)); };
+  const auto step = [&](double bound) { return is_integer(param) ? 1.0 : 1e-3 * (1 + std::abs(bound)); };
   std::vector<double> numbers;
   if (param.min) numbers.push_back(*param.min - step(*param.min));
   if (param.max) numbers.push_back(*param.max + step(*param.max));
@@ -119,7 +137,7 @@ Outcome check_parameters(const CheckedOperator& subject) {
       return failed(fmt::format("parameter '{}' is of kind {}, but a value of another kind is accepted", name, name_of(param.kind)));
     ++count;
     if (param.choices.empty()) continue;
-    wrong[i] = text_attribute(name);
+    wrong[i] = wrong_choice(name, param);
     if (!accepted.error_of(wrong))
       return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices", name, no_such_choice));
     ++count;
@@ -135,6 +153,7 @@ Outcome check_bounds(const CheckedOperator& subject) {
     for (const double number : outside(param)) {
       const auto integer = static_cast<std::int64_t>(number);
       auto attributes = accepted.all();
+      Tensor one;
       for (auto& attribute : attributes) {
         if (attribute.name != param.name) continue;
         attribute.i = integer;
@@ -142,6 +161,7 @@ Outcome check_bounds(const CheckedOperator& subject) {
         if (param.kind == ParamKind::ints || param.kind == ParamKind::floats) attribute.count = 1;
         if (param.kind == ParamKind::ints) attribute.ints = &integer;
         if (param.kind == ParamKind::floats) attribute.floats = &number;
+        if (param.kind == ParamKind::tensor) attribute.tensor = &(one = one_element(*param.dtype, number)).abi();
       }
       if (!accepted.error_of(attributes))
         return failed(fmt::format("parameter '{}' is outside its bounds with {}, but it is accepted", param.name, number));

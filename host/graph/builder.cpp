@@ -16,8 +16,8 @@ namespace tenon {
 
 // Everything in a model only ever grows at its end, so a length is all it takes to go back.
 GraphBuilder::Mark GraphBuilder::mark() const {
-  return {model_.nodes.size(), model_.values.size(), model_.edges.size(),    model_.attributes.size(),
-          model_.ints.size(),  model_.floats.size(), model_.operators.size()};
+  return {model_.nodes.size(), model_.values.size(), model_.edges.size(),  model_.attributes.size(),
+          model_.ints.size(),  model_.floats.size(), model_.tables.size(), model_.operators.size()};
 }
 
 void GraphBuilder::roll_back(const Mark& mark) {
@@ -31,6 +31,7 @@ void GraphBuilder::roll_back(const Mark& mark) {
   model_.attributes.resize(mark.attributes);
   model_.ints.resize(mark.ints);
   model_.floats.resize(mark.floats);
+  model_.tables.resize(mark.tables);
   model_.operators.resize(mark.operators);
   binding_.nodes.resize(std::min(binding_.nodes.size(), mark.nodes));
   binding_.operators.resize(std::min(binding_.operators.size(), mark.operators));

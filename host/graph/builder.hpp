@@ -57,7 +57,7 @@ class GraphBuilder {
 
   /// Where the graph goes back to when something fails that adds several nodes.
   struct Mark {
-    std::size_t nodes, values, edges, attributes, ints, floats, operators;
+    std::size_t nodes, values, edges, attributes, ints, floats, tables, operators;
   };
   Mark mark() const;
   void roll_back(const Mark& mark);

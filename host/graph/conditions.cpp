@@ -4,6 +4,8 @@
 #include <string_view>
 #include <variant>
 
+#include "graph/joined_texts.hpp"
+
 namespace tenon {
 namespace {
 
@@ -21,6 +23,10 @@ bool is_equal(const tenon_attribute& given, const AttributeValue& value) {
           return number && (given.kind == TENON_ATTR_INT ? static_cast<double>(given.i) : given.f) == wanted;
         else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
           return given.kind == TENON_ATTR_INTS && std::equal(wanted.begin(), wanted.end(), given.ints, given.ints + given.count);
+        else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+          return given.kind == TENON_ATTR_TEXTS && std::string_view(given.text, given.count) == joined_texts(wanted);
+        else if constexpr (std::is_same_v<T, Tensor>)
+          return given.kind == TENON_ATTR_TENSOR && same_bits(Tensor::borrow(*given.tensor), wanted);
         else
           return given.kind == TENON_ATTR_FLOATS && std::equal(wanted.begin(), wanted.end(), given.floats, given.floats + given.count);
       },

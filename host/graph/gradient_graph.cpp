@@ -7,6 +7,7 @@
 #include <optional>
 #include <tenon/host_error.hpp>
 
+#include "graph/joined_texts.hpp"
 #include "plugin/plugin_call.hpp"
 
 namespace tenon {
@@ -14,7 +15,7 @@ namespace {
 
 AttributeValue value_of(const tenon_attribute& attribute) {
   const bool list = attribute.kind >= TENON_ATTR_TEXT;
-  if (list && attribute.count > 0 && attribute.text == nullptr)
+  if (list && (attribute.count > 0 || attribute.kind == TENON_ATTR_TENSOR) && attribute.text == nullptr)
     throw Failure(FailureKind::usage, fmt::format("parameter '{}' has no value", attribute.name));
   switch (attribute.kind) {
     case TENON_ATTR_BOOL:
@@ -29,6 +30,14 @@ AttributeValue value_of(const tenon_attribute& attribute) {
       return std::vector<std::int64_t>(attribute.ints, attribute.ints + attribute.count);
     case TENON_ATTR_FLOATS:
       return std::vector<double>(attribute.floats, attribute.floats + attribute.count);
+    case TENON_ATTR_TEXTS: {
+      const auto joined = attribute.count > 0 ? std::string_view(attribute.text, attribute.count) : std::string_view();
+      if (!are_joined_texts(joined))
+        throw Failure(FailureKind::usage, fmt::format("the last text of parameter '{}' does not end with a zero byte", attribute.name));
+      return split_texts(joined);
+    }
+    case TENON_ATTR_TENSOR:
+      return Tensor::borrow(*attribute.tensor);
     default:
       throw Failure(FailureKind::usage, fmt::format("parameter '{}' has unknown kind {}", attribute.name, attribute.kind));
   }

@@ -63,9 +63,9 @@ struct NodeRecord {
 struct AttributeRecord {
   StringId name = 0;
   std::uint32_t kind = 0;
-  std::int64_t i = 0;  // bool, int; text: its StringId
+  std::int64_t i = 0;  // bool, int; text: its StringId; texts: that of joined_texts()
   double f = 0;
-  std::uint32_t first = 0, count = 0;  // into ints or floats
+  std::uint32_t first = 0, count = 0;  // into ints or floats; tensor: first alone, into tables
 };
 
 struct PluginUse {
@@ -115,6 +115,7 @@ struct GraphModel {
   std::vector<AttributeRecord> attributes;
   std::vector<std::int64_t> ints;
   std::vector<double> floats;
+  std::vector<Tensor> tables;  // parameters that are tensors; nobody changes their elements
   std::vector<OperatorUse> operators;
   std::vector<PluginUse> plugins;
   std::vector<Tensor> tensors;

@@ -9,7 +9,10 @@
 #include <optional>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
 
+#include "graph/joined_texts.hpp"
+#include "graph/table_parameter.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {
@@ -22,7 +25,9 @@ template <class... Args>
 
 [[noreturn]] void refuse_kind(const ParamInfo& param, const AttributeValue& value) {
   refuse("parameter '{}' is {} but must be {}", param.name, to_string(value),
-         param.kind == ParamKind::choice ? fmt::format("one of {}", fmt::join(param.choices, ", ")) : std::string(name_of(param.kind)));
+         param.kind == ParamKind::choice   ? fmt::format("one of {}", fmt::join(param.choices, ", "))
+         : param.kind == ParamKind::tensor ? table_text(param)
+                                           : std::string(name_of(param.kind)));
 }
 
 bool as_integer(const AttributeValue& value, std::int64_t& out) {
@@ -72,6 +77,26 @@ void put_floats(GraphModel& model, AttributeRecord& record, const ParamInfo& par
   record.count = static_cast<std::uint32_t>(model.floats.size()) - record.first;
 }
 
+void put_texts(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+  static const std::vector<std::string> none_given;
+  const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant());
+  const auto* texts = whole != nullptr && whole->empty() ? &none_given : std::get_if<std::vector<std::string>>(&value.variant());
+  if (texts == nullptr) refuse_kind(param, value);
+  for (std::size_t i = 0; i < texts->size(); ++i) {
+    const auto& text = (*texts)[i];
+    if (!is_utf8(text)) refuse("element {} of parameter '{}' is '{}', which is not UTF-8", i, param.name, printable(text));
+    if (text.find('\0') != std::string::npos)
+      refuse("element {} of parameter '{}' has a zero byte in it, which ends a text of a list", i, param.name);
+  }
+  record.i = model.strings.intern(joined_texts(*texts));
+}
+
+void put_table(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+  auto table = table_of(param, value);
+  record.first = static_cast<std::uint32_t>(model.tables.size());
+  model.tables.push_back(std::move(table));
+}
+
 AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const AttributeValue& value) {
   AttributeRecord record;
   record.name = model.strings.intern(param.name);
@@ -98,6 +123,12 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const Att
     }
     case TENON_ATTR_INTS:
       put_ints(model, record, param, value);
+      break;
+    case TENON_ATTR_TEXTS:
+      put_texts(model, record, param, value);
+      break;
+    case TENON_ATTR_TENSOR:
+      put_table(model, record, param, value);
       break;
     default:
       put_floats(model, record, param, value);
@@ -129,6 +160,23 @@ void check_scalar(const GraphModel& model, const ParamInfo& param, const Attribu
   }
 }
 
+void check_elements(const ParamInfo& param, const Tensor& table) {
+  check_table(param, table);
+  if (!param.min && !param.max && !param.above && !param.below) return;
+  visit<table_types>(table.dtype(), [&]<class T>() {
+    std::int64_t i = 0;
+    for (const T item : table.values<T>()) check_number(param, static_cast<double>(item), fmt::to_string(item), i++);
+  });
+}
+
+void check_choices(const ParamInfo& param, const std::vector<std::string>& texts) {
+  if (param.choices.empty()) return;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (std::find(param.choices.begin(), param.choices.end(), texts[i]) == param.choices.end())
+      refuse("element {} of parameter '{}' is \"{}\" but must be one of {}", i, param.name, printable(texts[i]),
+             fmt::join(param.choices, ", "));
+}
+
 void check_record(const GraphModel& model, const ParamInfo& param, const AttributeRecord& record) {
   if (record.kind != attribute_kind(param.kind)) refuse_kind(param, value_of(model, record));
   if (param.kind == ParamKind::choice) {
@@ -142,6 +190,10 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   } else if (record.kind == TENON_ATTR_FLOATS) {
     for (std::uint32_t i = 0; i < record.count; ++i)
       check_number(param, model.floats[record.first + i], fmt::to_string(model.floats[record.first + i]), i);
+  } else if (record.kind == TENON_ATTR_TEXTS) {
+    check_choices(param, split_texts(model.strings[static_cast<StringId>(record.i)]));
+  } else if (record.kind == TENON_ATTR_TENSOR) {
+    check_elements(param, model.tables[record.first]);
   } else if (record.kind == TENON_ATTR_INT || record.kind == TENON_ATTR_FLOAT) {
     check_scalar(model, param, record);
   }
@@ -191,14 +243,19 @@ std::uint32_t attribute_kind(ParamKind kind) {
       return TENON_ATTR_TEXT;
     case ParamKind::ints:
       return TENON_ATTR_INTS;
+    case ParamKind::texts:
+      return TENON_ATTR_TEXTS;
+    case ParamKind::tensor:
+      return TENON_ATTR_TENSOR;
     default:
       return TENON_ATTR_FLOATS;
   }
 }
 
 std::string_view name_of(ParamKind kind) {
-  static constexpr std::string_view names[] = {"true or false", "a whole number",          "a whole number",    "a number", "a number",
-                                               "text",          "a list of whole numbers", "a list of numbers", "a choice"};
+  static constexpr std::string_view names[] = {
+      "true or false",           "a whole number",    "a whole number", "a number",        "a number", "text",
+      "a list of whole numbers", "a list of numbers", "a choice",       "a list of texts", "a tensor"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -253,7 +310,7 @@ void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vecto
     attribute.count = record.count;
     attribute.i = record.i;
     attribute.f = record.f;
-    if (record.kind == TENON_ATTR_TEXT) {
+    if (record.kind == TENON_ATTR_TEXT || record.kind == TENON_ATTR_TEXTS) {
       const auto text = model.strings[static_cast<StringId>(record.i)];
       attribute.text = text.data();
       attribute.count = text.size();
@@ -261,6 +318,8 @@ void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vecto
       attribute.ints = model.ints.data() + record.first;
     } else if (record.kind == TENON_ATTR_FLOATS) {
       attribute.floats = model.floats.data() + record.first;
+    } else if (record.kind == TENON_ATTR_TENSOR) {
+      attribute.tensor = &model.tables[record.first].abi();
     }
   }
 }
@@ -277,9 +336,21 @@ AttributeValue value_of(const GraphModel& model, const AttributeRecord& record) 
       return std::string(model.strings[static_cast<StringId>(record.i)]);
     case TENON_ATTR_INTS:
       return std::vector<std::int64_t>(model.ints.begin() + record.first, model.ints.begin() + record.first + record.count);
+    case TENON_ATTR_TEXTS:
+      return split_texts(model.strings[static_cast<StringId>(record.i)]);
+    case TENON_ATTR_TENSOR:
+      return model.tables[record.first];
     default:
       return std::vector<double>(model.floats.begin() + record.first, model.floats.begin() + record.first + record.count);
   }
+}
+
+// All elements: texts of values are compared, too.
+static std::string table_string(const Tensor& tensor) {
+  const auto type = fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
+  if (tensor.storage() != Storage::dense || !table_types.has(tensor.dtype()) || tensor.size() > TENON_MAX_TABLE) return type;
+  const auto whole = tensor.to("cpu").make_contiguous();
+  return visit<table_types>(whole.dtype(), [&]<class T>() { return fmt::format("{} {{{}}}", type, fmt::join(whole.values<T>(), ", ")); });
 }
 
 std::string to_string(const AttributeValue& value) {
@@ -290,6 +361,10 @@ std::string to_string(const AttributeValue& value) {
     std::string operator()(const std::string& text) const { return '"' + text + '"'; }
     std::string operator()(const std::vector<std::int64_t>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
     std::string operator()(const std::vector<double>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
+    std::string operator()(const std::vector<std::string>& list) const {
+      return list.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(list, "\", \""));
+    }
+    std::string operator()(const Tensor& tensor) const { return table_string(tensor); }
   };
   return std::visit(Printer{}, value.variant());
 }

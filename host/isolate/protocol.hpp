@@ -13,7 +13,7 @@
 
 namespace tenon::isolate {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::uint64_t text_capacity = 2048;
 inline constexpr std::uint64_t gradient_message_limit = 1u << 20;  ///< bytes of the nodes that a gradient or a composed operator adds
 inline constexpr std::uint32_t callback_limit = 1u << 20;
@@ -114,7 +114,12 @@ struct AttributeRecord {
   std::uint64_t count;
   std::int64_t i;
   double f;
-};  // then the name, then count bytes, integers or doubles
+};  // then the name, then count bytes, integers or doubles; of a tensor a TensorParameterRecord, then count bytes of elements
+
+struct TensorParameterRecord {
+  std::uint32_t dtype, rank;
+  std::int64_t dims[TENON_MAX_RANK];
+};
 
 inline constexpr std::uint64_t no_values = UINT64_MAX;
 

@@ -53,6 +53,14 @@ class CallKey {
       add_plain(value);
     } else if constexpr (std::is_same_v<T, std::string>) {
       add_sized(value);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      add_plain(value.size());
+      for (const auto& text : value) add_sized(text);
+    } else if constexpr (std::is_same_v<T, Tensor>) {
+      add(value);
+      if (value.storage() != Storage::dense) return;  // no operator accepts it
+      const auto whole = value.to("cpu").make_contiguous();
+      add(whole.data(), static_cast<std::size_t>(whole.bytes()));
     } else {
       add_plain(value.size());
       add(value.data(), value.size() * sizeof(typename T::value_type));

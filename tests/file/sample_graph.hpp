@@ -105,6 +105,16 @@ class GraphMaker {
   }
   void put(tenon::AttributeRecord& record, const std::vector<std::int64_t>& list) { put_list(record, list, model.ints, TENON_ATTR_INTS); }
   void put(tenon::AttributeRecord& record, const std::vector<double>& list) { put_list(record, list, model.floats, TENON_ATTR_FLOATS); }
+  void put(tenon::AttributeRecord& record, const std::vector<std::string>& list) {
+    record.kind = TENON_ATTR_TEXTS;
+    std::string joined;
+    for (const auto& text : list) joined += text + '\0';
+    record.i = model.strings.intern(joined);
+  }
+  void put(tenon::AttributeRecord& record, const tenon::Tensor& tensor) {
+    record.kind = TENON_ATTR_TENSOR, record.first = static_cast<std::uint32_t>(model.tables.size());
+    model.tables.push_back(tensor);
+  }
   template <class T>
   void put_list(tenon::AttributeRecord& record, const std::vector<T>& list, std::vector<T>& to, std::uint32_t kind) {
     record.kind = kind;

@@ -152,7 +152,7 @@ const bool added_call = add_command(
          "random:SHAPE stands for float32 numbers in [-1, 1), and for 0 to 9 if :DTYPE is an integer.",
      .positionals = {{"OPERATOR", "an operator, as tenon list shows it"}},
      .options = {call_input_option(),
-                 {"set", "NAME=VALUE", "a parameter of the operator", Named{"axis=1"}},
+                 {"set", "NAME=VALUE", "a parameter of the operator; a list is a,b,c, a tensor a list or a file", Named{"axis=1"}},
                  output_option(),
                  {"gradient", "", "compute the gradients of the floating and complex inputs, too"},
                  {"training", "", "run as in training: dropout drops"},

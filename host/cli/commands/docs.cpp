@@ -18,7 +18,7 @@ void add_tables(Page& page, const OperatorInfo& info) {
   for (const auto& output : info.outputs) outputs.push_back({output.name, output_text(output)});
   for (const auto& state : info.states) states.push_back({state.name, fmt::format("at first {}", state.initial), state.doc});
   for (const auto& param : info.params)
-    params.push_back({param.name, fmt::format("{}{}", name_of(param.kind), range_of(param)), default_value_of(param), param.doc});
+    params.push_back({param.name, fmt::format("{}{}", kind_text(param), range_of(param)), default_value_of(param), param.doc});
   page.table({"input", "dtypes", "meaning"}, inputs);
   page.table({"output", "meaning"}, outputs);
   page.table({"state", "value", "meaning"}, states);

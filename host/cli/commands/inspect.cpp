@@ -23,7 +23,7 @@ void print_arguments(const OperatorInfo& info) {
   for (const auto& state : info.states) write_result("  {:<16} at first {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
   if (!info.params.empty()) write_result("\nParameters\n");
   for (const auto& param : info.params)
-    write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, name_of(param.kind), range_of(param), default_of(param), "", param.doc);
+    write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, kind_text(param), range_of(param), default_of(param), "", param.doc);
 }
 
 void print_traits(const OperatorInfo& info) {

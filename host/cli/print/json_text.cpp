@@ -40,6 +40,7 @@ constexpr bool has_fields =
 
 template <class T>
 JsonItem to_json(const T& value);
+JsonItem describe(const Tensor& tensor);
 
 JsonItem list_of(const auto& values) {
   std::vector<JsonItem> items;
@@ -61,6 +62,12 @@ JsonItem to_json(const T& value) {
     return std::visit([](const auto& held) { return to_json(held); }, value.variant());
   else if constexpr (std::is_same_v<T, ParamKind>)
     return kind_name(value);
+  else if constexpr (std::is_same_v<T, DType>)
+    return name_of(value);
+  else if constexpr (std::is_same_v<T, Tensor>)
+    return value.shape().rank() != 1
+               ? describe(value)
+               : visit<table_types>(value.dtype(), [&]<class Element>() { return list_of(value.template values<Element>()); });
   else if constexpr (std::is_same_v<T, DTypeMask>)
     return list_of(names_of(value));
   else if constexpr (has_fields<T>)

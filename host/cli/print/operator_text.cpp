@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <tenon/visit.hpp>
+
 #include "cli/print/json_text.hpp"
 
 namespace tenon::cli {
@@ -38,6 +40,13 @@ std::string condition_text(const ConditionInfo& condition) {
   return fmt::format("{} only if {} is {}", what, condition.param, fmt::join(values, " or "));
 }
 
+// A list as people write it, tensors of rank 1 included.
+std::string value_text(const AttributeValue& value) {
+  const auto* table = std::get_if<Tensor>(&value.variant());
+  if (table == nullptr || table->shape().rank() != 1) return to_string(value);
+  return visit<table_types>(table->dtype(), [&]<class T>() { return fmt::format("[{}]", fmt::join(table->values<T>(), ", ")); });
+}
+
 }  // namespace
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input) {
@@ -50,6 +59,10 @@ std::string output_text(const OutputInfo& output) {
   return fmt::format("{}{}{}{}", output.doc, output.hidden ? " (hidden: for the gradient)" : "",
                      output.allocated ? " (of a shape that only the kernel knows)" : "",
                      output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
+}
+
+std::string kind_text(const ParamInfo& param) {
+  return param.dtype ? fmt::format("{} tensor", name_of(*param.dtype)) : std::string(name_of(param.kind));
 }
 
 std::string range_of(const ParamInfo& param) {
@@ -67,7 +80,7 @@ std::string default_value_of(const ParamInfo& param) {
   if (param.required) return "required";
   const auto* real = std::get_if<double>(&param.default_value.variant());
   if (real != nullptr && param.kind == ParamKind::float32) return fmt::to_string(static_cast<float>(*real));
-  return to_string(param.default_value);
+  return value_text(param.default_value);
 }
 
 std::string default_of(const ParamInfo& param) {
@@ -81,7 +94,7 @@ std::string example_text(const ExampleInfo& example) {
     const auto values = input.values.empty() ? "" : fmt::format(" {{{}}}", fmt::join(input.values, ", "));
     inputs.push_back(fmt::format("{} {}[{}]{}", input.name, input.dtype ? *input.dtype + ' ' : "", fmt::join(input.shape, ", "), values));
   }
-  for (const auto& param : example.params) params.push_back(fmt::format("{}={}", param.name, to_string(param.value)));
+  for (const auto& param : example.params) params.push_back(fmt::format("{}={}", param.name, value_text(param.value)));
   return fmt::format("{}{}{}", fmt::join(inputs, ", "), params.empty() ? "" : "; ", fmt::join(params, " "));
 }
 

@@ -8,6 +8,7 @@ namespace tenon::cli {
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input);  ///< `float32 float64, optional`
 std::string output_text(const OutputInfo& output);
+std::string kind_text(const ParamInfo& param);         ///< `a whole number`, `float32 tensor`
 std::string range_of(const ParamInfo& param);          ///< ` >= 0 and < 1`; empty if anything goes
 std::string default_value_of(const ParamInfo& param);  ///< `required`, `0.5`
 std::string default_of(const ParamInfo& param);        ///< `required`, `default 0.1`

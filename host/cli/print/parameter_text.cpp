@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tenon/host/arrays.hpp>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
@@ -33,6 +34,14 @@ std::vector<T> parse_list(const std::string& text, Parse parse) {
   return list;
 }
 
+/// `1,2,1`, or the file of an array: one word that is no number.
+AttributeValue parse_table(const ParamInfo& param, const std::string& what, const std::string& text) {
+  if (!text.empty() && text.find(',') == std::string::npos && !parse_number<double>(text)) return load_array(text);
+  if (any_integer.has(*param.dtype))
+    return parse_list<std::int64_t>(text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "a whole number"); });
+  return parse_list<double>(text, [&](const auto& part) { return parse_as<double>(what, part, "a number"); });
+}
+
 AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
   const auto whole = [&](const std::string& part) { return parse_as<std::int64_t>(what, part, "a whole number"); };
   const auto real = [&](const std::string& part) { return parse_as<double>(what, part, "a number"); };
@@ -50,6 +59,10 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
       return parse_list<std::int64_t>(text, whole);
     case ParamKind::floats:
       return parse_list<double>(text, real);
+    case ParamKind::texts:
+      return parse_list<std::string>(text, [](std::string part) { return part; });
+    case ParamKind::tensor:
+      return parse_table(param, what, text);
     default:
       return text;
   }

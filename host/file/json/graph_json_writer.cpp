@@ -87,6 +87,12 @@ struct AttributePrinter {
     }
     text += ']';
   }
+  // Lists in lists have a shape of their own, unless there are none, or nothing in them.
+  void operator()(const Tensor& tensor) {
+    const auto elements = json_elements(tensor);
+    const bool in_lists = tensor.shape().rank() > 0 && (tensor.size() > 0 || tensor.shape().rank() == 1);
+    text += in_lists ? elements.substr(elements.find('[')) : fmt::format("{{{}, {}}}", json_type(type_of(tensor)), elements);
+  }
 };
 
 std::string_view without_newline(std::string_view text) {

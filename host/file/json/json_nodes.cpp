@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "file/json/json_tensor.hpp"
 #include "io/json_text.hpp"
 
 namespace tenon {
@@ -164,7 +165,29 @@ std::string graph_text(const JsonField& object, const std::string& what) {
   return source_of(*found);
 }
 
+std::vector<std::string> texts_value(const JsonField& field, const std::string& what) {
+  std::vector<std::string> texts;
+  for (const auto& item : field.list(what)) texts.push_back(item.text(fmt::format("an entry of {}", what)));
+  return texts;
+}
+
+// Lists in lists, or {"dtype": ..., "shape": ..., "values": ...}; without a dtype the parameter's.
+Tensor table_value(const JsonField& field, DType dtype, const std::string& what) {
+  if (field.get<JsonValue::Object>() == nullptr) {
+    field.list(what);
+    auto type = unknown_type();
+    type.dtype = static_cast<std::uint8_t>(dtype);
+    return read_json_values(field, type);
+  }
+  field.object(what, {"dtype", "shape", "values"});
+  auto type = read_json_type(field, what);
+  if (type.dtype == TENON_DTYPE_UNKNOWN) type.dtype = static_cast<std::uint8_t>(dtype);
+  return read_json_values(field.need("values", what), type);
+}
+
 AttributeValue attribute_value(const JsonField& field, const ParamInfo* param, const std::string& what) {
+  if (param != nullptr && param->kind == ParamKind::tensor) return table_value(field, *param->dtype, what);
+  if (param != nullptr && param->kind == ParamKind::texts) return texts_value(field, what);
   if (const auto* flag = field.get<bool>()) return *flag;
   if (const auto* integer = field.get<std::int64_t>()) return *integer;
   if (const auto* real = field.get<double>()) return *real;

@@ -19,6 +19,9 @@ tenon_type read_json_type(const JsonField& object, const std::string& what);
 /// have an "index_dtype", int64 by default. A npz file holds a csr matrix. Files are looked for in `folder`.
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder);
 
+/// Lists in lists with the dtype of `type`, which must be known, and its shape, where that is known.
+Tensor read_json_values(const JsonField& values, const tenon_type& type);
+
 /// `"dtype": "float32", "shape": [2, 3]`, as far as they are known; empty where nothing is.
 std::string json_type(const tenon_type& type);
 

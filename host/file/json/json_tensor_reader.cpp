@@ -197,6 +197,10 @@ tenon_type read_json_type(const JsonField& object, const std::string& what) {
   return type;
 }
 
+Tensor read_json_values(const JsonField& values, const tenon_type& type) {
+  return read_values(values, type);
+}
+
 Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
   const auto values = object.find("values");
   const ArrayFormat* format = nullptr;

@@ -24,8 +24,13 @@ class AttributeReader {
  private:
   AttributeRecord read_one(const Owner& owner);
   std::int64_t integer(const Owner& owner);
+  double real(const Owner& owner);
   void read_scalar(const Owner& owner, AttributeRecord& attribute);
   void read_list(const Owner& owner, AttributeRecord& attribute);
+  void read_table(const Owner& owner, AttributeRecord& attribute);
+  Shape read_shape(const Owner& owner, const AttributeRecord& attribute);
+  template <class T>
+  void read_elements(const Owner& owner, const AttributeRecord& attribute, std::span<T> elements);
   /// Reads a length, at most what is left of `total` after `next`.
   std::uint32_t length(const Owner& owner, std::uint32_t total, const std::uint32_t& next);
   [[noreturn]] void refuse_end(const Owner& owner, const char* what) const;
@@ -40,6 +45,7 @@ class AttributeReader {
   const format::Attributes& from_;
   Column<std::uint32_t> names_;
   Column<format::AttributeKind> kinds_;
+  bool knows_parameters_;  // the file says that it has kinds of 0.2
   std::uint32_t count_, next_ = 0, next_integer_ = 0, next_real_ = 0, round_ = 0;
   std::vector<std::uint32_t> seen_in_;  // of each text: the last node that had a parameter of this name, counted from 1
 };

@@ -14,10 +14,11 @@ inline constexpr std::uint64_t segment_alignment = 65536;    // the largest page
 inline constexpr std::uint64_t tensor_alignment = 64;        // a cache line, and the widest vector
 inline constexpr std::uint64_t metadata_limit = 0x7fff0000;  // FlatBuffers' offsets have 31 bits
 inline constexpr std::uint32_t version = 1;
-inline constexpr std::string_view gradient_feature = "gradient";  // backward nodes and updates of variables
-inline constexpr std::string_view sparse_feature = "sparse";      // csr and row_sparse tensors
-inline constexpr std::string_view dtypes_feature = "dtypes";      // those of 0.2
-inline constexpr std::string_view training_feature = "training";  // where a training stands
+inline constexpr std::string_view gradient_feature = "gradient";      // backward nodes and updates of variables
+inline constexpr std::string_view sparse_feature = "sparse";          // csr and row_sparse tensors
+inline constexpr std::string_view dtypes_feature = "dtypes";          // those of 0.2
+inline constexpr std::string_view parameters_feature = "parameters";  // lists of texts and tensors as parameters
+inline constexpr std::string_view training_feature = "training";      // where a training stands
 
 constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {
   return (offset + alignment - 1) / alignment * alignment;

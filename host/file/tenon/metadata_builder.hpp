@@ -3,7 +3,9 @@
 #include <graph_generated.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "file/tenon/data_layout.hpp"
@@ -23,6 +25,7 @@ struct MetadataBuilder {
   const FileOrder& order;
   FileTexts texts{model.strings};
   FileTypes types{};
+  std::deque<std::string> own_texts{};  // that the model does not have
   flatbuffers::FlatBufferBuilder buffer{1 << 16};
 
   /// A column that is always there.

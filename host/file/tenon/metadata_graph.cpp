@@ -1,5 +1,6 @@
 // The graph of the metadata: columns of values, nodes and attributes.
 #include "file/tenon/metadata_builder.hpp"
+#include "file/tenon/table_columns.hpp"
 
 namespace tenon {
 namespace {
@@ -79,8 +80,11 @@ void add_attribute(MetadataBuilder& to, const AttributeRecord& attribute, Attrib
     add_list(to.model.ints, columns.integers);
   } else if (attribute.kind == TENON_ATTR_FLOATS) {
     add_list(to.model.floats, columns.reals);
+  } else if (attribute.kind == TENON_ATTR_TENSOR) {
+    append_table(to.model.tables[attribute.first], columns.integers, columns.reals);
   } else {
-    columns.integers.push_back(attribute.kind == TENON_ATTR_TEXT ? to.texts(static_cast<StringId>(attribute.i)) : attribute.i);
+    const bool text = attribute.kind == TENON_ATTR_TEXT || attribute.kind == TENON_ATTR_TEXTS;
+    columns.integers.push_back(text ? to.texts(static_cast<StringId>(attribute.i)) : attribute.i);
   }
 }
 

@@ -2,11 +2,13 @@
 #include <variant>
 
 #include "file/tenon/metadata_builder.hpp"
+#include "file/tenon/table_columns.hpp"
+#include "graph/joined_texts.hpp"
 
 namespace tenon {
 namespace {
 
-/// One parameter; texts are the record's own, which outlives the builder.
+/// One parameter; texts are the record's own, which outlives the builder, or the builder's.
 class ParameterWriter {
  public:
   ParameterWriter(MetadataBuilder& to, AttributeColumns& columns) : to_(to), columns_(columns) {}
@@ -20,6 +22,13 @@ class ParameterWriter {
   }
   void operator()(const std::vector<std::int64_t>& list) { put(format::AttributeKind::integers, list, columns_.integers); }
   void operator()(const std::vector<double>& list) { put(format::AttributeKind::reals, list, columns_.reals); }
+  void operator()(const std::vector<std::string>& list) {
+    whole(format::AttributeKind::texts, to_.texts(std::string_view(to_.own_texts.emplace_back(joined_texts(list)))));
+  }
+  void operator()(const Tensor& tensor) {
+    columns_.kinds.push_back(format::AttributeKind::tensor);
+    append_table(tensor, columns_.integers, columns_.reals);
+  }
 
  private:
   void whole(format::AttributeKind kind, std::int64_t number) {

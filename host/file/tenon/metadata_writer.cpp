@@ -32,6 +32,7 @@ std::uint64_t size_bound(const GraphModel& model) {
   for (const auto& extension : model.extensions) size += extension.content.size() + extension.name.size() + 80;
   if (model.training) size += text_bytes(*model.training);
   size += model.values.size() * 160 + model.nodes.size() * 32 + model.edges.size() * 4 + model.attributes.size() * 24;
+  for (const auto& table : model.tables) size += 8 * (static_cast<std::uint64_t>(table.size()) + TENON_MAX_RANK + 2);
   return size + (model.ints.size() + model.floats.size()) * 8 + model.tensors.size() * 260 +
          (model.meta.size() + model.outputs.size()) * 32;
 }
@@ -137,6 +138,17 @@ TablesOffset<flatbuffers::String> write_strings(MetadataBuilder& to, const std::
   return to.buffer.CreateVector(strings);
 }
 
+// Of the kinds that hosts before 0.2 do not know.
+bool has_new_parameters(const GraphModel& model) {
+  const auto is_new = [](std::uint32_t kind) { return kind == TENON_ATTR_TEXTS || kind == TENON_ATTR_TENSOR; };
+  const auto of_optimizer = [](const auto& parameter) {
+    const auto& value = parameter.second.variant();
+    return std::holds_alternative<std::vector<std::string>>(value) || std::holds_alternative<Tensor>(value);
+  };
+  return std::any_of(model.attributes.begin(), model.attributes.end(), [&](const auto& attribute) { return is_new(attribute.kind); }) ||
+         (model.training && std::any_of(model.training->parameters.begin(), model.training->parameters.end(), of_optimizer));
+}
+
 // What a reader must know about to read the file rightly.
 ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout& data) {
   std::vector<std::uint32_t> features;
@@ -151,6 +163,7 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
     return every_type.has(dtype) && !any_type.has(dtype);
   };
   if (std::any_of(to.model.values.begin(), to.model.values.end(), new_dtype)) features.push_back(to.texts(layout::dtypes_feature));
+  if (has_new_parameters(to.model)) features.push_back(to.texts(layout::parameters_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }
 

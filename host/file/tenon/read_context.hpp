@@ -71,6 +71,9 @@ class Column {
   const flatbuffers::Vector<T>* entries_;
 };
 
+/// Whether the file says that its readers must know of this.
+bool names_feature(const ReadContext& reading, std::string_view feature);
+
 /// Names of nodes and values are printed, and `node:1` is a reference.
 void require_name(const ReadContext& reading, StringId name, const char* what, std::uint32_t i);
 

@@ -63,11 +63,6 @@ void require_size(const ReadContext& reading, std::size_t found, std::int64_t ne
     reading.refuse("tensor {}, {}, has a buffer of {} bytes for its {}, which need {}", tensor, to_string(type), found, part, needed);
 }
 
-bool names_feature(const ReadContext& reading, std::string_view feature) {
-  const auto* features = reading.file.required_features();
-  return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) { return reading.text(id) == feature; });
-}
-
 /// An array that lies in the file's memory, once its size is right.
 Tensor array(const ReadContext& reading, std::span<std::byte> bytes, DType dtype, const Shape& shape, std::uint32_t tensor,
              const tenon_type& type, const char* part) {

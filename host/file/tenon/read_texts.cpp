@@ -1,4 +1,5 @@
 // Texts, features, notes: what needs no checks but its own.
+#include <algorithm>
 #include <unordered_set>
 
 #include "file/tenon/metadata_writer.hpp"
@@ -7,6 +8,12 @@
 #include "io/utf8.hpp"
 
 namespace tenon {
+
+bool names_feature(const ReadContext& reading, std::string_view feature) {
+  const auto* features = reading.file.required_features();
+  return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) { return reading.text(id) == feature; });
+}
+
 void read_texts(ReadContext& reading) {
   const auto* strings = reading.file.strings();
   const auto count = count_of(strings);
@@ -31,7 +38,9 @@ void read_features(const ReadContext& reading) {
   bool training = false;
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
-    if (feature == layout::gradient_feature || feature == layout::sparse_feature || feature == layout::dtypes_feature) continue;
+    static constexpr std::string_view known[] = {layout::gradient_feature, layout::sparse_feature, layout::dtypes_feature,
+                                                 layout::parameters_feature};
+    if (std::find(std::begin(known), std::end(known), feature) != std::end(known)) continue;
     if (feature != layout::training_feature || training)
       reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
     training = true;

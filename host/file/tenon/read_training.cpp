@@ -19,7 +19,7 @@ std::string_view read_name(const ReadContext& reading, std::uint32_t id, const s
 /// They are kept as people write them; the reader puts them at the end of the nodes' and they are taken from there.
 Attributes read_parameters(ReadContext& reading, const format::TrainingState& from, std::string_view optimizer) {
   auto& model = reading.model;
-  const auto attributes = model.attributes.size(), ints = model.ints.size(), floats = model.floats.size();
+  const auto attributes = model.attributes.size(), ints = model.ints.size(), floats = model.floats.size(), tables = model.tables.size();
   AttributeReader reader(reading, from.parameters(), "the optimizer of its training");
   reader.read({"optimizer", optimizer}, reader.left());
   reader.finish();
@@ -29,6 +29,7 @@ Attributes read_parameters(ReadContext& reading, const format::TrainingState& fr
   model.attributes.resize(attributes);
   model.ints.resize(ints);
   model.floats.resize(floats);
+  model.tables.resize(tables);
   return parameters;
 }
 

@@ -15,7 +15,7 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
-constexpr std::array known_needs = {"allocate", "compose", "dtypes"};  // of SDK 0.2 and later: what hosts before could not do
+constexpr std::array known_needs = {"allocate", "compose", "dtypes", "parameters"};  // of SDK 0.2 and later: what hosts before could not do
 constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
 
 template <class Read>

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tenon/visit.hpp>
 
 #include "plugin/discovery/manifest_parts.hpp"
 
@@ -9,7 +10,8 @@ namespace tenon {
 namespace {
 
 /// In the order of ParamKind.
-constexpr std::array<std::string_view, 9> kinds = {"bool", "int32", "int64", "float32", "float64", "text", "ints", "floats", "enum"};
+constexpr std::array<std::string_view, 11> kinds = {"bool", "int32",  "int64", "float32", "float64", "text",
+                                                    "ints", "floats", "enum",  "texts",   "tensor"};
 
 ParamKind read_kind(const JsonField& field) {
   const std::string name = plain_text(field);
@@ -19,7 +21,7 @@ ParamKind read_kind(const JsonField& field) {
 }
 
 bool has_choices(ParamKind kind) {
-  return kind == ParamKind::choice || kind == ParamKind::text;
+  return kind == ParamKind::choice || kind == ParamKind::text || kind == ParamKind::texts;
 }
 
 bool has_bounds(ParamKind kind) {
@@ -51,6 +53,26 @@ std::string read_choice(const JsonField& field, const std::vector<std::string>& 
   return name;
 }
 
+std::vector<std::string> read_words(const JsonField& list, const ParamInfo& param) {
+  const bool any = param.choices.empty() || param.required;
+  std::vector<std::string> words;
+  for (const auto& item : list.list()) words.push_back(any ? plain_text(item) : read_choice(item, param.choices));
+  return words;
+}
+
+Tensor read_table(const JsonField& list, DType dtype) {
+  return visit<table_types>(dtype, [&]<class T>() {
+    std::vector<T> values;
+    for (const auto& item : list.list()) {
+      if constexpr (std::is_integral_v<T>)
+        values.push_back(static_cast<T>(item.integer({}, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
+      else
+        values.push_back(static_cast<T>(std::is_same_v<T, float> ? read_float32(item) : item.number()));
+    }
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  });
+}
+
 AttributeValue read_default(const JsonField& field, const ParamInfo& param) {
   using Limits32 = std::numeric_limits<std::int32_t>;
   switch (param.kind) {
@@ -72,8 +94,18 @@ AttributeValue read_default(const JsonField& field, const ParamInfo& param) {
       return read_numbers<double>(field);
     case ParamKind::choice:
       return read_choice(field, param.choices);
+    case ParamKind::texts:
+      return read_words(field, param);
+    case ParamKind::tensor:
+      return read_table(field, *param.dtype);
   }
   field.refuse("has no kind");
+}
+
+DType read_table_dtype(const JsonField& field) {
+  const auto dtype = read_dtype(field);
+  if (!table_types.has(dtype)) field.refuse("is {}, but a tensor parameter is int32, int64, float32 or float64", name_of(dtype));
+  return dtype;
 }
 
 std::optional<double> read_bound(const JsonField& field, ParamKind kind) {
@@ -107,6 +139,11 @@ bool default_meets_bounds(const ParamInfo& param) {
   if (const auto* number = std::get_if<double>(&value)) return meets(*number);
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return std::all_of(list->begin(), list->end(), meets);
   if (const auto* list = std::get_if<std::vector<double>>(&value)) return std::all_of(list->begin(), list->end(), meets);
+  if (const auto* table = std::get_if<Tensor>(&value))
+    return visit<table_types>(table->dtype(), [&]<class T>() {
+      const auto elements = table->values<T>();
+      return std::all_of(elements.begin(), elements.end(), meets);
+    });
   return true;
 }
 
@@ -140,6 +177,7 @@ ParamInfo read_param(const JsonField& entry) {
   param.kind = read_kind(entry["kind"]);
   param.required = entry["required"].boolean();
   param.choices = read_choices(entry["choices"], param.kind);
+  if (param.kind == ParamKind::tensor) param.dtype = read_table_dtype(entry["dtype"]);
   param.default_value = read_default(entry["default"], param);
   param.min = read_bound(entry["min"], param.kind);
   param.max = read_bound(entry["max"], param.kind);

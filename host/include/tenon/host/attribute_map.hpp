@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tenon/host/api.hpp>
 #include <tenon/host/failure.hpp>
+#include <tenon/host/tensor.hpp>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -15,9 +16,10 @@
 
 namespace tenon {
 
-/// One parameter's value: a bool, a number, a text, or a list of numbers. A number converts to the type that the operator declares if
-/// nothing is lost: 3 fits a float parameter, 3.5 does not fit an integer one. Integers that do not fit int64 throw Failure (usage).
-/// Characters are integers: 'a' is 97, "a" a text.
+/// One parameter's value: a bool, a number, a text, a list of numbers or of texts, or a small tensor, whose elements are copied when a node
+/// or a call takes it. A number converts to the type that the operator declares if nothing is lost: 3 fits a float parameter, 3.5 does not
+/// fit an integer one; so do the elements of a tensor. Integers that do not fit int64 throw Failure (usage). Characters are integers: 'a'
+/// is 97, "a" a text, {"a"} a list of one.
 class AttributeValue {
   /// One element of a list in braces, which may mix integers and others: {0.5, 1}.
   struct Number {
@@ -30,9 +32,16 @@ class AttributeValue {
     std::int64_t integer = 0;
     double real;
   };
+  /// One text of a list in braces.
+  struct Word {
+    template <class T>
+    requires std::is_convertible_v<const T&, std::string_view> Word(const T& word) : text(word) {}
+    std::string_view text;
+  };
 
  public:
-  using Variant = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+  using Variant = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                               std::vector<std::string>, Tensor>;
   template <class T>
   requires std::is_arithmetic_v<T> AttributeValue(T value) : value_(from_number(value)) {}
   AttributeValue(const char* value) : value_(std::string(value)) {}
@@ -48,6 +57,17 @@ class AttributeValue {
       for (const auto& number : values) list.push_back(number.real);
     }
   }
+  /// {"a", "b"} is a list of texts. A template, so that {} goes on being a list of integers, which any list accepts.
+  template <class = void>
+  AttributeValue(std::initializer_list<Word> words) {
+    auto& list = value_.emplace<std::vector<std::string>>();
+    for (const auto& word : words) list.emplace_back(word.text);
+  }
+  AttributeValue(std::vector<std::string> value) : value_(std::move(value)) {}
+  /// Shares the elements until a node or a call takes them. An empty handle throws Failure (usage).
+  AttributeValue(Tensor value) : value_(std::move(value)) {
+    if (!std::get<Tensor>(value_)) throw Failure(FailureKind::usage, "an empty tensor handle is given as a parameter");
+  }
   AttributeValue(std::vector<std::int64_t> value) : value_(std::move(value)) {}
   AttributeValue(std::vector<double> value) : value_(std::move(value)) {}
   template <class T>
@@ -57,7 +77,20 @@ class AttributeValue {
     for (const T value : values) list.push_back(std::get<Kept>(from_number(value)));
   }
   const Variant& variant() const { return value_; }
-  friend bool operator==(const AttributeValue&, const AttributeValue&) = default;
+  /// Of the same kind and equal; of tensors, dtype, shape and bits.
+  friend bool operator==(const AttributeValue& left, const AttributeValue& right) {
+    const auto* tensor = std::get_if<Tensor>(&left.value_);
+    const auto* other = std::get_if<Tensor>(&right.value_);
+    if (tensor != nullptr && other != nullptr) return same_bits(*tensor, *other);
+    return left.value_.index() == right.value_.index() && std::visit(
+                                                              [&]<class T>(const T& value) {
+                                                                if constexpr (std::is_same_v<T, Tensor>)
+                                                                  return false;
+                                                                else
+                                                                  return value == std::get<T>(right.value_);
+                                                              },
+                                                              left.value_);
+  }
 
  private:
   template <class T>
@@ -82,7 +115,7 @@ class AttributeValue {
   Variant value_;
 };
 
-/// As people write it: `true`, `0.5`, `[1, 2]`.
+/// As people write it: `true`, `0.5`, `[1, 2]`, `["a", "b"]`, `float32 [2, 2] {1, 2, 3, 4}`.
 TENON_API std::string to_string(const AttributeValue& value);
 
 /// Parameters by name, in the order given: {{"axis", 1}, {"keepdims", true}}. Duplicate names are an error where an operator checks them.

@@ -20,7 +20,9 @@ inline bool allows(DTypeMask mask, DType dtype) {
   return (mask >> static_cast<unsigned>(dtype) & 1U) != 0;
 }
 
-enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, text, ints, floats, choice };
+enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, text, ints, floats, choice, texts, tensor };
+/// What the elements of a parameter of kind tensor can be.
+inline constexpr Types table_types = {i32, i64, f32, f64};
 TENON_API std::string_view name_of(ParamKind kind);    ///< for people: `a whole number`
 TENON_API std::string_view kind_name(ParamKind kind);  ///< as manifests have it: `int64`
 
@@ -69,10 +71,12 @@ struct ParamInfo {
   bool required = false;
   std::optional<double> min, max, above, below;
   std::vector<std::string> choices;
+  std::optional<DType> dtype;  ///< of kind tensor: int32, int64, float32 or float64
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("name", self.name), field("doc", self.doc), field("kind", self.kind), field("default", self.default_value);
+    field("name", self.name), field("doc", self.doc), field("kind", self.kind), field("dtype", self.dtype);
+    field("default", self.default_value);
     field("required", self.required), field("min", self.min), field("max", self.max), field("above", self.above);
     field("below", self.below), field("choices", self.choices);
   }

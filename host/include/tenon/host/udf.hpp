@@ -41,6 +41,10 @@ AttributeValue attribute_from(const Value& value) {
     return static_cast<double>(value);
   else if constexpr (std::is_convertible_v<Value, std::string_view>)
     return std::string(std::string_view(value));
+  else if constexpr (std::is_same_v<Value, Texts>)
+    return std::vector<std::string>(value.begin(), value.end());
+  else if constexpr (requires { value.shape(); })
+    return Tensor::from(std::span(value.begin(), value.end()), value.shape());
   else
     return std::vector(value.begin(), value.end());
 }

@@ -1,0 +1,65 @@
+#include "tensor/exact_cast.hpp"
+
+#include <cmath>
+#include <tenon/visit.hpp>
+#include <utility>
+
+#include "tensor/number_fits.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr Types targets = {i32, i64, f32, f64};
+
+// All 16-bit floats are floats.
+template <class T>
+auto plain(T value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return value;
+  else
+    return static_cast<float>(value);
+}
+
+/// Whether `to` became the same number.
+template <class To, class From>
+bool convert(From from, To& to) {
+  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
+    to = static_cast<To>(from);
+    return std::in_range<To>(from);
+  } else if constexpr (std::is_integral_v<From>) {
+    to = number_as<To>(static_cast<double>(from));
+    const double back = plain(to);
+    return fits<From>(back) && static_cast<From>(back) == from;
+  } else if constexpr (std::is_integral_v<To>) {
+    if (!fits<To>(from)) return false;
+    to = static_cast<To>(from);
+    return static_cast<From>(to) == from;
+  } else {
+    to = number_as<To>(from);
+    return std::isnan(from) || plain(to) == from;
+  }
+}
+
+template <class To, class From>
+bool convert_all(const Tensor& from, const Tensor& to) {
+  const auto source = from.values<From>();
+  const auto target = to.values<To>();
+  for (std::size_t i = 0; i < source.size(); ++i)
+    if (!convert(plain(source[i]), target[i])) return false;
+  return true;
+}
+
+}  // namespace
+
+std::optional<Tensor> exact_cast(const Tensor& tensor, DType dtype) {
+  if (tensor.storage() != Storage::dense) return {};
+  const Tensor from = tensor.to("cpu").make_contiguous();
+  if (from.dtype() == dtype) return from.clone();
+  if (!any_real.has(from.dtype())) return {};
+  auto to = Tensor::empty(dtype, from.shape());
+  bool same = false;
+  visit<any_real>(from.dtype(), [&]<class From>() { visit<targets>(dtype, [&]<class To>() { same = convert_all<To, From>(from, to); }); });
+  return same ? std::optional(to) : std::nullopt;
+}
+
+}  // namespace tenon
