@@ -1,5 +1,4 @@
-// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and a product by names.
-#include <cmath>
+// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and functions by their names.
 #include <tenon/operator.hpp>
 
 // Each output is a weighted sum of the inputs around it, y[i] = sum over k of taps[k] x[i + k]; the taps are numbers of the operator and
@@ -87,8 +86,12 @@ struct Apply : tenon::Operator {
   Point applied(float x) const {
     Point point{x, 1};
     for (const tenon::Text& function : functions) {
-      const float factor = function == "negate" ? -1.0f : function == "halve" ? 0.5f : point.value > 0 ? 1.0f : 0.0f;
-      point.value *= factor, point.slope *= factor;
+      if (function == "relu") {
+        if (!(point.value > 0)) point = {0, 0};
+      } else {
+        const float factor = function == "negate" ? -1.0f : 0.5f;
+        point = {point.value * factor, point.slope * factor};
+      }
     }
     return point;
   }

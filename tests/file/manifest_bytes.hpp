@@ -65,15 +65,18 @@ inline void write_output(Cbor& to, const std::string& output) {
   count == std::string::npos ? to.null() : to.text(output.substr(count + 1));
 }
 
+// kind: of a tensor "tensor float32".
 inline void write_param(Cbor& to, const std::string& name, const std::string& kind) {
-  to.map(10);
-  to.pair("name", name), to.pair("doc", ""), to.pair("kind", kind);
+  const bool tensor = kind.starts_with("tensor ");
+  to.map(tensor ? 11 : 10);
+  to.pair("name", name), to.pair("doc", ""), to.pair("kind", kind.substr(0, kind.find(' ')));
+  if (tensor) to.pair("dtype", kind.substr(kind.find(' ') + 1));
   to.text("default");
   if (kind == "text")
     to.text("");
   else if (kind == "bool")
     to.boolean(false);
-  else if (kind == "ints" || kind == "floats")
+  else if (kind == "ints" || kind == "floats" || kind == "texts" || tensor)
     to.list(0);
   else
     to.integer(0);

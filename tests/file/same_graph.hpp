@@ -10,7 +10,10 @@ inline std::string bits_of(double value) {
   return std::to_string(std::bit_cast<std::uint64_t>(value));
 }
 
+inline std::string outline_of(const tenon::Tensor& tensor);
+
 inline std::string bits_of(const tenon::AttributeValue& value) {
+  if (const auto* tensor = std::get_if<tenon::Tensor>(&value.variant())) return outline_of(*tensor);
   if (const auto* real = std::get_if<double>(&value.variant())) return bits_of(*real);
   std::string text;
   if (const auto* list = std::get_if<std::vector<double>>(&value.variant())) {

@@ -213,6 +213,46 @@ inline tenon::GraphModel training_graph() {
   return model;
 }
 
+/// Lists of texts and small tensors as parameters of nodes and of an optimizer: each dtype, several ranks, numbers that are easily lost.
+inline tenon::GraphModel parameters_graph() {
+  using namespace tenon;
+  GraphMaker make;
+  const auto filter = make.op({"filter",
+                               {"x"},
+                               {"y"},
+                               {},
+                               {{"names", "texts"},
+                                {"none", "texts"},
+                                {"taps", "tensor float32"},
+                                {"exact", "tensor float64"},
+                                {"sizes", "tensor int32"},
+                                {"wide", "tensor int64"}}});
+  const auto single = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const auto x = make.value("x", Role::input, type_of(f32, {4}));
+  make.attribute("names", std::vector<std::string>{"a", "", "größe"});
+  make.attribute("none", std::vector<std::string>{});
+  // two quiet NaNs and two that signal
+  make.attribute("taps", Tensor::from<float>({-0.0F, 1e-45F, single(0x7fc00001), single(0xffc12345), single(0x7f800001), single(0xffbfffff),
+                                              HUGE_VALF, 0.1F},
+                                             {2, 2, 2}));
+  make.attribute("exact", Tensor::from<double>({std::bit_cast<double>(std::uint64_t{0xfff0dead0000beef}), -0.0, 5e-324}, {3}));
+  make.attribute("sizes", Tensor::from<std::int32_t>({std::numeric_limits<std::int32_t>::min()}, Shape::scalar()));
+  make.attribute("wide", Tensor::from<std::int64_t>({most, -most - 1}, {1, 2}));
+  const auto first = make.node("first", filter, {x}, 1, 6);
+  make.attribute("names", std::vector<std::string>{""});
+  make.attribute("none", std::vector<std::string>{});
+  make.attribute("taps", Tensor::zeros(f32, {0}));
+  make.attribute("exact", Tensor::zeros(f64, {0, 3}));
+  make.attribute("sizes", Tensor::zeros(i32, {65536}));
+  make.attribute("wide", Tensor::from<std::int64_t>({7}, {1, 1, 1, 1, 1, 1, 1, 1}));
+  make.output("y", make.output_of(make.node("second", filter, {make.output_of(first)}, 1, 6)));
+  auto& training = make.model.training.emplace();
+  training.optimizer = "sgd";
+  training.parameters = {{"groups", {"norm", "größe"}}, {"rates", Tensor::from<float>({0.1F, -0.0F}, {2, 1})}, {"after", 3}};
+  return std::move(make.model);
+}
+
 /// A chain of `quadratic` nodes with three parameters and a name each.
 inline tenon::GraphModel chain_graph(std::uint32_t nodes) {
   using namespace tenon;

@@ -15,7 +15,8 @@ using namespace tenon;
 
 TEST_CASE("a graph comes back from its file as it was") {
   const TemporaryFolder folder;
-  const auto graphs = {sample_graph(), gradient_graph(), training_graph(), sparse_graph(), chain_graph(1), chain_graph(1000), GraphModel()};
+  const auto graphs = {sample_graph(),     gradient_graph(), training_graph(),  sparse_graph(),
+                       parameters_graph(), chain_graph(1),   chain_graph(1000), GraphModel()};
   for (const auto& graph : graphs) {
     write_tenon(graph, folder / "graph.tenon");
     const auto loaded = read_tenon(folder / "graph.tenon", FileCheck::everything);
@@ -23,7 +24,7 @@ TEST_CASE("a graph comes back from its file as it was") {
   }
 }
 
-TEST_CASE("a file names what a reader must know: gradients or updates, sparse tensors, the state of a training") {
+TEST_CASE("a file names what a reader must know: gradients or updates, sparse tensors, parameters of 0.2, the state of a training") {
   const auto features = [](const GraphModel& graph) {
     auto parts = FileParts::of(graph);
     std::string found;
@@ -41,11 +42,17 @@ TEST_CASE("a file names what a reader must know: gradients or updates, sparse te
   CHECK(features(only_update) == "gradient");
   CHECK(features(training_graph()) == "gradient training");
   CHECK(features(sparse_graph()) == "training sparse");
+  auto only_training = sample_graph(), only_nodes = parameters_graph();
+  only_training.training = only_nodes.training;
+  only_nodes.training.reset();
+  CHECK(features(parameters_graph()) == "training parameters");
+  CHECK(features(only_nodes) == "parameters");
+  CHECK(features(only_training) == "training parameters");
 }
 
 TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   const TemporaryFolder folder;
-  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph()}) {
+  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph(), parameters_graph()}) {
     write_tenon(graph, folder / "first.tenon");
     write_tenon(read_tenon(folder / "first.tenon"), folder / "second.tenon");
     CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));

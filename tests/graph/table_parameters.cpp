@@ -72,7 +72,7 @@ struct ToldHost : ApplicationHost {
     const char* names[] = {"taps", "sizes", "wide", "exact", "names", "any"};
     Attributes attributes;
     attributes.set(name, value);
-    const auto outputs = call("told", {Tensor::zeros(f32, {1})}, attributes);
+    const auto outputs = call_all("told", {Tensor::zeros(f32, {1})}, attributes);
     return outputs[static_cast<std::size_t>(std::find(names, names + 6, std::string_view(name)) - names)].to_string();
   }
   std::string refused(const char* name, const AttributeValue& value) {
@@ -87,7 +87,7 @@ TEST_CASE("table parameters: numbers and tensors reach the operator in its dtype
   const auto grid = Tensor::from<float>({1, 2, 3, 4}, {2, 2});
   CHECK(host.given("taps", {1, 2, 1}) == "float64 [3]  1 2 1");
   CHECK(host.given("taps", {0.5, 2}) == "float64 [2]  0.5 2");
-  CHECK(host.given("taps", {0.1, 2}) == "float64 [2]  " + std::to_string(0.1F).substr(0, 3) + "0000000149011612 2");
+  CHECK(host.given("taps", {0.1, 2}) == "float64 [2]  0.10000000149011612 2");
   CHECK(host.given("taps", {}) == "float64 [0]");
   CHECK(host.given("taps", grid) == "float64 [2, 2]  1 2 3 4");
   CHECK(host.given("taps", Tensor::from<double>({0.25}, Shape::scalar())) == "float64 []  0.25");

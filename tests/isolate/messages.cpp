@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 #include "isolate/attribute_message.hpp"
@@ -16,11 +17,19 @@ std::vector<std::byte> sample() {
   Writer writer(bytes);
   const std::int64_t ints[] = {3, -4};
   const double floats[] = {0.5};
-  tenon_attribute attributes[4] = {};
+  const float elements[] = {0.5F, -0.0F, 3, 4, 5, 6};
+  std::int64_t dims[] = {2, 3};
+  tenon_tensor tensor = {};
+  tensor.size = sizeof tensor;
+  tensor.dtype = TENON_F32;
+  tensor.dense = {const_cast<float*>(elements), TENON_CPU, 0, 2, 2, 32, 1, dims, nullptr, 0};
+  tenon_attribute attributes[6] = {};
   attributes[0] = {.name = "count", .kind = TENON_ATTR_INT, .reserved = 0, .count = 0, .i = 7, .f = 0, .text = nullptr, .reserved2 = 0};
   attributes[1] = {.name = "word", .kind = TENON_ATTR_TEXT, .reserved = 0, .count = 3, .i = 0, .f = 0, .text = "abc", .reserved2 = 0};
   attributes[2] = {.name = "axes", .kind = TENON_ATTR_INTS, .reserved = 0, .count = 2, .i = 0, .f = 0, .ints = ints, .reserved2 = 0};
   attributes[3] = {.name = "rates", .kind = TENON_ATTR_FLOATS, .reserved = 0, .count = 1, .i = 0, .f = 0, .floats = floats, .reserved2 = 0};
+  attributes[4] = {.name = "names", .kind = TENON_ATTR_TEXTS, .reserved = 0, .count = 5, .i = 0, .f = 0, .text = "ab\0\0c", .reserved2 = 0};
+  attributes[5] = {.name = "taps", .kind = TENON_ATTR_TENSOR, .reserved = 0, .count = 0, .i = 0, .f = 0, .tensor = &tensor, .reserved2 = 0};
   put_attributes(writer, attributes);
   return bytes;
 }
@@ -30,14 +39,47 @@ std::vector<std::byte> sample() {
 TEST_CASE("attributes come out of a message as they went in") {
   const auto bytes = sample();
   Reader reader(bytes);
-  const OwnedAttributes read(reader, 4);
+  const OwnedAttributes read(reader, 6);
   reader.expect_end();
-  REQUIRE(read.all().size() == 4);
+  REQUIRE(read.all().size() == 6);
   CHECK(std::string(read.all()[0].name) == "count");
   CHECK(read.all()[0].i == 7);
   CHECK(std::string(read.all()[1].text, read.all()[1].count) == "abc");
   CHECK(read.all()[2].ints[1] == -4);
   CHECK(read.all()[3].floats[0] == 0.5);
+  CHECK(std::string(read.all()[4].text, read.all()[4].count) == std::string("ab\0\0c", 5));
+  const auto tensor = tenon::Tensor::borrow(*read.all()[5].tensor);
+  CHECK(tenon::same_bits(tensor, tenon::Tensor::from<float>({0.5F, -0.0F, 3, 4, 5, 6}, {2, 3})));
+}
+
+TEST_CASE("a tensor in a message that is not dense, or not of the CPU, is refused by the other side") {
+  const float elements[] = {1, 2};
+  std::int64_t dims[] = {2}, strides[] = {1};
+  const auto message = [&](auto&& change) {
+    tenon_tensor tensor = {};
+    tensor.dtype = TENON_F32;
+    tensor.dense = {const_cast<float*>(elements), TENON_CPU, 0, 1, 2, 32, 1, dims, nullptr, 0};
+    change(tensor);
+    tenon_attribute attribute = {};
+    attribute.name = "taps", attribute.kind = TENON_ATTR_TENSOR, attribute.tensor = &tensor;
+    std::vector<std::byte> bytes;
+    Writer writer(bytes);
+    put_attributes(writer, {&attribute, 1});
+    return bytes;
+  };
+  const auto refused = [](const std::vector<std::byte>& bytes) {
+    Reader reader(bytes);
+    CHECK_THROWS_AS(OwnedAttributes(reader, 1), ProtocolError);
+  };
+  const auto whole = message([](auto&) {});
+  Reader reader(whole);
+  CHECK(OwnedAttributes(reader, 1).all().size() == 1);
+  refused(message([&](auto& tensor) { tensor.dense.strides = strides; }));
+  refused(message([](auto& tensor) { tensor.dense.device_type = TENON_CUDA; }));
+  refused(message([](auto& tensor) { tensor.storage = TENON_CSR; }));
+  refused(message([](auto& tensor) { tensor.dtype = TENON_DTYPE_UNKNOWN; }));
+  refused(message([](auto& tensor) { tensor.dense.ndim = 9; }));
+  refused(message([](auto& tensor) { tensor.dense.ndim = -1; }));
 }
 
 TEST_CASE("a message that is cut off anywhere is refused") {
@@ -45,7 +87,7 @@ TEST_CASE("a message that is cut off anywhere is refused") {
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
     Reader reader(cut);
-    CHECK_THROWS_AS(OwnedAttributes(reader, 4), ProtocolError);
+    CHECK_THROWS_AS(OwnedAttributes(reader, 6), ProtocolError);
   }
 }
 
@@ -57,8 +99,8 @@ TEST_CASE("every word of a message may be any number") {
       std::memcpy(forged.data() + place, &word, sizeof word);
       Reader reader(forged);
       try {
-        const OwnedAttributes read(reader, 4);
-        CHECK(read.all().size() == 4);
+        const OwnedAttributes read(reader, 6);
+        CHECK(read.all().size() == 6);
       } catch (const ProtocolError&) {
       }
     }
