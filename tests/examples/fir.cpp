@@ -97,3 +97,25 @@ struct Apply : tenon::Operator {
   }
 };
 TENON_OPERATOR(apply, Apply)
+
+// Both of them as one operator, which passes its parameters on.
+struct Smooth : tenon::Operator {
+  tenon::Texts functions = {"relu"};
+  tenon::Table<float> taps = {0.25f, 0.5f, 0.25f};
+
+  static constexpr void describe(auto& op) {
+    op.doc("x through functions and a filter");
+    op.types({tenon::f32});
+    op.input("x", "[rows, columns]");
+    op.output("y", "[rows, columns - taps + 1]");
+    op.param("functions", &Smooth::functions, "names of what is applied first");
+    op.param("taps", &Smooth::taps, "[taps] weights of neighbours");
+    op.example({{"x", {2, 5}}});
+  }
+
+  void forward(tenon::Compose& c) const {
+    const auto applied = c.add("apply", {c.input("x")}, {{"functions", functions}});
+    c.set_output("y", c.add("fir", {applied}, {{"taps", taps}}));
+  }
+};
+TENON_OPERATOR(smooth, Smooth)

@@ -207,6 +207,23 @@ TEST_CASE("symbolic gradients, in-place outputs and row_sparse gradients in work
   });
 }
 
+TEST_CASE("tensors and lists of texts as parameters reach a worker, and those of added nodes come back from it") {
+  std::vector<std::string> results;
+  for (const bool isolate : {false, true}) {
+    IsolatedHost each("tests/examples", isolate);
+    const auto x = Tensor::from<float>({1, -2, 3, 4, -5, 6, 7, 8}, {2, 4});
+    std::string all = bits(each.host.call("fir", {x}, {{"taps", {1, -0.5}}})) +
+                      bits(each.host.call("apply", {x}, {{"functions", {"negate", "relu"}}})) + bits(each.host.call("smooth", {x})) +
+                      bits(each.host.call("smooth", {x}, {{"taps", {1, 2}}, {"functions", std::vector<std::string>{}}}));
+    tenon::Graph graph(each.host);
+    const auto weight = graph.variable("x", x);
+    graph.output("dx", graph.gradient(graph.add("smooth", {weight}, {{"functions", {"halve", "relu"}}}), {weight})[0]);
+    results.push_back(all + bits(tenon::Session(graph).run({}).at("dx")));
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0].starts_with("float32 [2, 3]  2 -3.5 1 -8 2.5 3"));
+}
+
 TEST_CASE("what inference and gradients ask of the host reaches it from a worker") {
   std::vector<std::string> results;
   for (const bool isolate : {false, true}) {

@@ -98,6 +98,12 @@ TEST_CASE("one thing wrong is named, with the way to it") {
   const auto example = [](const char* input, const Json& shape) {
     return Json{{"inputs", {{input, {{"shape", shape}, {"dtype", nullptr}, {"values", nullptr}}}}}, {"params", Json::object()}};
   };
+  const auto table = [](const char* dtype, const std::vector<Json>& values) {
+    Json param = sound_manifest()["params"][5];
+    param["kind"] = "tensor", param["default"] = values;
+    if (dtype != nullptr) param["dtype"] = dtype;
+    return param;
+  };
   const Case cases[] = {
       {"it lacks 'name'", [](Json& m) { m.erase("name"); }},
       {"it lacks 'added'", [](Json& m) { m.erase("added"); }},
@@ -159,6 +165,31 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"params[4].default[1] is a string but must be an integer of 64 bits", [](Json& m) { m["params"][4]["default"][1] = "1"; }},
       {"params[4].default does not meet the parameter's own bounds", [](Json& m) { m["params"][4]["default"][1] = -2; }},
       {"params[6].default is an integer but must be true or false", [](Json& m) { m["params"][6]["default"] = 1; }},
+      {"params[5] lacks 'dtype'", [=](Json& m) { m["params"][5] = table(nullptr, {1}); }},
+      {"params[5].dtype is float16, but a tensor parameter is int32, int64, float32 or float64",
+       [=](Json& m) { m["params"][5] = table("float16", {1}); }},
+      {"params[5].default[1] is a string but must be a number", [=](Json& m) { m["params"][5] = table("float32", {1, "a"}); }},
+      {"params[5].default[0] is too large for a float32", [=](Json& m) { m["params"][5] = table("float32", {1e300}); }},
+      {"params[5].default[0] is a number but must be an integer of 64 bits", [=](Json& m) { m["params"][5] = table("int64", {1.5}); }},
+      {"params[5].default[0] is 3000000000 but must be from", [=](Json& m) { m["params"][5] = table("int32", {3000000000}); }},
+      {"params[5].default does not meet the parameter's own bounds",
+       [=](Json& m) {
+         m["params"][5] = table("int32", {5, 1});
+         m["params"][5]["min"] = 2;
+       }},
+      {"params[5].default is a string but must be a list", [](Json& m) { m["params"][5]["kind"] = "texts"; }},
+      {"params[5].default[1] is 'b', which is not among its choices",
+       [](Json& m) {
+         m["params"][5]["kind"] = "texts";
+         m["params"][5]["default"] = {"a", "b"};
+         m["params"][5]["choices"] = {"a"};
+       }},
+      {"params[5].min is a bound of a parameter that is neither",
+       [](Json& m) {
+         m["params"][5]["kind"] = "texts";
+         m["params"][5]["default"] = Json::array();
+         m["params"][5]["min"] = 1;
+       }},
       {"needs[1] is 'time_travel', which this Tenon lacks: update Tenon",
        [](Json& m) {
          m["needs"] = {"compose", "time_travel"};

@@ -52,7 +52,7 @@ struct Everything : Operator {
   void forward(const Call&) const {}
 };
 
-struct Texts : Operator {
+struct Worded : Operator {
   Text label = "as it is";
   Text unit = "m";
 
@@ -60,8 +60,27 @@ struct Texts : Operator {
     op.doc("parameters that are texts");
     op.input("data", "");
     op.output("output", "");
-    op.param("label", &Texts::label, "");
-    op.param("unit", &Texts::unit, "").one_of({"m", "km"});
+    op.param("label", &Worded::label, "");
+    op.param("unit", &Worded::unit, "").one_of({"m", "km"});
+  }
+  void forward(const Call&) const {}
+};
+
+struct Tabled : Operator {
+  Table<float> taps = {0.5f, 2};
+  Table<std::int32_t> sizes = {3};
+  Table<double> none;
+  Texts names = {"a", "b"};
+
+  static constexpr void describe(auto& op) {
+    op.doc("parameters that are tensors and lists of texts");
+    op.input("data", "");
+    op.output("output", "");
+    op.param("taps", &Tabled::taps, "").greater_than(0);
+    op.param("sizes", &Tabled::sizes, "").at_most(9);
+    op.param("none", &Tabled::none, "").required();
+    op.param("names", &Tabled::names, "").one_of({"a", "b", "c"});
+    op.example({{"data", {2}}}, {{"taps", {1, 2}}, {"names", {"c"}}});
   }
   void forward(const Call&) const {}
 };
@@ -120,9 +139,27 @@ TEST_CASE("the host reads what the SDK writes") {
 }
 
 TEST_CASE("the host reads texts and their choices") {
-  const OperatorInfo info = read_back<Texts>("texts");
+  const OperatorInfo info = read_back<Worded>("texts");
   REQUIRE(info.params.size() == 2);
   CHECK(info.params[0].default_value == AttributeValue("as it is"));
   CHECK(info.params[1].choices == std::vector<std::string>{"m", "km"});
   CHECK(info.types == floating.mask);
+}
+
+TEST_CASE("the host reads tensors and lists of texts") {
+  const OperatorInfo info = read_back<Tabled>("tabled");
+  REQUIRE(info.params.size() == 4);
+  CHECK(info.params[0].kind == ParamKind::tensor);
+  CHECK(info.params[0].dtype == f32);
+  CHECK(info.params[0].default_value == AttributeValue(Tensor::from<float>({0.5F, 2}, {2})));
+  CHECK(info.params[0].above == 0.0);
+  CHECK(info.params[1].default_value == AttributeValue(Tensor::from<std::int32_t>({3}, {1})));
+  CHECK(info.params[2].dtype == f64);
+  CHECK(info.params[2].default_value == AttributeValue(Tensor::zeros(f64, {0})));
+  CHECK(info.params[3].kind == ParamKind::texts);
+  CHECK_FALSE(info.params[3].dtype);
+  CHECK(info.params[3].default_value == AttributeValue({"a", "b"}));
+  CHECK(info.params[3].choices == std::vector<std::string>{"a", "b", "c"});
+  CHECK(info.examples[0].params[0].value == AttributeValue(Tensor::from<float>({1, 2}, {2})));
+  CHECK(info.examples[0].params[1].value == AttributeValue({"c"}));
 }

@@ -49,6 +49,10 @@ void each_text(const tenon_attribute& attribute, const Each& each) {
 }
 
 /// The value as people write it: true, 3, 0.5, 'same', [1, 2], ['a', 'b']. Lists are cut after 8 values; of a tensor, dtype and shape.
+/// "a float32 tensor", "an int64 tensor"
+[[gnu::cold]] inline std::string table_text(DType dtype) {
+  return join(numpy_letter(dtype) == 'i' ? "an " : "a ", dtype, " tensor");
+}
 [[gnu::cold]] inline std::string written_texts(const tenon_attribute& attribute) {
   std::string text;
   std::size_t count = 0;
@@ -79,7 +83,7 @@ void each_text(const tenon_attribute& attribute, const Each& each) {
     case TENON_ATTR_TEXTS:
       return written_texts(attribute);
     case TENON_ATTR_TENSOR:
-      return join("a ", static_cast<DType>(attribute.tensor->dtype), " tensor ",
+      return join(table_text(static_cast<DType>(attribute.tensor->dtype)), ' ',
                   Shape(attribute.tensor->dense.shape, attribute.tensor->dense.ndim));
     default:
       return join("a value of unknown kind ", attribute.kind);
@@ -154,8 +158,7 @@ class AttributeReader {
   template <class T>
   void read(Table<T>& value) const {
     const tenon_tensor* const tensor = attribute_->tensor;
-    if (attribute_->kind != TENON_ATTR_TENSOR || static_cast<DType>(tensor->dtype) != dtype_of<T>)
-      refuse(join("a ", dtype_of<T>, " tensor").c_str());
+    if (attribute_->kind != TENON_ATTR_TENSOR || static_cast<DType>(tensor->dtype) != dtype_of<T>) refuse(table_text(dtype_of<T>).c_str());
     if (tensor->storage != TENON_DENSE || tensor->dense.strides || tensor->dense.device_type != TENON_CPU)
       refuse("dense, contiguous and in the CPU's memory");
     const Shape shape(tensor->dense.shape, tensor->dense.ndim);
