@@ -34,61 +34,10 @@
 #include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
+#include "written_attribute.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
-
-/// Of an attribute of kind TEXTS, which ends with a zero byte: calls each(std::string_view) for one text after the other.
-template <class Each>
-void each_text(const tenon_attribute& attribute, const Each& each) {
-  for (std::string_view left(attribute.text, attribute.count); !left.empty();) {
-    const std::string_view text = left.data();
-    each(text);
-    left.remove_prefix(text.size() + 1);
-  }
-}
-
-/// The value as people write it: true, 3, 0.5, 'same', [1, 2], ['a', 'b']. Lists are cut after 8 values; of a tensor, dtype and shape.
-/// "a float32 tensor", "an int64 tensor"
-[[gnu::cold]] inline std::string table_text(DType dtype) {
-  return join(numpy_letter(dtype) == 'i' ? "an " : "a ", dtype, " tensor");
-}
-[[gnu::cold]] inline std::string written_texts(const tenon_attribute& attribute) {
-  std::string text;
-  std::size_t count = 0;
-  each_text(attribute, [&](std::string_view one) {
-    if (count++ < 8) append_text(text, join(text.empty() ? "'" : ", '", one, '\''));
-  });
-  return join('[', text, count > 8 ? ", ..." : "", ']');
-}
-[[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
-  const auto list = [&](const auto* values) {
-    std::string text;
-    for (std::uint64_t i = 0; i < attribute.count && i < 8; ++i) append_text(text, join(i ? ", " : "", values[i]));
-    return join('[', text, attribute.count > 8 ? ", ..." : "", ']');
-  };
-  switch (attribute.kind) {
-    case TENON_ATTR_BOOL:
-      return join(attribute.i != 0);
-    case TENON_ATTR_INT:
-      return join(attribute.i);
-    case TENON_ATTR_FLOAT:
-      return join(attribute.f);
-    case TENON_ATTR_TEXT:
-      return join('\'', std::string_view(attribute.text, attribute.count), '\'');
-    case TENON_ATTR_INTS:
-      return list(attribute.ints);
-    case TENON_ATTR_FLOATS:
-      return list(attribute.floats);
-    case TENON_ATTR_TEXTS:
-      return written_texts(attribute);
-    case TENON_ATTR_TENSOR:
-      return join(table_text(static_cast<DType>(attribute.tensor->dtype)), ' ',
-                  Shape(attribute.tensor->dense.shape, attribute.tensor->dense.ndim));
-    default:
-      return join("a value of unknown kind ", attribute.kind);
-  }
-}
 
 /// Reads one attribute, which it borrows. Each read() throws Error (parameter) for a kind or value that the member cannot have, and then
 /// leaves the member as it was.
@@ -144,9 +93,10 @@ class AttributeReader {
       numbers[i] = attribute_->kind == TENON_ATTR_INTS ? static_cast<double>(attribute_->ints[i]) : attribute_->floats[i];
     value = Floats(numbers, attribute_->count);
   }
+  /// Each text is copied, as Text does.
   void read(Texts& value) const {
     if (attribute_->kind != TENON_ATTR_TEXTS) refuse("a list of texts");
-    Text texts[Texts::capacity];
+    Text texts[Texts::capacity];  // those beyond are counted, for the error
     std::size_t count = 0;
     each_text(*attribute_, [&](std::string_view text) {
       if (count < Texts::capacity) texts[count] = Text(text);
@@ -155,6 +105,7 @@ class AttributeReader {
     if (count > Texts::capacity) refuse_length(count);
     value = Texts(texts, count);
   }
+  /// The elements are copied. The host has made them the declared dtype, dense and contiguous; what is not so is a fault of a host.
   template <class T>
   void read(Table<T>& value) const {
     const tenon_tensor* const tensor = attribute_->tensor;

@@ -108,6 +108,7 @@ struct SetParameter : IgnoredParameter {
                                                     : value < limit;
     if (!holds) refuse_value(name, value, relations[static_cast<int>(side)], limit);
   }
+  // Quadratic: both lists are short.
   template <class Choices>
   void each_is_one_of(const Choices& choices) const {
     for (const Text& text : *member) {
@@ -183,7 +184,8 @@ class Setter : public NullDescriber {
   }
 }
 
-/// Passes one member to a visitor: in the constructor, or for an enum in choices(), which knows its names. Bounds do not matter here.
+/// Passes one member to a visitor: in the constructor, or for an enum in choices(), which knows its names. Lists and tables go as they are,
+/// by reference. Bounds do not matter here.
 template <class M, class Visitor>
 struct ToldParameter : IgnoredParameter {
   ToldParameter(const char* name, const M& member, Visitor& visitor) : name(name), member(&member), visitor(&visitor) {
@@ -215,7 +217,7 @@ template <class Class, class Visitor>
 class AttributeVisitor : public NullDescriber {
  public:
   AttributeVisitor(const Class& object, Visitor& visitor) : object_(&object), visitor_(&visitor) {}
-  /// The visitor gets numbers, texts and lists here, and an enum once describe() calls .one_of().
+  /// The visitor gets numbers, texts, lists and tables here, and an enum once describe() calls .one_of().
   template <class Base, class M>
   Parameter<M, ToldParameter<M, Visitor>> param(const char* name, M Base::*member, const char*) {
     return Parameter<M, ToldParameter<M, Visitor>>({name, object_->*member, *visitor_});
@@ -235,6 +237,7 @@ class AttributeVisitor : public NullDescriber {
 ///     parameter 'scale' must be a number, not 'big'                  see attribute_reader.hpp
 ///     parameter 'scale' is -2 but must be greater than 0
 ///     parameter 'mode' is 'max' but must be one of mean, sum
+///     parameter 'names' is ['sum', 'max'] but must be one of mean, sum
 ///     parameter 'stride' is [2] but must have as many values as 'kernel', which is [3, 3]
 ///
 /// Parameters that depend on each other in other ways are checked by the class's configure(), which created() in table.hpp calls next.
@@ -265,9 +268,9 @@ namespace tenon::TENON_SDK {
 ///     op.scale = 2;
 ///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name << '=' << value << '\n'; });  // scale=2
 ///
-/// The visitor must compile for each type that the class's parameters have; tenon::join(value) makes any of them a text. It is called on
-/// this thread, with every parameter, whether or not it differs from its default. Values outside of bounds are passed, too. What the
-/// visitor throws goes to the caller.
+/// The visitor must compile for each type that the class's parameters have; tenon::join(value) makes any of them a text. Lists and tables
+/// are borrowed from the object, too. It is called on this thread, with every parameter, whether or not it differs from its default. Values
+/// outside of bounds are passed, too. What the visitor throws goes to the caller.
 ///
 /// Error (parameter): an enum has a value that its one_of does not name.
 template <class Class, class Visitor>

@@ -37,7 +37,10 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The dtype of a table's elements; unknown_dtype for all other members.
+/// The dtype of a table's elements, which its manifest names and its attributes must have; unknown_dtype for all other members:
+///
+///     table_dtype<Table<float>> == f32
+///     table_dtype<float> == unknown_dtype
 template <class M>
 inline constexpr DType table_dtype = unknown_dtype;
 template <class T>
@@ -112,6 +115,8 @@ class Collector : public Words<true> {
   ///
   ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window").required().at_least(1);  // tenon::Ints
   ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);                        // float eps = 1e-5f;
+  ///     op.param("axes", &Norm::axes, "names of axes").one_of({"height", "width"});                  // tenon::Texts axes;
+  ///     op.param("taps", &Fir::taps, "[taps] weights").required();                                   // tenon::Table<float> taps;
   template <class Base, class M>
   constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member, const char* doc) {
     // Here and not among the checks of the description: the compiler then shows the author's line and the member's type.
@@ -122,7 +127,7 @@ class Collector : public Words<true> {
     entry.name = name;
     entry.doc = doc;
     entry.kind = kind_of<M>;
-    entry.dtype = table_dtype<M>;
+    entry.dtype = table_dtype<M>;  // of tables alone
     if constexpr (kind_of<M> != Kind::none)
       if (object_) set_default(entry, object_->*member);
     ParamEntry& added = description_->params.push(entry);
@@ -134,6 +139,7 @@ class Collector : public Words<true> {
   constexpr void finish() { detail::finish(*description_, object_ ? &addresses_ : nullptr); }
 
  private:
+  // The member's value, which is a constant here; which field of the entry holds it follows from its type.
   template <class M>
   constexpr void set_default(ParamEntry& entry, const M& value) {
     if constexpr (std::is_floating_point_v<M>) {
@@ -154,7 +160,8 @@ class Collector : public Words<true> {
       entry.integer = static_cast<std::int64_t>(value);
     }
   }
-  // Lists lie one after the other in the description.
+  // Lists lie one after the other in the description, and so do the elements of tables: a default in braces is a list of rank 1, so that no
+  // shape is kept. What does not fit into the pool is a fault of the description (too_many).
   template <class Pool, class Values>
   static constexpr void set_list(ParamEntry& entry, Pool& pool, const Values& values) {
     entry.first_value = pool.size;

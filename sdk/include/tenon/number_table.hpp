@@ -25,6 +25,8 @@ namespace tenon::TENON_SDK {
 /// Users write lists in lists in graph.json, --set taps=1,2,1 or --set taps=taps.npy. Tenon passes at most 65536 elements; more are data,
 /// which belongs into an input. A literal type, so that describe() can read its default of at most 32 elements, which lie inside it; more
 /// are on the heap. Not for CUDA kernels: copy the elements that they need. Operators with such a parameter need Tenon 0.2.
+///
+/// Given to another operator: c.add("fir", {x}, {{"taps", taps}}), in gradient() and in forward(tenon::Compose&).
 template <class T>
 class Table {
   static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>,
@@ -43,6 +45,7 @@ class Table {
     if (size_ > inside) many_ = new T[static_cast<std::size_t>(size_)];
     for (std::int64_t i = 0; i < size_; ++i) (many_ ? many_ : few_)[i] = elements[i];
   }
+  /// A copy has elements of its own; a table that was moved from is empty, shape [0].
   constexpr Table(const Table& other) : Table(other.few_, other.size_, std::make_index_sequence<inside>()) { copy(other); }
   constexpr Table(Table&& other) noexcept : Table(other.few_, other.size_, std::make_index_sequence<inside>()) { take(other); }
   constexpr Table& operator=(Table other) noexcept {
@@ -57,8 +60,9 @@ class Table {
     if (many_) delete[] many_;
   }
 
+  /// Known, and [] for a scalar; the user's, so check the rank in configure().
   Shape shape() const { return Shape(dims_, rank_); }
-  constexpr int rank() const { return rank_; }
+  constexpr int rank() const { return rank_; }                  ///< 0 to 8
   constexpr const std::int64_t* dims() const { return dims_; }  ///< rank() of them, as in shape()
   constexpr std::int64_t size() const { return size_; }         ///< elements
   constexpr bool empty() const { return size_ == 0; }
@@ -76,6 +80,7 @@ class Table {
   }
 
  private:
+  // Of values in braces.
   static constexpr std::int64_t checked(std::int64_t size) {
     if (size > inside) fail(ErrorKind::parameter, {"a table in braces holds at most 32 values, not ", size});
     return size;
@@ -92,8 +97,9 @@ class Table {
     if (other.many_) many_ = new T[static_cast<std::size_t>(size_)];
     for (std::int64_t i = 0; other.many_ && i < size_; ++i) many_[i] = other.many_[i];
   }
+  // Of a table that ends: its memory goes over.
   constexpr void take(Table& other) {
-    if (std::is_constant_evaluated()) return;
+    if (std::is_constant_evaluated()) return;  // as above
     copy_shape(other);
     many_ = other.many_;
     other.many_ = nullptr, other.size_ = 0, other.rank_ = 1, other.dims_[0] = 0;
@@ -103,10 +109,10 @@ class Table {
     for (int axis = 0; axis < max_rank; ++axis) dims_[axis] = other.dims_[axis];
   }
 
-  T few_[inside];
-  T* many_ = nullptr;  // of more elements than lie inside
-  std::int64_t size_;
-  std::int64_t dims_[max_rank];
+  T few_[inside];                // elements of smaller tables, and zeros behind them
+  T* many_ = nullptr;            // of more elements than lie inside
+  std::int64_t size_;            // the product of the dimensions
+  std::int64_t dims_[max_rank];  // from rank_ on: 0, or what was there before
   int rank_ = 1;
 };
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "abi.h"
+#include "attribute_layout.hpp"
 #include "list.hpp"
 #include "names.hpp"
 #include "number_table.hpp"
@@ -71,7 +71,7 @@ class OperatorGraph {
     /// A list, usually a member of the operator's class.
     Attr(const char* name, const Ints& ints) : raw_(make(name, TENON_ATTR_INTS, ints.size())) { raw_.ints = ints.begin(); }
     Attr(const char* name, const Floats& floats) : raw_(make(name, TENON_ATTR_FLOATS, floats.size())) { raw_.floats = floats.begin(); }
-    /// Error: a text with a zero byte, which would end it.
+    /// A list of texts, {"names", names} or {"names", tenon::Texts{"a", "b"}}. Error: a text with a zero byte, which would end it.
     Attr(const char* name, const Texts& texts) : raw_(make(name, TENON_ATTR_TEXTS)), held_(&texts) {
       for (const Text& text : texts) {
         if (std::string_view(text).find('\0') != std::string_view::npos)
@@ -79,6 +79,8 @@ class OperatorGraph {
         raw_.count += text.size() + 1;
       }
     }
+    /// A small tensor, {"taps", taps}, or a list of more than 32 numbers. The host copies its elements. It converts them to the other
+    /// operator's dtype where they stay the same.
     template <class T>
     Attr(const char* name, const Table<T>& table)
         : raw_(make(name, TENON_ATTR_TENSOR, static_cast<std::size_t>(table.rank()))), held_(table.dims()) {
@@ -97,6 +99,7 @@ class OperatorGraph {
     }
     // TEXTS and TENSOR are laid out when the node is added. Of TENSOR: i is the dtype, count the rank, text the elements.
     tenon_attribute raw_;
+    // Attr itself owns nothing, so that a list of them costs a plugin little code.
     const void* held_ = nullptr;  // of TEXTS: the Texts; of TENSOR: the dimensions
   };
 
@@ -136,10 +139,11 @@ class OperatorGraph {
   ///     g.set_input_grad(0, g.add("concat", parts.data(), parts.size(), {{"axis", axis}}));
   Value add(std::string_view op, const Value* inputs, std::size_t count, std::initializer_list<Attr> attrs = {}) {
     static_assert(sizeof(Value) == sizeof(tenon_value));
-    const Attributes attributes(attrs);
+    detail::AttributeLayout attributes(attrs.size());
+    for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.held_);
     tenon_value added = 0;
     check(raw_->add(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs), static_cast<std::uint32_t>(count),
-                    attributes.all.data(), static_cast<std::uint32_t>(attributes.all.size()), &added));
+                    attributes.data(), attributes.size(), &added));
     return Value(added);
   }
   /// Adds a node and returns its first `count` outputs, hidden ones included: auto [largest, place] = g.add_outputs<2>(...).
@@ -154,56 +158,17 @@ class OperatorGraph {
   void add_outputs(std::string_view op, const Value* inputs, std::size_t input_count, Value* outputs, std::size_t count,
                    std::initializer_list<Attr> attrs = {}) {
     if (!has_minor_1()) throw Error("this Tenon cannot give more than the first output of an added node: update Tenon");
-    const Attributes attributes(attrs);
+    detail::AttributeLayout attributes(attrs.size());
+    for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.held_);
     std::uint32_t added = 0;
     check(raw_->add_all(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs),
-                        static_cast<std::uint32_t>(input_count), attributes.all.data(), static_cast<std::uint32_t>(attributes.all.size()),
+                        static_cast<std::uint32_t>(input_count), attributes.data(), attributes.size(),
                         reinterpret_cast<tenon_value*>(outputs), static_cast<std::uint32_t>(count), &added));
     if (added < count) throw Error("'", op, "' has ", added, " outputs, but ", count, " are asked for");
   }
 
  protected:
   OperatorGraph(tenon_gradient& raw, const detail::Names& names, const char* function) : raw_(&raw), names_(&names), function_(function) {}
-
-  // Attributes side by side, as they cross the boundary, and what those of them point to that are laid out here.
-  struct Attributes {
-    [[gnu::cold, gnu::noinline]] explicit Attributes(std::initializer_list<Attr> attrs) {
-      tensors.reserve(attrs.size()), texts.reserve(attrs.size());  // none of them moves
-      for (const Attr& attr : attrs) {
-        tenon_attribute& raw = all.emplace_back(attr.raw_);
-        if (raw.kind == TENON_ATTR_TEXTS) raw.text = joined(*static_cast<const Texts*>(attr.held_));
-        if (raw.kind == TENON_ATTR_TENSOR) raw = tensor(raw, static_cast<const std::int64_t*>(attr.held_));
-      }
-    }
-    std::vector<tenon_attribute> all;
-
-   private:
-    const char* joined(const Texts& list) {
-      std::string& text = texts.emplace_back();
-      for (const Text& one : list) append_text(text, join(one, '\0'));
-      return text.data();
-    }
-    // The host only reads elements and dimensions.
-    tenon_attribute tensor(tenon_attribute raw, const std::int64_t* dims) {
-      const auto dtype = static_cast<DType>(raw.i);
-      tenon_tensor& made = tensors.emplace_back();
-      made.size = sizeof made;
-      made.dtype = static_cast<std::uint8_t>(dtype);
-      made.index_dtype = TENON_I64;
-      made.dense.data = const_cast<char*>(raw.text);
-      made.dense.device_type = TENON_CPU;
-      made.dense.ndim = static_cast<std::int32_t>(raw.count);
-      made.dense.type_code = dtype == f32 || dtype == f64 ? 2 : 0;
-      made.dense.type_bits = static_cast<std::uint8_t>(8 * size_of(dtype));
-      made.dense.type_lanes = 1;
-      made.dense.shape = const_cast<std::int64_t*>(dims);
-      raw.tensor = &made;
-      raw.i = 0, raw.count = 0;
-      return raw;
-    }
-    std::vector<tenon_tensor> tensors;
-    std::vector<std::string> texts;
-  };
 
   // Whether the host knows what the boundary has since minor 1: connected, type and add_all. A host of minor 0 gives a shorter struct,
   // which ends before them.
