@@ -121,6 +121,7 @@ class OwnedAttributes {
     const auto bytes = reader.take_array<std::byte>(record.count);
     if (tensor_bytes(kept.record.dtype, kept.record.rank, kept.record.dims) != bytes.size())
       throw ProtocolError("a tensor attribute has another shape than its elements");
+    kept.elements.reserve(1);  // not null, even if there are none
     kept.elements.assign(bytes.begin(), bytes.end());
     const auto dtype = static_cast<DType>(kept.record.dtype);
     auto& tensor = kept.tensor;

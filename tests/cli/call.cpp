@@ -55,6 +55,54 @@ TEST_CASE("call: one operator on arrays, with parameters, printed, written and a
   CHECK(json_keys(json.out) == std::set<std::string>{"y"});
 }
 
+TEST_CASE("call: parameters that are lists of texts or tensors") {
+  const CallWorkplace site;
+  write_npy(site.folder() / "x.npy", Tensor::from<float>({1, -2, 3, -4}, {1, 4}));
+  write_npy(site.folder() / "taps.npy", Tensor::from<double>({1, -0.5}, {2}));
+  write_npy(site.folder() / "tenth.npy", Tensor::from<double>({0.1}, {1}));
+  const auto call = [&](const char* op, const char* value) {
+    return site.run({"--plugins", TENON_TEST_EXAMPLES, "call", op, "--input", "x=x.npy", "--set", value});
+  };
+  const struct {
+    const char *op, *value, *out, *err;
+  } rows[] = {
+      {"fir", "taps=1,-0.5", "y  float32 [1, 3]  2 -3.5 5\n", ""},
+      {"fir", "taps=2", "y  float32 [1, 4]  2 -4 6 -8\n", ""},
+      {"fir", "taps=taps.npy", "y  float32 [1, 3]  2 -3.5 5\n", ""},
+      {"fir", "taps=taps.npy[:1]", "y  float32 [1, 4]  1 -2 3 -4\n", ""},
+      {"apply", "functions=halve,negate", "y  float32 [1, 4]  -0.5 1 -1.5 2\n", ""},
+      {"apply", "functions=relu", "y  float32 [1, 4]  1 0 3 0\n", ""},
+      {"apply", "functions=", "y  float32 [1, 4]  1 -2 3 -4\n", ""},
+      {"fir", "taps=", "", "error: [fir] node 'fir': taps are [] but must be a list of at least one number\n"},
+      {"fir", "taps=1,a", "", "error: parameter 'taps' is 'a' but must be a number\n"},
+      {"fir", "taps=there_is_none.npy", "", "error: cannot read there_is_none.npy: there is no such file\n"},
+      {"fir", "taps=tenth.npy", "",
+       "error: [fir] node 'fir': parameter 'taps' is float64 [1], which is not a float32 tensor without a loss\n"},
+      {"apply", "functions=relu,max", "",
+       "error: [apply] node 'apply': element 1 of parameter 'functions' is \"max\" but must be one of relu, negate, halve\n"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.value);
+    const auto result = call(row.op, row.value);
+    CHECK(result.out == row.out);
+    CHECK(result.err == row.err);
+    CHECK((result.code == 0) == result.err.empty());
+  }
+}
+
+TEST_CASE("inspect: parameters that are lists of texts or tensors") {
+  const CallWorkplace site;
+  const auto fir = site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "fir"}).out;
+  CHECK(has(fir, "taps             float32 tensor, required"));
+  CHECK(has(fir, "x [2, 5]; taps=[1, 2, 1]"));
+  CHECK(has(site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "smooth"}).out, "float32 tensor, default [0.25, 0.5, 0.25]"));
+  CHECK(has(site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "apply"}).out,
+            "a list of texts one of relu, negate, halve, default [\"relu\", \"halve\"]"));
+  const auto json = site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "smooth", "--json"}).out;
+  CHECK(has(json, "\"dtype\": \"float32\""));
+  CHECK(has(json, "\"kind\": \"texts\""));
+}
+
 TEST_CASE("call: random inputs of any dtype and storage, and weights that are left out") {
   const CallWorkplace site;
   const auto starts = [&](const std::string& input, const std::string& out) {

@@ -1,6 +1,7 @@
 // Any bytes as what a worker process asks while a gradient is made: it is read whole, or refused. Names, inputs and parameters are followed
 // to their ends.
 #include <numeric>
+#include <tenon/host/tensor.hpp>
 
 #include "isolate/attribute_message.hpp"
 #include "target.hpp"
@@ -21,6 +22,10 @@ TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
       sum += std::strlen(attribute.name);
       const auto* values = reinterpret_cast<const std::uint8_t*>(attribute.text);
       sum = std::accumulate(values, values + attribute.count * element_bytes(attribute.kind), sum);
+      if (attribute.kind != TENON_ATTR_TENSOR) continue;
+      const auto tensor = tenon::Tensor::borrow(*attribute.tensor);
+      const auto* elements = static_cast<const std::uint8_t*>(tensor.data());
+      sum = std::accumulate(elements, elements + tensor.bytes(), sum);
     }
     reader.expect_end();
   } catch (const ProtocolError&) {

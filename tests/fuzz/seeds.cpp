@@ -22,6 +22,10 @@ void write_graphs(const fs::path& folder) {
   write_bytes(folder / "tenon_file" / "sample", FileParts::of(sample_graph()).metadata);
   write_bytes(folder / "tenon_file" / "training", FileParts::of(training_graph()).metadata);
   write_bytes(folder / "tenon_file" / "sparse", FileParts::of(sparse_graph()).metadata);
+  auto parameters = parameters_graph();
+  for (auto& table : parameters.tables)
+    if (table.size() > 64) table = tenon::Tensor::zeros(tenon::i32, {2});
+  write_bytes(folder / "tenon_file" / "parameters", FileParts::of(parameters).metadata);
   write_bytes(folder / "tenon_file" / "chain", FileParts::of(chain_graph(3)).metadata);
   write_bytes(folder / "tenon_file" / "empty", FileParts::of(tenon::GraphModel()).metadata);
   write_bytes(folder / "graph_json" / "sample", sample_json);
@@ -50,8 +54,9 @@ void write_arrays(const fs::path& folder) {
 void write_plugins(const fs::path& folder) {
   for (const auto* name : {"plain.so", "split_kernel.so", "other_major_table.so", "newer_minor.so"})
     write_bytes(folder / "elf" / name, read_bytes(fs::path(TENON_TEST_FAULTS) / name));
-  for (const auto* name : {"tenon_elementwise.so", "tenon_nn.so", "tenon_optim.so"}) {
-    const tenon::InputFile file(fs::path(TENON_TEST_PLUGINS) / name);
+  for (const auto* path : {TENON_TEST_PLUGINS "/tenon_elementwise.so", TENON_TEST_PLUGINS "/tenon_nn.so",
+                           TENON_TEST_PLUGINS "/tenon_optim.so", TENON_TEST_EXAMPLES "/fir.so"}) {
+    const tenon::InputFile file(path);
     const tenon::ElfFile elf(file);
     for (const auto& symbol : elf.exports("tenon_op_v1__")) {
       const auto bytes = elf.bytes(symbol, 1 << 20);
@@ -63,11 +68,18 @@ void write_plugins(const fs::path& folder) {
 void write_messages(const fs::path& folder) {
   using namespace tenon::isolate;
   const std::int64_t axes[] = {0, 1};
-  tenon_attribute attributes[3]{};
+  float taps[] = {1, 2};
+  std::int64_t dims[] = {2};
+  tenon_tensor tensor{};
+  tensor.size = sizeof tensor, tensor.dtype = TENON_F32;
+  tensor.dense = {taps, TENON_CPU, 0, 1, 2, 32, 1, dims, nullptr, 0};
+  tenon_attribute attributes[5]{};
   attributes[0].name = "axis", attributes[0].kind = TENON_ATTR_INTS, attributes[0].ints = axes, attributes[0].count = 2;
   attributes[1].name = "mode", attributes[1].kind = TENON_ATTR_TEXT, attributes[1].text = "soft", attributes[1].count = 4;
   attributes[2].name = "a", attributes[2].kind = TENON_ATTR_FLOAT, attributes[2].f = 0.5;
-  for (std::uint32_t count = 0; count <= 3; ++count) {
+  attributes[3].name = "names", attributes[3].kind = TENON_ATTR_TEXTS, attributes[3].text = "a\0b", attributes[3].count = 4;
+  attributes[4].name = "taps", attributes[4].kind = TENON_ATTR_TENSOR, attributes[4].tensor = &tensor;
+  for (std::uint32_t count = 0; count <= 5; ++count) {
     std::vector<std::byte> bytes;
     Writer writer(bytes);
     writer.put(GradientCallback{0, 0, 0, 3, 2, count, 0});

@@ -74,6 +74,11 @@ TEST_CASE("a tensor in a message that is not dense, or not of the CPU, is refuse
   const auto whole = message([](auto&) {});
   Reader reader(whole);
   CHECK(OwnedAttributes(reader, 1).all().size() == 1);
+  const auto empty = message([](auto& tensor) { *tensor.dense.shape = 0, tensor.dense.data = nullptr; });
+  dims[0] = 2;
+  Reader empty_reader(empty);
+  const OwnedAttributes owned(empty_reader, 1);
+  CHECK(tenon::Tensor::borrow(*owned.all()[0].tensor).to_string() == "float32 [0]");
   refused(message([&](auto& tensor) { tensor.dense.strides = strides; }));
   refused(message([](auto& tensor) { tensor.dense.device_type = TENON_CUDA; }));
   refused(message([](auto& tensor) { tensor.storage = TENON_CSR; }));

@@ -99,7 +99,8 @@ class OperatorGraph {
     }
     // TEXTS and TENSOR are laid out when the node is added. Of TENSOR: i is the dtype, count the rank, text the elements.
     tenon_attribute raw_;
-    // Attr itself owns nothing, so that a list of them costs a plugin little code.
+    // Attr itself owns nothing, so that a list of them costs a plugin little code. What is laid out for the boundary is freed when add()
+    // returns.
     const void* held_ = nullptr;  // of TEXTS: the Texts; of TENSOR: the dimensions
   };
 
