@@ -22,11 +22,19 @@ T parse_as(const std::string& what, const std::string& text, const char* needed)
   return *number;
 }
 
-/// `1,2,3`; nothing for an empty text.
+/// What stands between the two, if they stand there: messages print lists as [1, 2] and choices as "max".
+std::string inside(const std::string& text, char first, char last) {
+  const bool stands = text.size() >= 2 && text.front() == first && text.back() == last;
+  return stands ? text.substr(1, text.size() - 2) : text;
+}
+
+/// `1,2,3` or `[1, 2, 3]`; nothing for an empty text.
 template <class T, class Parse>
-std::vector<T> parse_list(const std::string& text, Parse parse) {
+std::vector<T> parse_list(const std::string& written, Parse parse) {
+  const auto text = inside(written, '[', ']');
   std::vector<T> list;
   for (std::size_t at = 0; !text.empty() && at <= text.size();) {
+    at = std::min(text.find_first_not_of(' ', at), text.size());
     const auto comma = std::min(text.find(',', at), text.size());
     list.push_back(parse(text.substr(at, comma - at)));
     at = comma + 1;
@@ -36,15 +44,21 @@ std::vector<T> parse_list(const std::string& text, Parse parse) {
 
 /// `1,2,1`, or the file of an array: one word that is no number.
 AttributeValue parse_table(const ParamInfo& param, const std::string& what, const std::string& text) {
-  if (!text.empty() && text.find(',') == std::string::npos && !parse_number<double>(text)) return load_array(text);
+  const auto bare = inside(text, '[', ']');
+  if (!bare.empty() && bare.find(',') == std::string::npos && !parse_number<double>(bare)) return load_array(text);
   if (any_integer.has(*param.dtype))
     return parse_list<std::int64_t>(text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "a whole number"); });
   return parse_list<double>(text, [&](const auto& part) { return parse_as<double>(what, part, "a number"); });
 }
 
 AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
-  const auto whole = [&](const std::string& part) { return parse_as<std::int64_t>(what, part, "a whole number"); };
-  const auto real = [&](const std::string& part) { return parse_as<double>(what, part, "a number"); };
+  const bool one = param.kind != ParamKind::ints && param.kind != ParamKind::floats;
+  const auto whole = [&](const std::string& part) {
+    return parse_as<std::int64_t>(what, part, one ? "a whole number" : "whole numbers separated by commas, such as 3,3");
+  };
+  const auto real = [&](const std::string& part) {
+    return parse_as<double>(what, part, one ? "a number" : "numbers separated by commas, such as 0.5,2");
+  };
   switch (param.kind) {
     case ParamKind::boolean:
       if (text != "true" && text != "false") refuse(what, text, "true or false");
@@ -63,6 +77,8 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
       return parse_list<std::string>(text, [](std::string part) { return part; });
     case ParamKind::tensor:
       return parse_table(param, what, text);
+    case ParamKind::choice:
+      return inside(text, '"', '"');
     default:
       return text;
   }
