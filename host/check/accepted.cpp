@@ -36,6 +36,7 @@ std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, 
     if (!call.info().inputs[declared_input(call.info(), i)].types) types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
   for (auto* group : {&types.outputs, &types.states})
     for (auto& type : *group) type = unknown_type();
+  tell_question(describe_sample(call.info(), sample));
   try {
     call.infer(types);
   } catch (const Failure&) {
@@ -78,6 +79,7 @@ std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
   const auto& samples = find_samples(subject, wide, TestInputKind::ordinary).found;
   for (std::size_t s = 0; s < std::min(most, samples.size()); ++s) {
     if (samples[s].may_be_refused) continue;
+    tell_call(info, samples[s]);
     const OperatorCall call(subject.op, samples[s].attributes);
     const auto widest = outputs_with(subject, call, samples[s]);
     for (const auto dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -142,9 +144,9 @@ Outcome check_shapes(const CheckedOperator& subject) {
     for (std::size_t i = 0; i < samples.found.size(); ++i) {
       if (kind == TestInputKind::ordinary && i == most_ordinary) break;
       const auto& sample = samples.found[i];
+      tell_call(*subject.op.info, sample);
       const OperatorCall call(subject.op, sample.attributes);
       TestCall aligned(call, sample, subject.seed), unaligned(call, sample, subject.seed, Placement::unaligned);
-      tell_call(*subject.op.info, sample);
       try {
         aligned.run(threads);
         unaligned.run(threads);

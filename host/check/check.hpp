@@ -45,6 +45,10 @@ Outcome untried(const Refusals& refusals);
 
 /// A check reports each call before it makes it, so that a crash is reported with its call.
 void tell_call(const OperatorInfo& info, const TestInput& sample, const std::string& more = {});
+/// And so does the search for calls with what it asks the operator's constructor or infer(): with parameters, and in a child that follows
+/// one that died with inputs, too, since those are many.
+void tell_question(const std::string& asked);
+bool tells_inputs_asked();
 
 /// What was found in this process, by dtype and kind.
 struct FoundSamples {
@@ -93,6 +97,7 @@ Outcome check_instances(const CheckedOperator& subject);
 Outcome check_float_modes(const CheckedOperator& subject);
 Outcome check_save_load(const CheckedOperator& subject);
 Outcome check_gradient(const CheckedOperator& subject);
+Outcome check_second(const CheckedOperator& subject);
 Outcome check_sparse(const CheckedOperator& subject);
 Outcome check_bounds(const CheckedOperator& subject);
 Outcome check_parameters(const CheckedOperator& subject);

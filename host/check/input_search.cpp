@@ -6,8 +6,8 @@
 #include <charconv>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
-#include <tenon/visit.hpp>
 
+#include "check/given_elements.hpp"
 #include "check/test_call.hpp"
 
 namespace tenon::checks {
@@ -31,15 +31,6 @@ std::size_t place_of(const OperatorInfo& info, const std::string& name) {
     if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos) return i + std::stoul(digits);
   }
   throw Failure(FailureKind::usage, fmt::format("operator '{}' has no input '{}'; its inputs: {}", info.name, name, names_of_inputs(info)));
-}
-
-Tensor tensor_of(const std::vector<double>& values, DType dtype, const Shape& shape) {
-  auto tensor = Tensor::empty(dtype, shape);
-  visit(dtype, [&]<class T>() {
-    auto* element = tensor.values<T>().data();
-    for (const double value : values) *element++ = static_cast<T>(value);
-  });
-  return tensor;
 }
 
 void set_shape(tenon_type& type, const Shape& shape) {
@@ -191,6 +182,11 @@ std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& 
   return std::nullopt;
 }
 
+void InputSearch::infer(OperatorTypes& types) const {
+  if (tells_inputs_asked()) tell_question(describe_call(call_.info(), types.inputs, attributes_));
+  call_.infer(types);
+}
+
 OperatorTypes InputSearch::start(const Connected& connected, std::size_t turn, const FixedInputs& fixed) {
   OperatorTypes types;
   const auto& info = call_.info();
@@ -216,9 +212,8 @@ OperatorTypes InputSearch::start(const Connected& connected, std::size_t turn, c
     if (declared.types && input.dtype) type.dtype = static_cast<std::uint8_t>(*input.dtype);
     if (input.shape.has_rank()) set_shape(type, input.shape);
     const auto dtype = static_cast<DType>(type.dtype);
-    if (!input.values.empty()) given_[i] = tensor_of(input.values, dtype, input.shape);
-    if (input.elements)
-      given_[i] = input.elements.dtype() == dtype ? input.elements : tensor_of(doubles_of(input.elements), dtype, input.shape);
+    if (!input.values.empty()) given_[i] = elements_in(input.values, dtype, input.shape);
+    if (input.elements) given_[i] = elements_in(input.elements, dtype);
   }
   types.values.assign(count, nullptr);
   for (std::size_t i = 0; i < count; ++i)
@@ -234,7 +229,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const OperatorTy
   auto learned = types;
   set_shape(learned.inputs[0], first);
   try {
-    call_.infer(learned);
+    infer(learned);
     return shapes;
   } catch (const Failure& failure) {
     for (const auto& pattern : patterns_in(failure.what()))
@@ -243,7 +238,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const OperatorTy
   learned = types;
   set_shape(learned.inputs[0], Shape::of_rank(first.rank()));
   try {
-    call_.infer(learned);
+    infer(learned);
     if (const auto fits = fitted(first, learned.inputs[0])) shapes.push_back(*fits);
   } catch (const Failure&) {
     return shapes;  // no shape of this rank, or it wants to know it whole
@@ -266,7 +261,7 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, OperatorTypes t
   if (is_spent()) return false;
   ++tries_;
   try {
-    call_.infer(types);
+    infer(types);
   } catch (const Failure& failure) {
     refusal_ = failure.what();
     refusals_.add(Refusals::inference + accepted, refusal_);
@@ -306,7 +301,7 @@ bool InputSearch::give_elements(const Shape& first, const OperatorTypes& types, 
     for (const double number : {2.0, 1.0, 0.0, 3.0}) tries.emplace_back(count, number);
     for (const auto& values : tries) {
       auto known = types;
-      given_[i] = tensor_of(values, static_cast<DType>(type.dtype), shape_of(type));
+      given_[i] = elements_in(values, static_cast<DType>(type.dtype), shape_of(type));
       known.values[i] = &given_[i].abi();
       if (complete(first, 0, std::move(known), accepted + 1, found)) return true;
     }

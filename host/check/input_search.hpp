@@ -37,6 +37,7 @@ class InputSearch {
   std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t turn, const FixedInputs& fixed = {});
 
  private:
+  void infer(OperatorTypes& types) const;
   OperatorTypes start(const Connected& connected, std::size_t turn, const FixedInputs& fixed);
   std::vector<Shape> shapes_like(const Shape& first, const OperatorTypes& types);
   bool complete(const Shape& first, std::size_t turn, OperatorTypes types, int accepted, TestInput& found);

@@ -33,7 +33,14 @@ bool OperatorChecks::step(int wait_ms) {
   const auto said = child_->poll_line(deadline_, wait_ms);
   if (!said) return false;
   if (said->line && is_call(*said->line)) {
-    if (calls_.size() < most_calls) calls_.push_back(said->line->substr(1));
+    call_ = said->line->substr(1);
+    question_.clear();
+    if (calls_.size() < most_calls) calls_.push_back(call_);
+    return true;
+  }
+  if (said->line && is_question(*said->line)) {
+    question_ = said->line->substr(1);
+    call_.clear();
     return true;
   }
   settle(*said);
@@ -42,7 +49,11 @@ bool OperatorChecks::step(int wait_ms) {
 
 void OperatorChecks::start() {
   static const Child::StartError no_child{"no process for the checks could be started", ""};
-  child_.emplace([&](int pipe) { be_the_child(checks_.subspan(next_), load_, limits_, pipe); }, no_child);
+  const auto work = [&](int pipe) {
+    if (has_died_) tell_inputs_asked();
+    be_the_child(checks_.subspan(next_), load_, limits_, pipe);
+  };
+  child_.emplace(work, no_child);
   deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.time_ms);
   first_of_child_ = true;
 }
@@ -50,28 +61,37 @@ void OperatorChecks::start() {
 void OperatorChecks::settle(const ChildOutcome& said) {
   auto outcome = outcome_of(said, limits_.time_ms);
   if (is_fault(outcome.verdict)) child_.reset();
-  if (!first_of_child_ && !said.line && !said.timed_out) {
-    death_ = outcome.sentence;
-    calls_.clear();
+  const bool died = !said.line && !said.timed_out, of_unknown_inputs = !question_.empty() && !has_died_;
+  has_died_ = has_died_ || died;
+  if (died && (!first_of_child_ || of_unknown_inputs)) {
+    death_ = outcome.sentence + (first_of_child_ ? ", though not when it was checked again"
+                                                 : " after earlier checks, though not without them: one of them may have damaged memory");
+    forget_calls();
     return;
   }
   if (outcome.ends_checks)
     rest_ =
         fmt::format("the check '{}' {}", checks_[next_].name, said.timed_out ? outcome.sentence : "found what other checks cannot bear");
-  if (is_fault(outcome.verdict) && !calls_.empty() && outcome.sentence.find(", with ") == std::string::npos)
-    outcome.sentence += ", with " + calls_.back();
-  if (!death_.empty() && !is_fault(outcome.verdict))
-    outcome = {Verdict::crashed, death_ + " after earlier checks, though not without them: one of them may have damaged memory"};
+  if (is_fault(outcome.verdict) && !call_.empty() && outcome.sentence.find(", with ") == std::string::npos)
+    outcome.sentence += ", with " + call_;
+  if (outcome.verdict == Verdict::crashed && !question_.empty()) outcome.sentence += ", while calls were looked for, with " + question_;
+  if (!death_.empty() && !is_fault(outcome.verdict)) outcome = {Verdict::crashed, death_};
   death_.clear();
   report(std::move(outcome));
 }
 
 void OperatorChecks::report(Outcome outcome) {
   outcome.calls = std::move(calls_);
-  calls_.clear();
+  forget_calls();
   first_of_child_ = false;
   deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.time_ms);
   report_(checks_[next_++], std::move(outcome));
+}
+
+void OperatorChecks::forget_calls() {
+  calls_.clear();
+  call_.clear();
+  question_.clear();
 }
 
 }  // namespace tenon::checks

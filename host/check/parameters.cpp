@@ -25,6 +25,7 @@ class AcceptedAttributes {
   /// The first set of parameters that makes an object. If none does, refusals() says why.
   explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
     for (const auto& set : parameter_sets(*op.info)) {
+      tell_question(describe_parameters(set));
       GraphModel model;
       NodeRecord node;
       try {
@@ -126,6 +127,7 @@ Outcome check_parameters(const CheckedOperator& subject) {
   if (!accepted.found()) return untried(accepted.refusals());
   auto unknown = accepted.all();
   unknown.push_back(text_attribute("no_such_parameter"));
+  tell_question("no_such_parameter");
   if (!accepted.error_of(unknown)) return failed("a parameter 'no_such_parameter', which it does not have, is accepted");
   int count = 1;
   for (std::size_t i = 0; i < accepted.all().size(); ++i) {
@@ -133,11 +135,13 @@ Outcome check_parameters(const CheckedOperator& subject) {
     const auto& param = subject.op.info->params[static_cast<std::size_t>(subject.op.info->find_param(name))];
     auto wrong = accepted.all();
     wrong[i] = mistyped(name, param);
+    tell_question(fmt::format("{} of another kind", name));
     if (!accepted.error_of(wrong))
       return failed(fmt::format("parameter '{}' is of kind {}, but a value of another kind is accepted", name, name_of(param.kind)));
     ++count;
     if (param.choices.empty()) continue;
     wrong[i] = wrong_choice(name, param);
+    tell_question(fmt::format("{}={}", name, no_such_choice));
     if (!accepted.error_of(wrong))
       return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices", name, no_such_choice));
     ++count;
@@ -163,6 +167,7 @@ Outcome check_bounds(const CheckedOperator& subject) {
         if (param.kind == ParamKind::floats) attribute.floats = &number;
         if (param.kind == ParamKind::tensor) attribute.tensor = &(one = one_element(*param.dtype, number)).abi();
       }
+      tell_question(fmt::format("{}={}", param.name, number));
       if (!accepted.error_of(attributes))
         return failed(fmt::format("parameter '{}' is outside its bounds with {}, but it is accepted", param.name, number));
       ++count;

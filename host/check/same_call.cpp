@@ -71,7 +71,8 @@ std::string difference(const std::string& name, const Tensor& here, const Tensor
 }
 
 bool has_backward(const LoadedOperator& op, const TestInput& sample) {
-  return op.kernel(TENON_CPU)->backward != nullptr && !sample.types.outputs.empty() && is_floating(sample.types.outputs[0]);
+  const auto* const kernel = op.kernel(TENON_CPU);  // null of a graph of other operators
+  return kernel != nullptr && kernel->backward != nullptr && !sample.types.outputs.empty() && is_floating(sample.types.outputs[0]);
 }
 
 CallMemory SameCall::forward_memory(Numbers numbers) const {

@@ -48,7 +48,7 @@ bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
 Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
   auto places = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
   RandomBits generator(seed + 1);
-  visit(places.dtype(), [&]<class T>() {
+  visit<every_type>(places.dtype(), [&]<class T>() {
     auto values = places.values<T>();
     const auto row_size = type.dims[0] > 0 ? places.size() / type.dims[0] : 1;
     for (std::int64_t i = 0; i < places.size(); ++i)
@@ -119,7 +119,8 @@ std::vector<Storages> all_storages(const TestInput& sample) {
 }
 
 bool has_gradient(const LoadedOperator& op) {
-  return op.kernel(TENON_CPU)->backward != nullptr || op.table->gradient != nullptr;
+  const auto* const kernel = op.kernel(TENON_CPU);
+  return (kernel != nullptr && kernel->backward != nullptr) || op.table->gradient != nullptr;
 }
 
 /// One call with dense inputs, on the CPU, and with the same ones stored otherwise, on the device, and its gradients.

@@ -10,6 +10,7 @@
 #include <tenon/visit.hpp>
 
 #include "check/call_memory.hpp"
+#include "check/given_elements.hpp"
 #include "graph/composition.hpp"
 #include "graph/initialize.hpp"
 
@@ -66,15 +67,8 @@ int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t
 
 void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed) {
   if (sample.has_elements(i)) {
-    const auto elements = doubles_of(sample.given[i]);
-    if (tensor.dtype() == sample.given[i].dtype()) {
-      if (tensor.bytes() > 0) std::memcpy(tensor.data(), sample.given[i].data(), static_cast<std::size_t>(tensor.bytes()));
-      return;
-    }
-    visit(tensor.dtype(), [&]<class T>() {
-      auto* element = tensor.values<T>().data();
-      for (const double value : elements) *element++ = static_cast<T>(value);
-    });
+    const auto given = elements_in(sample.given[i], tensor.dtype());
+    if (tensor.bytes() > 0) std::memcpy(tensor.data(), given.data(), static_cast<std::size_t>(tensor.bytes()));
   } else if (const int indices = indices_of(info, sample.types, i); indices > 0) {
     fill_with_numbers(tensor, seed, indices);
   } else {

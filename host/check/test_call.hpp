@@ -80,8 +80,8 @@ Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKin
         if (numbers != Magnitude::positive && (draws == Draws::positive || (numbers == Magnitude::large && i % 4 != 0))) continue;
         auto sample = samples.found[i];
         sample.numbers = numbers;
-        const OperatorCall call(subject.op, sample.attributes);
         tell_call(*subject.op.info, sample, words_for(numbers));
+        const OperatorCall call(subject.op, sample.attributes);
         std::string fault;
         try {
           fault = look(call, sample);

@@ -111,6 +111,7 @@ class SampleSearch {
 
   std::optional<TestInput> find(const Attributes& parameters, const Shape& shape, const Connected& way, std::size_t turn,
                                 const FixedInputs& fixed = {}) {
+    tell_question(describe_parameters(parameters));
     try {
       const OperatorCall call(op_, parameters);
       return InputSearch(call, parameters, shared_, result_.refusals).find(shape, way, turn, fixed);
@@ -175,6 +176,13 @@ DType most_telling(const OperatorInfo& info) {
   return allows(info.types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(info.types));
 }
 
+/// ` k=3 mode=same`
+std::string values_of(const Attributes& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters) text += fmt::format(" {}={}", name, tenon::to_string(value));
+  return text;
+}
+
 }  // namespace
 
 const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind) {
@@ -205,9 +213,13 @@ bool is_for_devices(const TestInput& sample) {
          std::all_of(sample.types.outputs.begin(), sample.types.outputs.end(), here);
 }
 
-std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
-  std::string text = describe_inputs(info, sample.types.inputs);
-  for (const auto& [name, value] : sample.attributes) text += fmt::format(" {}={}", name, tenon::to_string(value));
+std::string describe_parameters(const Attributes& parameters) {
+  const auto text = values_of(parameters);
+  return text.empty() ? "default parameters" : text.substr(1);
+}
+
+std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs, const Attributes& parameters) {
+  const auto text = describe_inputs(info, inputs) + values_of(parameters);
   return text.empty() ? "no inputs" : text.substr(1);
 }
 

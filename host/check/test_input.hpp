@@ -1,6 +1,7 @@
 // Calls that an operator accepts: those that authors and users name, and those that are found by trying, for a manifest names no shapes.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <tenon/host/attribute_map.hpp>
 #include <vector>
@@ -57,6 +58,11 @@ inline bool is_floating(const tenon_type& type) {
 /// Whether kernels for GPUs must have the dtypes of its inputs and outputs: those of 0.2 they need not.
 bool is_for_devices(const TestInput& sample);
 
-std::string describe_sample(const OperatorInfo& info, const TestInput& sample);
+std::string describe_parameters(const Attributes& parameters);
+/// As far as inputs are known.
+std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs, const Attributes& parameters);
+inline std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
+  return describe_call(info, sample.types.inputs, sample.attributes);
+}
 
 }  // namespace tenon::checks

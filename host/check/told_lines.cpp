@@ -10,6 +10,7 @@ namespace {
 
 constexpr char goes_on = ' ', ends = '.';
 int told_through = -1;
+bool inputs_asked = false;
 
 /// One line of what may be several.
 std::string as_line(std::string text, std::size_t most) {
@@ -40,8 +41,20 @@ void tell_through(int pipe) {
   told_through = pipe;
 }
 
+void tell_inputs_asked() {
+  inputs_asked = true;
+}
+
+bool tells_inputs_asked() {
+  return inputs_asked;
+}
+
 void tell(const Outcome& outcome) {
   write_line(line_of(outcome));
+}
+
+void tell_question(const std::string& asked) {
+  if (told_through >= 0) write_line(as_line('?' + asked, 500));
 }
 
 void tell_call(const OperatorInfo& info, const TestInput& sample, const std::string& more) {

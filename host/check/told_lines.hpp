@@ -1,4 +1,5 @@
-// What a child of the checks tells the watching side: a line for each call before it is made, and one for the outcome of each check.
+// What a child of the checks tells the watching side: a line for each call before it is made, for each question to infer() while calls are
+// looked for, and for the outcome of each check.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,9 +19,15 @@ std::optional<Outcome> outcome_in(const std::string& line);
 inline bool is_call(const std::string& line) {
   return line.starts_with('+');
 }
+/// Whether it names what an operator is asked while calls are looked for.
+inline bool is_question(const std::string& line) {
+  return line.starts_with('?');
+}
 
 /// Where lines go from now on.
 void tell_through(int pipe);
+/// Questions name inputs, too, from now on.
+void tell_inputs_asked();
 void tell(const Outcome& outcome);
 
 }  // namespace tenon::checks

@@ -1,0 +1,44 @@
+// tenon check: which calls are found, and that the right one is named.
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "cli/run_program.hpp"
+
+namespace {
+
+ProgramResult check(const std::string& plugin) {
+  return run_tenon({"check", plugin, "--reproduce", "1"});
+}
+
+}  // namespace
+
+TEST_CASE("check: an operator that is a graph of others has no kernel to look at") {
+  const auto result = check(TENON_TEST_EXAMPLES "/swiglu.so");
+  CAPTURE(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("PASSED   determinism") != std::string::npos);
+  CHECK(result.out.find("PASSED   gradient") != std::string::npos);
+}
+
+TEST_CASE("check: elements that examples give and infer() wants have the dtypes of 0.2, too") {
+  const auto result = check(fault("new_integers"));
+  CAPTURE(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("0 failed, 0 crashed, 0 untried") != std::string::npos);
+}
+
+TEST_CASE("check: a crash while calls are looked for is told with what was asked then") {
+  const auto result = check(fault("divides_by_parameter"));
+  CAPTURE(result.out);
+  CHECK(result.code == 1);
+  int crashes = 0;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("died of signal 8") == std::string::npos) continue;
+    ++crashes;
+    CHECK(line.find(", while calls were looked for, with (x float32 [") != std::string::npos);
+    CHECK(line.ends_with("]) parts=0"));
+  }
+  CHECK(crashes > 0);
+}
