@@ -73,6 +73,7 @@ const std::vector<Check>& checks() {
       {"float_modes", "rounding, subnormal numbers, traps and the x87 stack stay as they were", check_float_modes, true, true},
       {"save_load", "parameters survive save and load", check_save_load},
       {"gradient", "the gradient matches finite differences", check_gradient},
+      {"second", "second derivatives match differences of the gradient", check_second},
       {"sparse", "sparse kernels and gradients match dense ones", check_sparse, true, true},
       {"bounds", "every bound in the manifest is enforced", check_bounds},
       {"parameters", "unknown and mistyped parameters are refused", check_parameters},

@@ -289,6 +289,7 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        }},
       {"linear[0] is linear in inputs, but needs a single output", [](Json& m) { m["linear"] = Json::array({Json::array({"data"})}); }},
       {"derivative is an integer but must be true or false", [](Json& m) { m["derivative"] = 1; }},
+      {"surrogate_gradient is an integer but must be true or false", [](Json& m) { m["surrogate_gradient"] = 1; }},
       {"functions[0] is 'fordward', which is not a function of an operator", [](Json& m) { m["functions"][0] = "fordward"; }},
       {"renamed[1][0] is 4; the operator's own version is 3", [](Json& m) { m["renamed"][1][0] = 4; }},
       {"renamed[0][2] is 'rat', but there is no such parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},

@@ -73,8 +73,8 @@ class FieldReader {
   }
   void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
   void operator()(const char* key, bool& flag, const char* = "") const {
-    const bool since_0_2 = std::string_view(key) == "allocated" || std::string_view(key) == "derivative";
-    if (since_0_2 && !from_.find(key)) return;
+    static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient"};
+    if (std::find(std::begin(since_0_2), std::end(since_0_2), key) != std::end(since_0_2) && !from_.find(key)) return;
     flag = from_[key].boolean();
   }
   void operator()(const char* key, DTypeMask& types) const { types = read_types(from_[key]); }

@@ -295,6 +295,7 @@ struct Description {
   Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; a second name may be empty
   bool gradient_of_duals = false;                ///< an elementwise class's own gradient takes dual numbers, too
   bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which the list does not have
+  bool surrogate_gradient = false;               ///< it is not the derivative of forward, on purpose
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
@@ -330,6 +331,7 @@ struct Description {
     if (examples.size > 0) key("examples", examples);
     if (linear.size > 0) key("linear", TermsOf{linear});
     if (derivative) key("derivative", derivative);
+    if (surrogate_gradient) key("surrogate_gradient", surrogate_gradient);
   }
 };
 

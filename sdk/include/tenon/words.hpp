@@ -278,6 +278,9 @@ class Words {
   /// For elementwise classes with a gradient() of their own: it takes dual numbers, too, as operator() must for classes without one. Then
   /// the operator has a second derivative.
   constexpr void gradient_of_duals() { set(&Description::gradient_of_duals, true); }
+  /// The gradient is not the derivative of forward, on purpose, as that of a rounding that passes gradients through (a straight-through
+  /// estimator), or of an embedding whose padding row gets none. `tenon check` then compares it with no differences, and documents say so.
+  constexpr void surrogate_gradient() { set(&Description::surrogate_gradient, true); }
   /// For the SDK: an elementwise class that has derivatives keeps here by which input it is differentiated.
   template <class Base>
   constexpr void derivative(std::int32_t Base::*) {

@@ -155,6 +155,7 @@ struct TENON_API OperatorInfo {
   std::vector<bool> backward_reads_input, backward_reads_output;  ///< one entry for each of inputs and outputs
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   bool derivative = false;  ///< nodes may have the parameter `derivative`, which params does not list: the input to differentiate by
+  bool surrogate_gradient = false;     ///< it is not the derivative of forward, on purpose
   std::vector<std::string> functions;  ///< of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
   struct Renamed {
     int version;
@@ -187,6 +188,7 @@ struct TENON_API OperatorInfo {
     field("accumulates", self.accumulates, "adds to its outputs itself"), field("strides", self.strides, "takes strided inputs");
     field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
     field("derivative", self.derivative, "can compute its derivative by input i (derivative=i)");
+    field("surrogate_gradient", self.surrogate_gradient, "its gradient is not the derivative of forward, on purpose");
     field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
     field("rules", self.rules), field("examples", self.examples);
   }

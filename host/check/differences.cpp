@@ -1,0 +1,206 @@
+#include "check/differences.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
+
+namespace tenon::checks {
+namespace {
+
+bool is_steppable(const tenon_type& type) {
+  return type.present && steppable.has(static_cast<DType>(type.dtype));
+}
+
+bool is_narrow(DType dtype) {
+  return dtype != DType::f64 && dtype != DType::c128;
+}
+
+/// Element k as doubles_of() counts them.
+void set(const Tensor& tensor, std::size_t k, double value) {
+  visit<steppable>(tensor.dtype(), [&]<class T>() {
+    auto values = tensor.values<T>();
+    if constexpr (!is_complex<T>)
+      values[k] = static_cast<T>(value);
+    else
+      (k % 2 == 0 ? values[k / 2].re : values[k / 2].im) = static_cast<decltype(T::re)>(value);
+  });
+}
+
+// Every second number changes its sign, on average: functions with a corner at 0 have another slope there.
+void spread(const Tensor& tensor, const InputNumbers& numbers, std::uint64_t seed) {
+  if (!numbers.both_signs) return;
+  RandomBits generator(seed);
+  visit<steppable>(tensor.dtype(), [&]<class T>() {
+    for (auto& value : tensor.values<T>()) {
+      const double factor = generator() % 2 == 1 ? -numbers.scale : numbers.scale;
+      if constexpr (is_complex<T>)
+        value = value * T(static_cast<decltype(T::re)>(factor));
+      else
+        value = static_cast<T>(factor * static_cast<double>(value));
+    }
+  });
+}
+
+std::string element_words(const Tensor& tensor, std::size_t k) {
+  if (!any_complex.has(tensor.dtype())) return fmt::format("element {}", k);
+  return fmt::format("the {} part of element {}", k % 2 == 0 ? "real" : "imaginary", k / 2);
+}
+
+}  // namespace
+
+std::string words_for(const InputNumbers& numbers) {
+  return fmt::format(", numbers {}up to {}", numbers.both_signs ? "of both signs " : "", 0.9 * numbers.scale);
+}
+
+bool is_small(const TestInput& sample) {
+  constexpr std::int64_t most_elements = 2000;
+  std::int64_t elements = 0;
+  for (const auto& type : sample.types.inputs)
+    if (type.present) elements += element_count(type);
+  return elements <= most_elements;
+}
+
+Differences::Differences(Host& host, const CheckedOperator& subject, const TestInput& sample, std::uint32_t output, Order order)
+    : subject_(subject), sample_(sample), order_(order), node_(host, subject.op, sample) {
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
+    if (!SingleNode::is_input(sample, i) || !is_steppable(sample.types.inputs[i])) continue;
+    wrt_.push_back(node_.inputs[i]);
+    looked_at_.push_back({fmt::format("input_{}", i), fmt::format("gradient of input {}", i)});
+  }
+  const auto value = node_.output.output(output);
+  order == Order::first ? build_first(value) : build_second(value);
+  for (const auto& [name, seed] : loss_) loss_alone_.outputs.push_back(name);
+  if (has_slopes()) session_.emplace(node_.graph);
+}
+
+/// A graph input with the factors of a part of the loss; empty where its size is not known.
+Value Differences::seed_for(Value output, const std::string& name, std::uint64_t seed) {
+  const auto shape = node_.graph.shape(output);
+  const auto dtype = node_.graph.dtype(output);
+  narrow_ = narrow_ || is_narrow(dtype);
+  if (!shape.known()) return {};
+  auto& factors = inputs_[name] = Tensor::empty(dtype, shape);
+  fill_with_numbers(factors, subject_.seed + seed);
+  return node_.graph.input(name, dtype, shape);
+}
+
+void Differences::add_gradients(Value of, const std::string& name, const GradientOptions& options) {
+  const auto gradients = node_.graph.gradient(of, wrt_, options);
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    if (gradients[k].empty()) continue;
+    looked_at_[k].gradients.push_back(fmt::format("{}_{}", name, k));
+    node_.graph.output(looked_at_[k].gradients.back(), gradients[k]);
+  }
+}
+
+void Differences::build_first(Value output) {
+  GradientOptions options;
+  options.seed = seed_for(output, "seed", 50);
+  add_gradients(output, "gradient", options);
+  node_.graph.output("loss", output);
+  loss_["loss"] = "seed";
+}
+
+// One gradient after the other, since their sum would need more operators; the slopes of the sum are the sums of the slopes.
+void Differences::build_second(Value output) {
+  GradientOptions options;
+  options.seed = seed_for(output, "seed", 50);
+  const auto gradients = node_.graph.gradient(output, wrt_, options);
+  if (!options.seed.empty()) {
+    wrt_.push_back(options.seed);
+    looked_at_.push_back({"seed", "gradient of the output's gradient"});
+  }
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    if (gradients[k].empty()) continue;
+    const auto name = fmt::format("loss_{}", k), seed = fmt::format("seed_{}", k);
+    GradientOptions again;
+    again.seed = seed_for(gradients[k], seed, 60 + k);
+    add_gradients(gradients[k], fmt::format("second_{}", k), again);
+    node_.graph.output(name, gradients[k]);
+    loss_[name] = seed;
+  }
+}
+
+std::string Differences::look(const InputNumbers& numbers, std::size_t most) {
+  for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) add_input(numbers, i);
+  try {
+    const auto outputs = run({});
+    const double here = loss_of(outputs);
+    for (const auto& place : looked_at_) {
+      const auto& input = inputs_.at(place.input);
+      std::vector<double> gradient(doubles_of(input).size());
+      for (const auto& name : place.gradients) {
+        const auto part = doubles_of(outputs.at(name));
+        for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += part[k];
+      }
+      const auto& precision = narrow_ || is_narrow(input.dtype()) ? numbers.narrow : numbers.wide;
+      auto stride = gradient.size() / most + 1;
+      if (any_complex.has(input.dtype())) stride |= 1U;  // both parts have their turns
+      for (std::size_t k = 0; k < gradient.size(); k += stride)
+        if (auto fault = compare(place, k, gradient[k], here, precision); !fault.empty()) return fault;
+    }
+  } catch (const Failure&) {
+    if (!numbers.both_signs && !sample_.may_be_refused) throw;
+  }
+  return {};
+}
+
+void Differences::add_input(const InputNumbers& numbers, std::size_t i) {
+  const auto& type = sample_.types.inputs[i];
+  if (!SingleNode::is_input(sample_, i)) return;
+  auto& tensor = inputs_[fmt::format("input_{}", i)];
+  if (!tensor) tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+  fill_input(tensor, *subject_.op.info, sample_, i, subject_.seed + i);
+  if (is_steppable(type) && !sample_.has_elements(i)) spread(tensor, numbers, subject_.seed + 90 + i);
+}
+
+NamedTensors Differences::run(const RunOptions& options) {
+  session_->set_step(0);  // the same random numbers each time
+  return session_->run(inputs_, options);
+}
+
+double Differences::loss_of(const NamedTensors& outputs) {
+  double sum = 0;
+  terms_ = 0;
+  for (const auto& [name, seed] : loss_) {
+    const auto output = doubles_of(outputs.at(name));
+    const auto found = inputs_.find(seed);  // not there for an output that its kernel allocates
+    const auto factors = found != inputs_.end() ? doubles_of(found->second) : std::vector<double>(output.size(), 1);
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      sum += output[i] * factors[i];
+      terms_ += std::abs(output[i] * factors[i]);
+    }
+  }
+  return sum;
+}
+
+/// To both sides of element k of an input.
+Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, double here, double step) {
+  const double value = doubles_of(input)[k];
+  set(input, k, value + step);
+  const double up = (loss_of(run(loss_alone_)) - here) / step;
+  set(input, k, value - step);
+  const double down = (here - loss_of(run(loss_alone_))) / step;
+  set(input, k, value);
+  return {up, down};
+}
+
+// Where the slopes to both sides disagree, the function has a corner, and where they depend on the step, it jumps, as the gradient of a
+// maximum does between two that are equal: differences say nothing there.
+std::string Differences::compare(const LookedAt& place, std::size_t k, double gradient, double here, const Precision& precision) {
+  const auto& input = inputs_.at(place.input);
+  const auto [up, down] = slopes(input, k, here, precision.step);
+  const double slope = (up + down) / 2, size = 1 + std::abs(slope) + std::abs(gradient);
+  const double allowed = precision.tolerance * size + precision.rounding * terms_ / precision.step;
+  if (!std::isfinite(slope) || std::abs(up - down) > 2 * allowed || std::abs(slope - gradient) <= allowed) return {};
+  const auto wider = slopes(input, k, here, 2 * precision.step);
+  if (std::abs((wider.up + wider.down) / 2 - slope) > std::abs(slope - gradient) / 4) return {};
+  if (order_ == Order::first)
+    return fmt::format("{} of the {} is {}, but differences of forward give {}", element_words(input, k), place.words, gradient, slope);
+  return fmt::format("{} of the second {} is {}, but differences of the gradient give {}", element_words(input, k), place.words, gradient,
+                     slope);
+}
+
+}  // namespace tenon::checks

@@ -1,0 +1,97 @@
+// tenon check: first and second derivatives, of real and of complex numbers, and those that are no derivatives on purpose.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <sstream>
+
+#include "cli/run_program.hpp"
+
+namespace {
+
+/// The verdicts of one check, by operator.
+std::map<std::string, std::string> verdicts(const std::string& out, const std::string& check) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines(out);
+  std::string op;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string verdict, name;
+    words >> verdict >> name;
+    if (!line.starts_with(' '))
+      op = line;
+    else if (name == check)
+      found[op] = verdict;
+  }
+  return found;
+}
+
+struct Case {
+  std::vector<std::string> arguments;
+  int code;
+  const char* check;
+  std::map<std::string, std::string> verdicts;
+  const char* words;
+};
+
+void look(const Case& test) {
+  CAPTURE(test.arguments[0]);
+  std::vector<std::string> arguments{"check"};
+  arguments.insert(arguments.end(), test.arguments.begin(), test.arguments.end());
+  arguments.insert(arguments.end(), {"--reproduce", "1"});
+  const auto result = run_tenon(arguments);
+  CAPTURE(result.out);
+  CAPTURE(result.err);
+  CHECK(result.code == test.code);
+  CHECK(verdicts(result.out, test.check) == test.verdicts);
+  CHECK(result.out.find(test.words) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("check: second derivatives, however they are declared") {
+  const Case cases[] = {
+      {{fault("wrong_second")},
+       1,
+       "gradient",
+       {{"drops_slope", "PASSED"}, {"linear_squares", "PASSED"}, {"third_of_cube", "PASSED"}},
+       "0 crashed, 0 untried"},
+      {{fault("wrong_second")},
+       1,
+       "second",
+       {{"drops_slope", "FAILED"}, {"linear_squares", "FAILED"}, {"third_of_cube", "FAILED"}},
+       "of the second gradient of input 0 is 0, but differences of the gradient give"},
+      {{TENON_TEST_EXAMPLES "/outer_product.so"}, 0, "second", {{"outer_product", "PASSED"}, {"length", "PASSED"}}, "0 failed, 0 crashed"},
+      {{TENON_TEST_PLUGINS "/tenon_linalg.so", "--op", "matmul"}, 0, "second", {{"matmul", "PASSED"}}, "0 failed, 0 crashed"},
+      {{TENON_TEST_EXAMPLES "/swiglu.so"}, 0, "second", {{"swiglu", "SKIPPED"}}, "second       it declares no second derivative"},
+  };
+  for (const auto& test : cases) look(test);
+  // Where two elements are equal, the gradient of their maximum jumps; with this seed some are.
+  CHECK(run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "max", "--reproduce", "523592"}).code == 0);
+}
+
+TEST_CASE("check: gradients of complex numbers") {
+  const auto plugin = fault("wrong_complex");
+  const Case cases[] = {
+      {{plugin}, 1, "gradient", {{"forgets_conj", "FAILED"}, {"turns_on", "FAILED"}}, "part of element"},
+      {{plugin, "--op", "turns_on", "--shape", "z=50x50"}, 5, "gradient", {{"turns_on", "UNTRIED"}}, "too many elements for differences"},
+      {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "conj"}, 0, "gradient", {{"conj", "PASSED"}}, "0 failed, 0 crashed"},
+      {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "imag"}, 0, "gradient", {{"imag", "PASSED"}}, "0 failed, 0 crashed"},
+  };
+  for (const auto& test : cases) look(test);
+}
+
+TEST_CASE("check: a gradient that is no derivative on purpose is compared with none where the operator says so") {
+  const auto plugin = fault("surrogate_gradients");
+  const Case cases[] = {
+      {{plugin},
+       1,
+       "gradient",
+       {{"said_quantize", "SKIPPED"}, {"silent_quantize", "FAILED"}},
+       "is not the derivative of forward, on purpose"},
+      {{plugin, "--op", "said_quantize"}, 0, "second", {{"said_quantize", "SKIPPED"}}, "0 failed, 0 crashed, 0 untried"},
+  };
+  for (const auto& test : cases) look(test);
+  const auto shown = run_tenon({"--plugins", plugin, "inspect", "said_quantize"});
+  CHECK(shown.out.find("its gradient is not the derivative of forward, on purpose") != std::string::npos);
+  CHECK(run_tenon({"--plugins", plugin, "inspect", "silent_quantize"}).out.find("on purpose") == std::string::npos);
+}
