@@ -44,6 +44,7 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
     if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
       to_dense_[type.number] = KernelSet(Instance(cast, *kernel, {}));
   const auto backward = with_backward(model);
+  std::vector<tenon_attribute> attributes;  // one list for all nodes, of which there may be a million
   nodes_.reserve(model.nodes.size());
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
@@ -52,16 +53,16 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
     at_node(model, id, [&] {
       const auto& op = *binding.nodes[id].op;
       placed = place(model, id, op, backward[id]);
-      make(model, id, op, backward[id], placed);
+      fill_attributes(model, node, attributes);
+      make(model, id, op, backward[id], attributes, placed);
     });
   }
 }
 
 // With objects on the device, or, where that computes none of the node's types, on the CPU.
-void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, Node& placed) const {
+void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
+                   Node& placed) const {
   const auto& node = model.nodes[id];
-  std::vector<tenon_attribute> attributes;
-  fill_attributes(model, node, attributes);
   const auto objects = [&](const Device& device) { return KernelSet(op, device.type(), attributes, backward, object_factory(model, id)); };
   placed.kernels = objects(*placed.device);
   if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.chooses()) return;

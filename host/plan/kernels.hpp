@@ -48,7 +48,8 @@ class Kernels {
     return node.pass == Pass::backward ? node.origin : id;
   }
   Node place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const;
-  void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, Node& placed) const;
+  void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
+            Node& placed) const;
 
   std::vector<Node> nodes_;
   Device& device_;
