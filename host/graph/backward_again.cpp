@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/composition.hpp"
+#include "graph/gradient.hpp"
 #include "graph/gradient_graph.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
@@ -118,7 +120,7 @@ std::vector<std::pair<ValueId, ValueId>> BackwardAgain::by_linearity() const {
 
 std::string BackwardAgain::refusal() const {
   const auto& op = *builder_.binding().nodes[node_.origin].op;
-  if (op.table->gradient != nullptr) return {};
+  if (op.table->gradient != nullptr || is_composed(op)) return {};
   if (!info().linear.empty())
     return fmt::format("op.linear() does not name input '{}'", info().inputs[declared_input(info(), beside_terms())].name);
   if (!info().elementwise) return "declare op.linear(), or give the operator a gradient() besides its backward()";
@@ -130,7 +132,35 @@ std::string BackwardAgain::refusal() const {
 
 std::vector<ValueId> BackwardAgain::as_graph() const {
   const auto& op = *builder_.binding().nodes[node_.origin].op;
-  return op.table->gradient != nullptr ? by_gradient() : with_derivatives();
+  return op.table->gradient != nullptr ? by_gradient() : is_composed(op) ? by_composition() : with_derivatives();
+}
+
+// Its nodes once more, and their gradient.
+std::vector<ValueId> BackwardAgain::by_composition() const {
+  const auto& bound = builder_.binding().nodes[node_.origin];
+  std::vector<ValueId> inputs, wrt;
+  for (std::uint32_t i = 0; i < origin_.input_count; ++i) inputs.push_back(input(i));
+  GradientPart part{.first = static_cast<NodeId>(model_.nodes.size()), .end = none, .seeds = {}, .kept = {}};
+  const auto outputs = compose(
+      builder_, {*bound.op, bound.instance->get(), free_name(), std::string(model_.strings[origin_.device]), inputs, origin_.output_count});
+  part.end = static_cast<NodeId>(model_.nodes.size());
+  for (auto id = part.first; id < part.end; ++id)
+    if (const auto& inside = *builder_.binding().nodes[id].info; inside.random)
+      throw Failure(FailureKind::usage,
+                    fmt::format("cannot be differentiated again: '{}' inside draws other random numbers each time", inside.name));
+  for (std::uint32_t i = 0; i < origin_.output_count; ++i)
+    if (const auto gradient = model_.edges[node_.first_edge + i]; gradient != none) part.seeds.emplace_back(outputs[i], gradient);
+  std::vector<std::uint32_t> places;  // a value that is given twice has its whole gradient at the first place, as in the first derivative
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    const bool first = std::find(inputs.begin(), inputs.begin() + i, inputs[i]) == inputs.begin() + i;
+    if (inputs[i] == none || !first || !may_have_gradient(model_.values[inputs[i]].type)) continue;
+    wrt.push_back(inputs[i]);
+    places.push_back(i);
+  }
+  const auto found = add_gradient(builder_, part, wrt);
+  std::vector<ValueId> written(origin_.input_count, none);
+  for (std::size_t k = 0; k < found.size(); ++k) written[places[k]] = found[k];
+  return written;
 }
 
 std::vector<ValueId> BackwardAgain::by_gradient() const {

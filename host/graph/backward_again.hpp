@@ -28,8 +28,9 @@ class BackwardAgain {
 
   /// Why backward cannot be written as a graph, as a hint; empty if it can.
   std::string refusal() const;
-  /// What backward computes, as nodes that can be differentiated: by the operator's gradient(), or with the derivatives of an elementwise
-  /// class. None where it is zero or nobody asks.
+  /// What backward computes, as nodes that can be differentiated: by the operator's gradient(), by the nodes that it is composed of, or
+  /// with the derivatives of an elementwise class. None where it is zero or nobody asks. Throws Failure for random numbers in composed
+  /// operators.
   std::vector<ValueId> as_graph() const;
 
  private:
@@ -44,6 +45,7 @@ class BackwardAgain {
   std::string free_name() const;
   std::vector<ValueId> with_derivatives() const;
   std::vector<ValueId> by_gradient() const;
+  std::vector<ValueId> by_composition() const;
   const OperatorInfo& info() const;
 
   GraphBuilder& builder_;

@@ -52,6 +52,11 @@ struct Squared : Operator {
   static constexpr void describe(auto& op) { describe_unary(op); }
   void forward(Compose& c) const { c.set_output(0, c.add("mul", {c.input(0), c.input(0)})); }
 };
+/// A composed operator inside of another one.
+struct SquaredTwice : Operator {
+  static constexpr void describe(auto& op) { describe_unary(op); }
+  void forward(Compose& c) const { c.set_output(0, c.add("squared", {c.add("squared", {c.input(0)})})); }
+};
 struct Dropped : Operator {
   static constexpr void describe(auto& op) {
     op.doc("dropout");
@@ -176,6 +181,38 @@ TEST_CASE("composed operators: gradients by complex inputs are those of the node
   }
   CHECK(found[0] == "complex64 [2]  2-4j 6+2j");  // conj(2 z)
   CHECK(found[1] == found[0]);
+}
+
+TEST_CASE("composed operators: second derivatives are those of the nodes inside") {
+  BundledHost host;
+  host.add<Squared>("squared");
+  host.add<SquaredTwice>("squared_twice");
+  const auto at = Tensor::from({0.5, -2.0}, {2}), by = Tensor::from({1.0, 3.0}, {2});
+  const auto second = [&](auto&& function) {
+    Graph graph(host);
+    const auto x = graph.input("x", f64, {2}), v = graph.input("v", f64, {2});
+    const auto first = graph.gradient(graph.add("sum", {function(graph, x)}), {x})[0];
+    graph.output("second", graph.gradient(graph.add("sum", {graph.add("mul", {first, v})}), {x})[0]);
+    return Session(graph).run({{"x", at}, {"v", by}}).at("second");
+  };
+  const auto square = [](Graph& graph, Value x) { return graph.add("mul", {x, x}); };
+  const auto flat = second([&](Graph& graph, Value x) { return graph.add("exp", {square(graph, square(graph, x))}); });
+  const auto composed = second([](Graph& graph, Value x) { return graph.add("exp", {graph.add("squared_twice", {x})}); });
+  for (int i = 0; i < 2; ++i) {
+    const double x = at.data<double>()[i];  // f = exp(x^4)
+    const double wanted = by.data<double>()[i] * (12 * x * x + 16 * std::pow(x, 6)) * std::exp(std::pow(x, 4));
+    CHECK(flat.data<double>()[i] == doctest::Approx(wanted));
+    CHECK(composed.data<double>()[i] == doctest::Approx(wanted));
+  }
+
+  host.add<Dropped>("dropped");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2});
+  const auto first = graph.gradient(graph.add("sum", {graph.add("square", {graph.add("dropped", {x}, {}, "node")})}), {x})[0];
+  const auto failure = failure_of([&] { graph.gradient(graph.add("sum", {first}), {x}); });
+  CHECK(failure.message ==
+        "[dropped backward] node 'node_backward': cannot be differentiated again: 'dropout' inside draws other random "
+        "numbers each time");
 }
 
 TEST_CASE("composed operators: tensors with strides are read as they are") {

@@ -132,11 +132,12 @@ struct Verdict {
   TENON_SENTENCE(describe_not_constant,
                  "describe must run at compile time: write static constexpr void describe(auto& op), and use only literals in it");
   TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
-  TENON_SENTENCE(too_many,
-                 "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
-                 "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
-                 "24 in zero_where, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 values each, 16 rules, 8 examples "
-                 "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
+  TENON_SENTENCE(
+      too_many,
+      "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+      "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
+      "24 in zero_where, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 values each, 16 rules, 8 examples "
+      "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
   TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or not a number");
