@@ -312,7 +312,7 @@ typedef struct tenon_operator {
   tenon_kernel_function forward, forward_sparse, backward, backward_sparse;
 
   /* Since minor 1. */
-  int32_t (*compose)(const void* instance, tenon_gradient* io);        /* [any] the outputs as a graph of other operators */
+  int32_t (*compose)(const void* instance, tenon_gradient* io); /* [any] the outputs as a graph of other operators */
   /* [any] Whether this kernel computes these types, some of which may be unknown: 1 or 0; -1 with the reason in types->error. Null: all. */
   int32_t (*supports)(const void* instance, const tenon_infer* types);
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
