@@ -88,8 +88,8 @@ struct Trampolines {
         if (backward) *bytes = object.backward_workspace(wrapped);
     });
   }
-  // Types may be unknown in part. A kernel without the function computes all types; one that throws leaves the host without an answer, which
-  // is a failure of the node.
+  // Types may be unknown in part. A kernel without the function computes all types; one that throws leaves the host without an answer,
+  // which is a failure of the node.
   static std::int32_t supports(const void* instance, const tenon_infer* types) noexcept {
     bool supported = false;
     const std::int32_t failed =
