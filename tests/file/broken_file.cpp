@@ -315,6 +315,15 @@ TEST_CASE("backward nodes, nodes computed again, and updates") {
       gradient_graph());
 }
 
+TEST_CASE("a node computed again with other parameters than its origin") {
+  GraphMaker make{sample_graph()};
+  make.attribute("parts", 2);
+  auto& again = make.model.nodes[make.node("split_again", make.model.nodes[1].op, {make.output_of(0)}, 2, 1)];
+  again.pass = Pass::recompute;
+  again.origin = 1;
+  check_all({{"node 'split_again' has 1 input and 2 outputs, but its origin 'split' has 1 and 3", [](auto&) {}}}, make.model);
+}
+
 TEST_CASE("attributes") {
   check_all({
       {"its graph has no attributes", [](auto& m) { m.graphs[0]->attributes.reset(); }},
