@@ -296,7 +296,8 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
 Attributes merged(const Attributes& wanted, const Attributes& others) {
   auto result = wanted;
   for (const auto& [name, value] : others)
-    if (std::none_of(wanted.begin(), wanted.end(), [&](const auto& entry) { return entry.first == name; })) result.set(name, value);
+    if (std::none_of(wanted.begin(), wanted.end(), [&name = name](const auto& entry) { return entry.first == name; }))
+      result.set(name, value);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "graph/composition.hpp"
 #include "plugin/plugin_call.hpp"
 #include "tensor/element_count.hpp"
+#include "tensor/kernel_function.hpp"
 
 namespace tenon {
 

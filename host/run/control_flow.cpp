@@ -1,5 +1,7 @@
 #include "run/control_flow.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <tenon/host/udf.hpp>
