@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/devices.hpp"
+#include "graph/expansion.hpp"
 #include "plan/plan.hpp"
 #include "run/graph_impl.hpp"
 

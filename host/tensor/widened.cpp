@@ -22,6 +22,14 @@ bool widens(DType from, DType to) {
   });
 }
 
+template <class To, class From>
+static To number_as(From x) {
+  if constexpr (is_complex<From> && !is_complex<To>)
+    return static_cast<To>(x.re);  // never asked for: that does not widen
+  else
+    return static_cast<To>(x);
+}
+
 Tensor widened(const Tensor& tensor, DType to) {
   if (tensor.dtype() == to) return tensor;
   if (tensor.storage() == Storage::csr)
@@ -32,14 +40,7 @@ Tensor widened(const Tensor& tensor, DType to) {
   auto wide = Tensor::empty(to, tensor.shape());
   visit<every_type>(tensor.dtype(), [&]<class From>() {
     const auto from = here.values<From>();
-    visit<every_type>(to, [&]<class To>() {
-      std::transform(from.begin(), from.end(), wide.values<To>().begin(), [](From x) {
-        if constexpr (is_complex<From> && !is_complex<To>)
-          return static_cast<To>(x.re);  // never asked for: that does not widen
-        else
-          return static_cast<To>(x);
-      });
-    });
+    visit<every_type>(to, [&]<class To>() { std::transform(from.begin(), from.end(), wide.values<To>().begin(), number_as<To, From>); });
   });
   return wide;
 }

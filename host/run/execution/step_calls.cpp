@@ -84,7 +84,7 @@ std::int32_t StepCalls::run_sparse(void* step, const tenon_call* call) {
   const bool backward = call->dispatch == TENON_BACKWARD_SPARSE;
   auto* const* outputs = backward ? call->input_grads : call->outputs;
   const auto count = backward ? call->input_count : call->output_count;
-  const auto each = [&](auto&& visit) -> std::int32_t {
+  const auto each = [&, planned = planned](auto&& visit) -> std::int32_t {
     for (std::uint32_t i = 0; i < count; ++i)
       if (outputs[i] != nullptr && planned[i].storage != TENON_DENSE)
         if (const auto failed = visit(i, *outputs[i])) return failed;
