@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "abi.h"
 #include "dtype.hpp"
@@ -25,8 +24,14 @@ namespace tenon::TENON_SDK::detail {
 class AttributeLayout {
  public:
   /// most: how many attributes are added at most.
-  explicit AttributeLayout(std::size_t most) {
-    all_.reserve(most), tensors_.reserve(most), texts_.reserve(most);  // none of them moves
+  explicit AttributeLayout(std::size_t most) : all_(new tenon_attribute[most]) {}
+  ~AttributeLayout() {
+    delete[] all_;
+    while (made_) {
+      const Made* const next = made_->next;
+      delete made_;
+      made_ = next;
+    }
   }
   AttributeLayout(const AttributeLayout&) = delete;
   AttributeLayout& operator=(const AttributeLayout&) = delete;
@@ -35,23 +40,34 @@ class AttributeLayout {
   [[gnu::cold, gnu::noinline]] void add(tenon_attribute attribute, const void* held) {
     if (attribute.kind == TENON_ATTR_TEXTS) attribute.text = joined(*static_cast<const Texts*>(held));
     if (attribute.kind == TENON_ATTR_TENSOR) attribute = with_tensor(attribute, static_cast<const std::int64_t*>(held));
-    all_.push_back(attribute);
+    all_[size_++] = attribute;
   }
 
   /// The attributes in the order in which they were added, for the length of a call of the host.
-  const tenon_attribute* data() const { return all_.data(); }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(all_.size()); }
+  const tenon_attribute* data() const { return all_; }
+  std::uint32_t size() const { return size_; }
 
  private:
+  /// What one attribute points to. A chain of them, since <vector> would cost each plugin 5,000 lines.
+  struct Made {
+    std::string text;
+    tenon_tensor tensor{};
+    const Made* next;
+  };
+  Made& make() {
+    Made* const made = new Made{{}, {}, made_};
+    made_ = made;
+    return *made;
+  }
   const char* joined(const Texts& list) {
-    std::string& text = texts_.emplace_back();
+    std::string& text = make().text;
     for (const Text& one : list) append_text(text, join(one, '\0'));
     return text.data();
   }
   // The host only reads elements and dimensions, so both may be the author's own.
   tenon_attribute with_tensor(tenon_attribute attribute, const std::int64_t* dims) {
     const auto dtype = static_cast<DType>(attribute.i);
-    tenon_tensor& tensor = tensors_.emplace_back();  // strides null: contiguous; storage 0: dense
+    tenon_tensor& tensor = make().tensor;  // strides null: contiguous; storage 0: dense
     tensor.size = sizeof tensor;
     tensor.dtype = static_cast<std::uint8_t>(dtype);
     tensor.index_dtype = TENON_I64;
@@ -67,9 +83,9 @@ class AttributeLayout {
     return attribute;
   }
 
-  std::vector<tenon_attribute> all_;
-  std::vector<tenon_tensor> tensors_;
-  std::vector<std::string> texts_;
+  tenon_attribute* all_;
+  std::uint32_t size_ = 0;
+  const Made* made_ = nullptr;
 };
 
 }  // namespace tenon::TENON_SDK::detail
