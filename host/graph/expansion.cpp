@@ -27,7 +27,7 @@ bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op, co
   fill_attributes(model, node, attributes);
   const KernelSet kernels(op, device.type(), attributes, backward);
   OperatorTypes types;
-  gather_types(model, node, TypeTable(const_cast<std::vector<ValueRecord>&>(model.values)), types);  // it only reads
+  gather_types(model, node, types);
   return kernels.find(*op.info, types) < kernels.size();
 }
 

@@ -30,6 +30,10 @@ void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable fro
   for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = from[node.first_output + i];
 }
 
+void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types) {
+  gather_types(model, node, TypeTable(const_cast<std::vector<ValueRecord>&>(model.values)), types);  // which only reads them
+}
+
 void Inference::run() {
   std::vector<ValueId> later;
   for (NodeId node = 0; node < model_.nodes.size(); ++node) {

@@ -26,6 +26,8 @@ class TypeTable {
 
 /// The types around a node; an input that is not connected has present = 0.
 void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types);
+/// The same from the types that the graph itself has.
+void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types);
 
 /// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
 class Inference {

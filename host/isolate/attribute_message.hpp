@@ -20,7 +20,7 @@ inline std::size_t element_bytes(std::uint32_t kind) {
   return kind == TENON_ATTR_TEXT || kind == TENON_ATTR_TEXTS ? 1 : kind == TENON_ATTR_INTS || kind == TENON_ATTR_FLOATS ? 8 : 0;
 }
 
-/// Of a dense tensor; nothing where the shape is none.
+/// The size of a dense tensor; empty if dtype, rank or dimensions are not valid.
 inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype, std::uint32_t rank, const std::int64_t* dims) {
   if (dtype >= TENON_DTYPE_COUNT || rank > TENON_MAX_RANK) return {};
   std::uint64_t bytes = size_of(static_cast<DType>(dtype));
@@ -39,7 +39,7 @@ inline std::uint8_t dlpack_code(DType dtype) {
   return letter == 'i' ? 0 : letter == 'u' ? 1 : letter == 'f' ? 2 : letter == 'V' ? 4 : letter == 'c' ? 5 : 6;
 }
 
-/// What is no dense tensor on the CPU goes without elements, and is refused on the other side.
+/// A tensor that is not dense or not on the CPU is sent without elements, and the receiver rejects it.
 inline void put_tensor(Writer& writer, const tenon_attribute& attribute) {
   const auto* tensor = attribute.tensor;
   TensorParameterRecord record{TENON_DTYPE_COUNT, 0, {}};

@@ -67,7 +67,7 @@ void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op,
   placed.kernels = objects(*placed.device);
   if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.chooses()) return;
   OperatorTypes types;
-  gather_types(model, node, TypeTable(const_cast<std::vector<ValueRecord>&>(model.values)), types);  // it only reads
+  gather_types(model, node, types);
   if (placed.kernels.find(*op.info, types) < placed.kernels.size()) return;
   const auto why = fmt::format("its kernel for {} does not compute these types{}", device_type_name(placed.device->type()),
                                describe_inputs(*op.info, types.inputs));

@@ -28,7 +28,7 @@ TEST_CASE("check: elements that examples give and infer() wants have the dtypes 
   CHECK(result.out.find("0 failed, 0 crashed, 0 untried") != std::string::npos);
 }
 
-TEST_CASE("check: a crash while calls are looked for is told with what was asked then") {
+TEST_CASE("check: a crash during the search for calls is reported with the question that caused it") {
   const auto result = check(fault("divides_by_parameter"));
   CAPTURE(result.out);
   CHECK(result.code == 1);

@@ -203,7 +203,7 @@ struct ParamEntry {
   }
 };
 
-/// One or two names; an empty one is none.
+/// One name, or two if the second is not empty.
 struct NameList {
   const char* names[2] = {"", ""};
 };

@@ -200,8 +200,8 @@ class Infer {
       known = merged;
     }
   };
-  // An input or an output gets the shape, and the shape what is known of it. Both kinds of names are told apart by looking them up:
-  // description_checks.hpp keeps them apart.
+  // Merges the shape with that of an input or output; both then know what either knew. No input has the name of an output:
+  // description_checks.hpp rejects that.
   void merge_named(std::string_view name, Shape& known) {
     const int output = names_->outputs.find(name, outputs());
     if (output >= 0) {

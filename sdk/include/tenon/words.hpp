@@ -53,7 +53,8 @@ struct bound_of<Table<T>> {
 template <class M>
 using BoundType = typename bound_of<M>::type;
 
-/// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers or texts. Numbers are told apart by their C++ types.
+/// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers or texts. A number is an integer if its C++ type is
+/// one.
 struct LiteralValue {
   template <class T>
   requires std::is_arithmetic_v<T>
