@@ -68,6 +68,10 @@ Catalog Host::catalog() {
   return impl_->plugins().catalog();
 }
 
+std::uint64_t Host::generation() const {
+  return impl_->plugin_set.generation();
+}
+
 std::string Host::add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make) {
   return impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table, std::move(make));
 }

@@ -292,6 +292,9 @@ const std::vector<Argument>& PreparedCall::outputs() const {
 const std::vector<Argument>& PreparedCall::states() const {
   return own(impl_).states;
 }
+bool PreparedCall::depends_on_values() const {
+  return own(impl_).depends_on_values();
+}
 bool PreparedCall::has_backward() const {
   return own(impl_).has_backward();
 }

@@ -1,5 +1,7 @@
 #include "io/crash/running.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -46,6 +48,7 @@ class SlotOfThread {
   ~SlotOfThread() {
     if (slot == nullptr || slot->now() != nullptr) return;  // exit() in the midst of a call ends thread-local objects first
     RunningSlot::own_ = nullptr;
+    slot->thread_.store(0, std::memory_order_relaxed);
     slot->taken_.store(false, std::memory_order_release);
   }
   static void forget_all() {
@@ -61,6 +64,14 @@ void part_from_original() noexcept {
   SlotOfThread::forget_all();
 }
 
+// Not by the thread's own variable, whose first use in a thread allocates it.
+RunningSlot* RunningSlot::here_if_any() noexcept {
+  const auto thread = gettid();
+  auto* slot = newest();
+  while (slot != nullptr && slot->thread_.load(std::memory_order_acquire) != thread) slot = slot->next_;
+  return slot;
+}
+
 RunningSlot& RunningSlot::make() {
   thread_local SlotOfThread kept;
   RunningSlot* slot = newest();
@@ -71,6 +82,7 @@ RunningSlot& RunningSlot::make() {
     slot->next_ = newest();
     while (!newest_->compare_exchange_weak(slot->next_, slot)) continue;
   }
+  slot->thread_.store(gettid(), std::memory_order_release);
   own_ = kept.slot = slot;
   give_thread_signal_stack();
   return *slot;

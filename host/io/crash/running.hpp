@@ -1,5 +1,7 @@
 // Who runs now: whose code each thread is in, for whoever must name it when the process dies of it.
 #pragma once
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +52,8 @@ class RunningSlot {
     auto* const slot = own_;
     return slot != nullptr ? *slot : make();
   }
-  /// The same, or null where the thread never ran any plugin. Async-signal-safe.
-  static RunningSlot* here_if_any() { return own_; }
+  /// The same, or null where the thread never ran any plugin. Async-signal-safe: it looks at all threads' slots.
+  static RunningSlot* here_if_any() noexcept;
   /// The newest of all threads' slots, and the next older one. Slots are never freed.
   static RunningSlot* newest() { return newest_->load(std::memory_order_acquire); }
   RunningSlot* next() const { return next_; }
@@ -103,8 +105,7 @@ class RunningSlot {
   friend class SlotOfThread;
   static RunningSlot& make();
 
-  // Static: a signal handler must not be the first to ask for it.
-  static inline __thread RunningSlot* own_ __attribute__((tls_model("initial-exec"))) = nullptr;
+  static inline thread_local constinit RunningSlot* own_ = nullptr;
   static inline List own_list_ = nullptr;
   static inline List* newest_ = &own_list_;
 
@@ -116,6 +117,7 @@ class RunningSlot {
   Frame frames_[most_frames];
   RunningSlot* next_ = nullptr;
   std::atomic<bool> taken_ = false;
+  std::atomic<pid_t> thread_ = 0;  ///< whose slot it is
 };
 
 /// Calls from here on are made at that node of a graph.

@@ -68,6 +68,8 @@ class TENON_API Host {
   /// wins.
   void add_plugins(const std::filesystem::path& folder_or_file);
   Catalog catalog();  ///< as it is now
+  /// Another number after each addition: what was made from the operators before may be out of date. Takes no lock.
+  std::uint64_t generation() const;
 
   /// Runs an operator now and returns its first output. op: a name or alias, full or short (Catalog::find). All tensors must be on one
   /// device for which the operator has a kernel; the results are there, too. Tensors may have any storage; empty tensors stand for omitted

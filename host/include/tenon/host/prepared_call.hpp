@@ -44,6 +44,8 @@ class TENON_API PreparedCall {
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;  ///< hidden ones too
   const std::vector<Argument>& states() const;
+  /// Whether what was inferred follows from elements of inputs, which only Host::call() shows to the operator.
+  bool depends_on_values() const;
   bool has_backward() const;  ///< false if the operator has no gradient, or one that is a graph: use Graph::gradient() for that
 
   /// New states with the operator's first values.

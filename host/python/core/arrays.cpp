@@ -1,0 +1,226 @@
+#include "python/core/arrays.hpp"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <array>
+#include <vector>
+
+namespace tenon::python {
+namespace {
+
+struct Numbers {
+  std::array<int, dtype_count> numpy{};          // numpy's number of each dtype; -1: it has none of its own
+  std::array<DType, NPY_NTYPES_LEGACY> tenon{};  // and back
+};
+const Numbers& numbers() {
+  static const Numbers made = [] {
+    Numbers all;
+    all.numpy.fill(-1);
+    all.tenon.fill(unknown_dtype);
+    const std::pair<int, DType> own[] = {{NPY_BOOL, boolean},  {NPY_UINT8, u8},       {NPY_INT8, i8},     {NPY_INT16, i16},
+                                         {NPY_UINT16, u16},    {NPY_INT32, i32},      {NPY_UINT32, u32},  {NPY_INT64, i64},
+                                         {NPY_UINT64, u64},    {NPY_FLOAT16, f16},    {NPY_FLOAT32, f32}, {NPY_FLOAT64, f64},
+                                         {NPY_COMPLEX64, c64}, {NPY_COMPLEX128, c128}};
+    for (const auto& [number, dtype] : own) {
+      all.numpy[static_cast<std::size_t>(dtype)] = number;
+      all.tenon[static_cast<std::size_t>(number)] = dtype;
+    }
+    all.tenon[NPY_LONGLONG] = i64;  // as long as NPY_LONG here
+    all.tenon[NPY_ULONGLONG] = u64;
+    return all;
+  }();
+  return made;
+}
+
+PyArrayObject* array_of(PyObject* object) {
+  return reinterpret_cast<PyArrayObject*>(object);
+}
+
+// bfloat16 is a type of somebody else's, with a number that he got at run time.
+DType dtype_of_number(PyArray_Descr* descr) {
+  const int number = descr->type_num;
+  if (number >= 0 && number < NPY_NTYPES_LEGACY) return numbers().tenon[static_cast<std::size_t>(number)];
+  if (number < NPY_USERDEF) return unknown_dtype;
+  const auto name = nb::borrow(reinterpret_cast<PyObject*>(descr)).attr("name");
+  return nb::cast<nb::str>(name).equal(nb::str("bfloat16")) ? bf16 : unknown_dtype;
+}
+
+std::string name_of_type(PyObject* array) {
+  return nb::str(nb::borrow(reinterpret_cast<PyObject*>(PyArray_DESCR(array_of(array))))).c_str();
+}
+
+[[noreturn]] void refuse_dtype(const std::string& found) {
+  throw Failure(FailureKind::usage, "an array is of dtype " + found + ", which Tenon does not have",
+                "its dtypes are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128");
+}
+
+std::vector<std::int64_t> strides_of(PyArrayObject* array) {
+  std::vector<std::int64_t> strides;
+  const auto size = PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) strides.push_back(PyArray_STRIDE(array, axis) / size);
+  return strides;
+}
+
+bool has_whole_strides(PyArrayObject* array) {
+  const auto size = PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis)
+    if (const auto stride = PyArray_STRIDE(array, axis); stride < 0 || stride % size != 0) return false;
+  return true;
+}
+
+Tensor borrow(PyArrayObject* array, DType dtype, std::shared_ptr<const void> owner) {
+  const auto shape = Shape::of_tensor(PyArray_DIMS(array), PyArray_NDIM(array));
+  static char nothing alignas(16)[16];
+  void* data = PyArray_SIZE(array) == 0 ? nothing : PyArray_DATA(array);  // numpy's empty arrays may lie anywhere
+  if (PyArray_IS_C_CONTIGUOUS(array)) return Tensor::borrow(data, dtype, shape, {}, std::move(owner));
+  const auto strides = strides_of(array);
+  return Tensor::borrow(data, dtype, shape, strides, std::move(owner));
+}
+
+}  // namespace
+
+static_assert(sizeof(npy_intp) == sizeof(std::int64_t), "shapes of arrays and of tensors are the same memory");
+
+void start_numpy() {
+  if (_import_array() < 0) throw nb::python_error();
+}
+
+DType dtype_from(nb::handle object) {
+  if (nb::isinstance<nb::str>(object)) {
+    const std::string name = nb::cast<nb::str>(object).c_str();
+    for (int i = 0; i < dtype_count; ++i)
+      if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_DescrConverter(object.ptr(), &descr) == 0 || descr == nullptr) throw nb::python_error();
+  const auto held = nb::steal(reinterpret_cast<PyObject*>(descr));
+  const auto dtype = dtype_of_number(descr);
+  if (dtype == unknown_dtype) refuse_dtype(nb::str(held).c_str());
+  return dtype;
+}
+
+nb::object numpy_dtype(DType dtype) {
+  const int number = numbers().numpy[static_cast<std::size_t>(dtype)];
+  if (number >= 0) return nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
+  try {
+    return nb::module_::import_("numpy").attr("dtype")(nb::module_::import_("ml_dtypes").attr("bfloat16"));
+  } catch (nb::python_error&) {
+    throw Failure(FailureKind::usage, "numpy has no bfloat16 of its own", "install the package ml_dtypes, or give and take tenon.Tensor");
+  }
+}
+
+bool is_array(PyObject* object) {
+  return reinterpret_cast<PyTypeObject*>(object->ob_type) == &PyArray_Type;
+}
+
+bool is_fast_array(PyObject* object) {
+  if (!is_array(object)) return false;
+  auto* array = array_of(object);
+  return PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) <= max_rank &&
+         dtype_of_number(PyArray_DESCR(array)) != unknown_dtype && (PyArray_IS_C_CONTIGUOUS(array) || has_whole_strides(array));
+}
+
+bool is_writable(PyObject* array) {
+  return PyArray_ISWRITEABLE(array_of(array));
+}
+
+DType dtype_of_array(PyObject* array) {
+  return dtype_of_number(PyArray_DESCR(array_of(array)));
+}
+
+int rank_of_array(PyObject* array) {
+  return PyArray_NDIM(array_of(array));
+}
+
+const std::int64_t* dims_of_array(PyObject* array) {
+  return PyArray_DIMS(array_of(array));
+}
+
+std::int64_t bytes_of_array(PyObject* array) {
+  return PyArray_SIZE(array_of(array)) * PyArray_ITEMSIZE(array_of(array));
+}
+
+Tensor borrow_array(PyObject* array) {
+  return borrow(array_of(array), dtype_of_array(array), nullptr);
+}
+
+Tensor tensor_from(nb::handle given) {
+  auto array = nb::borrow(given);
+  if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));
+  if (!array.is_valid()) throw nb::python_error();
+  auto* found = array_of(array.ptr());
+  if (const auto dtype = dtype_of_array(array.ptr()); dtype == unknown_dtype) refuse_dtype(name_of_type(array.ptr()));
+  if (PyArray_NDIM(found) > max_rank)
+    throw Failure(FailureKind::usage, "an array has " + std::to_string(PyArray_NDIM(found)) + " dimensions, but tensors have at most 8");
+  if (!PyArray_ISALIGNED(found) || !PyArray_ISNOTSWAPPED(found) || (!PyArray_IS_C_CONTIGUOUS(found) && !has_whole_strides(found))) {
+    array = nb::steal(PyArray_FROM_OF(array.ptr(), NPY_ARRAY_CARRAY | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY));
+    if (!array.is_valid()) throw nb::python_error();
+  }
+  return borrow(array_of(array.ptr()), dtype_of_array(array.ptr()), owner_of(array));
+}
+
+nb::object new_array(DType dtype, const Shape& shape) {
+  npy_intp dims[TENON_MAX_RANK] = {};
+  std::copy(shape.begin(), shape.end(), dims);
+  const int number = numbers().numpy[static_cast<std::size_t>(dtype)];
+  auto* made = number >= 0 ? PyArray_SimpleNew(shape.rank(), dims, number)
+                           : PyArray_Empty(shape.rank(), dims, reinterpret_cast<PyArray_Descr*>(numpy_dtype(dtype).release().ptr()), 0);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+nb::object array_from(const Tensor& tensor, bool writable) {
+  if (tensor.storage() != Storage::dense)
+    throw Failure(FailureKind::usage, std::string("a tensor is ") + name_of(tensor.storage()) + " and not one array",
+                  ".to_scipy() gives a csr matrix of scipy, .to_dense() a dense tensor");
+  if (tensor.device() != "cpu")
+    throw Failure(FailureKind::usage, "a tensor is on " + tensor.device() + ", where numpy cannot read it", ".to(\"cpu\") copies it");
+  const auto shape = tensor.shape();
+  npy_intp dims[TENON_MAX_RANK] = {}, strides[TENON_MAX_RANK] = {};
+  const auto apart = tensor.strides();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    dims[axis] = shape[axis];
+    strides[axis] = apart[static_cast<std::size_t>(axis)] * static_cast<npy_intp>(size_of(tensor.dtype()));
+  }
+  auto* descr = reinterpret_cast<PyArray_Descr*>(numpy_dtype(tensor.dtype()).release().ptr());
+  auto array = nb::steal(
+      PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank(), dims, strides, tensor.data(), writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+  if (!array.is_valid()) throw nb::python_error();
+  if (PyArray_SetBaseObject(array_of(array.ptr()), nb::cast(tensor).release().ptr()) < 0) throw nb::python_error();
+  PyArray_UpdateFlags(array_of(array.ptr()), NPY_ARRAY_UPDATE_ALL);
+  return array;
+}
+
+nb::tuple shape_to_python(const Shape& shape) {
+  nb::list dims;
+  for (const auto dim : shape) {
+    if (dim == unknown)
+      dims.append(nb::none());
+    else
+      dims.append(dim);
+  }
+  return nb::tuple(dims);
+}
+
+Shape shape_from(nb::handle object) {
+  if (object.is_none()) return {};
+  std::vector<std::int64_t> dims;
+  const auto add = [&](nb::handle dim) {
+    if (dim.is_none()) return dims.push_back(unknown);
+    const auto whole = nb::steal(PyNumber_Index(dim.ptr()));
+    if (!whole.is_valid()) throw nb::python_error();
+    const auto number = PyLong_AsLongLong(whole.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    dims.push_back(number);
+  };
+  if (PyIndex_Check(object.ptr()) != 0) {
+    add(object);
+  } else {
+    for (const nb::handle dim : nb::borrow<nb::iterable>(object)) add(dim);
+  }
+  return {dims.data(), static_cast<int>(dims.size())};
+}
+
+}  // namespace tenon::python

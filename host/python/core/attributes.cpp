@@ -1,0 +1,143 @@
+#include "python/core/attributes.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+
+#include "python/core/arrays.hpp"
+
+namespace tenon::python {
+namespace {
+
+constexpr std::array<std::string_view, 41> not_names = {"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+                                                        "continue", "def", "del", "elif", "else", "except", "for", "from", "finally",
+                                                        "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
+                                                        "raise", "return", "try", "while", "with", "yield", "self", "cls",
+                                                        // what every call takes
+                                                        "name", "device", "training", "out"};
+
+[[noreturn]] void refuse(nb::handle object, const ParamInfo* param, const std::string& name) {
+  std::string text = "parameter '" + name + "' is " + nb::type_name(object.type()).c_str() + ", but must be ";
+  text += param != nullptr ? std::string(name_of(param->kind)) : "a bool, a number, a text, a list of these, or an array";
+  throw nb::type_error(text.c_str());
+}
+
+std::int64_t integer_from(nb::handle object, const std::string& name) {
+  const auto whole = nb::steal(PyNumber_Index(object.ptr()));
+  if (!whole.is_valid()) throw nb::python_error();
+  const auto number = PyLong_AsLongLong(whole.ptr());
+  if (number == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    throw Failure(FailureKind::usage, "parameter '" + name + "' is " + nb::str(object).c_str() + ", but parameters hold 64-bit integers");
+  }
+  return number;
+}
+
+bool is_real(nb::handle object) {
+  return PyFloat_Check(object.ptr()) != 0 || (PyNumber_Check(object.ptr()) != 0 && nb::hasattr(object, "__float__"));
+}
+
+double real_from(nb::handle object) {
+  const double number = PyFloat_AsDouble(object.ptr());
+  if (number == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return number;
+}
+
+AttributeValue list_from(nb::handle object, const ParamInfo* param, const std::string& name) {
+  nb::list items(nb::borrow(object));
+  if (items.size() > 0 && nb::isinstance<nb::str>(items[0])) {
+    std::vector<std::string> texts;
+    for (const nb::handle item : items) {
+      if (!nb::isinstance<nb::str>(item)) refuse(item, param, name);
+      texts.emplace_back(nb::cast<nb::str>(item).c_str());
+    }
+    return texts;
+  }
+  const bool whole = std::all_of(items.begin(), items.end(), [](nb::handle item) { return PyIndex_Check(item.ptr()) != 0; });
+  if (whole) {
+    std::vector<std::int64_t> integers;
+    for (const nb::handle item : items) integers.push_back(integer_from(item, name));
+    if (integers.empty() && param != nullptr && param->kind == ParamKind::texts) return std::vector<std::string>();
+    return integers;
+  }
+  std::vector<double> reals;
+  for (const nb::handle item : items) {
+    if (!is_real(item)) refuse(item, param, name);
+    reals.push_back(real_from(item));
+  }
+  return reals;
+}
+
+bool is_instance(nb::handle object, const char* module, const char* type) {
+  const auto found = nb::module_::import_(module).attr(type);
+  return PyObject_IsInstance(object.ptr(), found.ptr()) == 1;
+}
+
+}  // namespace
+
+AttributeValue attribute_from(nb::handle object, const ParamInfo* param, const std::string& name) {
+  if (PyBool_Check(object.ptr()) != 0) return object.ptr() == Py_True;
+  if (PyFloat_CheckExact(object.ptr()) != 0) return real_from(object);
+  if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (param != nullptr && param->kind == ParamKind::tensor) return tensor_from(object);
+  if (is_array(object.ptr()) && rank_of_array(object.ptr()) > 0) return list_from(object.attr("tolist")(), param, name);
+  if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::iterator>(object))
+    return list_from(object, param, name);
+  if (PyIndex_Check(object.ptr()) != 0) return integer_from(object, name);
+  if (nb::hasattr(object, "_graph_text")) return nb::cast<std::string>(object.attr("_graph_text")());
+  if (PyType_Check(object.ptr()) != 0 || is_instance(object, "numpy", "dtype")) return std::string(name_of(dtype_from(object)));
+  if (is_instance(object, "numpy", "bool_")) return nb::cast<bool>(object.attr("item")());
+  if (is_real(object)) return real_from(object);
+  refuse(object, param, name);
+}
+
+nb::object attribute_to_python(const AttributeValue& value) {
+  return std::visit(
+      []<class T>(const T& held) -> nb::object {
+        if constexpr (std::is_same_v<T, Tensor>) {
+          return array_from(held.clone(), true);
+        } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+          return nb::cast(held);
+        } else {
+          nb::list items;
+          for (const auto& item : held) items.append(item);
+          return items;
+        }
+      },
+      value.variant());
+}
+
+std::string python_name(const std::string& name) {
+  return std::find(not_names.begin(), not_names.end(), name) != not_names.end() ? name + '_' : name;
+}
+
+std::string declared_name(const OperatorInfo& info, const std::string& keyword) {
+  const auto is_declared = [&](const std::string& name) { return info.find_input(name) >= 0 || info.find_param(name) >= 0; };
+  if (keyword.ends_with('_') && !is_declared(keyword))
+    if (auto bare = keyword.substr(0, keyword.size() - 1); is_declared(bare)) return bare;
+  return keyword;
+}
+
+Attributes attributes_from(const OperatorInfo* info, nb::dict given) {
+  Attributes attributes;
+  for (const auto [key, value] : given) {
+    const auto keyword = nb::cast<std::string>(key);
+    const auto name = info != nullptr ? declared_name(*info, keyword) : keyword;
+    const int at = info != nullptr ? info->find_param(name) : -1;
+    attributes.set(name, attribute_from(value, at >= 0 ? &info->params[static_cast<std::size_t>(at)] : nullptr, name));
+  }
+  return attributes;
+}
+
+nb::dict attributes_to_python(const Attributes& attributes) {
+  nb::dict all;
+  for (const auto& [name, value] : attributes) all[nb::str(name.c_str())] = attribute_to_python(value);
+  return all;
+}
+
+void bind_attributes(nb::module_& module) {
+  module.def("python_name", &python_name, nb::arg("name"));
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,126 @@
+#include "python/core/host.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/core/arrays.hpp"
+#include "python/core/attributes.hpp"
+#include "python/core/catalog.hpp"
+#include "python/core/tensor.hpp"
+
+namespace tenon::python {
+namespace {
+
+nb::object& chosen_host() {
+  static auto* chosen = new nb::object;  // Python ends before static objects do
+  return *chosen;
+}
+
+HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool search_defaults, bool strict_storage,
+                     std::uint64_t memory_limit, bool trusted_only, std::vector<std::string> prefer, nb::handle isolate, bool log) {
+  HostOptions options;
+  options.threads = threads;
+  options.seed = seed;
+  options.trust_writable = trust_writable;
+  options.search_defaults = search_defaults;
+  options.strict_storage = strict_storage;
+  options.memory_limit = memory_limit;
+  options.trusted_only = trusted_only;
+  options.prefer = std::move(prefer);
+  if (PyBool_Check(isolate.ptr()) != 0)
+    options.isolate.all = isolate.ptr() == Py_True;
+  else
+    options.isolate.plugins = nb::cast<std::vector<std::string>>(isolate);
+  options.warn = [](const std::string& text) { say_later("warning", text); };
+  if (log) options.log = [](const std::string& text) { say_later("log", text); };
+  const bool isolated = options.isolate.all || !options.isolate.plugins.empty();
+  mark_threads_started();
+  return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated};
+}
+
+std::vector<Tensor> tensors_from(nb::list given) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle one : given) tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
+  return tensors;
+}
+
+std::vector<Tensor> call_in_training(Host& host, const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  std::vector<Argument> arguments;
+  std::string device;
+  for (const auto& tensor : inputs) {
+    arguments.push_back(Argument::like(tensor));
+    if (tensor) device = tensor.device();
+  }
+  auto call = host.prepare(op, arguments, attributes, {.device = device, .training = true});
+  std::vector<Tensor> whole = inputs, made(call.outputs().size()), visible;
+  whole.resize(call.inputs().size());
+  call.forward(whole, made);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (!call.outputs()[i].hidden) visible.push_back(std::move(made[i]));
+  return visible;
+}
+
+std::vector<Tensor> call_all(const HostHandle& self, const std::string& op, nb::list inputs, nb::dict attributes, bool training) {
+  auto& host = self.use();
+  const auto tensors = tensors_from(std::move(inputs));
+  const auto found = without_gil([&] { return host.catalog().find(op); });
+  const auto values = attributes_from(found ? &found->info : nullptr, std::move(attributes));
+  return without_gil([&] { return training ? call_in_training(host, op, tensors, values) : host.call_all(op, tensors, values); });
+}
+
+}  // namespace
+
+Host& HostHandle::use() const {
+  if (!host) throw Failure(FailureKind::usage, "the host is closed");
+  return *host;
+}
+
+const HostHandle& current_host() {
+  auto& chosen = chosen_host();
+  if (!chosen.is_valid()) chosen = nb::module_::import_("tenon._state").attr("make_default_host")();
+  return nb::cast<const HostHandle&>(chosen);
+}
+
+void bind_host(nb::module_& module) {
+  nb::class_<HostHandle>(module, "Host")
+      .def(
+          "__init__",
+          [](HostHandle* self, int threads, std::uint64_t seed, bool trust_writable, bool search_defaults, bool strict_storage,
+             std::uint64_t memory_limit, bool trusted_only, std::vector<std::string> prefer, nb::handle isolate, bool log) {
+            new (self) HostHandle(make_host(threads, seed, trust_writable, search_defaults, strict_storage, memory_limit, trusted_only,
+                                            std::move(prefer), isolate, log));
+          },
+          nb::kw_only(), nb::arg("threads") = 0, nb::arg("seed") = 0, nb::arg("trust_writable") = false, nb::arg("search_defaults") = true,
+          nb::arg("strict_storage") = false, nb::arg("memory_limit") = 0, nb::arg("trusted_only") = false,
+          nb::arg("prefer") = std::vector<std::string>(), nb::arg("isolate") = false, nb::arg("log") = false)
+      .def(
+          "add_plugins", [](const HostHandle& self, const std::string& path) { without_gil([&] { self.use().add_plugins(path); }); },
+          nb::arg("path"))
+      .def("close",
+           [](HostHandle& self) {
+             auto gone = std::move(self.host);
+             without_gil([&] { gone.reset(); });
+           })
+      .def_prop_ro("closed", [](const HostHandle& self) { return self.host == nullptr; })
+      .def_prop_ro("generation", [](const HostHandle& self) { return self.use().generation(); })
+      .def_prop_ro("threads", [](const HostHandle& self) { return self.use().threads(); })
+      .def("names", [](const HostHandle& self) { return operator_names(self.use()); })
+      .def(
+          "describe", [](const HostHandle& self, const std::string& name) { return describe_operator(self.use(), name); }, nb::arg("name"))
+      .def("files", [](const HostHandle& self) { return describe_files(self.use()); })
+      .def("notes", [](const HostHandle& self) { return without_gil([&] { return self.use().catalog().notes(); }); })
+      .def("call_all", &call_all, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"), nb::arg("training") = false);
+  module.def(
+      "set_default_host", [](nb::handle host) { chosen_host() = host.is_none() ? nb::object() : nb::borrow(host); },
+      nb::arg("host").none());
+  module.def("default_host", [] {
+    current_host();
+    return nb::object(chosen_host());
+  });
+  // Objects of Python's do not outlive it.
+  module.def("_drop_default_host", [] { chosen_host() = nb::object(); });
+  nb::module_::import_("atexit").attr("register")(module.attr("_drop_default_host"));
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,236 @@
+#include "python/core/interpreter.hpp"
+
+#include <dlfcn.h>
+#include <nanobind/stl/string.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <tenon/host/devices.hpp>
+#include <vector>
+
+namespace tenon::python {
+namespace {
+
+struct LeftOver {
+  std::mutex mutex;
+  std::vector<PyObject*> references;
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::atomic<bool> any = false;
+};
+LeftOver& left_over() {
+  static auto* all = new LeftOver;  // outlives every thread that may still add to it
+  return *all;
+}
+
+std::atomic<bool> alive = false, threads_started = false, forked = false;
+
+// Not in the limited API, but in every CPython: found by name.
+bool holds_gil() {
+  static const auto check = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+  return check != nullptr && check() == 1;
+}
+
+int run_pending(void*) {
+  run_left_over();
+  return 0;
+}
+
+template <class Add>
+void leave(Add&& add) noexcept {
+  auto& all = left_over();
+  bool first = false;
+  try {
+    const std::lock_guard lock(all.mutex);
+    add(all);
+    first = !all.any.exchange(true);
+  } catch (const std::bad_alloc&) {
+    return;  // the reference is lost, and its memory with it
+  }
+  if (first && alive) Py_AddPendingCall(run_pending, nullptr);
+}
+
+/// Exceptions on their way through the host, which carries texts alone, by the beginning of the sentence that the text contains: the thread
+/// that throws is not always the one that catches.
+struct Kept {
+  std::string sentence;
+  PyObject* exception;
+};
+std::mutex kept_mutex;
+std::vector<Kept>& kept() {
+  static auto* all = new std::vector<Kept>;
+  return *all;
+}
+constexpr std::size_t most_kept = 16, compared = 120;
+
+nb::object error_class(const char* name) {
+  return nb::module_::import_("tenon._errors").attr(name);
+}
+
+const char* class_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::usage:
+      return "UsageError";
+    case FailureKind::plugin:
+      return "PluginError";
+    case FailureKind::file:
+      return "FileError";
+    case FailureKind::failed:
+      break;
+  }
+  return "ExecutionError";
+}
+
+nb::object take_kept(const std::string& text) {
+  const std::lock_guard lock(kept_mutex);
+  for (auto one = kept().begin(); one != kept().end(); ++one) {
+    if (text.find(one->sentence) == std::string::npos) continue;
+    auto found = nb::steal(one->exception);
+    kept().erase(one);
+    return found;
+  }
+  return {};
+}
+
+void raise_failure(const char* kind, const std::string& text, const std::string& hint) {
+  try {
+    const nb::object cause = take_kept(text);
+    if (cause.is_valid() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {  // KeyboardInterrupt, SystemExit
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
+      return;
+    }
+    const nb::object error = error_class("make_error")(error_class(kind), text, hint);
+    if (cause.is_valid()) PyException_SetCause(error.ptr(), nb::object(cause).release().ptr());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+}
+
+}  // namespace
+
+Released::Released() : state_(nullptr) {
+  require_not_forked();
+  state_ = PyEval_SaveThread();
+}
+
+Released::~Released() {
+  PyEval_RestoreThread(state_);
+  if (left_over().any) run_left_over();
+}
+
+void mark_threads_started() {
+  threads_started = true;
+}
+
+void require_not_forked() {
+  if (forked)
+    throw Failure(FailureKind::usage, "this process was forked after Tenon had started its threads, which a child process does not have",
+                  "start worker processes by multiprocessing's methods spawn or forkserver");
+}
+
+bool python_is_alive() {
+  return alive;
+}
+
+void drop(PyObject* object) noexcept {
+  if (object == nullptr || !alive) return;
+  if (holds_gil()) return Py_DECREF(object);
+  leave([&](LeftOver& all) { all.references.push_back(object); });
+}
+
+std::shared_ptr<const void> owner_of(nb::handle object) {
+  Py_INCREF(object.ptr());
+  return {object.ptr(), [](PyObject* held) { drop(held); }};
+}
+
+void say_later(std::string category, std::string text) {
+  if (!alive) return;
+  leave([&](LeftOver& all) { all.texts.emplace_back(std::move(category), std::move(text)); });
+}
+
+void run_left_over() {
+  auto& all = left_over();
+  std::vector<PyObject*> references;
+  std::vector<std::pair<std::string, std::string>> texts;
+  {
+    const std::lock_guard lock(all.mutex);
+    references.swap(all.references);
+    texts.swap(all.texts);
+    all.any = false;
+  }
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  for (auto* object : references) Py_DECREF(object);
+  for (const auto& [category, text] : texts) {
+    try {
+      nb::module_::import_("tenon._errors").attr("say")(category, text);
+    } catch (nb::python_error& error) {  // a filter that makes errors of warnings: there is nobody to raise it to
+      error.restore();
+      PyErr_WriteUnraisable(nullptr);
+    }
+  }
+  PyErr_Restore(type, value, trace);
+}
+
+Failure keep_exception(const nb::python_error& error) {
+  std::string text;
+  try {
+    text = nb::cast<nb::str>(nb::module_::import_("tenon._errors").attr("sentence_of")(error.value())).c_str();
+  } catch (nb::python_error&) {
+    text = "a Python exception that cannot be printed";
+  }
+  auto* value = nb::object(nb::borrow(error.value())).release().ptr();
+  PyObject* forgotten = nullptr;
+  {
+    const std::lock_guard lock(kept_mutex);
+    kept().push_back({text.substr(0, compared), value});
+    if (kept().size() > most_kept) {
+      forgotten = kept().front().exception;
+      kept().erase(kept().begin());
+    }
+  }
+  Py_XDECREF(forgotten);
+  return {FailureKind::failed, text};
+}
+
+void set_python_error() noexcept {
+  try {
+    throw;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const nb::builtin_exception& error) {
+    PyErr_SetString(error.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError, error.what());
+  } catch (const Failure& failure) {
+    raise_failure(class_of(failure.kind()), failure.what(), failure.hint());
+  } catch (const Error& error) {  // of the SDK's own types, such as a shape with a dimension of -5
+    raise_failure("UsageError", error.what(), {});
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "there is not enough memory");
+  } catch (const std::exception& error) {
+    raise_failure("ExecutionError", error.what(), {});
+  }
+}
+
+void bind_interpreter(nb::module_& module) {
+  alive = true;
+  nb::set_leak_warnings(false);
+  pthread_atfork(nullptr, nullptr, [] {
+    if (threads_started) forked = true;
+  });
+  std::atexit([] { end_workers(); });
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Failure&) {
+      set_python_error();
+    } catch (const Error&) {
+      set_python_error();
+    }
+  });
+  module.def("_end", [] { alive = false; });
+  nb::module_::import_("atexit").attr("register")(module.attr("_end"));
+}
+
+}  // namespace tenon::python

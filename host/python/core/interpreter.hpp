@@ -1,0 +1,67 @@
+// Where Python ends and the host begins: the GIL, references that any thread may drop, errors both ways.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <tenon/host/failure.hpp>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace tenon::python {
+
+/// Releases the GIL for as long as it lives: what enters the host does so without it, so that no thread of the host can wait for Python
+/// while Python waits for the host. Throws Failure (usage) in a process that was forked after the host had started its threads.
+class Released {
+ public:
+  Released();
+  ~Released();
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+template <class Work>
+decltype(auto) without_gil(Work&& work) {
+  const Released released;
+  return std::forward<Work>(work)();
+}
+
+/// Holds the GIL for as long as it lives, on any thread. Not while another thread waits for this one with the GIL in its hands.
+class Acquired {
+ public:
+  Acquired() : state_(PyGILState_Ensure()) {}
+  ~Acquired() { PyGILState_Release(state_); }
+  Acquired(const Acquired&) = delete;
+  Acquired& operator=(const Acquired&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// A process that forks after this has no host in its child.
+void mark_threads_started();
+void require_not_forked();
+/// False once the interpreter ends: then nothing of Python may be touched any more.
+bool python_is_alive();
+
+/// Drops a reference from any thread: at once where this thread holds the GIL, otherwise soon, by a thread that holds it.
+void drop(PyObject* object) noexcept;
+/// A reference that any thread may drop: the owner of memory that the host borrows.
+std::shared_ptr<const void> owner_of(nb::handle object);
+
+/// Has Python call `work` soon on the main thread, as warnings from the host's threads need. Threads: any.
+void say_later(std::string category, std::string text);
+/// What say_later() and drop() left. With the GIL.
+void run_left_over();
+
+/// A Python exception passes through the host as text: this keeps it, and set_python_error() makes it the cause of what is raised then.
+Failure keep_exception(const nb::python_error& error);
+/// Sets the Python exception for what is being thrown: tenon.UsageError and its kind, TypeError, KeyboardInterrupt. In a catch block.
+void set_python_error() noexcept;
+
+void bind_interpreter(nb::module_& module);
+
+}  // namespace tenon::python

@@ -1,0 +1,17 @@
+// tenon._core: the classes of the C++ library as Python's. The package's own modules make of them what people use.
+#include "python/core/arrays.hpp"
+#include "python/core/attributes.hpp"
+#include "python/core/host.hpp"
+#include "python/core/interpreter.hpp"
+#include "python/core/operator.hpp"
+#include "python/core/tensor.hpp"
+
+NB_MODULE(_core, module) {
+  using namespace tenon::python;
+  start_numpy();
+  bind_interpreter(module);
+  bind_attributes(module);
+  bind_tensor(module);
+  bind_host(module);
+  bind_operator(module);
+}

@@ -1,0 +1,15 @@
+// Tensors from whatever Python calls an array.
+#pragma once
+#include <tenon/host/tensor.hpp>
+
+#include "python/core/interpreter.hpp"
+
+namespace tenon::python {
+
+/// A tenon.Tensor, a numpy array, what has DLPack, or what numpy makes an array of. Shares memory where it can. Throws TypeError, or
+/// Failure (usage).
+Tensor any_tensor_from(nb::handle object);
+
+void bind_tensor(nb::module_& module);
+
+}  // namespace tenon::python

@@ -1,0 +1,165 @@
+"""Kinds of arrays: what goes into an operator comes out of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._operators import OperatorInfo
+
+
+class Kind(NamedTuple):
+    name: str
+    is_one: Callable[[Any], bool]
+    to_tensor: Callable[[Any], _core.Tensor]
+    from_tensor: Callable[[_core.Tensor], Any]
+
+
+def _from_numpy(tensor: _core.Tensor) -> Any:
+    return csr_matrix(tensor) if tensor.storage == "csr" and "scipy" in sys.modules else _dense(tensor)
+
+
+def _dense(tensor: _core.Tensor) -> Any:
+    return tensor.numpy() if tensor.storage == "dense" and tensor.device == "cpu" else tensor
+
+
+def csr_matrix(tensor: _core.Tensor) -> Any:
+    from scipy.sparse import csr_array
+
+    made = csr_array(tensor.shape, dtype=tensor.dtype)
+    made.data, made.indices, made.indptr = tensor.values.numpy(), tensor.columns.numpy(), tensor.row_starts.numpy()
+    return made
+
+
+def _from_scipy(matrix: Any) -> _core.Tensor:
+    matrix = matrix.tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return _core.csr(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def _to_scipy(tensor: _core.Tensor) -> Any:
+    return csr_matrix(tensor) if tensor.storage == "csr" else _dense(tensor)
+
+
+def _is_of(module: str, name: str) -> Callable[[Any], bool]:
+    def is_one(value: Any) -> bool:
+        found = sys.modules.get(module)
+        return found is not None and isinstance(value, getattr(found, name, ()))
+
+    return is_one
+
+
+def _is_scipy(value: Any) -> bool:
+    found = sys.modules.get("scipy.sparse")
+    return found is not None and bool(found.issparse(value))
+
+
+def _through_dlpack(module: str, read: str = "from_dlpack") -> Callable[[_core.Tensor], Any]:
+    def from_tensor(tensor: _core.Tensor) -> Any:
+        if tensor.storage != "dense":
+            return tensor
+        library: Any = sys.modules[module]
+        for part in read.split("."):
+            library = getattr(library, part)
+        return library(Exchanged(tensor))
+
+    return from_tensor
+
+
+class Exchanged:
+    """A tensor in DLPack's form."""
+
+    def __init__(self, tensor: _core.Tensor) -> None:
+        self._tensor = tensor
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._tensor._dlpack()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device = self._tensor.device
+        return (1, 0) if device == "cpu" else (2, int(device.split(":")[1]))
+
+
+def _detached(tensor: Any) -> _core.Tensor:
+    return _core.tensor_from(tensor.detach())
+
+
+NUMPY = Kind("numpy", lambda value: isinstance(value, np.ndarray | np.generic), _core.tensor_from, _from_numpy)
+TENON = Kind("tenon", lambda value: isinstance(value, _core.Tensor), lambda value: value, lambda value: value)
+KINDS = (
+    NUMPY,
+    TENON,
+    Kind("torch", _is_of("torch", "Tensor"), _detached, _through_dlpack("torch")),
+    Kind("scipy", _is_scipy, _from_scipy, _to_scipy),
+    Kind("cupy", _is_of("cupy", "ndarray"), _core.tensor_from, _through_dlpack("cupy")),
+    Kind("jax", _is_of("jax", "Array"), _core.tensor_from, _through_dlpack("jax", "dlpack.from_dlpack")),
+)
+
+
+def kind_of_one(value: Any) -> Kind | None:
+    return next((kind for kind in KINDS if kind.is_one(value)), None)
+
+
+def kind_of(values: Sequence[Any]) -> Kind:
+    """That of the first array; numpy's where there are numbers and lists alone."""
+    return next((kind for kind in map(kind_of_one, values) if kind is not None), NUMPY)
+
+
+def to_tensor(value: Any) -> _core.Tensor:
+    kind = kind_of_one(value)
+    if kind is not None:
+        return kind.to_tensor(value)
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array__") or isinstance(value, int | float | complex | list | tuple | memoryview):
+        return _core.tensor_from(value)
+    raise TypeError(f"an array, a number or a list is needed, not {type(value).__name__}")
+
+
+def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_core.Tensor | None]:
+    """Numbers and lists take the dtype of the arrays beside them."""
+    shared = _shared_dtype(info, values)
+    tensors: list[_core.Tensor | None] = []
+    for place, value in enumerate(values):
+        if value is None:
+            tensors.append(None)
+        elif shared is not None and info.input_at(place).types is None and isinstance(value, bool | int | float | list | tuple):
+            tensors.append(_core.tensor_from(_weak(value, shared, info, place)))
+        else:
+            try:
+                tensors.append(to_tensor(value))
+            except TypeError as error:
+                raise TypeError(f"{info.name}(): input '{info.input_at(place).name}': {error}") from None
+    return tensors
+
+
+def _shared_dtype(info: OperatorInfo, values: Sequence[Any]) -> Any:
+    for place, value in enumerate(values):
+        kind = kind_of_one(value)
+        if kind is not None and info.input_at(place).types is None:
+            return np.dtype(_core.dtype_name(value.dtype)) if kind is NUMPY else _numpy_dtype(value)
+    if any(isinstance(value, float) for value in values):
+        return np.dtype(np.float64)
+    return None
+
+
+def _numpy_dtype(value: Any) -> Any:
+    name = str(value.dtype).removeprefix("torch.")
+    try:
+        return np.dtype(name)
+    except TypeError:  # bfloat16
+        return None
+
+
+def _weak(value: Any, dtype: Any, info: OperatorInfo, place: int) -> Any:
+    made = np.asarray(value)
+    cast = made.astype(dtype)
+    if dtype.kind in "iub" and not np.array_equal(made, cast):
+        from ._errors import UsageError
+
+        raise UsageError(f"[{info.name}] input '{info.input_at(place).name}' is {value}, but the other inputs are {dtype}")
+    return cast

@@ -1,0 +1,110 @@
+"""The long way of a call: any kind of array, values of graphs, and what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _arrays, _core
+from ._operators import OperatorInfo, info_of, signature_of
+
+RESERVED = ("name", "device", "training", "out")
+
+
+class Arguments(NamedTuple):
+    """What a call is given, sorted. inputs: in the operator's order, None for those left out."""
+
+    inputs: list[Any]
+    params: dict[str, Any]
+    reserved: dict[str, Any]
+
+
+def call(op: _core.Operator, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    info = info_of(op)
+    arguments = sort(op, info, positional, named)
+    if any(hasattr(value, "_graph_value") for value in arguments.inputs):
+        from ._graph import add_node
+
+        return add_node(op, info, arguments)
+    if arguments.reserved.get("name") is not None:
+        raise TypeError(f"{info.name}() is given arrays and a name, but only nodes of graphs have names")
+    return eager(op, info, arguments)
+
+
+def sort(op: _core.Operator, info: OperatorInfo, positional: tuple[Any, ...], named: dict[str, Any]) -> Arguments:
+    declared = info.inputs
+    variadic = bool(declared) and declared[-1].variadic
+    if not variadic and len(positional) > len(declared):
+        raise TypeError(
+            f"{info.name}() takes {len(declared)} inputs by position but is given {len(positional)}: "
+            f"{info.name}{signature_of(op)}"
+        )
+    inputs: list[Any] = list(positional)
+    if len(inputs) < len(declared):
+        inputs += [None] * (len(declared) - len(inputs) - (1 if variadic else 0))
+    places = {_core.python_name(each.name): place for place, each in enumerate(declared) if not each.variadic}
+    params: dict[str, Any] = {}
+    reserved: dict[str, Any] = {}
+    for keyword, value in named.items():
+        if keyword in RESERVED:
+            reserved[keyword] = value
+        elif keyword in places:
+            place = places[keyword]
+            if inputs[place] is not None:
+                raise TypeError(f"{info.name}() got two values for the input '{keyword}': {info.name}{signature_of(op)}")
+            inputs[place] = value
+        elif variadic and keyword == _core.python_name(declared[-1].name):
+            inputs += list(value)
+        else:
+            params[keyword] = value
+    return Arguments(inputs, params, reserved)
+
+
+def eager(op: _core.Operator, info: OperatorInfo, arguments: Arguments) -> Any:
+    host = op._host or _core.default_host()
+    kind = _arrays.kind_of(arguments.inputs)
+    tensors = _arrays.to_tensors(kind, info, arguments.inputs)
+    device = arguments.reserved.get("device")
+    if device is not None:
+        tensors = [tensor if tensor is None else tensor.to(device) for tensor in tensors]
+    while tensors and tensors[-1] is None:
+        tensors.pop()
+    made = host.call_all(op._name, tensors, arguments.params, bool(arguments.reserved.get("training", False)))
+    out = arguments.reserved.get("out")
+    if out is not None:
+        return _write(info, made, out)
+    return pack(info, [kind.from_tensor(tensor) for tensor in made])
+
+
+def _write(info: OperatorInfo, made: list[_core.Tensor], out: Any) -> Any:
+    outs = out if isinstance(out, tuple) else (out,)
+    if len(outs) != len(made):
+        raise TypeError(f"{info.name}() has {len(made)} outputs but out= has {len(outs)} arrays")
+    for tensor, array in zip(made, outs):
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{info.name}(): out= must be numpy arrays, not {type(array).__name__}")
+        if not array.flags.writeable:
+            raise _core_error(f"[{info.name}] the array that out= names is read-only")
+        if array.shape != tensor.shape or array.dtype != tensor.dtype:
+            raise _core_error(
+                f"[{info.name}] the array that out= names is {array.dtype} {list(array.shape)}, "
+                f"but the result is {tensor.dtype_name} {list(tensor.shape)}"
+            )
+    for tensor, array in zip(made, outs):
+        array[...] = tensor.numpy()
+    return out
+
+
+def _core_error(text: str) -> Exception:
+    from ._errors import UsageError
+
+    return UsageError(text)
+
+
+def pack(info: OperatorInfo, results: list[Any]) -> Any:
+    """One result as it is, several as a named tuple."""
+    if len(results) == 1:
+        return results[0]
+    named = info.result_type
+    return tuple(results) if named is None or len(named._fields) != len(results) else named(*results)

@@ -1,0 +1,81 @@
+"""The exceptions, and how warnings of the host reach Python."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+
+
+class Error(Exception):
+    """Every error of Tenon. `hint` says what to do next; it may be empty."""
+
+    kind = "failed"
+    hint = ""
+
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+        if hint and hasattr(self, "add_note"):
+            self.add_note("hint: " + hint)
+
+    def __str__(self) -> str:
+        message = str(self.args[0]) if self.args else ""
+        if self.hint and sys.version_info < (3, 11):
+            return f"{message}\nhint: {self.hint}"
+        return message
+
+    def __reduce__(self) -> tuple[type[Error], tuple[str, str]]:
+        return type(self), (str(self.args[0]) if self.args else "", self.hint)
+
+
+class UsageError(Error, ValueError):
+    """Wrong use: unknown names, parameters or inputs that do not fit."""
+
+    kind = "usage"
+
+
+class ExecutionError(Error, RuntimeError):
+    """The work failed: a kernel, a shape that only a run knows, memory."""
+
+    kind = "failed"
+
+
+class PluginError(Error, ImportError):
+    """A plugin is missing, broken or refused."""
+
+    kind = "plugin"
+
+
+class FileError(Error, OSError):
+    """A file is missing, broken or refused."""
+
+    kind = "file"
+
+
+class CompileError(PluginError):
+    """The compiler refuses the source that tenon.compile was given."""
+
+
+class Warning(UserWarning):  # noqa: A001 - tenon.Warning
+    """What the host warns of: conversions, copies, changed files."""
+
+
+def make_error(kind: type[Error], message: str, hint: str) -> Error:
+    return kind(message, hint)
+
+
+def say(category: str, text: str) -> None:
+    if category == "log":
+        print(text, file=sys.stderr)
+    else:
+        warnings.warn(text, Warning, stacklevel=3)
+
+
+def sentence_of(error: BaseException) -> str:
+    """The exception and the line of the author's code that raised it, as a part of a sentence."""
+    frames = traceback.extract_tb(error.__traceback__)
+    text = traceback.format_exception_only(type(error), error)[-1].strip()
+    if not frames:
+        return text
+    return f"{text} ({frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name})"

@@ -1,0 +1,52 @@
+"""Hosts: plugins, threads, seeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from . import _core
+
+
+class Host(_core.Host):
+    """Plugins, devices and threads. Functions use a default host; `with tenon.Host(seed=0):` uses another one inside of the block.
+
+    Threads: any. After close() it gives errors.
+    """
+
+    def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = (), **options: Any) -> None:
+        super().__init__(threads=threads, seed=seed, prefer=list(prefer), **options)
+        self._before: list[_core.Host | None] = []
+
+    def add_installed(self) -> None:
+        """Adds the plugins of installed packages: those that the entry points of the group `tenon.plugins` name."""
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group="tenon.plugins"):
+            found = point.load()
+            self.add_plugins(found() if callable(found) else found)
+
+    def add_plugins(self, path: str | os.PathLike[str]) -> None:
+        """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""
+        super().add_plugins(os.fspath(Path(path)))
+
+    @property
+    def ops(self) -> Any:
+        """The operators of this host, as `tenon.ops` has those of the default one."""
+        from .ops import Operators
+
+        return Operators(self)
+
+    def __enter__(self) -> Host:
+        self._before.append(_core.default_host())
+        _core.set_default_host(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _core.set_default_host(self._before.pop())
+
+    def __repr__(self) -> str:
+        return "<tenon.Host, closed>" if self.closed else f"<tenon.Host of {len(self.names())} operators, {self.threads} threads>"

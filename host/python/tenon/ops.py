@@ -1,0 +1,105 @@
+"""The operators, as functions: `ops.relu(x)`. On arrays they compute, on values of a graph they add a node.
+
+Each is made from its manifest when it is first asked for; its plugin is loaded by the first call. `dir(ops)` lists them,
+`ops["lambda"]` and `ops.lambda_` take names that Python keeps for itself, `ops.acme.rope` those of a space.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from . import _core
+
+_NONE: Any = None
+
+
+def _names(host: _core.Host) -> list[str]:
+    return host.names()
+
+
+class Space:
+    """The operators of one space: `ops.acme`."""
+
+    def __init__(self, name: str, host: _core.Host | None) -> None:
+        self._name = name
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return find(f"{self._name}.{name}", self._host)
+
+    def __dir__(self) -> list[str]:
+        host = self._host or _core.default_host()
+        start = self._name + "."
+        return sorted(
+            _core.python_name(full[len(start) :])
+            for full in (host.describe(name)["full_name"] for name in _names(host))
+            if full.startswith(start)
+        )
+
+    def __repr__(self) -> str:
+        return f"<the operators of {self._name}>"
+
+
+def find(name: str, host: _core.Host | None) -> _core.Operator:
+    """The operator of that name, full or short. Raises PluginError, with names that are near."""
+    of = host or _core.default_host()
+    if "." not in name and name.endswith("_") and name not in _names(of):
+        bare = name[:-1]
+        if _core.python_name(bare) == name:
+            name = bare
+    of.describe(name)
+    return _core.Operator(name, host)
+
+
+def lookup(name: str, host: _core.Host | None) -> Any:
+    of = host or _core.default_host()
+    try:
+        return find(name, host)
+    except ImportError as error:
+        start = name + "."
+        if any(of.describe(each)["full_name"].startswith(start) for each in _names(of)):
+            return Space(name, host)
+        text = "\nhint: ".join(part for part in (str(error.args[0]), getattr(error, "hint", "")) if part)
+    raise AttributeError(text)
+
+
+class Operators:
+    """The operators of one host."""
+
+    def __init__(self, host: _core.Host) -> None:
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = lookup(name, self._host)
+        self.__dict__[name] = found
+        return found
+
+    def __getitem__(self, name: str) -> _core.Operator:
+        return find(name, self._host)
+
+    def __dir__(self) -> list[str]:
+        return sorted(_core.python_name(name) for name in _names(self._host) if "." not in name)
+
+
+class _Module(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = lookup(name, None)
+        self.__dict__[name] = found
+        return found
+
+    def __getitem__(self, name: str) -> _core.Operator:
+        return find(name, None)
+
+    def __dir__(self) -> list[str]:
+        return sorted(_core.python_name(name) for name in _names(_core.default_host()) if "." not in name)
+
+
+sys.modules[__name__].__class__ = _Module
