@@ -1,9 +1,11 @@
 // tenon._core: the classes of the C++ library as Python's. The package's own modules make of them what people use.
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/graph.hpp"
 #include "python/core/host.hpp"
 #include "python/core/interpreter.hpp"
 #include "python/core/operator.hpp"
+#include "python/core/session.hpp"
 #include "python/core/tensor.hpp"
 
 NB_MODULE(_core, module) {
@@ -14,4 +16,6 @@ NB_MODULE(_core, module) {
   bind_tensor(module);
   bind_host(module);
   bind_operator(module);
+  bind_graph(module);
+  bind_session(module);
 }

@@ -5,20 +5,28 @@ from __future__ import annotations
 from . import _core, ops
 from ._core import Tensor
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
+from ._graph import Graph, Value, from_json, load
 from ._host import Host
+from ._session import Results, Session
 
 __all__ = [
     "CompileError",
     "Error",
     "ExecutionError",
     "FileError",
+    "Graph",
     "Host",
     "PluginError",
+    "Results",
+    "Session",
     "Tensor",
     "UsageError",
+    "Value",
     "Warning",
     "add_plugins",
     "default_host",
+    "from_json",
+    "load",
     "ops",
 ]
 

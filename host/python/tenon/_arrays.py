@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray as ndarray
 
 from . import _core
 from ._operators import OperatorInfo
@@ -128,7 +129,7 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
         if value is None:
             tensors.append(None)
         elif shared is not None and info.input_at(place).types is None and isinstance(value, bool | int | float | list | tuple):
-            tensors.append(_core.tensor_from(_weak(value, shared, info, place)))
+            tensors.append(_core.tensor_from(weak(value, shared.name, info, place)))
         else:
             try:
                 tensors.append(to_tensor(value))
@@ -155,7 +156,9 @@ def _numpy_dtype(value: Any) -> Any:
         return None
 
 
-def _weak(value: Any, dtype: Any, info: OperatorInfo, place: int) -> Any:
+def weak(value: Any, name: str, info: OperatorInfo, place: int) -> Any:
+    """A number or a list in the dtype of the arrays beside it, if nothing is lost."""
+    dtype = np.dtype(name)
     made = np.asarray(value)
     cast = made.astype(dtype)
     if dtype.kind in "iub" and not np.array_equal(made, cast):

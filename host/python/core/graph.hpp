@@ -1,0 +1,49 @@
+// The class Graph, one thread at a time.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <tenon/host/graph.hpp>
+
+#include "python/core/interpreter.hpp"
+
+namespace tenon::python {
+
+/// Runs `work` without the GIL, for one thread at a time: a second one gets a Failure (usage) and does not wait, since it may be inside of
+/// a call of the first one.
+class OneAtATime {
+ public:
+  template <class Work>
+  decltype(auto) operator()(const char* what, Work&& work) {
+    const Use use(*this, what);
+    const Released released;
+    return std::forward<Work>(work)();
+  }
+
+ private:
+  struct Use {
+    Use(OneAtATime& object, const char* what) : used(object.used_) {
+      if (used.exchange(true))
+        throw Failure(FailureKind::usage, std::string("the ") + what + " is in use by another call, which has not ended yet",
+                      std::string("make one ") + what + " for each thread");
+    }
+    ~Use() { used = false; }
+    std::atomic<bool>& used;
+  };
+  std::atomic<bool> used_ = false;
+};
+
+struct GraphHandle {
+  explicit GraphHandle(Graph of) : graph(std::move(of)) {}
+  template <class Work>
+  decltype(auto) use(Work&& work) {
+    return (*alone)("graph", [&]() -> decltype(auto) { return work(graph); });
+  }
+  Graph graph;
+  std::shared_ptr<OneAtATime> alone = std::make_shared<OneAtATime>();
+};
+
+nb::dict value_to_python(const ValueInfo& value);
+void bind_graph(nb::module_& module);
+
+}  // namespace tenon::python

@@ -1,0 +1,56 @@
+#include "python/core/interrupts.hpp"
+
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+
+namespace tenon::python {
+namespace {
+
+std::atomic<std::stop_source*> source = new std::stop_source;
+struct sigaction python_action;
+
+// Python's handler only makes a note, which nobody reads before the run ends. request_stop() is safe here: nobody registers a callback.
+void note_interrupt(int signal, siginfo_t* info, void* context) {
+  source.load()->request_stop();
+  if ((python_action.sa_flags & SA_SIGINFO) != 0)
+    python_action.sa_sigaction(signal, info, context);
+  else
+    python_action.sa_handler(signal);
+}
+
+// In front of Python's handler; signal.signal() puts Python's own there again.
+void watch() {
+  struct sigaction now {};
+  if (sigaction(SIGINT, nullptr, &now) != 0) return;
+  const bool informed = (now.sa_flags & SA_SIGINFO) != 0;
+  if (informed ? now.sa_sigaction == note_interrupt : now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;
+  python_action = now;
+  now.sa_sigaction = note_interrupt;
+  now.sa_flags |= SA_SIGINFO;
+  sigaction(SIGINT, &now, nullptr);
+}
+
+}  // namespace
+
+std::stop_token interrupt_token() {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point looked{};  // a look costs a system call
+  if (const auto now = Clock::now(); now - looked > std::chrono::milliseconds(5)) {
+    watch();
+    looked = now;
+  }
+  auto* current = source.load();
+  if (current->stop_requested()) {  // an interrupt that came between runs is Python's alone
+    current = new std::stop_source;
+    delete source.exchange(current);
+  }
+  return current->get_token();
+}
+
+void raise_interrupt() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+}  // namespace tenon::python

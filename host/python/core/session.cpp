@@ -1,0 +1,192 @@
+#include "python/core/session.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stop_token>
+#include <tenon/host/batched_run.hpp>
+#include <tenon/host/draw.hpp>
+#include <tenon/host/plan_info.hpp>
+#include <tenon/host/session.hpp>
+
+#include "python/core/arrays.hpp"
+#include "python/core/graph.hpp"
+#include "python/core/interrupts.hpp"
+#include "python/core/tensor.hpp"
+
+namespace tenon::python {
+namespace {
+
+struct SessionHandle {
+  std::optional<Session> session;
+  OneAtATime alone;
+
+  template <class Work>
+  decltype(auto) use(Work&& work) {
+    if (!session) throw Failure(FailureKind::usage, "the session is closed");
+    return alone("session", [&]() -> decltype(auto) { return work(*session); });
+  }
+};
+
+NamedTensors tensors_from(nb::dict given) {
+  NamedTensors tensors;
+  for (const auto [name, value] : given) tensors.emplace(nb::cast<nb::str>(name).c_str(), any_tensor_from(value));
+  return tensors;
+}
+
+nb::dict to_python(NamedTensors tensors) {
+  nb::dict all;
+  for (auto& [name, tensor] : tensors) all[name.c_str()] = nb::cast(std::move(tensor));
+  return all;
+}
+
+// Outputs that numpy can hold, as arrays; others as tensors.
+nb::dict to_arrays(const NamedTensors& tensors) {
+  nb::dict all;
+  for (const auto& [name, tensor] : tensors)
+    all[name.c_str()] = tensor.storage() == Storage::dense && tensor.device() == "cpu" && tensor.dtype() != bf16 ? array_from(tensor, true)
+                                                                                                                 : nb::cast(tensor);
+  return all;
+}
+
+Destinations destinations_from(nb::dict given, bool add) {
+  Destinations all;
+  for (const auto [name, value] : given) {
+    if (is_array(value.ptr()) && !is_writable(value.ptr()))
+      throw Failure(FailureKind::usage, std::string("the array for output '") + nb::cast<std::string>(name) + "' is read-only");
+    all.emplace(nb::cast<std::string>(name), Destination{any_tensor_from(value), add ? Write::add : Write::to});
+  }
+  return all;
+}
+
+std::map<std::string, Shape> shapes_from(nb::dict given) {
+  std::map<std::string, Shape> shapes;
+  for (const auto [name, shape] : given) shapes.emplace(nb::cast<std::string>(name), shape_from(shape));
+  return shapes;
+}
+
+nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outputs, nb::dict destinations, bool add, std::int64_t batch,
+             bool arrays) {
+  const auto tensors = tensors_from(std::move(inputs));
+  RunOptions options;
+  options.outputs = std::move(outputs);
+  options.destinations = destinations_from(std::move(destinations), add);
+  options.stop = interrupt_token();
+  try {
+    auto made = self.use(
+        [&](Session& session) { return batch > 0 ? run_in_batches(session, tensors, batch, options) : session.run(tensors, options); });
+    return arrays ? to_arrays(made) : to_python(std::move(made));
+  } catch (const Failure&) {
+    raise_interrupt();
+    throw;
+  }
+}
+
+}  // namespace
+
+void bind_session(nb::module_& module) {
+  nb::class_<PlanInfo>(module, "Plan")
+      .def("__repr__", [](const PlanInfo& self) { return describe(self); })
+      .def("memory", [](const PlanInfo& self) { return describe_memory(self); })
+      .def("svg", [](const PlanInfo& self) { return draw_memory(self); })
+      .def_prop_ro("bytes", &PlanInfo::bytes)
+      .def_prop_ro("steps", [](const PlanInfo& self) {
+        nb::list steps;
+        for (const auto& step : self.steps) {
+          nb::dict one;
+          one["node"] = step.node;
+          one["op"] = step.op;
+          one["device"] = step.device;
+          one["variant"] = step.variant;
+          one["workspace"] = step.workspace;
+          nb::list outputs;
+          for (const auto& output : step.outputs) {
+            nb::dict made;
+            made["value"] = output.value;
+            made["type"] = output.type;
+            made["offset"] = output.offset;
+            outputs.append(made);
+          }
+          one["outputs"] = outputs;
+          steps.append(one);
+        }
+        return steps;
+      });
+  nb::class_<SessionHandle>(module, "Session")
+      .def(
+          "__init__",
+          [](SessionHandle* self, GraphHandle& graph, std::uint64_t seed, bool training, const std::string& device,
+             const std::string& trace, bool profile, bool capture, int plans, bool keep_on_device, bool debug) {
+            SessionOptions options{.seed = seed,
+                                   .training = training,
+                                   .device = device,
+                                   .trace = trace,
+                                   .profile = profile,
+                                   .capture = capture,
+                                   .plans = plans,
+                                   .keep_on_device = keep_on_device,
+                                   .debug = debug};
+            new (self) SessionHandle();
+            try {
+              self->session.emplace(graph.use([&](Graph& of) { return Session(of, options); }));
+            } catch (...) {
+              self->~SessionHandle();
+              throw;
+            }
+          },
+          nb::arg("graph"), nb::kw_only(), nb::arg("seed") = 0, nb::arg("training") = false, nb::arg("device") = "", nb::arg("trace") = "",
+          nb::arg("profile") = false, nb::arg("capture") = true, nb::arg("plans") = 64, nb::arg("keep_on_device") = false,
+          nb::arg("debug") = false)
+      .def("run", &run, nb::arg("inputs"), nb::arg("outputs") = std::vector<std::string>(), nb::arg("destinations") = nb::dict(),
+           nb::arg("add") = false, nb::arg("batch") = 0, nb::arg("arrays") = true)
+      .def(
+          "plan",
+          [](SessionHandle& self, nb::dict shapes) {
+            const auto all = shapes_from(std::move(shapes));
+            return self.use([&](Session& session) { return session.plan(all); });
+          },
+          nb::arg("shapes"))
+      .def(
+          "first_non_finite",
+          [](SessionHandle& self, nb::dict inputs) {
+            const auto tensors = tensors_from(std::move(inputs));
+            return self.use([&](Session& session) { return session.first_non_finite(tensors); });
+          },
+          nb::arg("inputs"))
+      .def_prop_rw(
+          "step", [](SessionHandle& self) { return self.use([](Session& session) { return session.step(); }); },
+          [](SessionHandle& self, std::uint64_t step) { self.use([&](Session& session) { session.set_step(step); }); })
+      .def("times",
+           [](SessionHandle& self) {
+             nb::list all;
+             for (const auto& time : self.use([](Session& session) { return session.times(); })) {
+               nb::dict one;
+               one["node"] = time.node;
+               one["op"] = time.op;
+               one["device"] = time.device;
+               one["calls"] = time.calls;
+               one["seconds"] = time.seconds;
+               all.append(one);
+             }
+             return all;
+           })
+      .def(
+          "tensor",
+          [](SessionHandle& self, const std::string& name) {
+            const auto tensor = self.use([&](Session& session) { return session.tensor(name); });
+            return tensor ? nb::cast(tensor) : nb::none();
+          },
+          nb::arg("name"))
+      .def("graph", [](SessionHandle& self) { return self.use([](Session& session) { return GraphHandle(session.graph()); }); })
+      .def("close",
+           [](SessionHandle& self) {
+             if (!self.session) return;
+             self.alone("session", [&] { self.session.reset(); });
+           })
+      .def_prop_ro("closed", [](const SessionHandle& self) { return !self.session; });
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,553 @@
+"""Graphs: nodes and values, saved, loaded, drawn and called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._errors import UsageError
+from ._operators import OperatorInfo
+from ._session import Results, Session
+
+if TYPE_CHECKING:
+    from ._calls import Arguments
+
+Shape = Sequence[int | None] | int | None
+Init = str | float | tuple[str, float] | tuple[str, float, float]
+
+
+class Value:
+    """A value of a graph: an input, a variable, or what a node makes of others. Python's operators on it add nodes."""
+
+    __slots__ = ("graph", "_handle", "_name")
+    __array_ufunc__ = None
+    __array_priority__ = 1000
+    _graph_value = True
+
+    def __init__(self, graph: Graph, handle: _core.Value) -> None:
+        self.graph = graph
+        self._handle = handle
+        self._name: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As `Graph.__getitem__` takes it: `image`, `fc1`, `fc1:1`."""
+        if self._name is None:
+            self._name = self.graph._core.info(self._handle)["name"]
+        return self._name
+
+    @property
+    def dtype(self) -> str | None:
+        """None where it is not known yet, as is shape."""
+        return self.graph._core.info(self._handle)["dtype"]
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        return self.graph._core.info(self._handle)["shape"]
+
+    @property
+    def role(self) -> str:
+        """input, variable, state, constant or output."""
+        return self.graph._core.info(self._handle)["role"]
+
+    @property
+    def ndim(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def tensor(self) -> _core.Tensor | None:
+        """The elements of a variable, state or constant, shared with the graph; None where it has none yet."""
+        return self.graph._core.tensor(self._handle)
+
+    def numpy(self) -> Any:
+        """A copy of the elements of a variable, state or constant."""
+        tensor = self.tensor
+        if tensor is None:
+            raise UsageError(f"value '{self.name}' has no elements" if self.role != "variable" else f"variable '{self.name}' has no elements yet; Graph.initialize() gives it some")
+        return tensor.clone().numpy()
+
+    def stop_gradient(self, name: str = "") -> Value:
+        """The same value, but no gradient passes through it."""
+        return Value(self.graph, self.graph._core.stop_gradient(self._handle, name))
+
+    def astype(self, dtype: Any) -> Value:
+        return self._call("cast", dtype=_core.dtype_name(dtype))
+
+    def reshape(self, *shape: Any) -> Value:
+        return self._call("reshape", shape=list(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else list(shape))
+
+    @property
+    def T(self) -> Value:  # noqa: N802 - numpy's name
+        return self._call("transpose")
+
+    def _call(self, op: str, *others: Any, **params: Any) -> Value:
+        return self.graph.ops[op](self, *others, **params)
+
+    def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
+        if not isinstance(other, Value) and not _is_array_like(other):
+            return NotImplemented
+        operands = (other, self) if swapped else (self, other)
+        return self.graph.ops[op](*operands)
+
+    def __add__(self, other: Any) -> Value:
+        return self._binary("add", other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self._binary("add", other, True)
+
+    def __sub__(self, other: Any) -> Value:
+        return self._binary("sub", other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self._binary("sub", other, True)
+
+    def __mul__(self, other: Any) -> Value:
+        return self._binary("mul", other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self._binary("mul", other, True)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self._binary("div", other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self._binary("div", other, True)
+
+    def __matmul__(self, other: Any) -> Value:
+        return self._binary("matmul", other)
+
+    def __rmatmul__(self, other: Any) -> Value:
+        return self._binary("matmul", other, True)
+
+    def __pow__(self, other: Any) -> Value:
+        return self._binary("pow", other)
+
+    def __rpow__(self, other: Any) -> Value:
+        return self._binary("pow", other, True)
+
+    def __neg__(self) -> Value:
+        return self._call("neg")
+
+    def __abs__(self) -> Value:
+        return self._call("abs")
+
+    def __lt__(self, other: Any) -> Value:
+        return self._binary("less", other)
+
+    def __le__(self, other: Any) -> Value:
+        return self._binary("less_equal", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self._binary("greater", other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self._binary("greater_equal", other)
+
+    def __getitem__(self, key: Any) -> Value:
+        return _sliced(self, key if isinstance(key, tuple) else (key,))
+
+    def __iter__(self) -> Iterator[Value]:
+        raise TypeError("a value of a graph cannot be iterated over: it has no elements before a run")
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape or shape[0] is None:
+            raise TypeError("the length of this value is not known before a run")
+        return shape[0]
+
+    def __bool__(self) -> bool:
+        raise TypeError("a value of a graph is neither true nor false: it has no elements before a run; ops.where chooses between values")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a value of a graph is no array: it has no elements before a run; call the graph to compute it")
+
+    def __repr__(self) -> str:
+        info = self.graph._core.info(self._handle)
+        shape = "[...]" if info["shape"] is None else "[" + ", ".join("?" if dim is None else str(dim) for dim in info["shape"]) + "]"
+        return f"<tenon.Value '{info['name']}': {info['dtype'] or 'dtype not known'} {shape}, {info['role']}>"
+
+
+def _is_array_like(value: Any) -> bool:
+    return isinstance(value, int | float | complex | list | tuple | _core.Tensor) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+
+
+def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
+    """numpy's basic indexing: whole numbers, slices, None and one ellipsis."""
+    rank = value.ndim
+    parts = [part for part in key if part is not None]
+    if Ellipsis in parts:
+        if rank is None:
+            raise UsageError(f"value '{value.name}' cannot be indexed with '...': its number of dimensions is not known")
+        at = next(place for place, part in enumerate(key) if part is Ellipsis)
+        key = key[:at] + (slice(None),) * (rank - len(parts) + 1) + key[at + 1 :]
+        parts = [part for part in key if part is not None]
+    if rank is not None and len(parts) > rank:
+        raise IndexError(f"value '{value.name}' has {rank} dimensions, but is given {len(parts)} indices")
+    axes: list[int] = []
+    begin: list[int] = []
+    end: list[int] = []
+    step: list[int] = []
+    dropped: list[int] = []
+    far = 2**62
+    for axis, part in enumerate(parts):
+        if isinstance(part, slice):
+            if part == slice(None):
+                continue
+            stride = 1 if part.step is None else int(part.step)
+            if stride < 1:
+                raise UsageError(f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1")
+            axes.append(axis)
+            begin.append(0 if part.start is None else int(part.start))
+            end.append(far if part.stop is None else int(part.stop))
+            step.append(stride)
+        elif hasattr(part, "__index__") and not isinstance(part, bool):
+            place = part.__index__()
+            axes.append(axis)
+            begin.append(place)
+            end.append(place + 1 if place != -1 else far)
+            step.append(1)
+            dropped.append(axis)
+        else:
+            raise TypeError(f"a value is indexed by whole numbers, slices, None and '...', not by {type(part).__name__}; ops.take_rows and ops.where take others")
+    made = value
+    if axes:
+        made = made._call("slice", axes=axes, begin=begin, end=end, step=step)
+    if dropped:
+        made = made._call("squeeze", axis=dropped)
+    new = [place for place, part in enumerate(part for part in key if part is None or isinstance(part, slice)) if part is None]
+    return made._call("expand_dims", axis=new) if new else made
+
+
+class Graph:
+    """Nodes (operator, parameters, name) and the typed values between them.
+
+    Threads: one at a time; a second one gets a UsageError. Calling a graph runs it: `g(image=x)["scores"]`.
+    """
+
+    def __init__(self, host: _core.Host | None = None, *, _handle: _core.Graph | None = None) -> None:
+        self.host = host or _core.default_host()
+        self._core = _handle or _core.Graph(self.host)
+        self._sessions: dict[Any, Session] = {}
+        self._names: dict[str, int] = {}
+
+    # ---- building -------------------------------------------------------------------------------------------
+
+    def input(self, name: str, dtype: Any = "float32", shape: Shape = None) -> Value:
+        """A value that each run receives. None in the shape: each run chooses that dimension."""
+        return self._new(self._core.input(name, dtype, shape))
+
+    def variable(self, name: str, value: Any = None, *, dtype: Any = "float32", shape: Shape = None, init: Init = "automatic") -> Value:
+        """A weight: from an array, which is copied, or of a dtype and a shape, with first values by `init`.
+
+        init: "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) or ("normal", mean, deviation).
+        """
+        if value is not None:
+            return self._new(self._core.variable(name, value))
+        kind, *numbers = init if isinstance(init, tuple) else (init,)
+        if isinstance(kind, int | float):
+            kind, numbers = "value", [float(kind)]
+        first, second = (*map(float, numbers), 0.0, 0.0)[:2]
+        return self._new(self._core.variable_of_type(name, dtype, shape, kind, first, second))
+
+    def constant(self, value: Any, name: str | None = None) -> Value:
+        """An array that is part of the graph."""
+        return self._new(self._core.constant(name or self._free_name("constant"), value))
+
+    def output(self, name: str, value: Value) -> Value:
+        """Runs return the value by this name."""
+        self._core.output(name, self._own(value))
+        self._changed()
+        return value
+
+    def outputs(self, **values: Value) -> dict[str, Value]:
+        """Without arguments the graph's outputs; with them, runs also return these values by these names."""
+        for name, value in values.items():
+            self.output(name, value)
+        return {each["name"]: self[each["value"]] for each in self._core.outputs()}
+
+    @property
+    def ops(self) -> Any:
+        """The operators, as functions that add nodes to this graph; those without inputs need it: `g.ops.normal(shape=[2])`."""
+        return GraphOperators(self)
+
+    def gradient(
+        self,
+        loss: Value,
+        wrt: Sequence[Value],
+        *,
+        recompute: Sequence[Value] = (),
+        memory_budget: int = 0,
+        shapes: Mapping[str, Shape] | None = None,
+    ) -> list[Value | None]:
+        """Adds the nodes that compute the gradient of the loss (of its sum) with respect to each of `wrt`; None where it is zero."""
+        made = self._core.gradient(
+            self._own(loss), [self._own(value) for value in wrt], [self._own(value) for value in recompute], memory_budget, dict(shapes or {})
+        )
+        self._changed()
+        return [None if handle is None else Value(self, handle) for handle in made]
+
+    def update(self, variable: Value, value: Value) -> None:
+        """At the end of each run of a training session, the variable becomes the value."""
+        self._core.update(self._own(variable), self._own(value))
+        self._changed()
+
+    # ---- looking at it ----------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Value:
+        """A value by its name, `fc1`, `fc1:1`, `fc1:mask`, or by that of an output of the graph."""
+        try:
+            return Value(self, self._core.find(name))
+        except UsageError as error:
+            for output in self._core.outputs():
+                if output["name"] == name:
+                    return Value(self, self._core.find(output["value"]))
+            raise KeyError(str(error)) from None
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            self._core.find(name)
+        except UsageError:
+            return False
+        return True
+
+    @property
+    def inputs(self) -> dict[str, Value]:
+        return self._all(self._core.inputs())
+
+    @property
+    def variables(self) -> dict[str, Value]:
+        return self._all(self._core.variables())
+
+    @property
+    def states(self) -> dict[str, Value]:
+        return self._all(self._core.states())
+
+    @property
+    def constants(self) -> dict[str, Value]:
+        return self._all(self._core.constants())
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """Each as a dict: name, op, kind, inputs, outputs, params."""
+        return self._core.nodes()
+
+    @property
+    def operators(self) -> list[dict[str, Any]]:
+        """Those that nodes use, with the plugin that they came from when the graph was made."""
+        return self._core.operators()
+
+    @property
+    def training(self) -> dict[str, Any] | None:
+        """Where the training stands whose checkpoint the graph is; None for other graphs."""
+        return self._core.training()
+
+    # ---- files --------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, seed: int = 0) -> None:
+        """Writes a .tenon file, completely or not at all. Variables without elements are initialized from the seed."""
+        self._core.save(os.fspath(path), seed)
+
+    def to_bytes(self, *, seed: int = 0) -> bytes:
+        return self._core.to_bytes(seed)
+
+    def to_json(self) -> str:
+        return self._core.to_json()
+
+    def _graph_text(self) -> str:
+        return self.to_json()
+
+    def clone(self) -> Graph:
+        """An independent graph with the same nodes and values; tensors are shared until one is replaced."""
+        return Graph(self.host, _handle=self._core.clone())
+
+    def initialize(self, seed: int = 0) -> None:
+        self._core.initialize(seed)
+        self._changed()
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return _from_bytes, (self.to_bytes(),)
+
+    def __deepcopy__(self, _: Any) -> Graph:
+        return _from_bytes(self.to_bytes())
+
+    # ---- running --------------------------------------------------------------------------------------------------
+
+    def session(self, **options: Any) -> Session:
+        """A session of this graph as it is now: see tenon.Session."""
+        return Session(self, **options)
+
+    def __call__(self, *positional: Any, outputs: Sequence[str] | str | None = None, **inputs: Any) -> Results:
+        """Runs the graph with arrays, by name or in the order of the inputs, in a session that is kept until the graph changes."""
+        if positional:
+            names = [each["name"] for each in self._core.inputs()]
+            if len(positional) > len(names):
+                raise TypeError(f"the graph has {len(names)} inputs ({', '.join(names)}) but is given {len(positional)} by position")
+            for name, array in zip(names, positional):
+                if name in inputs:
+                    raise TypeError(f"the graph got two arrays for the input '{name}'")
+                inputs[name] = array
+        session = self._sessions.get(None)
+        if session is None:
+            self.bind()
+            session = self._sessions[None] = Session(self)
+        return session.run(inputs, outputs=outputs)
+
+    def bind(self) -> None:
+        """Finds and loads every operator. The error names all missing ones at once."""
+        self._core.bind()
+
+    def plan(self, **shapes: Shape) -> Any:
+        """What a run with inputs of these shapes does, and where its values lie. Nothing runs."""
+        from ._drawing import Plan
+
+        return Plan(_core.Session(self._core).plan({name: _known(shape) for name, shape in shapes.items()}))
+
+    # ---- drawings ---------------------------------------------------------------------------------------------------
+
+    def dot(self) -> str:
+        """The graph in the DOT language."""
+        return self._core.dot()
+
+    def svg(self) -> str:
+        """The graph as graphviz draws it. Raises UsageError where there is no program `dot`."""
+        from ._drawing import svg_of_dot
+
+        return svg_of_dot(self.dot())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        from ._drawing import graph_bundle
+
+        return graph_bundle(self)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(each["name"] for each in self._core.inputs())
+        outputs = ", ".join(each["name"] for each in self._core.outputs())
+        return f"<tenon.Graph of {len(self._core.nodes())} nodes: ({inputs}) -> ({outputs})>"
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _new(self, handle: _core.Value) -> Value:
+        self._changed()
+        return Value(self, handle)
+
+    def _changed(self) -> None:
+        self._sessions.clear()
+
+    def _own(self, value: Value) -> _core.Value:
+        if not isinstance(value, Value):
+            raise TypeError(f"a value of the graph is needed, not {type(value).__name__}")
+        return value._handle
+
+    def _all(self, infos: list[dict[str, Any]]) -> dict[str, Value]:
+        return {info["name"]: self[info["name"]] for info in infos}
+
+    def _free_name(self, stem: str) -> str:
+        count = self._names.get(stem, 0)
+        while True:
+            name = stem if count == 0 else f"{stem}_{count}"
+            count += 1
+            if name not in self:
+                self._names[stem] = count
+                return name
+
+
+def _known(shape: Shape) -> Any:
+    return [shape] if isinstance(shape, int) else shape
+
+
+class GraphOperators:
+    """The operators, as functions that add nodes to one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __getattr__(self, name: str) -> Any:
+        from . import ops
+
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = ops.lookup(name, self._graph.host)
+        return self._adding(found) if isinstance(found, _core.Operator) else found
+
+    def __getitem__(self, name: str) -> Any:
+        from . import ops
+
+        return self._adding(ops.find(name, self._graph.host))
+
+    def __dir__(self) -> list[str]:
+        from . import ops
+
+        return dir(ops)
+
+    def _adding(self, op: _core.Operator) -> Any:
+        from ._calls import info_of, sort
+
+        def add(*inputs: Any, **named: Any) -> Any:
+            info = info_of(op)
+            return add_node(op, info, sort(op, info, inputs, named), self._graph)
+
+        add.__name__ = op.__name__
+        add.__doc__ = op.__doc__
+        return add
+
+
+def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph: Graph | None = None) -> Any:
+    """Adds a node: the value of its output, or a named tuple of several. Arrays and numbers become constants."""
+    for word in ("device", "out"):
+        if arguments.reserved.get(word) is not None:
+            raise TypeError(f"{info.name}() is given values of a graph and {word}=, which is for arrays: sessions choose devices and memory")
+    values = [value for value in arguments.inputs if isinstance(value, Value)]
+    graph = graph or values[0].graph
+    if any(value.graph is not graph for value in values):
+        raise UsageError(f"[{info.name}] its inputs are values of different graphs")
+    dtype = next((value.dtype for place, value in enumerate(arguments.inputs) if isinstance(value, Value) and info.input_at(place).types is None), None)
+    handles = [None if value is None else graph._own(value if isinstance(value, Value) else _constant(graph, info, place, value, dtype)) for place, value in enumerate(arguments.inputs)]
+    while handles and handles[-1] is None:
+        handles.pop()
+    handle = graph._core.add(op._name, handles, arguments.params, arguments.reserved.get("name") or "")
+    graph._changed()
+    places = _visible_places(info, arguments.params)
+    results = [Value(graph, handle.output(place)) for place in places]
+    from ._calls import pack
+
+    return pack(info, results)
+
+
+def _constant(graph: Graph, info: OperatorInfo, place: int, value: Any, dtype: str | None) -> Value:
+    from ._arrays import kind_of_one, to_tensor, weak
+
+    if kind_of_one(value) is None and dtype is not None and dtype != "bfloat16" and info.input_at(place).types is None:
+        value = weak(value, dtype, info, place)
+    return graph.constant(to_tensor(value))
+
+
+def _visible_places(info: OperatorInfo, params: Mapping[str, Any]) -> list[int]:
+    places: list[int] = []
+    at = 0
+    for output in info.outputs:
+        count = 1
+        if output.count:
+            count = int(params.get(output.count, info.params[output.count].default))
+        if not output.hidden:
+            places += range(at, at + count)
+        at += count
+    return places
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = True, host: _core.Host | None = None) -> Graph:
+    """Reads a .tenon or graph.json file. A .tenon file opens without plugins; runs need them. Raises FileError with what is wrong."""
+    of = host or _core.default_host()
+    return Graph(of, _handle=_core.load_graph(of, os.fspath(path), verify))
+
+
+def from_json(text: str, *, folder: str | os.PathLike[str] = "", host: _core.Host | None = None) -> Graph:
+    """A graph from the text of a graph.json; `folder` is where its .npy files are."""
+    of = host or _core.default_host()
+    return Graph(of, _handle=_core.graph_from_json(of, text, os.fspath(folder)))
+
+
+def _from_bytes(data: bytes) -> Graph:
+    of = _core.default_host()
+    return Graph(of, _handle=_core.graph_from_bytes(of, data))

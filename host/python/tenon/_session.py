@@ -1,0 +1,135 @@
+"""Sessions: a graph, bound once, planned for each combination of input shapes, and run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import _arrays, _core
+
+if TYPE_CHECKING:
+    from ._graph import Graph
+
+
+class Results(dict[str, Any]):
+    """Outputs by name: `out["digit"]` or `out.digit`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"there is no output '{name}'; there are {', '.join(self)}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+class Session:
+    """Runs a graph as it was when the session was made.
+
+    device: of nodes that name none: "cpu", "cuda", "cuda:1". training: dropout drops, states change, variables are updated. seed: of random
+    operators. trace: path of a trace in Chrome's format. plans: how many are kept. Threads: one at a time; a second one gets a UsageError.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        device: str = "",
+        training: bool = False,
+        seed: int = 0,
+        trace: str | os.PathLike[str] = "",
+        profile: bool = False,
+        plans: int = 64,
+        keep_on_device: bool = False,
+        debug: bool = False,
+        capture: bool = True,
+    ) -> None:
+        self._options = dict(device=device, training=training, seed=seed, trace=os.fspath(trace), profile=profile, plans=plans, keep_on_device=keep_on_device, debug=debug, capture=capture)
+        self._host = graph.host
+        self._inputs = tuple(graph.inputs)
+        self._core = _core.Session(graph._core, **self._options)
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        outputs: Sequence[str] | str | None = None,
+        into: Mapping[str, Any] | None = None,
+        add: bool = False,
+        batch: int = 0,
+    ) -> Results:
+        """Runs the graph. outputs: those to compute; all where none is named. into: arrays to write outputs to, or with `add` to add to.
+        batch: rows of one run, where the inputs are longer than one run can take."""
+        named = [outputs] if isinstance(outputs, str) else list(outputs or ())
+        given = dict(inputs or {})
+        kind = _arrays.NUMPY
+        for name, value in given.items():
+            if type(value) is not _arrays.ndarray:
+                given[name] = _arrays.to_tensor(value)
+                kind = _arrays.kind_of_one(value) or kind
+        if kind is _arrays.NUMPY:
+            return Results(self._core.run(given, named, dict(into or {}), add, batch))
+        made = self._core.run(given, named, dict(into or {}), add, batch, False)
+        return Results({name: kind.from_tensor(tensor) for name, tensor in made.items()})
+
+    def __call__(self, *positional: Any, **inputs: Any) -> Results:
+        for name, array in zip(self._inputs, positional):
+            inputs[name] = array
+        return self.run(inputs)
+
+    def plan(self, **shapes: Any) -> Any:
+        """What a run with inputs of these shapes does. Nothing runs."""
+        from ._drawing import Plan
+
+        return Plan(self._core.plan(shapes))
+
+    def tensor(self, name: str) -> _core.Tensor | None:
+        """The current elements of a variable, state or constant."""
+        return self._core.tensor(name)
+
+    def graph(self) -> Graph:
+        """An independent copy of the session's graph with its current elements."""
+        from ._graph import Graph
+
+        return Graph(self._host, _handle=self._core.graph())
+
+    @property
+    def step(self) -> int:
+        """Runs so far; random numbers depend on it."""
+        return self._core.step
+
+    @step.setter
+    def step(self, number: int) -> None:
+        self._core.step = number
+
+    def times(self) -> list[dict[str, Any]]:
+        """With profile=True: how long each node took in all runs together, the longest first."""
+        return self._core.times()
+
+    def first_non_finite(self, inputs: Mapping[str, Any]) -> str:
+        """The first value of the last run that is NaN or infinite, as a sentence; empty where all are finite."""
+        return self._core.first_non_finite(dict(inputs))
+
+    def close(self) -> None:
+        self._core.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes, dict[str, Any]]]:
+        return _restore, (self._core.graph().to_bytes(), self._options)
+
+    def __repr__(self) -> str:
+        return "<tenon.Session, closed>" if self._core.closed else f"<tenon.Session of ({', '.join(self._inputs)}), {self.step} runs>"
+
+
+def _restore(data: bytes, options: dict[str, Any]) -> Session:
+    from ._graph import _from_bytes
+
+    return Session(_from_bytes(data), **options)
