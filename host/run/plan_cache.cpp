@@ -17,7 +17,7 @@ Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_
   if (plans_.size() >= most_) {
     const auto oldest = std::min_element(plans_.begin(), plans_.end(),
                                          [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
-    if (oldest->second.execution.get() == last_) last_ = nullptr;
+    if (&oldest->second == last_) last_ = nullptr;
     plans_.erase(oldest);
   }
   return plans_.emplace(std::move(key), Planned{std::move(plan), std::move(later), ++uses_}).first->second;
@@ -31,8 +31,9 @@ Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, con
     context.arenas = &arenas_;
     planned.execution = std::make_unique<Execution>(planned.plan, kernels, tensors, context);
   }
-  if (last_ != nullptr && last_ != planned.execution.get()) last_->free_sparse();
-  return *(last_ = planned.execution.get());
+  if (last_ != nullptr && last_ != &planned) last_->execution->free_sparse();
+  last_ = &planned;
+  return *planned.execution;
 }
 
 // What ran before uses the addresses of the arenas that go.

@@ -35,6 +35,7 @@ class PlanCache {
 
   const std::map<Key, Planned>& all() const { return plans_; }
   const Arenas& arenas() const { return arenas_; }
+  Planned* last() const { return last_; }  ///< the one whose execution was given out last; null: it is gone
 
  private:
   void make_room(const Plan& plan, Streams& streams);
@@ -43,7 +44,7 @@ class PlanCache {
   std::uint64_t uses_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;
-  Execution* last_ = nullptr;  // that was given out: of one of the plans, and the only one that may hold memory of sparse values
+  Planned* last_ = nullptr;  // whose execution was given out: the only one that may hold memory of sparse values
 };
 
 }  // namespace tenon

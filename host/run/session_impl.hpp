@@ -6,6 +6,7 @@
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
 #include "run/plan_cache.hpp"
+#include "run/quick_run.hpp"
 #include "run/trace.hpp"
 #include "tensor/backing_files.hpp"
 
@@ -38,6 +39,7 @@ struct Session::Impl {
   NamedTensors each_stage(const NamedTensors& inputs, const RunOptions& request, Visit&& visit);
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const std::stop_token& stop,
                    std::uint64_t number);
+  void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
   void execute(Execution& execution, const std::stop_token& stop);
   void execute_watched(Execution& execution, const std::stop_token& stop);
   void execute_debug(Execution& execution, const std::stop_token& stop);
@@ -73,6 +75,7 @@ struct Session::Impl {
   std::optional<Kernels> kernels;
   ExecutionContext context;
   PlanCache plans;
+  std::unique_ptr<QuickRun> quick;  // for the plan that was used last
   std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages;  // the first ones, by the outputs' names; none: of all
   std::uint64_t stage_count = 0;
   Trace trace{options.trace};

@@ -5,6 +5,7 @@
 #include "python/core/host.hpp"
 #include "python/core/interpreter.hpp"
 #include "python/core/operator.hpp"
+#include "python/core/quick_session.hpp"
 #include "python/core/session.hpp"
 #include "python/core/tensor.hpp"
 
@@ -18,4 +19,5 @@ NB_MODULE(_core, module) {
   bind_operator(module);
   bind_graph(module);
   bind_session(module);
+  bind_quick_session(module);
 }

@@ -20,17 +20,6 @@
 namespace tenon::python {
 namespace {
 
-struct SessionHandle {
-  std::optional<Session> session;
-  OneAtATime alone;
-
-  template <class Work>
-  decltype(auto) use(Work&& work) {
-    if (!session) throw Failure(FailureKind::usage, "the session is closed");
-    return alone("session", [&]() -> decltype(auto) { return work(*session); });
-  }
-};
-
 NamedTensors tensors_from(nb::dict given) {
   NamedTensors tensors;
   for (const auto [name, value] : given) tensors.emplace(nb::cast<nb::str>(name).c_str(), any_tensor_from(value));

@@ -26,7 +26,7 @@ class Results(dict[str, Any]):
         return [*super().__dir__(), *self]
 
 
-class Session:
+class Session(_core.SessionBase):
     """Runs a graph as it was when the session was made.
 
     device: of nodes that name none: "cpu", "cuda", "cuda:1". training: dropout drops, states change, variables are updated. seed: of random
@@ -51,8 +51,11 @@ class Session:
         self._host = graph.host
         self._inputs = tuple(graph.inputs)
         self._core = _core.Session(graph._core, **self._options)
+        outputs = graph._core.outputs()
+        alias = any(output["value"] in self._inputs for output in outputs)  # its memory would be the caller's
+        self._attach(self._core, self._inputs, tuple(output["name"] for output in outputs), Results, not alias)
 
-    def run(
+    def _run(
         self,
         inputs: Mapping[str, Any] | None = None,
         *,
@@ -61,8 +64,7 @@ class Session:
         add: bool = False,
         batch: int = 0,
     ) -> Results:
-        """Runs the graph. outputs: those to compute; all where none is named. into: arrays to write outputs to, or with `add` to add to.
-        batch: rows of one run, where the inputs are longer than one run can take."""
+        """What run() does with anything but numpy's arrays by name."""
         named = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = dict(inputs or {})
         kind = _arrays.NUMPY
@@ -75,10 +77,16 @@ class Session:
         made = self._core.run(given, named, dict(into or {}), add, batch, False)
         return Results({name: kind.from_tensor(tensor) for name, tensor in made.items()})
 
-    def __call__(self, *positional: Any, **inputs: Any) -> Results:
+    def _call(self, *positional: Any, **inputs: Any) -> Results:
+        if len(positional) > len(self._inputs):
+            raise TypeError(
+                f"the session has {len(self._inputs)} inputs ({', '.join(self._inputs)}) but is given {len(positional)} by position"
+            )
         for name, array in zip(self._inputs, positional):
+            if name in inputs:
+                raise TypeError(f"the session got two arrays for the input '{name}'")
             inputs[name] = array
-        return self.run(inputs)
+        return self._run(inputs)
 
     def plan(self, **shapes: Any) -> Any:
         """What a run with inputs of these shapes does. Nothing runs."""

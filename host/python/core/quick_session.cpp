@@ -1,0 +1,224 @@
+#include "python/core/quick_session.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "python/core/arrays.hpp"
+#include "python/core/interrupts.hpp"
+#include "python/core/session.hpp"
+
+namespace tenon::python {
+namespace {
+
+constexpr std::size_t most = 16;  // inputs, and outputs
+
+struct ArrayType {
+  DType dtype;
+  Shape shape;
+};
+
+/// What a session takes and gives, and the types of its last run.
+struct Arrays {
+  std::vector<nb::object> inputs, outputs;  // names, interned
+  nb::object core, results;
+  SessionHandle* session = nullptr;
+  std::vector<ArrayType> given, made;
+};
+
+/// Raw, as tenon.Operator is; tenon.Session derives from it.
+struct SessionObject {
+  PyObject ob_base;
+  Arrays* arrays;
+};
+
+Arrays* arrays_of(PyObject* self) {
+  return reinterpret_cast<SessionObject*>(self)->arrays;
+}
+
+bool is_like(PyObject* array, const ArrayType& type) {
+  return dtype_of_array(array) == type.dtype && rank_of_array(array) == type.shape.rank() &&
+         std::equal(type.shape.begin(), type.shape.end(), dims_of_array(array));
+}
+
+nb::object results_of(const Arrays& arrays, nb::object* made) {
+  auto results = nb::steal(PyObject_CallNoArgs(arrays.results.ptr()));
+  if (!results.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < arrays.outputs.size(); ++i)
+    if (PyDict_SetItem(results.ptr(), arrays.outputs[i].ptr(), made[i].ptr()) != 0) throw nb::python_error();
+  return results;
+}
+
+void run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const auto stop = interrupt_token();
+  try {
+    arrays.session->use([&](Session& session) { session.run_in_order(inputs, outputs, stop); });
+  } catch (const Failure&) {
+    raise_interrupt();
+    throw;
+  }
+}
+
+/// The results; nothing, and no Python error, where the run has to go the long way.
+nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
+  const auto count = arrays.inputs.size();
+  bool same = arrays.given.size() == count;
+  Tensor inputs[most], outputs[most];
+  for (std::size_t i = 0; i < count; ++i) {
+    if (given[i] == nullptr || !is_fast_array(given[i])) return {};
+    same = same && is_like(given[i], arrays.given[i]);
+    inputs[i] = borrow_array(given[i]);
+  }
+  nb::object made[most];
+  const std::span results(outputs, arrays.outputs.size());
+  if (same) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      made[i] = new_array(arrays.made[i].dtype, arrays.made[i].shape);
+      outputs[i] = borrow_array(made[i].ptr());
+    }
+    run_in_order(arrays, {inputs, count}, results);
+    return results_of(arrays, made);
+  }
+  run_in_order(arrays, {inputs, count}, results);
+  std::vector<ArrayType> types;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool plain = outputs[i].storage() == Storage::dense && outputs[i].device() == "cpu" && outputs[i].dtype() != bf16;
+    made[i] = plain ? array_from(outputs[i], true) : nb::cast(outputs[i]);
+    if (plain) types.push_back({outputs[i].dtype(), outputs[i].shape()});
+  }
+  arrays.given.clear();
+  if (types.size() == results.size()) {
+    for (std::size_t i = 0; i < count; ++i) arrays.given.push_back({inputs[i].dtype(), inputs[i].shape()});
+    arrays.made = std::move(types);
+  }
+  return results_of(arrays, made);
+}
+
+/// `inputs`: a dict, or null; those that `positional` gives come first.
+nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count, PyObject* inputs) {
+  auto* arrays = arrays_of(self);
+  if (arrays == nullptr || arrays->session == nullptr) return {};
+  PyObject* given[most] = {};
+  const auto all = arrays->inputs.size();
+  const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
+  if (count + named != all) return {};
+  std::copy_n(positional, count, given);
+  for (std::size_t i = count; i < all; ++i) {
+    given[i] = PyDict_GetItemWithError(inputs, arrays->inputs[i].ptr());
+    if (given[i] == nullptr) {
+      PyErr_Clear();
+      return {};
+    }
+  }
+  return run_arrays(*arrays, given);
+}
+
+// run(inputs) the short way; everything else is Session._run's.
+PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  try {
+    nb::object results;
+    if (count == 1 && keywords == nullptr && PyDict_CheckExact(given[0])) results = quick(self, nullptr, 0, given[0]);
+    if (results.is_valid()) return results.release().ptr();
+    nb::list positional;
+    for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::borrow(given[i]));
+    nb::dict named;
+    for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
+      named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + i]);
+    const auto function = nb::borrow(self).attr("_run");
+    return PyObject_Call(function.ptr(), nb::tuple(positional).ptr(), named.ptr());
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
+  try {
+    nb::object results;
+    PyObject* given[most] = {};
+    const auto count = static_cast<std::size_t>(PyTuple_Size(positional));
+    for (std::size_t i = 0; i < std::min(count, most); ++i) given[i] = PyTuple_GetItem(positional, static_cast<Py_ssize_t>(i));
+    if (count <= most) results = quick(self, given, count, named);
+    if (results.is_valid()) return results.release().ptr();
+    const auto function = nb::borrow(self).attr("_call");
+    return PyObject_Call(function.ptr(), positional, named);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// _attach(core, inputs, outputs, results, quick): without `quick` every run goes the long way.
+PyObject* attach(PyObject* self, PyObject* arguments) {
+  PyObject *core = nullptr, *inputs = nullptr, *outputs = nullptr, *results = nullptr;
+  int possible = 0;
+  if (PyArg_ParseTuple(arguments, "OO!O!Op", &core, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs, &results, &possible) == 0)
+    return nullptr;
+  try {
+    auto made = std::make_unique<Arrays>();
+    const auto names = [](PyObject* tuple) {
+      std::vector<nb::object> all;
+      for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) {
+        auto* name = nb::borrow(PyTuple_GetItem(tuple, i)).release().ptr();
+        PyUnicode_InternInPlace(&name);
+        all.push_back(nb::steal(name));
+      }
+      return all;
+    };
+    made->inputs = names(inputs);
+    made->outputs = names(outputs);
+    made->core = nb::borrow(core);
+    made->results = nb::borrow(results);
+    const bool few = made->inputs.size() <= most && made->outputs.size() <= most && !made->outputs.empty();
+    if (possible != 0 && few) made->session = nb::cast<SessionHandle*>(nb::handle(core));
+    delete std::exchange(reinterpret_cast<SessionObject*>(self)->arrays, made.release());
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+  return nb::none().release().ptr();
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (const auto* arrays = arrays_of(self); arrays != nullptr) Py_VISIT(arrays->core.ptr());
+  return 0;
+}
+
+void destroy(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  delete std::exchange(reinterpret_cast<SessionObject*>(self)->arrays, nullptr);
+  auto* type = Py_TYPE(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyMethodDef methods[] = {
+    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)), METH_FASTCALL | METH_KEYWORDS,
+     "run($self, inputs=None, *, outputs=None, into=None, add=False, batch=0)\n--\n\n"
+     "Runs the graph with arrays by name, and returns outputs by name.\n\n"
+     "outputs: those to compute, a name or several; all where none is named. into: arrays, by output, to write to, or with `add` to add "
+     "to.\n"
+     "batch: rows of one run, for inputs that are longer than one run can take. Raises UsageError for inputs that are missing, unknown or\n"
+     "of another type, before anything runs; ExecutionError for what a kernel refuses."},
+    {"_attach", attach, METH_VARARGS, nullptr},
+    {}};
+
+}  // namespace
+
+void bind_quick_session(nb::module_& module) {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                         {Py_tp_call, reinterpret_cast<void*>(call)},
+                         {Py_tp_methods, methods},
+                         {0, nullptr}};
+  PyType_Spec spec = {"tenon._core.SessionBase", sizeof(SessionObject), 0,
+                      static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE), slots};
+  auto type = nb::steal(PyType_FromSpec(&spec));
+  if (!type.is_valid()) throw nb::python_error();
+  module.attr("SessionBase") = type;
+}
+
+}  // namespace tenon::python

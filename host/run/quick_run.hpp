@@ -1,0 +1,32 @@
+// A run by places instead of names, remembered for the next one with inputs of the same types.
+#pragma once
+#include <span>
+#include <stop_token>
+#include <tenon/host/session.hpp>
+#include <vector>
+
+#include "run/plan_cache.hpp"
+
+namespace tenon {
+
+/// What binds inputs and outputs to the execution of the plan that was used last. Valid until another plan is asked for.
+class QuickRun {
+ public:
+  /// Where a run of all outputs has no more to do than call steps on the CPU and write dense outputs; nothing otherwise.
+  static std::unique_ptr<QuickRun> of(const Stage& stage, Planned& planned);
+
+  bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  /// Points the execution at the tensors, and makes outputs that are empty. They fit.
+  Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+
+ private:
+  struct Place {
+    ValueId value;
+    tenon_type type;
+    bool adds = false;  ///< outputs: kernels may add to it, which these runs do not want
+  };
+  Execution* execution_ = nullptr;
+  std::vector<Place> inputs_, outputs_;
+};
+
+}  // namespace tenon
