@@ -24,7 +24,7 @@ class QuickCalls {
   nb::object call(PyObject* const* given, std::size_t count, PyObject* keywords);
 
  private:
-  static constexpr std::size_t most_inputs = 16, most_params = 16;
+  static constexpr std::size_t most_inputs = 8, most_params = 16;
   struct Given {
     std::size_t inputs = 0, params = 0;
     PyObject* input[most_inputs] = {};

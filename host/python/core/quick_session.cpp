@@ -13,7 +13,7 @@
 namespace tenon::python {
 namespace {
 
-constexpr std::size_t most = 16;  // inputs, and outputs
+constexpr std::size_t most = 8;  // inputs, and outputs
 
 struct ArrayType {
   DType dtype;
@@ -44,7 +44,10 @@ bool is_like(PyObject* array, const ArrayType& type) {
 }
 
 nb::object results_of(const Arrays& arrays, nb::object* made) {
-  auto results = nb::steal(PyObject_CallNoArgs(arrays.results.ptr()));
+  // Results takes no arguments, and a dict is ready when it is new: its init need not be called.
+  static auto* const nothing = PyTuple_New(0);
+  const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), Py_tp_new));
+  auto results = nb::steal(make(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), nothing, nullptr));
   if (!results.is_valid()) throw nb::python_error();
   for (std::size_t i = 0; i < arrays.outputs.size(); ++i)
     if (PyDict_SetItem(results.ptr(), arrays.outputs[i].ptr(), made[i].ptr()) != 0) throw nb::python_error();
