@@ -140,6 +140,16 @@ void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors&
   }
 }
 
+namespace {
+
+void require_writable(const Tensor& tensor, std::string_view what, const Argument& argument) {
+  if (tensor.read_only())
+    throw Failure(FailureKind::usage, fmt::format("{} '{}' is read-only, but the call writes there", what, argument.name),
+                  "a copy may be written");
+}
+
+}  // namespace
+
 std::vector<Tensor> PreparedCall::Impl::make_states() const {
   std::vector<Tensor> made;
   for (std::size_t i = 0; i < states.size(); ++i) made.push_back(first_state(info().states[i], types_.states[i]).to(call_.device().name()));
@@ -153,6 +163,7 @@ void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors&
     const bool present = !given.empty() && given[i];
     if (present && given[i].storage() == Storage::dense && !given[i].contiguous())
       throw Failure(FailureKind::usage, fmt::format("state '{}' must be contiguous because the call changes it in place", states[i].name));
+    if (present) require_writable(given[i], "state", states[i]);
     const auto& tensor = present ? given[i] : kept_.emplace_back(first_state(info().states[i], types_.states[i]).to(call_.device().name()));
     state_tensors_[i] = *read(tensor, types_.states[i], dense_storage, states[i], false);
     tensors.states[i] = &state_tensors_[i];
@@ -177,6 +188,7 @@ void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor, const 
     throw Failure(FailureKind::usage,
                   fmt::format("the memory for '{}' is {} on {} but must be contiguous {} on {}", argument.name,
                               text_of(type_of(tensor), abi.storage), tensor.device(), to_string(type), call_.device().name()));
+  require_writable(tensor, "the memory for", argument);
   pass.written[i] = abi;
 }
 

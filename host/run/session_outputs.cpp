@@ -75,6 +75,7 @@ void Session::Impl::check_destinations(const Plan& plan, const Destinations& des
     const auto& tensor = destination.tensor;
     if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
     if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
+    if (tensor.read_only()) refuse("is read-only: use memory that may be written, such as a copy");
     if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
       refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
   }

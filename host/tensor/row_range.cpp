@@ -71,8 +71,11 @@ Tensor row_range(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
     return csr_rows(tensor, rows);
   }
   const auto row = tensor.shape()[0] == 0 ? 0 : tensor.bytes() / tensor.shape()[0];
-  return Tensor::borrow(static_cast<std::byte*>(tensor.data()) + begin * row, tensor.dtype(), with_rows(tensor.shape(), end - begin), {},
-                        std::make_shared<Tensor>(tensor));
+  auto* const first = static_cast<std::byte*>(tensor.data()) + begin * row;
+  const auto shape = with_rows(tensor.shape(), end - begin);
+  auto owner = std::make_shared<Tensor>(tensor);
+  return tensor.read_only() ? Tensor::borrow_read_only(first, tensor.dtype(), shape, {}, std::move(owner))
+                            : Tensor::borrow(first, tensor.dtype(), shape, {}, std::move(owner));
 }
 
 Tensor join_sparse_rows(std::vector<Tensor> pieces) {

@@ -39,6 +39,13 @@ Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<con
   return borrow_on(cpu_device(), data, dtype, shape, strides, std::move(owner));
 }
 
+Tensor Tensor::borrow_read_only(const void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
+                                std::shared_ptr<const void> owner) {
+  Tensor result = borrow(const_cast<void*>(data), dtype, shape, strides, std::move(owner));
+  result.impl_->read_only = true;
+  return result;
+}
+
 Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
                          std::shared_ptr<const void> owner) {
   if (!strides.empty() && shape.has_rank() && strides.size() != static_cast<std::size_t>(shape.rank())) {
@@ -77,6 +84,11 @@ std::int64_t Tensor::bytes() const {
   if (!impl().sparse()) return static_cast<std::int64_t>(impl_->bytes());
   const Parts& parts = impl_->parts;
   return parts.values.bytes() + parts.indices.bytes() + (parts.row_starts ? parts.row_starts.bytes() : 0);
+}
+bool Tensor::read_only() const {
+  if (!impl().sparse()) return impl_->read_only;
+  const Parts& parts = impl_->parts;
+  return parts.values.read_only() || parts.indices.read_only() || (parts.row_starts && parts.row_starts.read_only());
 }
 bool Tensor::contiguous() const {
   return impl().contiguous();
@@ -150,8 +162,10 @@ Tensor Tensor::reshape(const Shape& wanted) const {
                   join("a tensor of shape ", shape(), ", ", counted(size(), "element"), ", cannot be reshaped to ", wanted));
   }
   // An owned block is kept alive through its tensor, a borrowed one through its owner.
-  return borrow_on(device_of(*this), data(), dtype(), filled, {},
-                   impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
+  Tensor result = borrow_on(device_of(*this), data(), dtype(), filled, {},
+                            impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
+  result.impl_->read_only = impl_->read_only;
+  return result;
 }
 
 bool same_bits(const Tensor& left, const Tensor& right) {

@@ -1,24 +1,27 @@
-#include <dlpack/dlpack.h>
-
 #include <memory>
 #include <optional>
+#include <span>
 #include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
+#include "tensor/dlpack_versioned.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
 
 namespace tenon {
 namespace {
 
+// Of both versions: DLManagedTensor and DLManagedTensorVersioned.
+template <class Managed>
 struct Given {
-  DLManagedTensor managed{};
+  Managed managed{};
   Tensor tensor;
 };
 
 // The receiver may have put work on a stream that still reads the memory, which must not go to another tensor before.
-void take_back(DLManagedTensor* managed) noexcept {
-  const std::unique_ptr<Given> given(static_cast<Given*>(managed->manager_ctx));
+template <class Managed>
+void take_back(Managed* managed) noexcept {
+  const std::unique_ptr<Given<Managed>> given(static_cast<Given<Managed>*>(managed->manager_ctx));
   try {
     Device& device = device_of(given->tensor);
     if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
@@ -26,9 +29,28 @@ void take_back(DLManagedTensor* managed) noexcept {
   }
 }
 
+// Strides are always given: some receivers cannot read null.
+template <class Managed>
+Managed* give(const Tensor& tensor, const std::int64_t* strides) {
+  auto given = std::make_unique<Given<Managed>>();
+  given->tensor = tensor;
+  const tenon_dense& from = tensor.abi().dense;
+  DLTensor& dense = given->managed.dl_tensor;
+  dense.data = from.data;
+  dense.device = {static_cast<DLDeviceType>(from.device_type), from.device_id};
+  dense.ndim = from.ndim;
+  dense.dtype = {from.type_code, from.type_bits, from.type_lanes};
+  dense.shape = const_cast<std::int64_t*>(from.shape);
+  dense.strides = const_cast<std::int64_t*>(strides);
+  given->managed.manager_ctx = given.get();
+  given->managed.deleter = take_back<Managed>;
+  return &given.release()->managed;
+}
+
 // Calls the giver's deleter when the last tensor over its memory is gone.
+template <class Managed>
 struct Taken {
-  DLManagedTensor* managed = nullptr;
+  Managed* managed = nullptr;
   ~Taken() {
     if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
   }
@@ -57,28 +79,15 @@ Device& device_from(DLDevice device) {
   }
 }
 
-}  // namespace
+struct Elements {
+  Device& device;
+  DType dtype;
+  Shape shape;
+  std::span<const std::int64_t> strides;  // none: contiguous
+  void* data;
+};
 
-DLManagedTensor* Tensor::to_dlpack() const {
-  require_dense();
-  const Impl& tensor = *impl_;
-  auto given = std::make_unique<Given>();
-  given->tensor = *this;
-  DLTensor& dense = given->managed.dl_tensor;
-  dense.data = tensor.abi.dense.data;
-  dense.device = {static_cast<DLDeviceType>(tensor.abi.dense.device_type), tensor.abi.dense.device_id};
-  dense.ndim = tensor.abi.dense.ndim;
-  dense.dtype = {tensor.abi.dense.type_code, tensor.abi.dense.type_bits, tensor.abi.dense.type_lanes};
-  dense.shape = const_cast<std::int64_t*>(tensor.dims);
-  dense.strides = const_cast<std::int64_t*>(tensor.strides);  // always: some receivers cannot read null
-  given->managed.manager_ctx = given.get();
-  given->managed.deleter = take_back;
-  return &given.release()->managed;
-}
-
-Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
-  if (managed == nullptr) throw import_failure("it is a null pointer");
-  const DLTensor& dense = managed->dl_tensor;
+Elements elements_of(const DLTensor& dense) {
   Device& device = device_from(dense.device);
   const std::optional<DType> dtype = dtype_from(dense.dtype);
   if (!dtype) {
@@ -91,11 +100,47 @@ Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   for (int axis = 0; axis < dense.ndim; ++axis) {
     if (dense.shape[axis] < 0) throw import_failure(join("dimension ", axis, " is ", dense.shape[axis]));
   }
-  // Filled in last, so that after any failure the tensor is still the caller's.
-  auto taken = std::make_shared<Taken>();
   const auto rank = dense.strides != nullptr ? static_cast<std::size_t>(dense.ndim) : 0;
   std::byte* const data = dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
-  Tensor result = borrow_on(device, data, *dtype, Shape(dense.shape, dense.ndim), {dense.strides, rank}, taken);
+  return {device, *dtype, Shape(dense.shape, dense.ndim), {dense.strides, rank}, data};
+}
+
+}  // namespace
+
+DLManagedTensor* Tensor::to_dlpack() const {
+  require_dense();
+  if (read_only())
+    throw Failure(FailureKind::usage, "this tensor is read-only, and DLPack 0.x cannot say so",
+                  "to_dlpack_versioned() can; clone() returns a copy that may be written");
+  return give<DLManagedTensor>(*this, impl_->strides);
+}
+
+DLManagedTensorVersioned* Tensor::to_dlpack_versioned() const {
+  require_dense();
+  auto* const managed = give<DLManagedTensorVersioned>(*this, impl_->strides);
+  managed->version = {dlpack_major, 0};
+  managed->flags = read_only() ? dlpack_read_only : 0;
+  return managed;
+}
+
+// Both fill in the owner's handle last, so that after any failure the tensor is still the caller's.
+Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
+  if (managed == nullptr) throw import_failure("it is a null pointer");
+  const Elements given = elements_of(managed->dl_tensor);
+  const auto taken = std::make_shared<Taken<DLManagedTensor>>();
+  Tensor result = borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
+  taken->managed = managed;
+  return result;
+}
+
+Tensor Tensor::from_dlpack(DLManagedTensorVersioned* managed) {
+  if (managed == nullptr) throw import_failure("it is a null pointer");
+  if (managed->version.major != dlpack_major)
+    throw import_failure(join("it is of DLPack ", managed->version.major, ".", managed->version.minor, ", but only 1.x is supported"));
+  const Elements given = elements_of(managed->dl_tensor);
+  const auto taken = std::make_shared<Taken<DLManagedTensorVersioned>>();
+  Tensor result = borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
+  result.impl_->read_only = (managed->flags & dlpack_read_only) != 0;
   taken->managed = managed;
   return result;
 }

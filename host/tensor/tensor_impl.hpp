@@ -43,6 +43,7 @@ struct Tensor::Impl {
   std::int64_t size = 0;
   Memory memory;                      // null where the memory is somebody else's
   std::shared_ptr<const void> owner;  // keeps that memory alive
+  bool read_only = false;             // of dense tensors; sparse ones ask their parts
   Parts parts;                        // of sparse tensors; they own what abi points to
 };
 

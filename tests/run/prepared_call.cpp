@@ -137,6 +137,28 @@ TEST_CASE("prepared call: states are new for each call, or the caller's") {
   CHECK(first_of(states[0]) == 3);
 }
 
+TEST_CASE("prepared call: read-only tensors are read, and nothing is written there") {
+  ApplicationHost host;
+  const float numbers[] = {5, 6};
+  const auto fixed = [&](std::int64_t count) { return Tensor::borrow_read_only(numbers, f32, {count}); };
+  auto add = add_of(host, {2});
+  const std::vector<Tensor> both{fixed(2), fixed(2)};
+  CHECK(same_bits(add(both), vector_of({10, 12})));
+  Tensor place = fixed(2);
+  CHECK(failure_of([&] {
+          add.forward(both, {&place, 1});
+        }).message == "[test_add] the memory for 'sum' is read-only, but the call writes there");
+  auto counter = host.prepare("counter", {{.dtype = f32, .shape = {1}}}, {}, {.training = true});
+  const std::vector<Tensor> x{fixed(1)}, states{fixed(1)};
+  Tensor y;
+  const std::string refusal = "[counter] state 'calls' is read-only, but the call writes there";
+  CHECK(failure_of([&] { counter.forward(x, {&y, 1}, states); }).message == refusal);
+  CHECK(failure_of([&] { host.call("counter", {x[0], states[0]}); }).message == refusal);
+  CHECK(numbers[0] == 5);
+  counter.forward(x, {&y, 1}, std::vector{states[0].clone()});
+  CHECK(first_of(y) == 11);
+}
+
 TEST_CASE("prepared call: sparse inputs, made dense where the operator has no kernel for them") {
   std::vector<std::string> notes;
   tenon::HostOptions options = ApplicationHost::options(1);

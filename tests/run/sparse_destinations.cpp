@@ -24,6 +24,32 @@ TEST_CASE("destinations are contiguous") {
   CHECK(numbers[1] == 2);
 }
 
+TEST_CASE("destinations can be written") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("quadratic", {graph.input("x", f32, {2})}));
+  const float numbers[] = {1, 2};
+  const auto fixed = Tensor::borrow_read_only(numbers, f32, {2});
+  Session session(graph);
+  for (const auto write : {Write::to, Write::add}) {
+    const auto failure = failure_of([&] { session.run({{"x", fixed}}, {{"y", {fixed, write}}}); });
+    CHECK(failure.kind == 2);
+    CHECK(failure.message == "the destination of output 'y' is read-only: use memory that may be written, such as a copy");
+  }
+  CHECK(numbers[0] == 1);
+  const auto copy = fixed.clone();
+  CHECK(session.run({{"x", fixed}}, {{"y", {copy, Write::to}}}).at("y").data() == copy.data());
+}
+
+TEST_CASE("a read-only input that is an output stays read-only") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("same", graph.input("x", f32, {2}));
+  const float numbers[] = {1, 2};
+  CHECK(Session(graph).run({{"x", Tensor::borrow_read_only(numbers, f32, {2})}}).at("same").read_only());
+  CHECK_FALSE(Session(graph).run({{"x", Tensor::from({1.f, 2.f}, {2})}}).at("same").read_only());
+}
+
 TEST_CASE("destinations are dense, and of dense outputs") {
   ApplicationHost host;
   const Tensor dense = Tensor::from({0.0f, 1.0f}, {1, 2}), csr = cast_storage(dense, Storage::csr);

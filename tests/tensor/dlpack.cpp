@@ -184,5 +184,6 @@ TEST_CASE("foreign tensors that are refused stay the giver's") {
   foreign.managed.dl_tensor.data = nullptr;
   CHECK(failure_of([&] { Tensor::from_dlpack(&foreign.managed); }).kind == 2);
   CHECK(foreign.deleted == 0);
-  CHECK(failure_of([] { Tensor::from_dlpack(nullptr); }).message == "cannot take this DLPack tensor: it is a null pointer");
+  CHECK(failure_of([] { Tensor::from_dlpack(static_cast<DLManagedTensor*>(nullptr)); }).message ==
+        "cannot take this DLPack tensor: it is a null pointer");
 }

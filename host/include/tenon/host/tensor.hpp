@@ -14,6 +14,7 @@
 #include <vector>
 
 struct DLManagedTensor;
+struct DLManagedTensorVersioned;  // of DLPack 1.x
 
 namespace tenon {
 
@@ -53,6 +54,9 @@ class TENON_API Tensor {
   /// Throws Failure if `data` is null or not aligned to the size of an element.
   static Tensor borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
                        std::shared_ptr<const void> owner = nullptr);
+  /// The same of memory that must not be written: the tensor is read_only().
+  static Tensor borrow_read_only(const void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
+                                 std::shared_ptr<const void> owner = nullptr);
   /// The same for a tensor of the C boundary with any storage and device; checks indices as csr() and row_sparse() do.
   static Tensor borrow(const tenon_tensor& tensor, std::shared_ptr<const void> owner = nullptr);
 
@@ -71,6 +75,9 @@ class TENON_API Tensor {
   std::int64_t size() const;          ///< elements, stored or not
   std::int64_t bytes() const;         ///< of what is stored, indices included
   const std::string& device() const;  ///< of the elements: `cpu`, `cuda:0`
+  /// Whether the elements, or some part of a sparse tensor, are borrowed from memory that must not be written. Views such as reshape() are
+  /// read-only, too; copies are not. The host refuses to write there. data() and values() do not stop you, but you must not, either.
+  bool read_only() const;
 
   /// A contiguous copy on that device, or the tensor itself if it is there already. Throws Failure if the device does not exist or memory
   /// runs out.
@@ -109,11 +116,14 @@ class TENON_API Tensor {
   /// The same elements, shared, in another shape. The tensor must be contiguous. One dimension of `shape` may be unknown (-1).
   Tensor reshape(const Shape& shape) const;
 
-  /// DLPack 0.x, both ways: CPU or CUDA memory, strided tensors too. Work on a tensor must be complete before from_dlpack(): the host waits
-  /// for no stream. The receiver of to_dlpack()'s handle must call its deleter. On CUDA, its work on the device's default streams may then
-  /// still use the memory; its work on other streams must be done. from_dlpack() takes ownership of its handle, unless it throws.
+  /// DLPack 0.x and 1.x, both ways: CPU or CUDA memory, strided tensors too. Work on a tensor must be complete before from_dlpack(): the
+  /// host waits for no stream. The receiver of to_dlpack()'s handle must call its deleter. On CUDA, its work on the device's default
+  /// streams may then still use the memory; its work on other streams must be done. from_dlpack() takes ownership of its handle, unless it
+  /// throws. 1.x says whether a tensor is read_only(). 0.x cannot: to_dlpack() throws Failure (usage) for such a tensor.
   DLManagedTensor* to_dlpack() const;
+  DLManagedTensorVersioned* to_dlpack_versioned() const;
   static Tensor from_dlpack(DLManagedTensor* managed);
+  static Tensor from_dlpack(DLManagedTensorVersioned* managed);
 
   /// dtype, shape and the first stored elements, for any storage and device: `float32 [2, 3]  1 2 3 ...`,
   /// `csr float32 [9, 9], 2 stored  (0, 3) 1 (7, 0) 2`, `row_sparse float32 [9, 2], 1 stored  (4) 1 2`, `float32 [2] on cuda:0  1 2`
