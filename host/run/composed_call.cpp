@@ -91,10 +91,11 @@ void ComposedCall::take_outputs(const CallTensors& tensors) {
   }
 }
 
-void ComposedCall::run(const CallTensors& tensors, std::uint64_t step) {
+void ComposedCall::run(const CallTensors& tensors, std::uint64_t seed, std::uint64_t step) {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (inputs_[i] != none) execution_->set_tensor(inputs_[i], *tensors.inputs[i]);
   bind_outputs(tensors);
+  execution_->set_seed(seed);
   execution_->set_step(step);
   try {
     StepWalk walk(*execution_);

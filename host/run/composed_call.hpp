@@ -14,7 +14,7 @@ class ComposedCall {
   ComposedCall& operator=(const ComposedCall&) = delete;
 
   /// Writes all outputs anew. Throws Failure with the node inside that failed.
-  void run(const CallTensors& tensors, std::uint64_t step);
+  void run(const CallTensors& tensors, std::uint64_t seed, std::uint64_t step);
   std::int64_t bytes() const { return execution_->plan().memory.bytes(); }  ///< that it keeps
 
  private:

@@ -168,7 +168,7 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
     std::vector<Tensor> many;
     if (call->outputs.size() > few.size()) many.resize(call->outputs.size());
     const auto made = many.empty() ? std::span(few).first(call->outputs.size()) : std::span(many);
-    call->forward(inputs, made, states, host.eager_calls.fetch_add(1));
+    call->forward(inputs, made, states);
     if (FileMemory::any_mapped()) BackingFiles(given).require_unchanged();
     use(call->outputs, made);
   } catch (const Failure& failure) {

@@ -35,7 +35,8 @@ Host::Impl::Impl(HostOptions given)
       threads(options.threads),
       warnings(options.strict_storage, options.warn),
       plugin_set(plugin_options(options, warnings, threads.count()), host_table()),
-      calls(std::make_unique<CallCache>()) {
+      calls(std::make_unique<CallCache>()),
+      seed_(options.seed) {
   if (options.name_crashes) name_crashes();
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
@@ -70,6 +71,10 @@ Catalog Host::catalog() {
 
 std::uint64_t Host::generation() const {
   return impl_->plugin_set.generation();
+}
+
+void Host::seed(std::uint64_t seed) {
+  impl_->start_random(seed);
 }
 
 std::string Host::add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make) {

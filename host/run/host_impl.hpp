@@ -17,6 +17,11 @@ class CallCache;
 /// The functions that plugins get. Its calls carry a CallContext.
 const tenon_host& host_table();
 
+/// Where a call draws its random numbers.
+struct RandomPlace {
+  std::uint64_t seed = 0, step = 0;
+};
+
 /// Says whose kernel wrote a line. Warnings go where the host's go, each once; others to HostOptions::log.
 class HostLog : public KernelLog {
  public:
@@ -38,9 +43,21 @@ struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
   PluginSet plugin_set;
   std::unique_ptr<CallCache> calls;  // of operators in plugin_set
   std::once_flag defaults_scanned;
-  std::atomic<std::uint64_t> eager_calls = 0;  ///< the step of random numbers
 
   PluginSet& plugins();  ///< with the default folders in it
+
+  /// Of one more call. Its seed is at least as new as its step: no call takes a step of a new seed and draws with the old one.
+  RandomPlace next_random() {
+    const auto step = eager_calls_.fetch_add(1);
+    return {seed_.load(), step};
+  }
+  void start_random(std::uint64_t seed) {
+    seed_.store(seed);
+    eager_calls_.store(0);
+  }
+
+ private:
+  std::atomic<std::uint64_t> seed_, eager_calls_ = 0;
 };
 
 }  // namespace tenon

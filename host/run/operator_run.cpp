@@ -45,6 +45,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
   auto& device = op.device();
   if (kernel_ == nullptr) {
     composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, setting);
+    set_random(setting.seed, setting.step);
     return;
   }
   const CurrentDevice current(device);  // how much scratch a library wants follows the device
@@ -65,7 +66,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
 }
 
 void OperatorRun::put() {
-  if (composed_) return composed_->run(tensors_, call_.step);
+  if (composed_) return composed_->run(tensors_, call_.seed, call_.step);
   auto& device = op_.device();
   const CurrentDevice current(device);
   if (!device.is_cpu()) call_.stream = tensor_stream(device).handle();

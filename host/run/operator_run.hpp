@@ -16,7 +16,7 @@ class OperatorRun {
   OperatorRun(const OperatorRun&) = delete;
   OperatorRun& operator=(const OperatorRun&) = delete;
 
-  void set_step(std::uint64_t step) { call_.step = step; }  ///< of random numbers
+  void set_random(std::uint64_t seed, std::uint64_t step) { call_.seed = seed, call_.step = step; }  ///< where it draws numbers
   std::int64_t scratch_bytes() const { return composed_ ? composed_->bytes() : static_cast<std::int64_t>(call_.workspace_size); }
 
   /// Calls the kernel; on a GPU that puts its work on the device's tensor_stream(). Throws Failure (failed) with the kernel's reason.

@@ -62,8 +62,7 @@ PreparedCall::Impl::Pass::Pass(Impl& call, int dispatch, StorageChoice chosen, s
       tensors{std::vector<const tenon_tensor*>(call.types_.inputs.size()),  std::vector<tenon_tensor*>(call.types_.outputs.size()),
               std::vector<tenon_tensor*>(call.types_.states.size()),        std::vector<std::uint8_t>(types.size(), TENON_WRITE_TO),
               std::vector<const tenon_tensor*>(call.types_.outputs.size()), std::vector<tenon_tensor*>(call.types_.inputs.size())},
-      run(call.call_, dispatch, call.types_, tensors,
-          {call.host.threads, call.host.options.seed, 0, &call.memory_, call.training_, &call.host.kernel_log}) {}
+      run(call.call_, dispatch, call.types_, tensors, {call.host.threads, 0, 0, &call.memory_, call.training_, &call.host.kernel_log}) {}
 
 PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes,
                          Device& device, GivenTypes given, bool training)
@@ -192,8 +191,8 @@ void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor, const 
   pass.written[i] = abi;
 }
 
-void PreparedCall::Impl::run(Pass& pass, std::uint64_t step) {
-  pass.run.set_step(step);
+void PreparedCall::Impl::run(Pass& pass) {
+  pass.run.set_random(random_.seed, random_.step);
   pass.run.put();
   pass.run.finish();
 }
@@ -205,8 +204,7 @@ Tensor PreparedCall::Impl::take(Pass& pass, std::size_t i) {
   return memory_.release(pass.written[i]);
 }
 
-void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor> made, std::span<const Tensor> given_states,
-                                 std::uint64_t step) {
+void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor> made, std::span<const Tensor> given_states) {
   auto& pass = *forward_;
   if (made.size() != outputs.size())
     throw Failure(FailureKind::usage,
@@ -219,7 +217,8 @@ void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor
     write(pass, i, made[i], outputs[i]);
     pass.tensors.outputs[i] = &pass.written[i];
   }
-  run(pass, step);
+  random_ = host.next_random();
+  run(pass);
   for (std::size_t i = 0; i < made.size(); ++i)
     if (pass.choice.outputs[i] != TENON_DENSE) made[i] = take(pass, i);
   kept_.clear();
@@ -227,7 +226,7 @@ void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor
 
 std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_grads, std::span<const Tensor> given,
                                                  std::span<const Tensor> values, std::span<const Tensor> given_states,
-                                                 const std::vector<bool>& wanted, std::uint64_t step) {
+                                                 const std::vector<bool>& wanted) {
   if (!has_backward())
     throw Failure(FailureKind::usage, "it has no backward kernel", "Graph::gradient() differentiates operators whose gradient is a graph");
   const auto count = [](std::size_t found, std::size_t needed, const char* what) {
@@ -266,7 +265,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
     pass.tensors.input_grads[i] = wants ? &pass.written[i] : nullptr;
     if (wants) write(pass, i, grads[i], inputs[i]);
   }
-  if (std::any_of(grads.begin(), grads.end(), [](const Tensor& grad) { return static_cast<bool>(grad); })) run(pass, step);
+  if (std::any_of(grads.begin(), grads.end(), [](const Tensor& grad) { return static_cast<bool>(grad); })) run(pass);
   kept_.clear();
   return grads;
 }
@@ -315,7 +314,7 @@ std::vector<Tensor> PreparedCall::make_states() const {
 }
 
 void PreparedCall::forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states) {
-  guarded(own(impl_), [&](Impl& call) { call.forward(inputs, outputs, states, call.host.eager_calls.fetch_add(1)); });
+  guarded(own(impl_), [&](Impl& call) { call.forward(inputs, outputs, states); });
 }
 
 Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
@@ -336,8 +335,7 @@ Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
 std::vector<Tensor> PreparedCall::backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
                                            std::span<const Tensor> outputs, std::span<const Tensor> states,
                                            const std::vector<bool>& wanted) {
-  return guarded(own(impl_),
-                 [&](Impl& call) { return call.backward(output_grads, inputs, outputs, states, wanted, call.host.eager_calls.load()); });
+  return guarded(own(impl_), [&](Impl& call) { return call.backward(output_grads, inputs, outputs, states, wanted); });
 }
 
 }  // namespace tenon

@@ -23,9 +23,9 @@ struct PreparedCall::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states, std::uint64_t step);
+  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states);
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                               std::span<const Tensor> states, const std::vector<bool>& wanted, std::uint64_t step);
+                               std::span<const Tensor> states, const std::vector<bool>& wanted);
   std::vector<Tensor> make_states() const;
   /// Whether types follow from elements of inputs: then it is good for these elements alone.
   bool depends_on_values() const { return depends_on_values_; }
@@ -57,7 +57,7 @@ struct PreparedCall::Impl {
   void read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel);
   void bind_states(std::span<const Tensor> given, CallTensors& tensors);
   void write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const;
-  void run(Pass& pass, std::uint64_t step);
+  void run(Pass& pass);
   Tensor take(Pass& pass, std::size_t i);
   void make_dense_note(const Argument& argument, const tenon_type& type) const;
 
@@ -67,6 +67,7 @@ struct PreparedCall::Impl {
   OperatorTypes types_;
   std::vector<tenon_type> inferred_;  // of outputs; those that the kernel allocates get the rest of their shapes in each call
   std::vector<std::uint8_t> storages_;
+  RandomPlace random_;  // of the latest forward call; backward draws there, too
   SparseMemory memory_;
   std::vector<Tensor> kept_;  // what was copied or made for one call
   std::vector<tenon_tensor> state_tensors_;

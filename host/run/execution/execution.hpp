@@ -84,6 +84,7 @@ class Execution {
   bool can_add(ValueId output) const;
   void set_add(ValueId output, bool add);
   void set_step(std::uint64_t step) { calls_.set_step(step); }  ///< of the random numbers
+  void set_seed(std::uint64_t seed) { calls_.set_seed(seed); }
   /// What kernels look at that may be cancelled; null after the run.
   void set_stop(const std::stop_token* stop) { call_context_.stop = stop; }
 

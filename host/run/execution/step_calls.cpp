@@ -152,4 +152,8 @@ void StepCalls::set_step(std::uint64_t step) {
   for (auto* call : random_calls_) call->step = step;
 }
 
+void StepCalls::set_seed(std::uint64_t seed) {
+  for (auto* call : random_calls_) call->seed = seed;
+}
+
 }  // namespace tenon

@@ -22,6 +22,7 @@ class StepCalls {
   std::size_t step_of(const Step& step) const { return static_cast<std::size_t>(step.call - calls_.data()); }
   std::uint8_t& write(std::size_t entry) { return writes_[entry]; }  ///< as in MemoryPlan::writes
   void set_step(std::uint64_t step);                                 ///< of the random numbers
+  void set_seed(std::uint64_t seed);
 
  private:
   // A kernel with outputs that it allocates: sparse ones are checked before anybody follows their indices.

@@ -28,7 +28,7 @@ struct Isolation {
 
 struct HostOptions {
   int threads = 0;                ///< for parallel_for; 0: as many as the affinity mask and the cgroup's CPU quota leave
-  std::uint64_t seed = 0;         ///< of eager calls' random numbers
+  std::uint64_t seed = 0;         ///< of eager calls' random numbers: Host::seed()
   bool trust_writable = false;    ///< accept plugins that other users may overwrite
   bool search_defaults = true;    ///< search TENON_PLUGIN_PATH, then the installed folder
   std::filesystem::path cache{};  ///< empty: the user's cache folder
@@ -82,6 +82,10 @@ class TENON_API Host {
   /// Prepares calls with inputs of these types (Argument::like returns a tensor's), each of which then costs little more than its kernel.
   PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes = {},
                        const PrepareOptions& options = {});
+
+  /// Makes eager and prepared calls draw the numbers that they draw in a new host with HostOptions::seed = seed. Calls that run meanwhile
+  /// on other threads draw with either seed. Sessions and Trainers have seeds of their own.
+  void seed(std::uint64_t seed);
 
   /// Registers an operator class of the application, without a plugin, and returns its full name: `app.my_op`, where describe() says no
   /// other space. Default: the class's name in snake_case (MyOp -> my_op). Replaces an operator of that full name, as add_plugins() does.
