@@ -11,11 +11,21 @@ namespace tenon {
 
 namespace fs = std::filesystem;
 
-fs::path find_beside_library(const fs::path& name) {
+// As the loader was told it.
+static fs::path loaded_from() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&find_beside_library), &info) == 0 || !info.dli_fname) return {};
+  return dladdr(reinterpret_cast<const void*>(&find_beside_library), &info) != 0 && info.dli_fname ? info.dli_fname : fs::path();
+}
+
+fs::path library_file() {
   std::error_code error;
-  const fs::path library = fs::canonical(info.dli_fname, error);
+  const fs::path path = loaded_from();
+  return path.is_absolute() ? fs::canonical(path, error) : fs::path();
+}
+
+fs::path find_beside_library(const fs::path& name) {
+  std::error_code error;
+  const fs::path library = fs::canonical(loaded_from(), error);
   if (error) return {};
   for (const fs::path& place : {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
     if (auto found = fs::canonical(place, error); !error) return found;

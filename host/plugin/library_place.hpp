@@ -5,6 +5,9 @@
 
 namespace tenon {
 
+/// The host's own library. Empty where that is not certain: a relative path, from where it was loaded, may lead elsewhere by now.
+std::filesystem::path library_file();
+
 /// The file or folder `name` beside the host's library, or in tenon/ beside it (which is where it is installed); empty where it is in
 /// neither.
 std::filesystem::path find_beside_library(const std::filesystem::path& name);

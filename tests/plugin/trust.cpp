@@ -129,6 +129,55 @@ TEST_CASE("files of another user, and of the group that only this user is in") {
   }
 }
 
+TEST_CASE("whose library it is, his plugins are trusted, and groups may write to them that may replace the library") {
+  if (geteuid() != 0) return;  // only root can give files away
+  constexpr uid_t owner = 23456, nobody = 65534;
+  constexpr gid_t group = 34567;
+  struct Rights {
+    uid_t user;
+    gid_t group;
+    mode_t mode;
+  };
+  const struct {
+    std::string what;
+    Rights library, place, plugin, folder;
+    bool trusted;
+  } cases[] = {
+      {"root's library", {0, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, false},
+      {"file of the library's owner", {owner, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, true},
+      {"and his folder", {owner, 0, 0644}, {owner, 0, 0755}, {owner, group, 0644}, {owner, 0, 0755}, true},
+      {"file of a third", {owner, 0, 0644}, {owner, 0, 0755}, {stranger, 0, 0644}, {owner, 0, 0755}, false},
+      {"folder of a third", {owner, 0, 0644}, {owner, 0, 0755}, {owner, 0, 0644}, {stranger, 0, 0755}, false},
+      {"the folder's owner is not the library's", {owner, 0, 0644}, {stranger, 0, 0755}, {stranger, 0, 0644}, {0, 0, 0755}, false},
+      {"nobody is everybody without a number", {nobody, 0, 0644}, {0, 0, 0755}, {nobody, 0, 0644}, {0, 0, 0755}, false},
+      {"everybody may write", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0646}, {owner, 0, 0755}, false},
+      {"everybody may add files", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0644}, {owner, 0, 0757}, false},
+      {"a group", {0, 0, 0644}, {0, group, 0755}, {0, group, 0664}, {0, 0, 0755}, false},
+      {"the group that may replace the library", {0, 0, 0644}, {0, group, 0775}, {0, group, 0664}, {0, group, 0775}, true},
+      {"the group that may write to the library", {0, group, 0664}, {0, 0, 0755}, {0, group, 0664}, {0, group, 0775}, true},
+      {"another group", {0, 0, 0644}, {0, group, 0775}, {0, stranger, 0664}, {0, 0, 0755}, false},
+      {"the group may not replace it", {0, 0, 0644}, {0, group, 01775}, {0, group, 0664}, {0, 0, 0755}, false},
+      {"no group has a number", {0, 0, 0644}, {0, nobody, 0775}, {0, nobody, 0664}, {0, 0, 0755}, false},
+  };
+  const PluginFolder folder;
+  const auto path = folder.put("plain"), library_folder = folder.plugins().parent_path() / "lib", library = library_folder / "libtenon.so";
+  std::filesystem::create_directory(library_folder);
+  write_bytes(library, "");
+  const auto set = [](const std::filesystem::path& of, const Rights& rights) {
+    REQUIRE(chown(of.c_str(), rights.user, rights.group) == 0);
+    REQUIRE(chmod(of.c_str(), rights.mode) == 0);
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.what);
+    set(library_folder, test.place), set(library, test.library);
+    set(folder.plugins(), test.folder), set(path, test.plugin);
+    CHECK(Trust(LibraryRights(library)).fault(path, InputFile(path)).empty() == test.trusted);
+  }
+  set(library, {owner, 0, 0644}), set(path, {owner, 0, 0644}), set(folder.plugins(), {owner, 0, 0755});
+  CHECK_FALSE(Trust(LibraryRights(library_folder / "none.so")).fault(path, InputFile(path)).empty());
+  CHECK_FALSE(Trust(LibraryRights()).fault(path, InputFile(path)).empty());
+}
+
 TEST_CASE("rights are looked at once more when a plugin is loaded") {
   PluginFolder folder;
   const auto file = folder.put("plain");

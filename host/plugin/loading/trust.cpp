@@ -5,13 +5,17 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <system_error>
-#include <vector>
+#include <utility>
+
+#include "plugin/library_place.hpp"
 
 namespace tenon {
 namespace {
 
 constexpr auto no_group = static_cast<gid_t>(-1);
+constexpr id_t nobody = 65534;  // stands for all users, or groups, that have no number here
 
 /// The user's own group, where it bears the user's name and has no other members.
 gid_t find_private_group(uid_t user) {
@@ -35,17 +39,37 @@ bool has_access_list(const std::filesystem::path& path) {
   return getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
 }
 
+const LibraryRights& rights_to_own_library() {
+  static const LibraryRights rights(library_file());  // as early as can be: nothing may have taken the file's place yet
+  return rights;
+}
+
 }  // namespace
 
-Trust::Trust() : user_(geteuid()), private_group_(find_private_group(user_)) {}
+LibraryRights::LibraryRights(const std::filesystem::path& library) {
+  struct stat file {
+  }, folder{};
+  const auto place = library.parent_path();
+  if (stat(library.c_str(), &file) != 0 || stat(place.c_str(), &folder) != 0) return;
+  if (file.st_uid != nobody) owner = file.st_uid;
+  const auto add_group = [this](const struct stat& status, const std::filesystem::path& path) {
+    if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != nobody && !has_access_list(path)) groups.push_back(status.st_gid);
+  };
+  add_group(file, library);
+  if ((folder.st_mode & S_ISVTX) == 0) add_group(folder, place);  // else only owners replace files there
+}
+
+Trust::Trust() : Trust(rights_to_own_library()) {}
+Trust::Trust(LibraryRights library) : user_(geteuid()), private_group_(find_private_group(user_)), library_(std::move(library)) {}
 
 std::string Trust::status_fault(const struct stat& status, const char* what, const std::filesystem::path& where) const {
   const std::string place = what + (" " + where.string());
-  if (status.st_uid != 0 && status.st_uid != user_) {
+  if (status.st_uid != 0 && status.st_uid != user_ && status.st_uid != library_.owner) {
     return "is not trusted: " + place + " belongs to user number " + std::to_string(status.st_uid) + ", not to you or root";
   }
   if ((status.st_mode & S_IWOTH) != 0) return "is not trusted: everybody may write to " + place;
-  const bool own_group = status.st_gid == 0 || status.st_gid == private_group_;
+  const bool own_group = status.st_gid == 0 || status.st_gid == private_group_ ||
+                         std::find(library_.groups.begin(), library_.groups.end(), status.st_gid) != library_.groups.end();
   if ((status.st_mode & S_IWGRP) != 0 && (!own_group || has_access_list(where))) {
     return "is not trusted: group number " + std::to_string(status.st_gid) + " may write to " + place;
   }

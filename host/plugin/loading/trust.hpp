@@ -1,19 +1,32 @@
-// Whether others than root and the user could have put a plugin where it is: loading it would run their code.
+// Whether others could have put a plugin where it is than root, the user, and those whose code runs already because Tenon's own library is
+// theirs: loading it would run their code.
 #pragma once
 #include <sys/types.h>
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "plugin/discovery/input_file.hpp"
 
 namespace tenon {
 
+/// Who else may change the host's library.
+struct LibraryRights {
+  LibraryRights() = default;
+  /// Of the file at this path; nobody where there is none.
+  explicit LibraryRights(const std::filesystem::path& library);
+  std::optional<uid_t> owner{};
+  std::vector<gid_t> groups{};  ///< that may write to it, or put another file in its place
+};
+
 /// Threads: one.
 class Trust {
  public:
   Trust();
+  explicit Trust(LibraryRights library);
 
   /// Why the file is not to be trusted, as a sentence that begins with a verb; empty: it may be. Looks at the file and at the folder that
   /// it lies in; of a symbolic link, at both folders.
@@ -25,6 +38,7 @@ class Trust {
 
   uid_t user_;
   gid_t private_group_;  // the group that only the user is in, as most systems make one for everybody; -1: there is none
+  LibraryRights library_;
   std::map<std::filesystem::path, std::string> folders_;
 };
 

@@ -28,8 +28,9 @@ TENON_API std::vector<QuarantinedPlugin> quarantined_plugins(const std::filesyst
 TENON_API std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file_or_folder,
                                                          const std::filesystem::path& cache = {});
 
-/// Why a Host without HostOptions::trust_writable refuses the file, to follow its path in a sentence: others than root and this user may
-/// write to it or to its folder. Empty if it is trusted, and if there is no such file.
+/// Why a Host without HostOptions::trust_writable refuses the file, to follow its path in a sentence: others may write to it or to its
+/// folder than root, this user, and the owner of Tenon's library and the groups that may replace that. Empty if it is trusted, and if there
+/// is no such file.
 TENON_API std::string distrust_reason(const std::filesystem::path& plugin);
 
 /// A plugin that a Host with HostOptions::trusted_only loads, wherever it lies: it is known by its content.
