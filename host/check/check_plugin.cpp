@@ -191,7 +191,7 @@ void validate(const CheckedPlugin& checked, const CheckOptions& options) {
   if (checked.names.size() > 1)
     throw Failure(FailureKind::usage,
                   fmt::format("the calls to try are of one operator, but {} has {}", checked.path.string(), fmt::join(checked.names, ", ")),
-                  "name one with --op");
+                  "name one operator to check");
   const auto catalog = checked.plugins.catalog();
   const auto* found = catalog.find(checked.names.front());
   if (found == nullptr) return;

@@ -24,7 +24,7 @@ std::string advice(const LoadedOperator& op, const Device& refused, bool backwar
   for (const auto& [type, name] : device_types) {
     if (type == refused.type() || !placement_fault(op, type, backward).empty()) continue;
     if (type == TENON_CPU) return "it has one for cpu: without a \"device\" of its own it runs there";
-    return fmt::format("it has one for {0}: --device {0}, or \"device\" in the graph, puts it there", name);
+    return fmt::format("it has one for {}: choose that device for the node, or for all nodes that name none", name);
   }
   return {};
 }

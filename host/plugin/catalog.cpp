@@ -115,7 +115,7 @@ std::string Catalog::next_step(std::string_view name) const {
   if (find(name)) return {};
   if (!ambiguity(name).empty()) {
     const auto& first = index_->operators[index_->names.find(name)->second.operators.front()];
-    return "write the full name, or prefer a plugin or space: --prefer " + first.info.space;
+    return "write the full name, or prefer a plugin or space, such as '" + first.info.space + "'";
   }
   if (!index_->dispute(name).empty()) return {};
   const PluginFile* file = refused_file(name);

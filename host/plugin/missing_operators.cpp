@@ -37,7 +37,7 @@ Failure missing_operators(const Catalog& catalog, std::span<const MissingOperato
   }
   return {FailureKind::plugin,
           std::string("no plugin has the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog),
-          did_you_mean(near, "name the folder of the plugin with --plugins")};
+          did_you_mean(near, "add the folder of its plugin")};
 }
 
 }  // namespace tenon

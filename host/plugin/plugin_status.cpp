@@ -52,7 +52,7 @@ std::string next_step(const PluginFile& file) {
     case PluginStatus::quarantined:
       return "it stays in quarantine until it is built anew; `tenon trust " + file.path.string() + "` lets it be tried again";
     case PluginStatus::untrusted:
-      return "take the right to write away from others, or say --trust-writable where they may be trusted";
+      return "take the right to write away from others (chmod go-w), or accept plugins that others may write to";
     case PluginStatus::unlisted:
       return "if you know where it comes from, `tenon trust add " + file.path.string() + "` adds it, as it is now, to your list";
     default:

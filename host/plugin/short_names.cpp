@@ -53,8 +53,8 @@ std::string ShortNames::note(const std::string& name, const ShortName& meaning) 
   for (const auto op : meaning.operators)
     if (op != meaning.chosen) others += (others.empty() ? "" : " and ") + info(op).full_name();
   if (meaning.chosen == CatalogIndex::nowhere)
-    return "'" + name + "' may be " + others + ": graphs write the full name, or --prefer decides";
-  return "'" + name + "' is " + info(meaning.chosen).full_name() + "; write " + others + " in full, or prefer it with --prefer";
+    return "'" + name + "' may be " + others + ": graphs write the full name, or a preferred plugin decides";
+  return "'" + name + "' is " + info(meaning.chosen).full_name() + "; write " + others + " in full, or prefer its plugin";
 }
 
 }  // namespace tenon

@@ -66,7 +66,7 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
       FailureKind::failed,
       fmt::format("the run needs {} for values inside the graph and {} for its outputs, but {} leaves {}{}", readable_bytes(need.arena),
                   readable_bytes(need.outputs), available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
-      "use a smaller batch; tenon show --memory reports what a graph needs");
+      "use a smaller batch; the graph's plan says what it needs");
 }
 
 }  // namespace tenon

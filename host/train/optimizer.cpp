@@ -28,7 +28,7 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   const auto* found = catalog.find(name);
   if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
-  const auto hint = known.empty() ? std::string("no plugin has one; name folders of plugins with --plugins DIR or TENON_PLUGIN_PATH")
+  const auto hint = known.empty() ? std::string("no plugin has one: add the folder of one that does, or name it in TENON_PLUGIN_PATH")
                                   : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (const auto why = catalog.why_missing(name); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why), catalog.next_step(name));

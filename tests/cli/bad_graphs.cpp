@@ -55,7 +55,7 @@ TEST_CASE("faults of a graph.json") {
        "\nhint: did you mean relu?\n"},
       {R"({"name": "a", "op": "frobnicate", "inputs": ["x"]})", 3,
        "error: bad.json:2:12: no plugin has the operator 'frobnicate' of node 'a'; searched in " TENON_TEST_PLUGINS
-       "\nhint: name the folder of the plugin with --plugins\n"},
+       "\nhint: add the folder of its plugin (--plugins DIR)\n"},
       {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, {"name": "b", "op": "relu", "inputs": ["a"]})", 4,
        "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'b' reads 'a'\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4, "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'a'\n"},

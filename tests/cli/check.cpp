@@ -183,7 +183,7 @@ TEST_CASE("calls that cannot be tried are refused before any check runs") {
       {{"check", fault("picky"), "--set", "level=x"}, 2, "level"},
       {{"check", fault("picky"), "--set", "level=0"}, 2, "parameter 'level' is 0 but must be at least 1"},
       {{"check", fault("picky"), "--input", "x=no_such.npy"}, 4, "no_such.npy"},
-      {{"check", reduce, "--shape", "data=3x4"}, 2, "name one with --op"},
+      {{"check", reduce, "--shape", "data=3x4"}, 2, "hint: name one operator to check (--op NAME)\n"},
       {{"check", reduce, "--set", "axis=1"}, 2, "name one with --op"},
       {{"check", reduce, "--jobs", "0"}, 2, "jobs"},
       {{"check", reduce, "--timeout", "0"}, 2, "timeout"},

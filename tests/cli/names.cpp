@@ -39,8 +39,9 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(result.code == 0);
   CHECK(has(result.out, "one.keeps_bounds  "));
   CHECK(has(result.out, "two.keeps_bounds  "));
-  CHECK(has(result.err,
-            "note: 'keeps_bounds' may be one.keeps_bounds and two.keeps_bounds: graphs write the full name, or --prefer decides\n"));
+  CHECK(has(
+      result.err,
+      "note: 'keeps_bounds' may be one.keeps_bounds and two.keeps_bounds: graphs write the full name, or a preferred plugin decides\n"));
   result = plugins.run({"inspect", "two.keeps_bounds"});
   CHECK(has(result.out, "name             two.keeps_bounds\n"));
   CHECK(has(result.out, "two.so"));
@@ -48,7 +49,7 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(result.code == 3);
   CHECK(has(result.err, "it may be one.keeps_bounds of "));
   CHECK(has(result.err, "one.so or two.keeps_bounds of "));
-  CHECK(has(result.err, "hint: write the full name, or prefer a plugin or space: --prefer one\n"));
+  CHECK(has(result.err, "hint: write the full name, or prefer a plugin or space, such as 'one' (--prefer NAME)\n"));
   CHECK(has(plugins.run({"inspect", "thre.keeps_bounds"}).err, "did you mean one.keeps_bounds or two.keeps_bounds?"));
 
   result = plugins.run({"run", "q.json", "--input", "x=x.npy", "--output", "y"});

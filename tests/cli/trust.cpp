@@ -105,7 +105,12 @@ TEST_CASE("plugins that others may write to") {
         "error: " + why +
             "hint: take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted\n");
 
-  CHECK(suspects.run({"run", "plain.json"}).code == 3);
+  const std::string hint =
+      "take the right to write away from others (chmod go-w), or accept plugins that others may write to (--trust-writable)";
+  const auto refused = suspects.run({"run", "plain.json"}), as_json = suspects.run({"--json", "run", "plain.json"});
+  CHECK(refused.code == 3);
+  CHECK(refused.err.ends_with("\nhint: " + hint + "\n"));
+  CHECK(as_json.err.find("\"hint\": \"" + hint + "\"") != std::string::npos);
   CHECK(suspects.run({"--trust-writable", "run", "plain.json"}).code == 0);
   CHECK(suspects.run({"--trust-writable", "trust"}).out == "");
 }

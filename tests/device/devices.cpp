@@ -92,7 +92,7 @@ TEST_CASE("a device out of memory tells what was needed and what was free") {
   });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
-  CHECK(failure.hint == "use a smaller batch; tenon show --memory reports what a graph needs");
+  CHECK(failure.hint == "use a smaller batch; the graph's plan says what it needs");
 }
 
 TEST_CASE("applications see the same devices as plain data") {

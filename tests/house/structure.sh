@@ -54,6 +54,11 @@ while IFS=: read -r file line name; do
   fi
 done < <(includes "${sources[@]}")
 
+# Its hints are for applications and the Python package, too.
+while IFS=: read -r file line text; do
+  fault "$file:$line: options are the program's: say it in words that are good everywhere; host/cli/print/report.cpp adds the option"
+done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -v '^host/cli/' || true)
+
 # The SDK: the standard library, itself, and CUDA's own headers.
 while IFS=: read -r file line name; do
   target=${name:1:-1}

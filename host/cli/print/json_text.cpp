@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tenon/visit.hpp>
 
+#include "cli/print/report.hpp"
 #include "cli/streams.hpp"
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
@@ -195,8 +196,9 @@ void print(const JsonItem& item) {
 }
 
 std::string json_text(const Failure& failure) {
-  return indented(json_object("error", failure.what(), "exit_code", static_cast<int>(failure.kind()), "hint",
-                              failure.hint().empty() ? JsonItem() : failure.hint()));
+  const auto hint = hint_of(failure);
+  return indented(
+      json_object("error", failure.what(), "exit_code", static_cast<int>(failure.kind()), "hint", hint.empty() ? JsonItem() : hint));
 }
 
 std::string json_text(const OperatorInfo& info) {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "cli/print/json_text.hpp"
 #include "cli/streams.hpp"
@@ -17,7 +18,27 @@ std::string title(const char* word, const char* colour) {
   return std::string("\033[") + colour + 'm' + word + "\033[0m";
 }
 
+struct Words {
+  std::string_view hint, option;
+};
+constexpr Words words[] = {
+    {"add the folder of", "--plugins DIR"},
+    {"prefer a plugin or space", "--prefer NAME"},
+    {"accept plugins that others may write to", "--trust-writable"},
+    {"choose that device", "--device D"},
+    {"name one operator to check", "--op NAME"},
+    {"give it another name", "--name NAME"},
+    {"the graph's plan says what it needs", "tenon show --memory"},
+};
+
 }  // namespace
+
+std::string hint_of(const Failure& failure) {
+  auto hint = failure.hint();
+  for (const auto& [known, option] : words)
+    if (hint.find(known) != std::string::npos) hint.append(" (").append(option) += ')';
+  return hint;
+}
 
 bool interactive() {
   return isatty(STDERR_FILENO) == 1;
@@ -29,7 +50,7 @@ void report(const Failure& failure, bool json) {
     return;
   }
   tell(title("error:", "1;31") + " " + printable(failure.what()) + "\n");
-  if (!failure.hint().empty()) tell(title("hint:", "1;36") + " " + printable(failure.hint()) + "\n");
+  if (const auto hint = hint_of(failure); !hint.empty()) tell(title("hint:", "1;36") + " " + printable(hint) + "\n");
 }
 
 }  // namespace tenon::cli

@@ -236,7 +236,7 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, 
   if (!is_signer_name(signer.name))
     throw Failure(FailureKind::usage,
                   fmt::format("a key cannot have the name '{}': a name has letters, digits and @._+- only", printable(signer.name)),
-                  "give it another with --name");
+                  "give it another name");
   const auto list = signers_in(config);
   make_user_folder(list.parent_path());
   const auto lock = lock_lists(list);
