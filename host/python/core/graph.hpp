@@ -1,7 +1,8 @@
-// The class Graph, one thread at a time.
+// The class Graph, and what objects have in common that one thread may use at a time.
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tenon/host/graph.hpp>
 
@@ -31,6 +32,23 @@ class OneAtATime {
     std::atomic<bool>& used;
   };
   std::atomic<bool> used_ = false;
+};
+
+/// An object that its user may close: after that, using it is a Failure (usage).
+template <class Object>
+struct Closable {
+  explicit Closable(const char* name) : what(name) {}
+  template <class Work>
+  decltype(auto) use(Work&& work) {
+    if (!open) throw Failure(FailureKind::usage, std::string("the ") + what + " is closed");
+    return alone(what, [&]() -> decltype(auto) { return work(*open); });
+  }
+  void close() {
+    if (open) alone(what, [&] { open.reset(); });
+  }
+  const char* what;
+  std::optional<Object> open;
+  OneAtATime alone;
 };
 
 struct GraphHandle {

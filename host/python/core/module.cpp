@@ -8,6 +8,7 @@
 #include "python/core/quick_session.hpp"
 #include "python/core/session.hpp"
 #include "python/core/tensor.hpp"
+#include "python/core/trainer.hpp"
 
 NB_MODULE(_core, module) {
   using namespace tenon::python;
@@ -20,4 +21,5 @@ NB_MODULE(_core, module) {
   bind_graph(module);
   bind_session(module);
   bind_quick_session(module);
+  bind_trainer(module);
 }

@@ -20,12 +20,6 @@
 namespace tenon::python {
 namespace {
 
-NamedTensors tensors_from(nb::dict given) {
-  NamedTensors tensors;
-  for (const auto [name, value] : given) tensors.emplace(nb::cast<nb::str>(name).c_str(), any_tensor_from(value));
-  return tensors;
-}
-
 nb::dict to_python(NamedTensors tensors) {
   nb::dict all;
   for (auto& [name, tensor] : tensors) all[name.c_str()] = nb::cast(std::move(tensor));
@@ -59,7 +53,7 @@ std::map<std::string, Shape> shapes_from(nb::dict given) {
 
 nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outputs, nb::dict destinations, bool add, std::int64_t batch,
              bool arrays) {
-  const auto tensors = tensors_from(std::move(inputs));
+  const auto tensors = named_tensors_from(std::move(inputs));
   RunOptions options;
   options.outputs = std::move(outputs);
   options.destinations = destinations_from(std::move(destinations), add);
@@ -120,7 +114,7 @@ void bind_session(nb::module_& module) {
                                    .debug = debug};
             new (self) SessionHandle();
             try {
-              self->session.emplace(graph.use([&](Graph& of) { return Session(of, options); }));
+              self->open.emplace(graph.use([&](Graph& of) { return Session(of, options); }));
             } catch (...) {
               self->~SessionHandle();
               throw;
@@ -141,7 +135,7 @@ void bind_session(nb::module_& module) {
       .def(
           "first_non_finite",
           [](SessionHandle& self, nb::dict inputs) {
-            const auto tensors = tensors_from(std::move(inputs));
+            const auto tensors = named_tensors_from(std::move(inputs));
             return self.use([&](Session& session) { return session.first_non_finite(tensors); });
           },
           nb::arg("inputs"))
@@ -170,12 +164,8 @@ void bind_session(nb::module_& module) {
           },
           nb::arg("name"))
       .def("graph", [](SessionHandle& self) { return self.use([](Session& session) { return GraphHandle(session.graph()); }); })
-      .def("close",
-           [](SessionHandle& self) {
-             if (!self.session) return;
-             self.alone("session", [&] { self.session.reset(); });
-           })
-      .def_prop_ro("closed", [](const SessionHandle& self) { return !self.session; });
+      .def("close", [](SessionHandle& self) { self.close(); })
+      .def_prop_ro("closed", [](const SessionHandle& self) { return !self.open; });
 }
 
 }  // namespace tenon::python

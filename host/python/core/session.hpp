@@ -1,6 +1,5 @@
 // The class Session.
 #pragma once
-#include <optional>
 #include <tenon/host/session.hpp>
 
 #include "python/core/graph.hpp"
@@ -8,15 +7,8 @@
 
 namespace tenon::python {
 
-struct SessionHandle {
-  std::optional<Session> session;
-  OneAtATime alone;
-
-  template <class Work>
-  decltype(auto) use(Work&& work) {
-    if (!session) throw Failure(FailureKind::usage, "the session is closed");
-    return alone("session", [&]() -> decltype(auto) { return work(*session); });
-  }
+struct SessionHandle : Closable<Session> {
+  SessionHandle() : Closable("session") {}
 };
 
 void bind_session(nb::module_& module);

@@ -38,6 +38,12 @@ Tensor any_tensor_from(nb::handle object) {
   return tensor_from(object);
 }
 
+NamedTensors named_tensors_from(nb::dict given) {
+  NamedTensors tensors;
+  for (const auto [name, value] : given) tensors.emplace(nb::cast<std::string>(name), any_tensor_from(value));
+  return tensors;
+}
+
 void bind_tensor(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor")
       .def_prop_ro("dtype", [](const Tensor& self) { return numpy_dtype(self.dtype()); })

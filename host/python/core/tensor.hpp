@@ -1,5 +1,6 @@
 // Tensors from whatever Python calls an array.
 #pragma once
+#include <tenon/host/session.hpp>
 #include <tenon/host/tensor.hpp>
 
 #include "python/core/interpreter.hpp"
@@ -9,6 +10,7 @@ namespace tenon::python {
 /// A tenon.Tensor, a numpy array, what has DLPack, or what numpy makes an array of. Shares memory where it can. Throws TypeError, or
 /// Failure (usage).
 Tensor any_tensor_from(nb::handle object);
+NamedTensors named_tensors_from(nb::dict given);
 
 void bind_tensor(nb::module_& module);
 

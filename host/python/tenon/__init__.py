@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-from . import _core, ops
+from . import _core, nn, ops
 from ._core import Tensor
+from ._confusion import Confusion, confusion
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
+from ._gradients import grad, value_and_grad
 from ._graph import Graph, Value, from_json, load
 from ._host import Host
 from ._session import Results, Session
+from ._train import Run, train
+from ._trainer import Metrics, Report, Trainer, evaluate
 
 __all__ = [
     "CompileError",
+    "Confusion",
     "Error",
     "ExecutionError",
     "FileError",
     "Graph",
     "Host",
+    "Metrics",
     "PluginError",
+    "Report",
     "Results",
+    "Run",
     "Session",
     "Tensor",
+    "Trainer",
     "UsageError",
     "Value",
     "Warning",
     "add_plugins",
+    "confusion",
     "default_host",
+    "evaluate",
     "from_json",
+    "grad",
     "load",
+    "nn",
     "ops",
+    "train",
+    "value_and_grad",
 ]
 
 

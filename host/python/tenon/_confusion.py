@@ -1,0 +1,70 @@
+"""Confusion tables: how often examples of each class were taken for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import to_tensor
+from ._errors import UsageError
+
+
+class Confusion:
+    """counts: whole numbers [classes, classes], a row for each true class, a column for each class that was predicted. names: of the classes.
+
+    As text a table; in notebooks a picture.
+    """
+
+    def __init__(self, counts: Any, names: Sequence[str] = ()) -> None:
+        self.counts = np.asarray(counts)
+        self.names = tuple(names)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers; nan without examples."""
+        total = int(self.counts.sum())
+        return int(np.trace(self.counts)) / total if total else float("nan")
+
+    def svg(self) -> str:
+        return str(_core.draw_confusion(self.counts, list(self.names)))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.svg()}<p>{escape(self._summary())}</p></div>"
+
+    def _summary(self) -> str:
+        return f"{int(np.trace(self.counts))} of {int(self.counts.sum())} right, {100 * self.accuracy:.2f} %"
+
+    def __repr__(self) -> str:
+        names = self.names or tuple(map(str, range(len(self.counts))))
+        width = max(len(text) for text in (*names, str(self.counts.max(initial=0)))) + 2
+        rows = [("", *names), *((name, *map(str, row)) for name, row in zip(names, self.counts))]
+        return "\n".join("".join(cell.rjust(width) for cell in row) for row in rows) + "\n" + self._summary()
+
+
+def confusion(labels: Any, scores: Any, *, names: Sequence[str] = ()) -> Confusion:
+    """How often examples of each class got the highest score for each class; of equal scores the first counts.
+
+    labels: whole numbers [examples]. scores: floating [examples, classes], or the classes that were predicted, whole numbers [examples].
+    Raises UsageError for other arrays, and for labels that are not a class.
+    """
+    wanted, given = to_tensor(labels), to_tensor(scores)
+    if len(given.shape) == 1:
+        given = _scores_of(given, wanted, len(names))
+    return Confusion(_core.confusion(given, wanted).numpy(), names)
+
+
+def _scores_of(predicted: Any, labels: Any, classes: int) -> Any:
+    """1 for the class that was predicted, 0 for the others."""
+    places, wanted = predicted.to("cpu").numpy(), labels.to("cpu").numpy()
+    if places.dtype.kind not in "iu" or wanted.dtype.kind not in "iu":
+        raise UsageError(f"confusion needs whole numbers as predicted classes and labels, not {places.dtype} and {wanted.dtype}")
+    if places.size and int(places.min()) < 0:
+        raise UsageError(f"predicted class {int(places.min())} is not a class: the first is 0")
+    classes = classes or 1 + max(int(places.max(initial=0)), int(wanted.max(initial=0)))
+    if places.size and int(places.max()) >= classes:
+        raise UsageError(f"predicted class {int(places.max())} is not a class: there are {classes} names")
+    return to_tensor(np.eye(classes, dtype=np.float32)[places])

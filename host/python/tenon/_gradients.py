@@ -1,0 +1,281 @@
+"""value_and_grad: a function of arrays as a function that also returns its gradient."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import Kind, kind_of, kind_of_one
+from ._errors import UsageError
+from ._graph import Graph, Value
+
+MOST_TRACES = 64
+FLOATING = ("float16", "bfloat16", "float32", "float64")
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    training: bool = False,
+    seed: int = 0,
+    device: str = "",
+) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns `function`'s value, and its gradient with respect to the arguments that argnums numbers.
+
+    function: computes one floating number (0-d) from arrays by operators: tenon.ops, Python's on values, tenon.nn with weights that it is
+    given. Arguments are arrays, or lists, tuples and dicts of them, nested as you like; a gradient has the form of its argument, its dtypes and
+    kinds of arrays. Where argnums is a sequence there is a tuple of gradients. has_aux: function returns (value, more); the value is then
+    (value, more). Numbers, texts and None are passed on as they are, except for numbers among argnums, which count as arrays of float64 or int64.
+
+    The function runs once for each combination of dtypes, numbers of dimensions and other arguments: it is traced into a graph, which then
+    computes every call. Meanwhile its arguments are tenon.Value, with None in their shapes for sizes; where it cannot do without sizes, it is
+    traced for each combination of shapes. Arrays that it takes from elsewhere are constants of that first call. The gradient of a gradient
+    is one, too. training, seed, device: as of tenon.Session; each call draws other random numbers.
+
+    Raises UsageError for what has no gradient. Threads: any number at a time.
+    """
+    return _Differentiated(function, argnums, has_aux, True, dict(training=training, seed=seed, device=device))
+
+
+def grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    training: bool = False,
+    seed: int = 0,
+    device: str = "",
+) -> Callable[..., Any]:
+    """As value_and_grad(), but the gradient alone; with has_aux (gradient, more)."""
+    return _Differentiated(function, argnums, has_aux, False, dict(training=training, seed=seed, device=device))
+
+
+class _Leaf:
+    """Where an array stands among the arguments."""
+
+
+LEAF = _Leaf()
+
+
+def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
+    """Adds the arrays to `leaves` and returns what is around them, hashable. `arrays`: numbers count as arrays."""
+    if isinstance(tree, dict):
+        return dict, tuple(tree), tuple(flatten(each, leaves, arrays) for each in tree.values())
+    if isinstance(tree, list | tuple):
+        return type(tree), None, tuple(flatten(each, leaves, arrays) for each in tree)
+    if arrays and isinstance(tree, int | float):
+        tree = np.asarray(tree)
+    if isinstance(tree, Value) or kind_of_one(tree) is not None:
+        leaves.append(tree)
+        return LEAF
+    try:
+        hash(tree)
+    except TypeError:
+        raise TypeError(f"an argument is {type(tree).__name__}, which is neither an array nor hashable") from None
+    return None, type(tree), tree
+
+
+def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
+    if form is LEAF:
+        return next(leaves)
+    kind, keys, parts = form
+    if kind is None:
+        return parts
+    made = [unflatten(part, leaves) for part in parts]
+    if kind is dict:
+        return dict(zip(keys, made))
+    return kind(*made) if hasattr(kind, "_fields") else kind(made)
+
+
+class _Call:
+    """The arguments of a call, taken apart: forms and leaves, and which leaves the gradient is of."""
+
+    def __init__(self, name: str, places: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self.leaves: list[Any] = []
+        self.wrt: list[int] = []
+        forms = []
+        self.wrt_forms: dict[int, Any] = {}
+        for place, argument in enumerate(arguments):
+            first = len(self.leaves)
+            forms.append(flatten(argument, self.leaves, place in places))
+            if place in places:
+                self.wrt_forms[place] = forms[-1]
+                self.wrt += range(first, len(self.leaves))
+        for place in places:
+            if place not in self.wrt_forms:
+                raise TypeError(f"{name}() is given {len(arguments)} arguments by position, and the gradient of number {place} is asked for")
+        if not self.wrt:
+            raise TypeError(f"{name}(): the arguments that the gradient is asked for hold no arrays")
+        names = tuple(sorted(named))
+        self.form = tuple(forms), names, tuple(flatten(named[each], self.leaves) for each in names)
+
+    def apply(self, function: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        forms, names, named = self.form
+        rest = iter(leaves)
+        positional = [unflatten(form, rest) for form in forms]
+        return function(*positional, **{name: unflatten(form, rest) for name, form in zip(names, named)})
+
+    def gradients(self, places: tuple[int, ...], made: Sequence[Any]) -> list[Any]:
+        """In the form of each of the arguments, in the order of argnums."""
+        at = dict(zip(self.wrt, made))
+        whole: dict[int, Any] = {}
+        rest = iter([at[leaf] for leaf in self.wrt])
+        for place in sorted(self.wrt_forms):
+            whole[place] = unflatten(self.wrt_forms[place], rest)
+        return [whole[place] for place in places]
+
+
+class _Trace:
+    """A graph of the function and its gradient, and the sessions that nobody uses at the moment."""
+
+    def __init__(self, graph: Graph, more: Any, options: dict[str, Any]) -> None:
+        self.graph = graph
+        self.more = more
+        self._options = options
+        self._sessions: list[Any] = []
+
+    def run(self, inputs: dict[str, Any], step: int) -> dict[str, Any]:
+        try:
+            session = self._sessions.pop()
+        except IndexError:
+            session = self.graph.session(**self._options)._core
+        session.step = step
+        made: dict[str, Any] = session.run(inputs, [], {}, False, 0, False)
+        self._sessions.append(session)
+        return made
+
+
+class _Differentiated:
+    def __init__(
+        self, function: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, value: bool, options: dict[str, Any]
+    ) -> None:
+        self._single = not isinstance(argnums, Sequence)
+        self._places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self._function, self._has_aux, self._value, self._options = function, has_aux, value, options
+        self._name = getattr(function, "__name__", "function")
+        if any(place < 0 for place in self._places) or len(set(self._places)) != len(self._places) or not self._places:
+            raise UsageError(f"argnums is {argnums}, but must be different places of arguments, the first being 0")
+        self._traces: OrderedDict[Any, _Trace] = OrderedDict()
+        self._sized: set[Any] = set()  # what could not be traced without sizes
+        self._lock = threading.RLock()
+        self._steps = itertools.count()
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        call = _Call(self._name, self._places, arguments, named)
+        if any(isinstance(leaf, Value) for leaf in call.leaves):
+            return self._on_values(call)
+        kinds = [kind_of_one(leaf) for leaf in call.leaves]
+        tensors = [kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None]
+        trace = self._trace(call, tensors)
+        made = trace.run({f"argument_{place}": tensor for place, tensor in enumerate(tensors)}, next(self._steps))
+        return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
+
+    def _pack(self, call: _Call, trace: _Trace, made: dict[str, Any], kinds: list[Kind]) -> Any:
+        gradients = [kinds[leaf].from_tensor(made[f"gradient_{leaf}"]) for leaf in call.wrt]
+        first = kind_of(call.leaves)
+        value = first.from_tensor(made["value"]) if self._value else None
+        more = None
+        if self._has_aux:
+            form, count = trace.more
+            more = unflatten(form, iter([first.from_tensor(made[f"more_{place}"]) for place in range(count)]))
+        return self._result(value, more, call.gradients(self._places, gradients))
+
+    def _result(self, value: Any, more: Any, gradients: list[Any]) -> Any:
+        all_of_them = gradients[0] if self._single else tuple(gradients)
+        if not self._value:
+            return (all_of_them, more) if self._has_aux else all_of_them
+        return ((value, more) if self._has_aux else value), all_of_them
+
+    def _trace(self, call: _Call, tensors: list[Any]) -> _Trace:
+        host = _core.default_host()
+        key: Any = host, host.generation, call.form, tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors)
+        with self._lock:
+            if key in self._sized:
+                key = (*key, tuple(tensor.shape for tensor in tensors))
+            trace = self._traces.get(key)
+            if trace is None:
+                key, trace = self._new_trace(key, call, tensors)
+                self._traces[key] = trace
+                if len(self._traces) > MOST_TRACES:
+                    self._traces.popitem(last=False)
+            self._traces.move_to_end(key)
+            return trace
+
+    def _new_trace(self, key: Any, call: _Call, tensors: list[Any]) -> tuple[Any, _Trace]:
+        shapes = tuple(tensor.shape for tensor in tensors)
+        if key[-1] == shapes:
+            return key, self._traced(call, tensors, shapes)
+        with contextlib.suppress(Exception):  # whatever the function does with a size of None
+            return key, self._traced(call, tensors, [(None,) * len(shape) for shape in shapes])
+        trace = self._traced(call, tensors, shapes)
+        self._sized.add(key)
+        return (*key, shapes), trace
+
+    def _traced(self, call: _Call, tensors: list[Any], shapes: Sequence[Any]) -> _Trace:
+        graph = Graph()
+        values = [
+            graph.input(f"argument_{place}", tensor.dtype_name, shape) for place, (tensor, shape) in enumerate(zip(tensors, shapes))
+        ]
+        value, more, gradients = self._differentiate(call, values)
+        for variable in graph.variables:
+            raise UsageError(
+                f"{self._name}() makes the variable '{variable}', which no call could train",
+                "pass weights as arguments: weight=, bias=, gamma=, beta=",
+            )
+        if self._value:
+            graph.output("value", value)
+        for leaf, gradient in zip(call.wrt, gradients):
+            graph.output(f"gradient_{leaf}", gradient)
+        parts: list[Any] = []
+        form = flatten(more, parts)
+        for place, part in enumerate(parts):
+            graph.output(f"more_{place}", part if isinstance(part, Value) else graph.constant(part))
+        return _Trace(graph, (form, len(parts)), self._options)
+
+    def _differentiate(self, call: _Call, values: list[Any]) -> tuple[Value, Any, list[Value]]:
+        """The function on values of a graph, with the nodes of its gradient."""
+        for leaf in call.wrt:
+            if values[leaf].dtype not in FLOATING:
+                raise UsageError(f"{self._name}(): the gradient of an array of {values[leaf].dtype} is asked for, which must be floating")
+        returned = call.apply(self._function, values)
+        value, more = self._split(returned)
+        graph = values[call.wrt[0]].graph
+        if value.graph is not graph:
+            raise UsageError(f"{self._name}() returned a value of another graph")
+        if value.shape != () or value.dtype not in FLOATING:
+            raise UsageError(
+                f"{self._name}() returned {value!r}, but a gradient is that of one floating number",
+                "ops.sum, ops.mean and losses return one",
+            )
+        wrt = [values[leaf] for leaf in call.wrt]
+        found = graph.gradient(value, wrt)
+        zero = graph.ops["fill_like"]
+        return value, more, [zero(of) if gradient is None else gradient for gradient, of in zip(found, wrt)]
+
+    def _split(self, returned: Any) -> tuple[Value, Any]:
+        value, more = returned, None
+        if self._has_aux:
+            if not isinstance(returned, tuple) or len(returned) != 2:
+                raise TypeError(f"{self._name}() must return (value, more), since has_aux is true, but returned {type(returned).__name__}")
+            value, more = returned
+        if not isinstance(value, Value):
+            raise UsageError(f"{self._name}() returned {type(value).__name__}, not a value that is computed from its arguments by operators")
+        return value, more
+
+    def _on_values(self, call: _Call) -> Any:
+        """Inside of another trace or of a graph: adds the nodes to that graph."""
+        graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
+        values = [leaf if isinstance(leaf, Value) or place not in call.wrt else graph.constant(leaf) for place, leaf in enumerate(call.leaves)]
+        value, more, gradients = self._differentiate(call, values)
+        return self._result(value, more, call.gradients(self._places, gradients))

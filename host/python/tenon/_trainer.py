@@ -1,0 +1,324 @@
+"""Trainers: a step of training at a time; loss and accuracy on other examples."""
+
+from __future__ import annotations
+
+import operator
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import to_tensor
+from ._errors import Error, FileError, UsageError, Warning
+from ._graph import Graph, Value
+
+Examples = Mapping[str, Any] | Sequence[Any]
+Accuracy = tuple[str | Value, str | Value]
+Path = str | os.PathLike[str]
+
+
+class Report(NamedTuple):
+    """What a step of training did. loss and accuracy are of its examples, before the step."""
+
+    step: int
+    """The first is 1."""
+    epoch: int
+    """The first is 0."""
+    loss: float
+    accuracy: float | None
+    """The share of right answers, where accuracy= names scores and labels."""
+    examples: int
+    learning_rate: float
+
+
+class Metrics(NamedTuple):
+    """Means over the examples."""
+
+    loss: float | None
+    accuracy: float | None
+
+
+class Trainer:
+    """Trains a copy of a graph, a step at a time: `for report in trainer` takes the steps that are left of `epochs`, step() takes one.
+
+    data: an array for each input, by name or in the order of the inputs, whose first axis counts the examples; they are not copied, and must
+    not change. loss: a value or output that is one floating number, the mean over a batch; by default the output `loss`, or the only output
+    that can be one. accuracy: (scores, label), values or their names: floating [examples, classes], and an input of whole numbers
+    [examples]. optimizer: an operator; further keywords are its parameters, such as weight_decay=0.1.
+
+    learning_rate: after a warm-up over `warm_up` steps. schedule: "constant"; "step", times `decay` every `decay_every` steps; "cosine", down
+    to `end_rate` over `total_steps`, by default those of all epochs. batch: examples in a batch. accumulate: batches whose gradients are
+    averaged for a step. clip_norm: the largest norm of all gradients together; 0: no limit. memory_budget: bytes for the values of a batch;
+    what does not fit is computed again; 0: no limit. seed: of first values, of the order of examples and of random operators. capture: CUDA
+    graphs. checkpoint: a path that is written when a `with` block of the trainer ends by an exception, Ctrl-C among them.
+
+    The same graph, data, options and seed give the same bits as `tenon train`, on any number of threads, stopped and resumed or not. Ctrl-C
+    lets a step come to its end. A step that fails raises ExecutionError and changes nothing: the next one may be taken. If the update itself
+    failed, can_be_saved is false until resume(). Threads: one at a time; a second one gets a UsageError, as does any call after close().
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Examples,
+        *,
+        loss: str | Value | None = None,
+        accuracy: Accuracy | None = None,
+        optimizer: str = "adam",
+        learning_rate: float = 1e-3,
+        schedule: str = "constant",
+        warm_up: int = 0,
+        decay_every: int = 1000,
+        decay: float = 0.1,
+        end_rate: float = 0.0,
+        total_steps: int = 0,
+        epochs: int = 10,
+        batch: int = 64,
+        accumulate: int = 1,
+        clip_norm: float = 0.0,
+        memory_budget: int = 0,
+        shuffle: bool = True,
+        seed: int = 0,
+        device: str = "",
+        capture: bool = True,
+        checkpoint: Path | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.epochs = whole("epochs", epochs)
+        self.loss = loss_of(graph, loss)
+        self.scores, self.label = accuracy_of(accuracy)
+        self.checkpoint = checked_path(checkpoint)
+        self._host = graph.host
+        self._inputs = tuple(graph.inputs)
+        self._core = _core.Trainer(
+            graph._core,
+            named_tensors(self._inputs, data),
+            loss=self.loss,
+            optimizer=optimizer,
+            parameters=parameters,
+            schedule=schedule,
+            learning_rate=real("learning_rate", learning_rate),
+            warm_up=whole("warm_up", warm_up),
+            decay_every=whole("decay_every", decay_every),
+            decay=real("decay", decay),
+            end_rate=real("end_rate", end_rate),
+            total_steps=whole("total_steps", total_steps),
+            epochs=self.epochs,
+            batch=whole("batch", batch),
+            accumulate=whole("accumulate", accumulate),
+            clip_norm=real("clip_norm", clip_norm),
+            memory_budget=whole("memory_budget", memory_budget),
+            shuffle=bool(shuffle),
+            seed=whole("seed", seed),
+            scores=self.scores,
+            label=self.label,
+            device=device,
+            capture=bool(capture),
+        )
+        self._first_step = 0
+
+    def step(self, batch: Examples | None = None) -> Report:
+        """One update of the variables, from the trainer's next examples or from a batch of your own, however many examples it has.
+
+        A batch of your own is one batch: batch=, accumulate= and memory_budget= do not split it, and the place in the trainer's data stays
+        where it is. If every step brings its batch, the trainer's own data need no more than one example.
+        """
+        if batch is None:
+            return Report(*self._core.step())
+        return Report(*self._core.step_with(named_tensors(self._inputs, batch)))
+
+    def __iter__(self) -> Iterator[Report]:
+        while self.epoch < self.epochs:
+            yield self.step()
+
+    def evaluate(self, data: Examples) -> Metrics:
+        """Loss and accuracy on other examples, with the graph as it runs outside of training."""
+        return Metrics(*self._core.evaluate(named_tensors(self._inputs, data)))
+
+    def graph(self) -> Graph:
+        """The trained graph, with copies of its current variables and states."""
+        return Graph(self._host, _handle=self._core.graph())
+
+    def save_checkpoint(self, path: Path | None = None) -> None:
+        """Writes a .tenon file, completely or not at all, from which resume() goes on. path: by default that of checkpoint=."""
+        target = checked_path(path) or self.checkpoint
+        if target is None:
+            raise UsageError("the trainer has no checkpoint= to write to, and save_checkpoint() is given no path")
+        self._core.save_checkpoint(target)
+
+    def resume(self, path: Path | None = None) -> None:
+        """Goes on from a checkpoint of the same graph, data, optimizer and seed. path: by default that of checkpoint=.
+
+        Raises FileError for another graph's, UsageError for another optimizer or seed; other options that differ are warned of.
+        """
+        source = self.checkpoint if path is None else os.fspath(path)
+        if source is None:
+            raise UsageError("the trainer has no checkpoint= to resume from, and resume() is given no path")
+        self._core.resume(source)
+        self._first_step = self.steps
+
+    @property
+    def steps(self) -> int:
+        """Taken so far."""
+        return int(self._core.steps)
+
+    @property
+    def epoch(self) -> int:
+        """That of the next step; the first is 0."""
+        return int(self._core.epoch)
+
+    @property
+    def position(self) -> int:
+        """Examples of that epoch that were used."""
+        return int(self._core.position)
+
+    @property
+    def examples(self) -> int:
+        """In an epoch."""
+        return int(self._core.examples)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return int(self._core.steps_per_epoch)
+
+    @property
+    def can_be_saved(self) -> bool:
+        return bool(self._core.can_be_saved)
+
+    def close(self) -> None:
+        """Gives memory back. The trainer cannot be used any more."""
+        self._core.close()
+
+    def __enter__(self) -> Trainer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is not None and self.checkpoint is not None and not self._core.closed:
+                self._keep()
+        finally:
+            self.close()
+
+    def _keep(self) -> None:
+        if not self.can_be_saved:
+            warnings.warn("no checkpoint is written: some variables are updated and others are not", Warning, stacklevel=3)
+        elif self.steps > self._first_step:
+            self._try_to_save()
+
+    def _try_to_save(self) -> None:
+        """What is trained is worth more than its checkpoint."""
+        try:
+            self.save_checkpoint()
+        except Error as error:
+            warnings.warn(f"the checkpoint is not written: {error}", Warning, stacklevel=3)
+
+    def __repr__(self) -> str:
+        if self._core.closed:
+            return "<tenon.Trainer, closed>"
+        return f"<tenon.Trainer of '{self.loss}': {self.steps} steps, in epoch {self.epoch} of {self.epochs}>"
+
+
+def evaluate(
+    graph: Graph,
+    data: Examples,
+    *,
+    loss: str | Value | None = None,
+    accuracy: Accuracy | None = None,
+    batch: int = 64,
+    seed: int = 0,
+    device: str = "",
+) -> Metrics:
+    """Loss and accuracy of a graph as it runs outside of training, batch by batch. Only what they need is computed.
+
+    data, loss, accuracy: as of tenon.Trainer; where there is accuracy=, a graph without a loss has none.
+    """
+    scores, label = accuracy_of(accuracy)
+    name = find_loss(graph) if loss is None and scores else loss_of(graph, loss)
+    made = _core.Evaluator(
+        graph._core, loss=name, scores=scores, label=label, batch=whole("batch", batch), seed=whole("seed", seed), device=device
+    )
+    _, mean, share = made.evaluate(named_tensors(tuple(graph.inputs), data))
+    return Metrics(mean, share)
+
+
+def named_tensors(inputs: Sequence[str], data: Examples) -> dict[str, _core.Tensor]:
+    """By name, or in the order of the inputs."""
+    if not isinstance(data, Mapping):
+        if not isinstance(data, list | tuple):
+            raise TypeError(f"examples are a dict or a tuple of arrays, one for each input, not {type(data).__name__}")
+        if len(data) != len(inputs):
+            raise UsageError(f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but {len(data)} arrays are given")
+        data = dict(zip(inputs, data))
+    tensors = {}
+    for name, array in data.items():
+        try:
+            tensors[name] = to_tensor(array)
+        except TypeError as error:
+            raise TypeError(f"input '{name}': {error}") from None
+    return tensors
+
+
+def find_loss(graph: Graph) -> str:
+    """The output `loss`, or the only one that is a floating number; empty where there is none."""
+    outputs = graph.outputs()
+    if "loss" in outputs:
+        return "loss"
+    floating = ("float16", "bfloat16", "float32", "float64")
+    found = [name for name, value in outputs.items() if value.shape == () and value.dtype in floating]
+    return found[0] if len(found) == 1 else ""
+
+
+def loss_of(graph: Graph, given: str | Value | None) -> str:
+    name = find_loss(graph) if given is None else name_of("loss", given)
+    if name:
+        return name
+    raise UsageError(
+        f"the graph has no output 'loss', and not just one that is a floating number: its outputs are {', '.join(graph.outputs()) or 'none'}",
+        "name what to minimize: loss=",
+    )
+
+
+def accuracy_of(given: Accuracy | None) -> tuple[str, str]:
+    if given is None:
+        return "", ""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"accuracy must be (scores, label), not {given!r}")
+    return name_of("scores", given[0]), name_of("label", given[1])
+
+
+def name_of(what: str, given: str | Value) -> str:
+    if isinstance(given, Value):
+        return given.name
+    if not isinstance(given, str):
+        raise TypeError(f"{what} must be a value of the graph or its name, not {type(given).__name__}")
+    return given
+
+
+def checked_path(given: Path | None) -> str | None:
+    """Refused at once where it cannot be written, not after an hour of training."""
+    if given is None:
+        return None
+    path = os.fspath(given)
+    folder = os.path.dirname(path) or "."
+    if not path.endswith(".tenon"):
+        raise UsageError(f"the checkpoint is '{path}', but must end in .tenon")
+    if not os.path.isdir(folder):
+        raise FileError(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"{path} cannot be written: the folder {folder} may not be written to")
+    return path
+
+
+def whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}") from None
+
+
+def real(name: str, value: Any) -> float:
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    return float(value)
