@@ -6,6 +6,7 @@
 #include "python/core/interpreter.hpp"
 #include "python/core/operator.hpp"
 #include "python/core/quick_session.hpp"
+#include "python/core/python_operator.hpp"
 #include "python/core/session.hpp"
 #include "python/core/tensor.hpp"
 #include "python/core/trainer.hpp"
@@ -22,4 +23,5 @@ NB_MODULE(_core, module) {
   bind_session(module);
   bind_quick_session(module);
   bind_trainer(module);
+  bind_python_operator(module);
 }

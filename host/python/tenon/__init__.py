@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _core, nn, ops
 from ._core import Tensor
 from ._confusion import Confusion, confusion
+from ._define import operator
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
 from ._gradients import grad, value_and_grad
 from ._graph import Graph, Value, from_json, load
@@ -40,6 +41,7 @@ __all__ = [
     "grad",
     "load",
     "nn",
+    "operator",
     "ops",
     "train",
     "value_and_grad",

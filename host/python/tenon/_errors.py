@@ -72,10 +72,16 @@ def say(category: str, text: str) -> None:
         warnings.warn(text, Warning, stacklevel=3)
 
 
+def is_own(error: BaseException) -> bool:
+    return isinstance(error, Error)
+
+
 def sentence_of(error: BaseException) -> str:
     """The exception and the line of the author's code that raised it, as a part of a sentence."""
+    if isinstance(error, Error) and error.args:
+        return str(error.args[0])
     frames = traceback.extract_tb(error.__traceback__)
-    text = traceback.format_exception_only(type(error), error)[-1].strip()
+    text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
     if not frames:
         return text
     return f"{text} ({frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name})"

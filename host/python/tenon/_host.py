@@ -17,7 +17,7 @@ class Host(_core.Host):
     Threads: any. After close() it gives errors.
     """
 
-    def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = (), **options: Any) -> None:
+    def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = ("app",), **options: Any) -> None:
         super().__init__(threads=threads, seed=seed, prefer=list(prefer), **options)
         self._before: list[_core.Host | None] = []
 
@@ -32,6 +32,12 @@ class Host(_core.Host):
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""
         super().add_plugins(os.fspath(Path(path)))
+
+    def add(self, operator: type) -> str:
+        """Adds an operator that is written in Python, a class with @tenon.operator, and returns its full name."""
+        from ._define import add_to
+
+        return add_to(self, operator)
 
     @property
     def ops(self) -> Any:

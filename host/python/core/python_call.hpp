@@ -1,0 +1,52 @@
+// The `call` that forward and backward of an operator in Python get: one object for each kernel and direction, whose arrays are views.
+#pragma once
+#include <tenon/abi.h>
+
+#include <vector>
+
+#include "python/core/kernel_array.hpp"
+#include "python/core/python_operator.hpp"
+
+namespace tenon::python {
+
+/// With the GIL, by one thread at a time.
+class PythonCall {
+ public:
+  PythonCall(const PythonOperator& op, bool backward);
+
+  /// Calls the method with the call's tensors. Throws Error for arrays that it kept, and nb::python_error with what it raised; arrays that
+  /// somebody then still has get memory of their own.
+  void run(nb::handle method, const tenon_call& call);
+
+ private:
+  enum class Source { input, output, state, output_grad, input_grad };
+  /// An attribute of the call: one tensor, or a list of them.
+  struct Slot {
+    Held name;
+    Source source = Source::input;
+    std::size_t index = 0;  // of the name
+    bool many = false, writable = false;
+    PyObject* set = nullptr;  // what the attribute is: borrowed
+    std::vector<KernelArray> arrays{};
+  };
+
+  void add(const std::vector<std::string>& names, Source source, int repeated, bool writable);
+  void show(const tenon_call& call);
+  void show(Slot& slot, const tenon_call& call);
+  nb::object array_of(Slot& slot, std::size_t place, const tenon_call& call, std::size_t tensor);
+  void set(Slot& slot, nb::handle value);
+  void set_random(const tenon_call& call);
+  void invoke(nb::handle method);
+  const Slot* kept() const;
+  void hide_lists();
+  void refuse_kept();
+  void part_with_all();
+
+  const PythonOperator* op_;
+  const bool backward_;
+  Held call_;
+  int training_ = -1;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace tenon::python

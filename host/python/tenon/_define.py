@@ -1,0 +1,185 @@
+"""@tenon.operator: operators that are written in Python."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from . import _core
+from ._describe import MISSING, Describer, manifest_bytes
+from ._errors import UsageError
+
+C = TypeVar("C", bound=type)
+FUNCTIONS = ("forward", "backward", "gradient")
+MISSPELT = {
+    "forwards": "forward", "backwards": "backward", "infer_shape": "infer", "infer_shapes": "infer", "infer_type": "infer",
+    "infer_types": "infer",
+}  # fmt: skip
+
+
+class Call:
+    """What forward(self, call) and backward(self, call) get.
+
+    Inputs, outputs and states are attributes by their names: numpy arrays over the host's memory, which end with the call; inputs are
+    read-only. A variadic input is a list. An optional input that is left out, an output that nobody asks for, a gradient that is zero
+    (y_grad) or that nobody asks for (x_grad) is None. `call.y = value` writes into the array, as `call.y[...] = value` does.
+    """
+
+    __slots__ = ("training", "_draws", "_generator")
+    training: bool
+    """Whether it runs in training."""
+    _of = ""
+    _names: tuple[str, ...] = ()
+    _gradients: tuple[str, ...] = ()
+
+    @property
+    def random(self) -> np.random.Generator:
+        """Random numbers of this node in this run; backward gets the same as forward, and any number of threads."""
+        draws = getattr(self, "_draws", None)
+        if draws is None:
+            raise UsageError("call.random is for operators whose describe() says op.uses_random()")
+        kept = getattr(self, "_generator", None)
+        if kept is None or kept[0] is not draws:
+            seed, step, node = draws
+            made = np.random.Generator(np.random.Philox(key=[seed, node], counter=[0, 0, step, 0]))
+            object.__setattr__(self, "_generator", kept := (draws, made))
+        generator: np.random.Generator = kept[1]
+        return generator
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_draws", "_generator"):
+            raise AttributeError(name)
+        if name in self._gradients:
+            raise AttributeError(f"call.{name} exists only in backward")
+        if name in self._names:
+            raise AttributeError(f"call.{name} is not kept for backward: name it in op.backward_reads()")
+        raise AttributeError(f"the call has no '{name}': describe() of {self._of} names {', '.join(self._names)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        array = getattr(self, name)
+        if not isinstance(array, np.ndarray):
+            raise AttributeError(f"call.{name} cannot be set")
+        if not array.flags.writeable:
+            raise ValueError(f"call.{name} is read-only")
+        made = np.asarray(value)
+        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(made.dtype, array.dtype, "same_kind"):
+            raise TypeError(f"call.{name} is {array.dtype}, but the value is {made.dtype}")
+        if made.ndim and made.shape != array.shape:
+            raise ValueError(f"call.{name} has the shape {list(array.shape)}, but the value {list(made.shape)}")
+        array[...] = made
+
+
+class Definition(typing.NamedTuple):
+    """A class with what its describe() told."""
+
+    manifest: dict[str, Any]
+    data: bytes
+    call_type: type[Call]
+    told: dict[str, Any]
+
+
+def _check_functions(cls: type) -> None:
+    for wrong, right in MISSPELT.items():
+        if hasattr(cls, wrong) and not hasattr(cls, right):
+            raise UsageError(f"nobody calls {wrong}() of {cls.__name__}", f"write {right}()")
+    for needed, form in (("describe", "def describe(op)"), ("forward", "def forward(self, call)")):
+        if not callable(getattr(cls, needed, None)):
+            raise UsageError(f"{cls.__name__} has no {needed}()", f"write `{form}:` in the class")
+    for name, count in (("describe", 1), ("forward", 2), ("backward", 2), ("infer", 2), ("gradient", 2)):
+        function = cls.__dict__.get(name)
+        if inspect.isfunction(function):
+            kinds = [each.kind for each in inspect.signature(function).parameters.values()]
+            positional = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+            if positional != count and inspect.Parameter.VAR_POSITIONAL not in kinds:
+                form = "describe(op)" if name == "describe" else f"{name}(self, {'io' if name == 'infer' else 'graph' if name == 'gradient' else 'call'})"
+                raise UsageError(f"{name}() of {cls.__name__} takes {positional} arguments", f"write `def {form}:`")
+
+
+def _annotations(cls: type, local: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        space = {**vars(sys.modules.get(base.__module__, typing)), **local, **vars(base)}
+        for name, type_ in base.__dict__.get("__annotations__", {}).items():
+            if isinstance(type_, str):
+                try:
+                    type_ = eval(type_, space)  # noqa: S307 - the author's own annotation
+                except Exception as error:
+                    raise UsageError(f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be read: {error}") from None
+            found[name] = type_
+    return found
+
+
+def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
+    names = [entry["name"] for key in ("inputs", "outputs", "states") for entry in manifest[key]]
+    gradients = [entry["name"] + "_grad" for key in ("inputs", "outputs") for entry in manifest[key]]
+    for name in names + gradients:
+        if name in ("training", "random") or name.startswith("_") or (names + gradients).count(name) > 1:
+            raise UsageError(f"describe() of {cls.__name__} names '{name}', which the call has once already", "give it another name")
+    body = {"__slots__": tuple(names + gradients), "_of": cls.__name__, "_names": tuple(names), "_gradients": tuple(gradients)}
+    return type("Call", (Call,), body)
+
+
+def define(cls: type, name: str | None = None, local: dict[str, Any] | None = None) -> Definition:
+    """Runs describe() of a class. Raises UsageError with what is wrong with it."""
+    _check_functions(cls)
+    fallback = (inspect.getdoc(cls) or "").partition("\n")[0] if "__doc__" in cls.__dict__ else ""
+    op = Describer(_annotations(cls, local or {}), lambda param: getattr(cls, param, MISSING), fallback)
+    try:
+        cls.describe(op)  # type: ignore[attr-defined]
+    except UsageError as error:
+        raise UsageError(f"describe() of {cls.__name__}: {error.args[0]}", error.hint) from error
+    manifest = op.told(name or _core.snake_case(cls.__name__), [each for each in FUNCTIONS if hasattr(cls, each)])
+    if not manifest["doc"]:
+        raise UsageError(f"describe() of {cls.__name__} says no doc", "add op.doc() with one sentence")
+    inputs, outputs = manifest["inputs"], manifest["outputs"]
+    told = {
+        "inputs": [entry["name"] for entry in inputs],
+        "outputs": [entry["name"] for entry in outputs],
+        "states": [entry["name"] for entry in manifest["states"]],
+        "variadic": bool(inputs) and inputs[-1]["variadic"],
+        "counted": next((place for place, entry in enumerate(outputs) if entry["count"]), -1),
+        "shared": next((place for place, entry in enumerate(inputs) if entry["types"] is None), 0),
+        "random": manifest["random"],
+        "conversions": op.conversions,
+    }
+    return Definition(manifest, manifest_bytes(manifest), _make_call_type(cls, manifest), told)
+
+
+def add_to(host: _core.Host, cls: type) -> str:
+    """Adds a decorated class to a host, and returns the operator's full name."""
+    found = cls.__dict__.get("_tenon_definition")
+    if not isinstance(found, Definition):
+        raise TypeError(f"a class with @tenon.operator is needed, not {cls!r}")
+    return _core.add_operator(host, found.data, cls, found.call_type, found.told)
+
+
+@overload
+def operator(cls: C, /) -> C: ...
+@overload
+def operator(*, name: str | None = None, host: _core.Host | None = None) -> Callable[[C], C]: ...
+def operator(cls: C | None = None, /, *, name: str | None = None, host: _core.Host | None = None) -> C | Callable[[C], C]:
+    """Makes a class an operator: `ops.cosine` for the class Cosine, in eager calls, graphs, gradients, training and files.
+
+    The class has the functions of an operator in C++: `describe(op)` tells inputs, outputs and parameters; `infer(self, io)` their shapes,
+    and may be left out where every output has the first input's; `forward(self, call)` computes; `backward(self, call)`, or
+    `gradient(self, graph)` with nodes of other operators, is its gradient. Parameters are attributes: the annotation is the kind (bool,
+    int, float, str, list[int], list[float], list[str], Literal of texts, an Enum), the value the default; without one users must give it.
+
+    It is added to the default host of that moment, or to `host`; `other_host.add(Class)` adds it to others. A class of the same name that
+    is decorated later replaces it for what is made from then on. Raises UsageError with what is wrong with the class.
+
+    Threads: kernels run with the GIL, on any thread; one object's one at a time. They may call tenon.ops.
+    """
+    local = dict(sys._getframe(1).f_locals)
+
+    def decorate(given: C) -> C:
+        given._tenon_definition = define(given, name, local)  # type: ignore[attr-defined]
+        add_to(host if host is not None else _core.default_host(), given)
+        return given
+
+    return decorate if cls is None else decorate(cls)

@@ -1,0 +1,25 @@
+"""Arrays of a kernel's call that somebody still has when the call ends: found after an error, so that they get memory of their own."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+
+
+def derived(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, Any]]]:
+    """For each array those that look into its memory, such as its slices, as far as the garbage collector knows who has them."""
+    found: dict[int, dict[int, np.ndarray[Any, Any]]] = {id(array): {} for array in arrays}
+
+    def look(holder: Any, depth: int) -> None:
+        for one in gc.get_referents(holder):
+            if isinstance(one, np.ndarray):
+                if id(one.base) in found:
+                    found[id(one.base)][id(one)] = one
+            elif depth and isinstance(one, tuple | list | dict) and not gc.is_tracked(one):
+                look(one, depth - 1)
+
+    for holder in gc.get_objects():
+        look(holder, 3)
+    return [list(found[id(array)].values()) for array in arrays]
