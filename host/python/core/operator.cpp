@@ -54,8 +54,13 @@ nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t
   nb::dict named;
   for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
     named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + static_cast<std::size_t>(i)]);
-  static auto* function = new nb::object(nb::module_::import_("tenon._calls").attr("call"));
-  return (*function)(nb::borrow(self), positional, named);
+  // Not a static object with an initialiser: an import lets other threads run, which would wait for the initialiser with the GIL.
+  static PyObject* function = nullptr;
+  if (function == nullptr) {
+    auto found = nb::module_::import_("tenon._calls").attr("call");
+    if (function == nullptr) function = nb::object(found).release().ptr();
+  }
+  return nb::handle(function)(nb::borrow(self), positional, named);
 }
 
 PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag, PyObject* keywords) {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os.path
 import sys
 import traceback
 import warnings
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class Error(Exception):
@@ -80,8 +83,10 @@ def sentence_of(error: BaseException) -> str:
     """The exception and the line of the author's code that raised it, as a part of a sentence."""
     if isinstance(error, Error) and error.args:
         return str(error.args[0])
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_PACKAGE)]
     text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
     if not frames:
         return text
+    if frames[-1].name == "backward" and "'NoneType' object" in text:
+        text += "; a gradient that nobody asks for is None"
     return f"{text} ({frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name})"

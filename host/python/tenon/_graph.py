@@ -83,13 +83,13 @@ class Value:
         return self._call("transpose")
 
     def _call(self, op: str, *others: Any, **params: Any) -> Value:
-        return self.graph.ops[op](self, *others, **params)
+        return self.graph.ops["tenon." + op](self, *others, **params)
 
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
         if not isinstance(other, Value) and not _is_array_like(other):
             return NotImplemented
         operands = (other, self) if swapped else (self, other)
-        return self.graph.ops[op](*operands)
+        return self.graph.ops["tenon." + op](*operands)
 
     def __add__(self, other: Any) -> Value:
         return self._binary("add", other)
