@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _core, nn, ops
 from ._core import Tensor
 from ._confusion import Confusion, confusion
+from ._compile import Compiled, compile
 from ._define import operator
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
 from ._gradients import grad, value_and_grad
@@ -17,6 +18,11 @@ from ._trainer import Metrics, Report, Trainer, evaluate
 __all__ = [
     "CompileError",
     "Confusion",
+from ._to_cpp import to_cpp
+
+__all__ = [
+    "CompileError",
+    "Compiled",
     "Error",
     "ExecutionError",
     "FileError",
@@ -35,6 +41,7 @@ __all__ = [
     "Warning",
     "add_plugins",
     "confusion",
+    "compile",
     "default_host",
     "evaluate",
     "from_json",
@@ -45,6 +52,7 @@ __all__ = [
     "ops",
     "train",
     "value_and_grad",
+    "to_cpp",
 ]
 
 

@@ -57,7 +57,9 @@ class FileError(Error, OSError):
 
 
 class CompileError(PluginError):
-    """The compiler refuses the source that tenon.compile was given."""
+    """The compiler refuses the source that tenon.compile was given. `output` is all that it said."""
+
+    output = ""
 
 
 class Warning(UserWarning):  # noqa: A001 - tenon.Warning

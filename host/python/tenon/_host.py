@@ -14,10 +14,11 @@ from . import _core
 class Host(_core.Host):
     """Plugins, devices and threads. Functions use a default host; `with tenon.Host(seed=0):` uses another one inside of the block.
 
-    Threads: any. After close() it gives errors.
+    prefer: plugins or spaces whose operator a short name means where several have one; default: the application's own, written in Python or
+    by tenon.compile. Threads: any. After close() it gives errors.
     """
 
-    def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = ("app",), **options: Any) -> None:
+    def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = ("app", "compiled"), **options: Any) -> None:
         super().__init__(threads=threads, seed=seed, prefer=list(prefer), **options)
         self._before: list[_core.Host | None] = []
 

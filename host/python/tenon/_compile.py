@@ -1,0 +1,221 @@
+"""tenon.compile: operators in C++ from a string."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from . import _compiler_errors, _core
+from ._errors import CompileError, FileError, UsageError
+from ._places import include_dir
+
+OPERATOR = re.compile(r"^[^/\n]*\bTENON_(?:OPERATOR|KERNEL\w*)\s*\(\s*(\w+)", re.MULTILINE)
+SPACE = "compiled"
+KEPT_DAYS = 30
+
+
+class Compiled:
+    """The operators of a plugin that tenon.compile made: `mine.half_square(x)`. `path` is the plugin's file."""
+
+    def __init__(self, name: str, path: str, operators: Sequence[str], host: _core.Host) -> None:
+        self._name, self.path = name, path
+        self._functions = {full.rpartition(".")[2]: _core.Operator(full, host) for full in operators}
+
+    def __getattr__(self, name: str) -> _core.Operator:
+        functions: dict[str, _core.Operator] = self.__dict__.get("_functions", {})
+        bare = name[:-1] if name.endswith("_") and name not in functions else name
+        if bare in functions:
+            return functions[bare]
+        raise AttributeError(f"the compiled plugin has no operator '{name}'; it has {', '.join(functions)}")
+
+    def __dir__(self) -> list[str]:
+        return ["path", *map(_core.python_name, self._functions)]
+
+    def __repr__(self) -> str:
+        return f"<compiled plugin '{self._name}': {', '.join(self._functions)}>"
+
+    def _repr_html_(self) -> str:
+        from ._operators import doc_of
+
+        return "".join(f"<pre>{escape(doc_of(each) or '')}</pre>" for each in self._functions.values())
+
+
+def compile(  # noqa: A001 - tenon.compile
+    source: str,
+    *,
+    cuda: bool = False,
+    flags: Sequence[str] = (),
+    name: str | None = None,
+    host: _core.Host | None = None,
+    timeout: float = 600.0,
+) -> Compiled:
+    """Compiles operators in C++ and adds them to the default host, or to `host`. The result has each of them as a function.
+
+    source: what a plugin's file has, from `#include <tenon/operator.hpp>` to `TENON_OPERATOR(name, Class)`. cuda: compile it by nvcc, for
+    element-wise operators and kernels on a GPU. flags: more options for the compiler, after -O2. name: the plugin's and its operators'
+    space; default: that of its first operator, and the space `compiled`, which the op.space() of a describe() goes before. A source that
+    changed replaces the operators that it made before, for what is made from then on.
+
+    What was compiled is kept in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler and headers. The compiler is $CXX, c++,
+    g++ or clang++; of CUDA sources $CUDACXX or nvcc. Raises CompileError with the author's lines first and the compiler's whole output as
+    `.output`; UsageError without compiler; FileError where the cache folder cannot be used, or another process builds the same source for
+    longer than `timeout` seconds.
+
+    Threads: any. Processes that compile the same source at once wait for the first.
+    """
+    found = OPERATOR.search(source)
+    if found is None:
+        raise UsageError("the source registers no operator", "end it with TENON_OPERATOR(name, Class)")
+    space = name or SPACE
+    name = name or found[1]
+    if not name.isidentifier():
+        raise UsageError(f"the plugin's name is '{name}', but it must have letters, digits and underscores, and no digit first")
+    compiler = _compiler(cuda)
+    headers = _headers()
+    key = _key(source, space, cuda, flags, compiler, headers)
+    path = _cache() / key / f"{name}.so"
+    if not path.exists():
+        with _locked(path.parent, timeout):
+            if not path.exists():
+                _build(source, path, [*_command(compiler, cuda, headers, name, space), *flags])
+                _forget_old(path.parent.parent)
+    os.utime(path.parent)
+    return _added(name, space, path, host if host is not None else _core.default_host())
+
+
+def _added(name: str, space: str, path: Path, host: _core.Host) -> Compiled:
+    host.add_plugins(str(path))
+    file = next((each for each in reversed(host.files()) if each["path"] == str(path)), None)
+    if file is None or not file["usable"]:
+        reason = file["reason"] if file is not None and file["reason"] else "the host does not know it"
+        raise CompileError(f"the compiled plugin '{name}' cannot be used: {reason}", file["hint"] if file is not None else "")
+    return Compiled(name, str(path), [_full_name(host, space, each, str(path)) for each in file["operators"]], host)
+
+
+def _full_name(host: _core.Host, space: str, operator: str, path: str) -> str:
+    """Of the operator of that file: others may have its short name."""
+    for name in itertools.chain([f"{space}.{operator}", operator], host.names()):
+        if name.rpartition(".")[2] == operator:
+            with contextlib.suppress(ImportError):
+                described = host.describe(name)
+                if described["path"] == path and described["name"] == operator:
+                    return str(described["full_name"])
+    raise CompileError(f"the compiled operator '{operator}' has not become part of the host", "; ".join(host.notes()))
+
+
+def _compiler(cuda: bool) -> str:
+    if cuda:
+        candidates = [os.environ.get("CUDACXX"), "nvcc", "/usr/local/cuda/bin/nvcc"]
+    else:
+        candidates = [os.environ.get("CXX"), "c++", "g++", "clang++"]
+    for candidate in candidates:
+        found = shutil.which(candidate) if candidate else None
+        if found is not None:
+            return found
+    if cuda:
+        raise UsageError("there is no nvcc, which compiles for CUDA", "install the CUDA toolkit, name nvcc by CUDACXX, or leave cuda=True out")
+    raise UsageError("there is no C++ compiler", "install g++ 12 or clang 14, or a later one, or name yours by the environment variable CXX")
+
+
+def _headers() -> Path:
+    """Those of the installed package, or of the source tree that this file lies in."""
+    for folder in (Path(include_dir()), Path(__file__).resolve().parents[3] / "sdk" / "include"):
+        if (folder / "tenon" / "operator.hpp").exists():
+            return folder
+    raise UsageError(f"the headers <tenon/...> are not in {include_dir()}", "install the package again")
+
+
+def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) -> list[str]:
+    shared = [f"-I{headers}", f'-DTENON_PLUGIN_NAME="{name}"', f'-DTENON_SPACE="{space}"', "-std=c++20", "-O2", "-shared"]
+    if not cuda:
+        return [compiler, *shared, "-fPIC", "-fvisibility=hidden", "-Wl,--exclude-libs,ALL", "-Wl,--no-undefined"]
+    architectures = "native" if os.path.exists("/dev/nvidiactl") else "all-major"
+    return [compiler, *shared, "-x", "cu", f"-arch={architectures}", "--extended-lambda", "-Xcompiler", "-fPIC,-fvisibility=hidden"]
+
+
+def _key(source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path) -> str:
+    """Another one wherever the compiler could give something else. Compiler and headers count by size and time, which takes no process."""
+    parts: list[Any] = [source, space, cuda, list(flags), compiler, *_stamp(os.path.realpath(compiler))]
+    for folder, folders, files in os.walk(headers / "tenon"):
+        folders.sort()
+        parts += [_stamp(os.path.join(folder, file)) for file in sorted(files)]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    state = os.stat(path)
+    return state.st_size, state.st_mtime_ns
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(base) / "tenon" / "compiled"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        state = folder.stat()
+        if state.st_uid == os.getuid() and state.st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise FileError(f"{folder}, where compiled operators are kept, cannot be used: {error.strerror}", "name another folder by XDG_CACHE_HOME") from error
+    if state.st_uid != os.getuid():
+        raise FileError(f"{folder} belongs to another user, who could change what is loaded from it", "name another folder by XDG_CACHE_HOME")
+    return folder
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, timeout: float) -> Iterator[None]:
+    """A lock of the system's, which ends with its process: none is ever left behind."""
+    folder.mkdir(exist_ok=True, mode=0o700)
+    with open(folder / "lock", "w") as file:
+        until = time.monotonic() + timeout
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise FileError(f"another process has been compiling {folder} for {timeout:g} seconds", "give a longer timeout=") from None
+                time.sleep(0.02)
+        yield
+
+
+def _build(source: str, path: Path, command: list[str]) -> None:
+    """Nothing is left of a build that fails; the plugin appears whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        written, made = Path(folder) / f"{path.stem}.cpp", Path(folder) / path.name
+        written.write_text(source)
+        # Plain English, so that the output can be read here.
+        environment = os.environ | {"LC_ALL": "C"}
+        command = [*command, str(written), "-o", str(made)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
+        except OSError as error:
+            raise UsageError(f"the compiler {command[0]} cannot be run: {error.strerror}") from error
+        if done.returncode != 0:
+            output = done.stderr + done.stdout
+            error = CompileError(_compiler_errors.told(output, str(written)) or f"{command[0]} ended with status {done.returncode}")
+            error.output = output
+            raise error
+        os.replace(written, path.with_suffix(".cpp"))
+        os.replace(made, path)
+
+
+def _forget_old(cache: Path) -> None:
+    """What nobody has used for a month goes."""
+    oldest = time.time() - KEPT_DAYS * 86400
+    for folder in cache.iterdir():
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,69 @@
+"""What a C++ compiler prints, with the author's own lines first."""
+
+from __future__ import annotations
+
+import re
+
+PLACE = re.compile(r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$")
+LINKER = re.compile(r"(?:undefined reference|undefined symbol|multiple definition|cannot find -l).*")
+MOST_FAULTS, MOST_REST = 5, 20
+
+
+def _place(line: str) -> re.Match[str] | None:
+    found = PLACE.match(line.replace("error: static assertion failed: ", "error: "))
+    return found if found is not None and (found["kind"] or "required from" in line or "instantiated from" in line) else None
+
+
+def _code_below(lines: list[str], at: int) -> list[str]:
+    """The line of code and the caret that the compiler draws under a message."""
+    below = []
+    for line in lines[at + 1 : at + 5]:
+        if not re.match(r"^ *\d* *\|", line):
+            break
+        below.append(line)
+    return below
+
+
+def faults(output: str, source: str) -> list[list[str]]:
+    """Errors in the author's source, each with its code. An error in a header belongs to the line of the source that led there."""
+    lines = output.splitlines()
+    found: list[list[str]] = []
+    led: re.Match[str] | None = None
+    for at, line in enumerate(lines):
+        place = _place(line)
+        if place is None:
+            if "In instantiation of" in line or "In substitution of" in line or line.startswith("In file included from"):
+                led = None
+            continue
+        own = place["file"] == source
+        if place["kind"] in ("error", "fatal error"):
+            name = source.rsplit("/", 1)[-1]
+            if own:
+                found.append([f"{name}:{place['line']}: {place['text']}", *_code_below(lines, at)])
+            elif led is not None:
+                found.append([f"{name}:{led['line']}: {place['text']}"])
+        elif own and place["kind"] is None:
+            led = place
+    unique: list[list[str]] = []
+    for fault in found:
+        if all(fault[0] != before[0] for before in unique):
+            unique.append(fault)
+    return unique
+
+
+def told(output: str, source: str) -> str:
+    """The message of a CompileError: the author's faults, then the rest of what the compiler said, shortened."""
+    own = faults(output, source)
+    lines = [line.replace(source, source.rsplit("/", 1)[-1]) for line in output.splitlines() if line.strip()]
+    linked = dict.fromkeys(found[0] for found in map(LINKER.search, lines) if found)
+    text = [line for fault in own[:MOST_FAULTS] for line in fault] or list(linked)[:MOST_FAULTS]
+    if len(own) > MOST_FAULTS:
+        text.append(f"and {len(own) - MOST_FAULTS} more errors")
+    shown = set(text)
+    said = tuple("error: " + fault[0].split(": ", 1)[1] for fault in own)
+    rest = [line for line in lines if line not in shown and not line.endswith(said) and not LINKER.search(line)]
+    if rest:
+        text += (["the compiler's own words:"] if text else []) + ["  " + line for line in rest[:MOST_REST]]
+    if len(rest) > MOST_REST:
+        text.append(f"  ... {len(rest) - MOST_REST} lines more in .output")
+    return "\n".join(text)
