@@ -204,21 +204,38 @@ nb::tuple shape_to_python(const Shape& shape) {
   return nb::tuple(dims);
 }
 
+namespace {
+
+[[noreturn]] void refuse_shape(nb::handle object) {
+  throw nb::type_error(
+      ("a shape is a whole number, None, or a sequence of these, not " + std::string(nb::type_name(object.type()).c_str())).c_str());
+}
+
+std::int64_t dim_from(nb::handle object) {
+  if (object.is_none()) return unknown;
+  if (PyIndex_Check(object.ptr()) == 0) refuse_shape(object);
+  const auto whole = nb::steal(PyNumber_Index(object.ptr()));
+  if (!whole.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const auto number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+  if (overflow != 0) throw Failure(FailureKind::usage, "a dimension does not fit 64 bits");
+  return number;
+}
+
+}  // namespace
+
 Shape shape_from(nb::handle object) {
   if (object.is_none()) return {};
+  const bool is_list = !is_array(object.ptr()) || rank_of_array(object.ptr()) == 0;
+  if (is_list && PyIndex_Check(object.ptr()) != 0) {
+    const auto dim = dim_from(object);
+    return {&dim, 1};
+  }
+  if (nb::isinstance<nb::str>(object) || !nb::hasattr(object, "__iter__")) refuse_shape(object);
   std::vector<std::int64_t> dims;
-  const auto add = [&](nb::handle dim) {
-    if (dim.is_none()) return dims.push_back(unknown);
-    const auto whole = nb::steal(PyNumber_Index(dim.ptr()));
-    if (!whole.is_valid()) throw nb::python_error();
-    const auto number = PyLong_AsLongLong(whole.ptr());
-    if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-    dims.push_back(number);
-  };
-  if (PyIndex_Check(object.ptr()) != 0) {
-    add(object);
-  } else {
-    for (const nb::handle dim : nb::borrow<nb::iterable>(object)) add(dim);
+  for (const nb::handle dim : nb::borrow<nb::iterable>(object)) {
+    dims.push_back(dim_from(dim));
+    if (dims.size() > max_rank) throw Failure(FailureKind::usage, "a shape has at most 8 dimensions");
   }
   return {dims.data(), static_cast<int>(dims.size())};
 }

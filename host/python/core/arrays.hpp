@@ -36,6 +36,7 @@ nb::object new_array(DType dtype, const Shape& shape);
 nb::object array_from(const Tensor& tensor, bool writable);
 
 nb::tuple shape_to_python(const Shape& shape);  ///< unknown dimensions are None
-Shape shape_from(nb::handle object);            ///< None, a number, or a sequence of numbers and None
+/// None, a number, or a sequence of numbers and None. Throws TypeError, or Failure (usage).
+Shape shape_from(nb::handle object);
 
 }  // namespace tenon::python

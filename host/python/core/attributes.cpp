@@ -23,13 +23,20 @@ constexpr std::array<std::string_view, 41> not_names = {"False", "None", "True",
   throw nb::type_error(text.c_str());
 }
 
+std::string text_from(nb::handle object, const std::string& what) {
+  Py_ssize_t size = 0;
+  if (const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size); text != nullptr) return {text, static_cast<std::size_t>(size)};
+  PyErr_Clear();
+  throw Failure(FailureKind::usage, what + " is no text: " + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+}
+
 std::int64_t integer_from(nb::handle object, const std::string& name) {
   const auto whole = nb::steal(PyNumber_Index(object.ptr()));
   if (!whole.is_valid()) throw nb::python_error();
   const auto number = PyLong_AsLongLong(whole.ptr());
   if (number == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    throw Failure(FailureKind::usage, "parameter '" + name + "' is " + nb::str(object).c_str() + ", but parameters hold 64-bit integers");
+    throw Failure(FailureKind::usage, "parameter '" + name + "' is a whole number that does not fit 64 bits");
   }
   return number;
 }
@@ -40,8 +47,10 @@ bool is_real(nb::handle object) {
 
 double real_from(nb::handle object) {
   const double number = PyFloat_AsDouble(object.ptr());
-  if (number == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  return number;
+  if (number != -1.0 || PyErr_Occurred() == nullptr) return number;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  throw Failure(FailureKind::usage, "a parameter is a number that does not fit float64");
 }
 
 AttributeValue list_from(nb::handle object, const ParamInfo* param, const std::string& name) {
@@ -50,7 +59,7 @@ AttributeValue list_from(nb::handle object, const ParamInfo* param, const std::s
     std::vector<std::string> texts;
     for (const nb::handle item : items) {
       if (!nb::isinstance<nb::str>(item)) refuse(item, param, name);
-      texts.emplace_back(nb::cast<nb::str>(item).c_str());
+      texts.push_back(text_from(item, "parameter '" + name + "'"));
     }
     return texts;
   }
@@ -79,9 +88,11 @@ bool is_instance(nb::handle object, const char* module, const char* type) {
 AttributeValue attribute_from(nb::handle object, const ParamInfo* param, const std::string& name) {
   if (PyBool_Check(object.ptr()) != 0) return object.ptr() == Py_True;
   if (PyFloat_CheckExact(object.ptr()) != 0) return real_from(object);
-  if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (nb::isinstance<nb::str>(object)) return text_from(object, "parameter '" + name + "'");
   if (param != nullptr && param->kind == ParamKind::tensor) return tensor_from(object);
-  if (is_array(object.ptr()) && rank_of_array(object.ptr()) > 0) return list_from(object.attr("tolist")(), param, name);
+  if (is_array(object.ptr()) && dtype_of_array(object.ptr()) != unknown_dtype)
+    return rank_of_array(object.ptr()) > 0 ? list_from(object.attr("tolist")(), param, name)
+                                           : attribute_from(object.attr("item")(), param, name);
   if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::iterator>(object))
     return list_from(object, param, name);
   if (PyIndex_Check(object.ptr()) != 0) return integer_from(object, name);
@@ -119,10 +130,20 @@ std::string declared_name(const OperatorInfo& info, const std::string& keyword) 
   return keyword;
 }
 
+std::string name_from(nb::handle object) {
+  if (!nb::isinstance<nb::str>(object))
+    throw nb::type_error((std::string("a name is a str, not ") + nb::type_name(object.type()).c_str()).c_str());
+  auto name = text_from(object, "a name");
+  if (name.find('\0') != std::string::npos)
+    throw Failure(FailureKind::usage,
+                  std::string("a name has a NUL character: ") + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+  return name;
+}
+
 Attributes attributes_from(const OperatorInfo* info, nb::dict given) {
   Attributes attributes;
   for (const auto [key, value] : given) {
-    const auto keyword = nb::cast<std::string>(key);
+    const auto keyword = name_from(key);
     const auto name = info != nullptr ? declared_name(*info, keyword) : keyword;
     const int at = info != nullptr ? info->find_param(name) : -1;
     attributes.set(name, attribute_from(value, at >= 0 ? &info->params[static_cast<std::size_t>(at)] : nullptr, name));

@@ -12,6 +12,9 @@ namespace tenon::python {
 AttributeValue attribute_from(nb::handle object, const ParamInfo* param, const std::string& name);
 nb::object attribute_to_python(const AttributeValue& value);
 
+/// A name that Python gives. Throws TypeError for what is no str, Failure (usage) for what is no text: a half of a surrogate pair, a NUL.
+std::string name_from(nb::handle object);
+
 /// From a dict. Names may have the underscore that they need in Python.
 Attributes attributes_from(const OperatorInfo* info, nb::dict given);
 nb::dict attributes_to_python(const Attributes& attributes);

@@ -34,7 +34,7 @@ std::vector<Value> values_from(nb::list given) {
 
 std::map<std::string, Shape> shapes_from(nb::dict given) {
   std::map<std::string, Shape> shapes;
-  for (const auto [name, shape] : given) shapes.emplace(nb::cast<std::string>(name), shape_from(shape));
+  for (const auto [name, shape] : given) shapes.emplace(name_from(name), shape_from(shape));
   return shapes;
 }
 
@@ -92,12 +92,14 @@ nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list r
 }
 
 GraphHandle load(const HostHandle& host, const std::string& path, bool verify, std::uint64_t map_above) {
-  return without_gil([&] { return GraphHandle(Graph::load(host.use(), path, {.verify = verify, .map_above = map_above})); });
+  const auto of = host.use();
+  return without_gil([&] { return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above})); });
 }
 
 GraphHandle from_bytes(const HostHandle& host, nb::bytes bytes, const std::string& name) {
   const std::span all(static_cast<const std::byte*>(bytes.data()), bytes.size());
-  return without_gil([&] { return GraphHandle(Graph::from_bytes(host.use(), all, name)); });
+  const auto of = host.use();
+  return without_gil([&] { return GraphHandle(Graph::from_bytes(*of, all, name)); });
 }
 
 nb::bytes to_bytes(GraphHandle& self, std::uint64_t seed) {
@@ -138,7 +140,10 @@ void bind_graph(nb::module_& module) {
   nb::class_<GraphHandle>(module, "Graph")
       .def(
           "__init__",
-          [](GraphHandle* self, const HostHandle& host) { new (self) GraphHandle(without_gil([&] { return Graph(host.use()); })); },
+          [](GraphHandle* self, const HostHandle& host) {
+            const auto of = host.use();
+            new (self) GraphHandle(without_gil([&] { return Graph(*of); }));
+          },
           nb::arg("host"))
       .def(
           "input",
@@ -238,7 +243,8 @@ void bind_graph(nb::module_& module) {
   module.def(
       "graph_from_json",
       [](const HostHandle& host, const std::string& text, const std::string& folder) {
-        return without_gil([&] { return GraphHandle(Graph::from_json(host.use(), text, folder)); });
+        const auto of = host.use();
+        return without_gil([&] { return GraphHandle(Graph::from_json(*of, text, folder)); });
       },
       nb::arg("host"), nb::arg("text"), nb::arg("folder") = "");
 }

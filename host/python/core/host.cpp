@@ -36,7 +36,9 @@ HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool 
   if (log) options.log = [](const std::string& text) { say_later("log", text); };
   const bool isolated = options.isolate.all || !options.isolate.plugins.empty();
   mark_threads_started();
-  return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated};
+  static std::uint64_t made = 0;
+  const auto number = ++made;
+  return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated, number};
 }
 
 std::vector<Tensor> tensors_from(nb::list given) {
@@ -62,24 +64,23 @@ std::vector<Tensor> call_in_training(Host& host, const std::string& op, const st
 }
 
 std::vector<Tensor> call_all(const HostHandle& self, const std::string& op, nb::list inputs, nb::dict attributes, bool training) {
-  auto& host = self.use();
+  const auto host = self.use();
   const auto tensors = tensors_from(std::move(inputs));
-  const auto found = without_gil([&] { return host.catalog().find(op); });
+  const auto found = without_gil([&] { return host->catalog().find(op); });
   const auto values = attributes_from(found ? &found->info : nullptr, std::move(attributes));
-  return without_gil([&] { return training ? call_in_training(host, op, tensors, values) : host.call_all(op, tensors, values); });
+  return without_gil([&] { return training ? call_in_training(*host, op, tensors, values) : host->call_all(op, tensors, values); });
 }
 
 }  // namespace
 
-Host& HostHandle::use() const {
+std::shared_ptr<Host> HostHandle::use() const {
   if (!host) throw Failure(FailureKind::usage, "the host is closed");
-  return *host;
+  return host;
 }
 
-const HostHandle& current_host() {
-  auto& chosen = chosen_host();
-  if (!chosen.is_valid()) chosen = nb::module_::import_("tenon._state").attr("make_default_host")();
-  return nb::cast<const HostHandle&>(chosen);
+HostHandle current_host() {
+  if (!chosen_host().is_valid()) nb::module_::import_("tenon._state").attr("make_default_host")();
+  return nb::cast<const HostHandle&>(nb::object(chosen_host()));
 }
 
 void bind_host(nb::module_& module) {
@@ -95,7 +96,11 @@ void bind_host(nb::module_& module) {
           nb::arg("strict_storage") = false, nb::arg("memory_limit") = 0, nb::arg("trusted_only") = false,
           nb::arg("prefer") = std::vector<std::string>(), nb::arg("isolate") = false, nb::arg("log") = false)
       .def(
-          "add_plugins", [](const HostHandle& self, const std::string& path) { without_gil([&] { self.use().add_plugins(path); }); },
+          "add_plugins",
+          [](const HostHandle& self, const std::string& path) {
+            const auto host = self.use();
+            without_gil([&] { host->add_plugins(path); });
+          },
           nb::arg("path"))
       .def("close",
            [](HostHandle& self) {
@@ -103,17 +108,23 @@ void bind_host(nb::module_& module) {
              without_gil([&] { gone.reset(); });
            })
       .def_prop_ro("closed", [](const HostHandle& self) { return self.host == nullptr; })
-      .def_prop_ro("generation", [](const HostHandle& self) { return self.use().generation(); })
-      .def_prop_ro("threads", [](const HostHandle& self) { return self.use().threads(); })
-      .def("names", [](const HostHandle& self) { return operator_names(self.use()); })
+      .def_ro("number", &HostHandle::number)
+      .def_prop_ro("generation", [](const HostHandle& self) { return self.use()->generation(); })
+      .def_prop_ro("threads", [](const HostHandle& self) { return self.use()->threads(); })
+      .def("names", [](const HostHandle& self) { return operator_names(*self.use()); })
       .def(
-          "describe", [](const HostHandle& self, const std::string& name) { return describe_operator(self.use(), name); }, nb::arg("name"))
-      .def("files", [](const HostHandle& self) { return describe_files(self.use()); })
-      .def("notes", [](const HostHandle& self) { return without_gil([&] { return self.use().catalog().notes(); }); })
+          "describe", [](const HostHandle& self, const std::string& name) { return describe_operator(*self.use(), name); }, nb::arg("name"))
+      .def("files", [](const HostHandle& self) { return describe_files(*self.use()); })
+      .def("notes",
+           [](const HostHandle& self) {
+             const auto host = self.use();
+             return without_gil([&] { return host->catalog().notes(); });
+           })
       .def("call_all", &call_all, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"), nb::arg("training") = false);
   module.def(
       "set_default_host", [](nb::handle host) { chosen_host() = host.is_none() ? nb::object() : nb::borrow(host); },
       nb::arg("host").none());
+  module.def("has_default_host", [] { return chosen_host().is_valid(); });
   module.def("default_host", [] {
     current_host();
     return nb::object(chosen_host());

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <nanobind/stl/string.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -25,11 +26,48 @@ LeftOver& left_over() {
 }
 
 std::atomic<bool> alive = false, threads_started = false, forked = false;
+std::atomic<pthread_t> ending = 0;  // the thread that ends the interpreter
 
 // Not in the limited API, but in every CPython: found by name.
 bool holds_gil() {
   static const auto check = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
   return check != nullptr && check() == 1;
+}
+
+// By name, too: Py_IsFinalizing is in the limited API since 3.13, and older Pythons call it _Py_IsFinalizing.
+bool is_finalizing() {
+  static const auto check = [] {
+    auto* found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    return reinterpret_cast<int (*)()>(found != nullptr ? found : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
+  }();
+  return check != nullptr && check() != 0;
+}
+
+// What a warnings filter or a handler of signals raises while Python runs on the host's behalf, which cannot pass it on: raised by the main
+// thread as soon as it is back in Python.
+PyObject* to_raise = nullptr;
+int raise_pending(void*) {
+  auto error = nb::steal(std::exchange(to_raise, nullptr));
+  if (!error.is_valid()) return 0;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  return -1;
+}
+
+bool on_main_thread() {
+  const auto threading = nb::module_::import_("threading");
+  return threading.attr("get_ident")().equal(threading.attr("main_thread")().attr("ident"));
+}
+
+void raise_later(nb::python_error& error) {
+  try {
+    if (to_raise == nullptr && on_main_thread() && Py_AddPendingCall(raise_pending, nullptr) == 0) {
+      to_raise = nb::object(nb::borrow(error.value())).release().ptr();
+      return;
+    }
+  } catch (nb::python_error&) {
+  }
+  error.restore();
+  PyErr_WriteUnraisable(nullptr);
 }
 
 int run_pending(void*) {
@@ -116,6 +154,8 @@ Released::Released() : state_(nullptr) {
 }
 
 Released::~Released() {
+  // A thread that Python left running when it ended: Python would end it here, in the middle of C++ that cannot be left so.
+  while (is_finalizing() && pthread_equal(pthread_self(), ending) == 0) pause();
   PyEval_RestoreThread(state_);
   if (left_over().any) run_left_over();
 }
@@ -166,9 +206,8 @@ void run_left_over() {
   for (const auto& [category, text] : texts) {
     try {
       nb::module_::import_("tenon._errors").attr("say")(category, text);
-    } catch (nb::python_error& error) {  // a filter that makes errors of warnings: there is nobody to raise it to
-      error.restore();
-      PyErr_WriteUnraisable(nullptr);
+    } catch (nb::python_error& error) {
+      raise_later(error);
     }
   }
   PyErr_Restore(type, value, trace);
@@ -229,7 +268,10 @@ void bind_interpreter(nb::module_& module) {
       set_python_error();
     }
   });
-  module.def("_end", [] { alive = false; });
+  module.def("_end", [] {
+    ending = pthread_self();
+    alive = false;
+  });
   nb::module_::import_("atexit").attr("register")(module.attr("_end"));
 }
 

@@ -26,24 +26,24 @@ struct OperatorObject {
   std::shared_ptr<QuickCalls>* quick;
 };
 
-const HostHandle& host_of(const OperatorObject& self) {
+HostHandle host_of(const OperatorObject& self) {
   return self.host != nullptr ? nb::cast<const HostHandle&>(nb::handle(self.host)) : current_host();
 }
 
 // The prepared calls for the host's operators as they are now; a call that runs meanwhile keeps its own.
-std::shared_ptr<QuickCalls> quick_calls(OperatorObject& self) {
-  const auto& host = host_of(self);
-  host.use();
-  if (*self.quick && (*self.quick)->is_current(host)) return *self.quick;
+std::shared_ptr<QuickCalls> quick_calls(OperatorObject& self, const HostHandle& handle) {
+  const auto& host = handle.host;
+  if (host && *self.quick && (*self.quick)->is_current(handle)) return *self.quick;
+  handle.use();  // throws where it is closed
   const std::string name = nb::cast<std::string>(nb::handle(self.name));
   std::uint64_t generation = 0;
   auto op = without_gil([&] {
-    host.use().catalog();  // reads the default folders where nobody has
-    generation = host.use().generation();
-    return host.use().catalog().find(name);
+    host->catalog();  // reads the default folders where nobody has
+    generation = host->generation();
+    return host->catalog().find(name);
   });
   if (!op) return nullptr;  // the long way says why
-  *self.quick = std::make_shared<QuickCalls>(host, std::move(op), generation);
+  *self.quick = std::make_shared<QuickCalls>(handle, std::move(op), generation);
   return *self.quick;
 }
 
@@ -68,7 +68,8 @@ PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t co
   const auto count = static_cast<std::size_t>(NB_VECTORCALL_NARGS(count_and_flag));
   try {
     nb::object result;
-    if (const auto quick = quick_calls(self)) result = quick->call(given, count, keywords);
+    const auto host = host_of(self);  // not closed before the call ends
+    if (const auto quick = quick_calls(self, host)) result = quick->call(given, count, keywords);
     if (!result.is_valid()) result = call_the_long_way(object, given, count, keywords);
     return result.release().ptr();
   } catch (...) {
@@ -81,6 +82,10 @@ PyObject* new_operator(PyTypeObject* type, PyObject* positional, PyObject* keywo
   static const char* names[] = {"name", "host", nullptr};
   PyObject *name = nullptr, *host = Py_None;
   if (PyArg_ParseTupleAndKeywords(positional, keywords, "U|O", const_cast<char**>(names), &name, &host) == 0) return nullptr;
+  if (host != Py_None && !nb::isinstance<HostHandle>(nb::handle(host))) {
+    PyErr_Format(PyExc_TypeError, "Operator(name, host=None): host is %R, but must be a tenon.Host", host);
+    return nullptr;
+  }
   auto* self = reinterpret_cast<OperatorObject*>(PyType_GenericAlloc(type, 0));
   if (self == nullptr) return nullptr;
   self->call = call_operator;

@@ -62,7 +62,8 @@ struct Scalar {
     const auto whole = PyLong_AsLongLongAndOverflow(number, &overflow);
     if (overflow != 0) return false;
     if (dtype == f32 || dtype == f64)
-      return std::llabs(whole) <= (1LL << (dtype == f32 ? 24 : 53)) && put(static_cast<double>(whole), dtype);
+      return std::abs(static_cast<double>(whole)) <= static_cast<double>(1LL << (dtype == f32 ? 24 : 53)) &&
+             put(static_cast<double>(whole), dtype);
     if (dtype == i64) return std::memcpy(bytes, &whole, sizeof whole), true;
     if (dtype != i32 || whole != static_cast<std::int32_t>(whole)) return false;
     const auto narrow = static_cast<std::int32_t>(whole);
@@ -94,7 +95,7 @@ struct QuickCalls::Entry {
 };
 
 QuickCalls::QuickCalls(const HostHandle& host, std::shared_ptr<const CatalogOperator> op, std::uint64_t generation)
-    : host_(&host.use()), generation_(generation), op_(std::move(op)) {
+    : host_(host.use().get()), host_number_(host.number), generation_(generation), op_(std::move(op)) {
   const auto& info = op_->info;
   const auto visible = std::count_if(info.outputs.begin(), info.outputs.end(), [](const OutputInfo& output) { return !output.hidden; });
   possible_ = info.states.empty() && !info.random && visible == 1 && info.outputs[0].count.empty() && !info.inputs.empty() &&

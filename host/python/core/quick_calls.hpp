@@ -17,7 +17,7 @@ class QuickCalls {
   QuickCalls& operator=(const QuickCalls&) = delete;
 
   /// Whether it is still what a call to the host would use.
-  bool is_current(const HostHandle& host) const { return host.host.get() == host_ && host_->generation() == generation_; }
+  bool is_current(const HostHandle& host) const { return host.number == host_number_ && host.host->generation() == generation_; }
   const CatalogOperator& op() const { return *op_; }
 
   /// The result; nothing, and no Python error, where the call has to go the long way. Throws what the kernel throws.
@@ -41,8 +41,8 @@ class QuickCalls {
   Entry* prepare(const Given& given);
   nb::object run(Entry& entry, const Given& given);
 
-  Host* host_;
-  std::uint64_t generation_;
+  Host* host_;  // which is_current()'s caller keeps
+  std::uint64_t host_number_, generation_;
   std::shared_ptr<const CatalogOperator> op_;
   bool possible_, keeps_gil_;
   std::vector<PyObject*> input_names_, param_names_;  // interned

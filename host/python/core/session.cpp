@@ -13,6 +13,7 @@
 #include <tenon/host/session.hpp>
 
 #include "python/core/arrays.hpp"
+#include "python/core/attributes.hpp"
 #include "python/core/graph.hpp"
 #include "python/core/interrupts.hpp"
 #include "python/core/tensor.hpp"
@@ -39,15 +40,15 @@ Destinations destinations_from(nb::dict given, bool add) {
   Destinations all;
   for (const auto [name, value] : given) {
     if (is_array(value.ptr()) && !is_writable(value.ptr()))
-      throw Failure(FailureKind::usage, std::string("the array for output '") + nb::cast<std::string>(name) + "' is read-only");
-    all.emplace(nb::cast<std::string>(name), Destination{any_tensor_from(value), add ? Write::add : Write::to});
+      throw Failure(FailureKind::usage, "the array for output '" + name_from(name) + "' is read-only");
+    all.emplace(name_from(name), Destination{any_tensor_from(value), add ? Write::add : Write::to});
   }
   return all;
 }
 
 std::map<std::string, Shape> shapes_from(nb::dict given) {
   std::map<std::string, Shape> shapes;
-  for (const auto [name, shape] : given) shapes.emplace(nb::cast<std::string>(name), shape_from(shape));
+  for (const auto [name, shape] : given) shapes.emplace(name_from(name), shape_from(shape));
   return shapes;
 }
 

@@ -12,6 +12,7 @@
 #include <tenon/host/tensor_functions.hpp>
 
 #include "python/core/arrays.hpp"
+#include "python/core/attributes.hpp"
 
 namespace tenon::python {
 namespace {
@@ -40,7 +41,7 @@ Tensor any_tensor_from(nb::handle object) {
 
 NamedTensors named_tensors_from(nb::dict given) {
   NamedTensors tensors;
-  for (const auto [name, value] : given) tensors.emplace(nb::cast<std::string>(name), any_tensor_from(value));
+  for (const auto [name, value] : given) tensors.emplace(name_from(name), any_tensor_from(value));
   return tensors;
 }
 

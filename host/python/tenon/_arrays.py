@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 from numpy import ndarray as ndarray
 
 from . import _core
+from ._errors import UsageError
 from ._operators import OperatorInfo
 
 
@@ -87,11 +89,18 @@ class Exchanged:
         return (1, 0) if device == "cpu" else (2, int(device.split(":")[1]))
 
 
+def _unmasked(array: Any) -> _core.Tensor:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("a masked array is given, and Tenon has no masks; array.filled(number) is one without")
+    return _core.tensor_from(array)
+
+
 def _detached(tensor: Any) -> _core.Tensor:
     return _core.tensor_from(tensor.detach())
 
 
-NUMPY = Kind("numpy", lambda value: isinstance(value, np.ndarray | np.generic), _core.tensor_from, _from_numpy)
+NUMBERS = (bool, int, float, complex, list, tuple)
+NUMPY = Kind("numpy", lambda value: isinstance(value, np.ndarray | np.generic), _unmasked, _from_numpy)
 TENON = Kind("tenon", lambda value: isinstance(value, _core.Tensor), lambda value: value, lambda value: value)
 KINDS = (
     NUMPY,
@@ -116,19 +125,37 @@ def to_tensor(value: Any) -> _core.Tensor:
     kind = kind_of_one(value)
     if kind is not None:
         return kind.to_tensor(value)
-    if hasattr(value, "__dlpack__") or hasattr(value, "__array__") or isinstance(value, int | float | complex | list | tuple | memoryview):
+    if isinstance(value, NUMBERS):
+        return _core.tensor_from(_numbers(value))
+    made = _as_array(value)
+    if made is value:
+        raise TypeError(f"an array, a number or a list is needed, not {type(value).__name__}")
+    return to_tensor(made)
+
+
+def _as_array(value: Any) -> Any:
+    """What has the protocol of an array or a buffer, as one of the kinds; anything else as it is."""
+    if kind_of_one(value) is not None or isinstance(value, (*NUMBERS, str)):
+        return value
+    if hasattr(value, "__dlpack__"):
         return _core.tensor_from(value)
-    raise TypeError(f"an array, a number or a list is needed, not {type(value).__name__}")
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    try:
+        return np.asarray(memoryview(value))
+    except TypeError:
+        return value
 
 
 def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_core.Tensor | None]:
     """Numbers and lists take the dtype of the arrays beside them."""
+    values = [_as_array(value) for value in values]
     shared = _shared_dtype(info, values)
     tensors: list[_core.Tensor | None] = []
     for place, value in enumerate(values):
         if value is None:
             tensors.append(None)
-        elif shared is not None and info.input_at(place).types is None and isinstance(value, bool | int | float | list | tuple):
+        elif shared is not None and info.input_at(place).types is None and isinstance(value, NUMBERS):
             tensors.append(_core.tensor_from(weak(value, shared.name, info, place)))
         else:
             try:
@@ -139,13 +166,14 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
 
 
 def _shared_dtype(info: OperatorInfo, values: Sequence[Any]) -> Any:
-    for place, value in enumerate(values):
+    sharing = [value for place, value in enumerate(values) if value is not None and info.input_at(place).types is None]
+    for value in sharing:
         kind = kind_of_one(value)
-        if kind is not None and info.input_at(place).types is None:
+        if kind is not None:
             return np.dtype(_core.dtype_name(value.dtype)) if kind is NUMPY else _numpy_dtype(value)
-    if any(isinstance(value, float) for value in values):
-        return np.dtype(np.float64)
-    return None
+    if len(sharing) < 2 or not all(isinstance(value, NUMBERS) for value in sharing):
+        return None
+    return np.result_type(*(_numbers(value) for value in sharing))
 
 
 def _numpy_dtype(value: Any) -> Any:
@@ -156,13 +184,36 @@ def _numpy_dtype(value: Any) -> Any:
         return None
 
 
-def weak(value: Any, name: str, info: OperatorInfo, place: int) -> Any:
-    """A number or a list in the dtype of the arrays beside it, if nothing is lost."""
-    dtype = np.dtype(name)
-    made = np.asarray(value)
-    cast = made.astype(dtype)
-    if dtype.kind in "iub" and not np.array_equal(made, cast):
-        from ._errors import UsageError
+def _numbers(value: Any) -> Any:
+    """A number, or lists of numbers, as an array. Raises UsageError for what holds anything else, or a whole number of above 64 bits."""
+    try:
+        made = np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"a list is no array of numbers: {error}") from None
+    if made.dtype.kind in "biufc":
+        return made
+    if made.dtype.kind == "O" and all(isinstance(each, int) for each in made.flat):
+        raise UsageError(f"{reprlib.repr(value)} does not fit 64 bits")
+    raise UsageError(f"a list is no array of numbers: {reprlib.repr(value)}")
 
-        raise UsageError(f"[{info.name}] input '{info.input_at(place).name}' is {value}, but the other inputs are {dtype}")
+
+def weak(value: Any, name: str, info: OperatorInfo, place: int) -> Any:
+    """A number or a list in the dtype of the arrays beside it. Raises UsageError where it would be another number there; floating dtypes
+    round."""
+    dtype = np.dtype(name)
+    where = f"[{info.name}] input '{info.input_at(place).name}'"
+    try:
+        if dtype.kind in "fc" and type(value) is int:
+            value = float(value)  # of any size
+        made = _numbers(value)
+    except OverflowError:
+        raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {dtype}") from None
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.args[0]}") from None
+    with np.errstate(all="ignore"):
+        cast = (made.real if dtype.kind != "c" else made).astype(dtype)
+    if made.dtype.kind == "c" and dtype.kind != "c" or dtype.kind in "iub" and not np.array_equal(made, cast):
+        raise UsageError(f"{where} is {reprlib.repr(value)}, but the other inputs are {dtype}")
+    if dtype.kind in "fc" and bool((np.isinf(cast) & ~np.isinf(made)).any()):
+        raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {dtype}")
     return cast

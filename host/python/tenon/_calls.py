@@ -67,6 +67,8 @@ def eager(op: _core.Operator, info: OperatorInfo, arguments: Arguments) -> Any:
     tensors = _arrays.to_tensors(kind, info, arguments.inputs)
     device = arguments.reserved.get("device")
     if device is not None:
+        if not isinstance(device, str):
+            raise TypeError(f"{info.name}(): device= is {type(device).__name__}, but devices are named: 'cpu', 'cuda', 'cuda:1'")
         tensors = [tensor if tensor is None else tensor.to(device) for tensor in tensors]
     while tensors and tensors[-1] is None:
         tensors.pop()
@@ -91,8 +93,8 @@ def _write(info: OperatorInfo, made: list[_core.Tensor], out: Any) -> Any:
                 f"[{info.name}] the array that out= names is {array.dtype} {list(array.shape)}, "
                 f"but the result is {tensor.dtype_name} {list(tensor.shape)}"
             )
-    for tensor, array in zip(made, outs):
-        array[...] = tensor.numpy()
+    for array, result in zip(outs, [tensor.numpy() for tensor in made]):
+        array[...] = result
     return out
 
 

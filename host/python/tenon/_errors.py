@@ -71,10 +71,14 @@ def make_error(kind: type[Error], message: str, hint: str) -> Error:
 
 
 def say(category: str, text: str) -> None:
+    """What the host has to say: a line of a kernel's log, or a warning of the line that called the package."""
     if category == "log":
         print(text, file=sys.stderr)
-    else:
-        warnings.warn(text, Warning, stacklevel=3)
+        return
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, Warning, stacklevel=level)
 
 
 def is_own(error: BaseException) -> bool:

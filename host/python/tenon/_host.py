@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from . import _core
+from ._errors import say
 
 
 class Host(_core.Host):
@@ -23,12 +24,16 @@ class Host(_core.Host):
         self._before: list[_core.Host | None] = []
 
     def add_installed(self) -> None:
-        """Adds the plugins of installed packages: those that the entry points of the group `tenon.plugins` name."""
+        """Adds the plugins of installed packages: those that the entry points of the group `tenon.plugins` name. A package that fails
+        is a warning, since it is not what the call was about."""
         from importlib.metadata import entry_points
 
         for point in entry_points(group="tenon.plugins"):
-            found = point.load()
-            self.add_plugins(found() if callable(found) else found)
+            try:
+                found = point.load()
+                self.add_plugins(found() if callable(found) else found)
+            except Exception as error:  # noqa: BLE001 - anything that a package does
+                say("warning", f"the plugins of the package {point.value} are left out: {type(error).__name__}: {error}")
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""

@@ -133,7 +133,7 @@ _known: dict[tuple[int, int, str], OperatorInfo] = {}
 
 def info_of(op: _core.Operator) -> OperatorInfo:
     host = op._host or _core.default_host()
-    key = (id(host), host.generation, op._name)
+    key = (host.number, host.generation, op._name)
     found = _known.get(key)
     if found is None:
         if len(_known) > 4096:
@@ -157,7 +157,7 @@ ANNOTATIONS = {
     "float32": "float",
     "float64": "float",
     "text": "str",
-    "choice": "str",
+    "enum": "str",
     "ints": "Sequence[int]",
     "floats": "Sequence[float]",
     "texts": "Sequence[str]",

@@ -11,8 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from . import _core
-
-_NONE: Any = None
+from ._errors import PluginError
 
 
 def _names(host: _core.Host) -> list[str]:
@@ -29,7 +28,10 @@ class Space:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return find(f"{self._name}.{name}", self._host)
+        try:
+            return find(f"{self._name}.{name}", self._host)
+        except ImportError as error:
+            raise AttributeError(_with_hint(error)) from None
 
     def __dir__(self) -> list[str]:
         host = self._host or _core.default_host()
@@ -46,6 +48,10 @@ class Space:
 
 def find(name: str, host: _core.Host | None) -> _core.Operator:
     """The operator of that name, full or short. Raises PluginError, with names that are near."""
+    if not isinstance(name, str):
+        raise TypeError(f"operators are found by name, a str, not {type(name).__name__}")
+    if "\0" in name or not name.isascii():
+        raise PluginError(f"there is no operator {name!a}", "names of operators are of letters, digits, '_' and '.'")
     of = host or _core.default_host()
     if "." not in name and name.endswith("_") and name not in _names(of):
         bare = name[:-1]
@@ -63,8 +69,12 @@ def lookup(name: str, host: _core.Host | None) -> Any:
         start = name + "."
         if any(of.describe(each)["full_name"].startswith(start) for each in _names(of)):
             return Space(name, host)
-        text = "\nhint: ".join(part for part in (str(error.args[0]), getattr(error, "hint", "")) if part)
+        text = _with_hint(error)
     raise AttributeError(text)
+
+
+def _with_hint(error: ImportError) -> str:
+    return "\nhint: ".join(part for part in (str(error.args[0]), getattr(error, "hint", "")) if part)
 
 
 class Operators:
