@@ -74,7 +74,8 @@ auto lister(List list) {
   return [list](GraphHandle& self) { return list_of(self.use([&](Graph& graph) { return (graph.*list)(); }), value_to_python); };
 }
 
-Value add_node(GraphHandle& self, const std::string& op, nb::list inputs, nb::dict attributes, const std::string& name) {
+Value add_node(GraphHandle& self, const std::string& op, nb::list inputs, nb::dict attributes, nb::str given_name) {
+  const auto name = name_from(given_name);
   const auto values = values_from(std::move(inputs));
   const auto found = self.use([&](Graph& graph) { return graph.host().catalog().find(op); });
   const auto params = attributes_from(found ? &found->info : nullptr, std::move(attributes));
@@ -176,7 +177,7 @@ void bind_graph(nb::module_& module) {
             return self.use([&](Graph& graph) { return graph.constant(name, tensor.clone()); });
           },
           nb::arg("name"), nb::arg("value"))
-      .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"), nb::arg("name") = "")
+      .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"), nb::arg("name") = nb::str(""))
       .def(
           "output",
           [](GraphHandle& self, const std::string& name, const Value& value) {

@@ -156,7 +156,7 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
         if value is None:
             tensors.append(None)
         elif shared is not None and info.input_at(place).types is None and isinstance(value, NUMBERS):
-            tensors.append(_core.tensor_from(weak(value, shared.name, info, place)))
+            tensors.append(weak(value, shared, where_is(info, place)))
         else:
             try:
                 tensors.append(to_tensor(value))
@@ -165,22 +165,21 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
     return tensors
 
 
-def _shared_dtype(info: OperatorInfo, values: Sequence[Any]) -> Any:
+def _shared_dtype(info: OperatorInfo, values: Sequence[Any]) -> str | None:
     sharing = [value for place, value in enumerate(values) if value is not None and info.input_at(place).types is None]
     for value in sharing:
         kind = kind_of_one(value)
         if kind is not None:
-            return np.dtype(_core.dtype_name(value.dtype)) if kind is NUMPY else _numpy_dtype(value)
+            return value.dtype_name if kind is TENON else _name_of_dtype(value.dtype)
     if len(sharing) < 2 or not all(isinstance(value, NUMBERS) for value in sharing):
         return None
-    return np.result_type(*(_numbers(value) for value in sharing))
+    return np.result_type(*(_numbers(value) for value in sharing)).name
 
 
-def _numpy_dtype(value: Any) -> Any:
-    name = str(value.dtype).removeprefix("torch.")
+def _name_of_dtype(dtype: Any) -> str | None:
     try:
-        return np.dtype(name)
-    except TypeError:  # bfloat16
+        return _core.dtype_name(str(dtype).removeprefix("torch."))
+    except (TypeError, UsageError):
         return None
 
 
@@ -197,11 +196,12 @@ def _numbers(value: Any) -> Any:
     raise UsageError(f"a list is no array of numbers: {reprlib.repr(value)}")
 
 
-def weak(value: Any, name: str, info: OperatorInfo, place: int) -> Any:
-    """A number or a list in the dtype of the arrays beside it. Raises UsageError where it would be another number there; floating dtypes
-    round."""
+def weak(value: Any, name: str, where: str) -> _core.Tensor:
+    """A number or a list in the dtype of that name. Raises UsageError where it would be another number there; floating dtypes round."""
+    if name == "bfloat16":  # numpy's is somebody else's, and may not be installed
+        single = weak(value, "float32", where)
+        return _core.default_host().call_all("tenon.cast", [single], {"dtype": name})[0]
     dtype = np.dtype(name)
-    where = f"[{info.name}] input '{info.input_at(place).name}'"
     try:
         if dtype.kind in "fc" and type(value) is int:
             value = float(value)  # of any size
@@ -212,8 +212,15 @@ def weak(value: Any, name: str, info: OperatorInfo, place: int) -> Any:
         raise UsageError(f"{where}: {error.args[0]}") from None
     with np.errstate(all="ignore"):
         cast = (made.real if dtype.kind != "c" else made).astype(dtype)
-    if made.dtype.kind == "c" and dtype.kind != "c" or dtype.kind in "iub" and not np.array_equal(made, cast):
-        raise UsageError(f"{where} is {reprlib.repr(value)}, but the other inputs are {dtype}")
-    if dtype.kind in "fc" and bool((np.isinf(cast) & ~np.isinf(made)).any()):
+    fits = made.dtype.kind != "c" or dtype.kind == "c"
+    if dtype.kind in "fc":
+        fits = fits and not (np.isinf(cast) & ~np.isinf(made)).any()
+    else:
+        fits = fits and np.array_equal(made, cast)
+    if not fits:
         raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {dtype}")
-    return cast
+    return _core.tensor_from(cast)
+
+
+def where_is(info: OperatorInfo, place: int) -> str:
+    return f"[{info.name}] input '{info.input_at(place).name}'"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os.path
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
@@ -83,6 +87,44 @@ def say(category: str, text: str) -> None:
 
 def is_own(error: BaseException) -> bool:
     return isinstance(error, Error)
+
+
+def plain_type_errors(kind: type[Any]) -> type[Any]:
+    """A class whose public methods say in plain words what is wrong with their arguments, where the core would list its own functions."""
+    for name, method in list(vars(kind).items()):
+        if inspect.isfunction(method) and (not name.startswith("_") or name in ("__init__", "__getitem__", "__contains__")):
+            setattr(kind, name, _plainly(method))
+    return kind
+
+
+def _plainly(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(*given: Any, **named: Any) -> Any:
+        try:
+            return method(*given, **named)
+        except TypeError as error:
+            wrong = plain_error(error, method, (*given[1:], *named.values()))
+            if wrong is None:
+                raise
+        raise wrong
+
+    return call
+
+
+def plain_error(error: TypeError, method: Callable[..., Any], given: tuple[Any, ...]) -> Exception | None:
+    """What to raise instead of the core's list of functions; None where the error is another one."""
+    if "incompatible function arguments" not in str(error):
+        return None
+    for text in given:
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                return UsageError(f"{method.__qualname__}() is given {text!a}, which is no text")
+    wanted = inspect.signature(method)
+    kinds = ", ".join(type(each).__name__ for each in given)
+    text = str(wanted.replace(parameters=list(wanted.parameters.values())[1:], return_annotation=inspect.Signature.empty))
+    return TypeError(f"{method.__qualname__}{text} is given ({kinds}), which does not fit".replace("'", "").replace(".__init__", ""))
 
 
 def sentence_of(error: BaseException) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._errors import UsageError
+from ._errors import UsageError, plain_type_errors
 from ._operators import OperatorInfo
 from ._session import Results, Session
 
@@ -76,7 +77,7 @@ class Value:
         return self._call("cast", dtype=_core.dtype_name(dtype))
 
     def reshape(self, *shape: Any) -> Value:
-        return self._call("reshape", shape=list(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else list(shape))
+        return self._call("reshape", shape=list(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else list(shape))
 
     @property
     def T(self) -> Value:  # noqa: N802 - numpy's name
@@ -90,6 +91,10 @@ class Value:
             return NotImplemented
         operands = (other, self) if swapped else (self, other)
         return self.graph.ops["tenon." + op](*operands)
+
+    def _or_equal(self, op: str, other: Any) -> Any:
+        first = self._binary(op, other)
+        return first if first is NotImplemented else self.graph.ops["where"](first, first, self._binary("equal", other))
 
     def __add__(self, other: Any) -> Value:
         return self._binary("add", other)
@@ -137,13 +142,13 @@ class Value:
         return self._binary("less", other)
 
     def __le__(self, other: Any) -> Value:
-        return self._binary("less_equal", other)
+        return self._or_equal("less", other)
 
     def __gt__(self, other: Any) -> Value:
         return self._binary("greater", other)
 
     def __ge__(self, other: Any) -> Value:
-        return self._binary("greater_equal", other)
+        return self._or_equal("greater", other)
 
     def __getitem__(self, key: Any) -> Value:
         return _sliced(self, key if isinstance(key, tuple) else (key,))
@@ -173,14 +178,25 @@ def _is_array_like(value: Any) -> bool:
     return isinstance(value, int | float | complex | list | tuple | _core.Tensor) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")
 
 
+FAR = 2**62  # beyond every axis
+
+
+def _near(bound: Any) -> int:
+    """A slice's bound, which may be any whole number."""
+    return max(-FAR, min(operator.index(bound), FAR))
+
+
 def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     """numpy's basic indexing: whole numbers, slices, None and one ellipsis."""
     rank = value.ndim
     parts = [part for part in key if part is not None]
-    if Ellipsis in parts:
+    ellipses = [place for place, part in enumerate(key) if part is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError(f"value '{value.name}' is indexed with '...' twice")
+    if ellipses:
         if rank is None:
             raise UsageError(f"value '{value.name}' cannot be indexed with '...': its number of dimensions is not known")
-        at = next(place for place, part in enumerate(key) if part is Ellipsis)
+        at = ellipses[0]
         key = key[:at] + (slice(None),) * (rank - len(parts) + 1) + key[at + 1 :]
         parts = [part for part in key if part is not None]
     if rank is not None and len(parts) > rank:
@@ -190,20 +206,23 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     end: list[int] = []
     step: list[int] = []
     dropped: list[int] = []
-    far = 2**62
+    far = FAR
     for axis, part in enumerate(parts):
         if isinstance(part, slice):
             if part == slice(None):
                 continue
-            stride = 1 if part.step is None else int(part.step)
+            stride = 1 if part.step is None else operator.index(part.step)
             if stride < 1:
                 raise UsageError(f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1")
             axes.append(axis)
-            begin.append(0 if part.start is None else int(part.start))
-            end.append(far if part.stop is None else int(part.stop))
+            begin.append(0 if part.start is None else _near(part.start))
+            end.append(far if part.stop is None else _near(part.stop))
             step.append(stride)
-        elif hasattr(part, "__index__") and not isinstance(part, bool):
-            place = part.__index__()
+        elif hasattr(part, "__index__") and not isinstance(part, bool) and getattr(part, "ndim", 0) == 0:
+            place = operator.index(part)
+            size = None if value.shape is None else value.shape[axis]
+            if not -far <= place < far or size is not None and not -size <= place < size:
+                raise IndexError(f"value '{value.name}' is indexed with {place} on axis {axis}, which has the size {size}")
             axes.append(axis)
             begin.append(place)
             end.append(place + 1 if place != -1 else far)
@@ -220,6 +239,7 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     return made._call("expand_dims", axis=new) if new else made
 
 
+@plain_type_errors
 class Graph:
     """Nodes (operator, parameters, name) and the typed values between them.
 
@@ -238,22 +258,21 @@ class Graph:
         """A value that each run receives. None in the shape: each run chooses that dimension."""
         return self._new(self._core.input(name, dtype, shape))
 
-    def variable(self, name: str, value: Any = None, *, dtype: Any = "float32", shape: Shape = None, init: Init = "automatic") -> Value:
-        """A weight: from an array, which is copied, or of a dtype and a shape, with first values by `init`.
+    def variable(self, name: str, value: Any = None, *, dtype: Any = None, shape: Shape = None, init: Init = "automatic") -> Value:
+        """A weight: from an array, which is copied, or of a dtype (float32, where none is named) and a shape, with first values by `init`.
 
         init: "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) or ("normal", mean, deviation).
         """
         if value is not None:
-            return self._new(self._core.variable(name, value))
-        kind, *numbers = init if isinstance(init, tuple) else (init,)
-        if isinstance(kind, int | float):
-            kind, numbers = "value", [float(kind)]
-        first, second = (*map(float, numbers), 0.0, 0.0)[:2]
-        return self._new(self._core.variable_of_type(name, dtype, shape, kind, first, second))
+            return self._new(self._core.variable(name, _elements(name, value, dtype, shape, init)))
+        kind, first, second = _init_of(name, init)
+        return self._new(self._core.variable_of_type(name, "float32" if dtype is None else dtype, shape, kind, first, second))
 
     def constant(self, value: Any, name: str | None = None) -> Value:
         """An array that is part of the graph."""
-        return self._new(self._core.constant(name or self._free_name("constant"), value))
+        from ._arrays import to_tensor
+
+        return self._new(self._core.constant(self._free_name("constant") if name is None else name, to_tensor(value)))
 
     def output(self, name: str, value: Value) -> Value:
         """Runs return the value by this name."""
@@ -453,6 +472,37 @@ class Graph:
                 return name
 
 
+def _init_of(name: str, init: Any) -> tuple[str, float, float]:
+    kind, *numbers = init if isinstance(init, tuple) and init else (init,)
+    if isinstance(kind, int | float) and not isinstance(kind, bool) and not numbers:
+        kind, numbers = "value", [kind]
+    count = {"uniform": 2, "normal": 2, "value": 1}.get(kind, 0) if isinstance(kind, str) else -1
+    if count != len(numbers) or not all(isinstance(number, int | float) for number in numbers):
+        raise UsageError(
+            f"the init of '{name}' is {init!r}",
+            'there are "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) and ("normal", mean, deviation)',
+        )
+    first, second = [*map(float, numbers), 0.0, 0.0][:2]
+    return kind, first, second
+
+
+def _elements(name: str, value: Any, dtype: Any, shape: Shape, init: Any) -> _core.Tensor:
+    from ._arrays import NUMBERS, to_tensor, weak
+
+    if dtype is not None and isinstance(value, NUMBERS):
+        tensor = weak(value, _core.dtype_name(dtype), f"the array for '{name}'")
+    else:
+        tensor = to_tensor(value)
+    if dtype is not None and tensor.dtype_name != _core.dtype_name(dtype):
+        raise UsageError(f"the array for '{name}' is {tensor.dtype_name}, but dtype= is {_core.dtype_name(dtype)}")
+    wanted = tensor.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    if len(wanted) != tensor.ndim or any(dim not in (None, found) for dim, found in zip(wanted, tensor.shape)):
+        raise UsageError(f"the array for '{name}' is {list(tensor.shape)}, but shape= is {list(wanted)}")
+    if init != "automatic":
+        raise UsageError(f"'{name}' is given an array and init=, which makes elements where there is no array")
+    return tensor
+
+
 def _known(shape: Shape) -> Any:
     return [shape] if isinstance(shape, int) else shape
 
@@ -495,9 +545,12 @@ class GraphOperators:
 
 def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph: Graph | None = None) -> Any:
     """Adds a node: the value of its output, or a named tuple of several. Arrays and numbers become constants."""
-    for word in ("device", "out"):
-        if arguments.reserved.get(word) is not None:
-            raise TypeError(f"{info.name}() is given values of a graph and {word}=, which is for arrays: sessions choose devices and memory")
+    for word in ("device", "out", "training"):
+        if arguments.reserved.get(word) is not None and arguments.reserved[word] is not False:
+            raise TypeError(f"{info.name}() is given values of a graph and {word}=, which is for arrays: sessions have devices and training")
+    name = arguments.reserved.get("name")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"{info.name}(): name= is a str, not {type(name).__name__}")
     values = [value for value in arguments.inputs if isinstance(value, Value)]
     graph = graph or values[0].graph
     if any(value.graph is not graph for value in values):
@@ -506,7 +559,7 @@ def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph
     handles = [None if value is None else graph._own(value if isinstance(value, Value) else _constant(graph, info, place, value, dtype)) for place, value in enumerate(arguments.inputs)]
     while handles and handles[-1] is None:
         handles.pop()
-    handle = graph._core.add(op._name, handles, arguments.params, arguments.reserved.get("name") or "")
+    handle = graph._core.add(op._name, handles, arguments.params, name or "")
     graph._changed()
     places = _visible_places(info, arguments.params)
     results = [Value(graph, handle.output(place)) for place in places]
@@ -516,10 +569,10 @@ def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph
 
 
 def _constant(graph: Graph, info: OperatorInfo, place: int, value: Any, dtype: str | None) -> Value:
-    from ._arrays import kind_of_one, to_tensor, weak
+    from ._arrays import NUMBERS, kind_of_one, to_tensor, weak, where_is
 
-    if kind_of_one(value) is None and dtype is not None and dtype != "bfloat16" and info.input_at(place).types is None:
-        value = weak(value, dtype, info, place)
+    if dtype is not None and info.input_at(place).types is None and isinstance(value, NUMBERS) and kind_of_one(value) is None:
+        return graph.constant(weak(value, dtype, where_is(info, place)))
     return graph.constant(to_tensor(value))
 
 

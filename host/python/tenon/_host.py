@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from . import _core
-from ._errors import say
+from ._errors import plain_type_errors, say
 
 
+@plain_type_errors
 class Host(_core.Host):
     """Plugins, devices and threads. Functions use a default host; `with tenon.Host(seed=0):` uses another one inside of the block.
 
@@ -21,7 +21,7 @@ class Host(_core.Host):
 
     def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = ("app", "compiled"), **options: Any) -> None:
         super().__init__(threads=threads, seed=seed, prefer=list(prefer), **options)
-        self._before: list[_core.Host | None] = []
+        self._before: list[_core.Host] = []
 
     def add_installed(self) -> None:
         """Adds the plugins of installed packages: those that the entry points of the group `tenon.plugins` name. A package that fails
@@ -37,7 +37,7 @@ class Host(_core.Host):
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""
-        super().add_plugins(os.fspath(Path(path)))
+        super().add_plugins(os.fspath(path))
 
     def add(self, operator: type) -> str:
         """Adds an operator that is written in Python, a class with @tenon.operator, and returns its full name."""

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _core
+from ._errors import plain_type_errors
 
 if TYPE_CHECKING:
     from ._graph import Graph
@@ -26,6 +27,7 @@ class Results(dict[str, Any]):
         return [*super().__dir__(), *self]
 
 
+@plain_type_errors
 class Session(_core.SessionBase):
     """Runs a graph as it was when the session was made.
 
