@@ -115,15 +115,15 @@ bool is_array(PyObject* object) {
   return reinterpret_cast<PyTypeObject*>(object->ob_type) == &PyArray_Type;
 }
 
+bool is_array_or_subclass(PyObject* object) {
+  return PyArray_Check(object);
+}
+
 bool is_fast_array(PyObject* object) {
   if (!is_array(object)) return false;
   auto* array = array_of(object);
   return PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) <= max_rank &&
          dtype_of_number(PyArray_DESCR(array)) != unknown_dtype && (PyArray_IS_C_CONTIGUOUS(array) || has_whole_strides(array));
-}
-
-bool is_writable(PyObject* array) {
-  return PyArray_ISWRITEABLE(array_of(array));
 }
 
 DType dtype_of_array(PyObject* array) {
@@ -159,6 +159,25 @@ Tensor tensor_from(nb::handle given) {
     if (!array.is_valid()) throw nb::python_error();
   }
   return borrow(array_of(array.ptr()), dtype_of_array(array.ptr()), owner_of(array));
+}
+
+Tensor writable_tensor_from(nb::handle given, const std::string& what) {
+  auto array = nb::borrow(given);
+  if (nb::isinstance(given, nb::module_::import_("numpy").attr("ma").attr("MaskedArray")))
+    throw nb::type_error((what + " is a masked array, and Tenon has no masks").c_str());
+  if (!PyArray_Check(array.ptr())) array = nb::steal(PyMemoryView_FromObject(array.ptr()));
+  if (!array.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error((what + " is " + nb::type_name(given.type()).c_str() + ", but only arrays are written to").c_str());
+  }
+  if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));
+  if (!array.is_valid()) throw nb::python_error();
+  auto* found = array_of(array.ptr());
+  if (!PyArray_ISWRITEABLE(found)) throw Failure(FailureKind::usage, what + " is read-only");
+  if (!PyArray_ISCARRAY(found))
+    throw Failure(FailureKind::usage, what + " is not as kernels write it",
+                  "give an array that is contiguous, aligned and of this machine's byte order, as numpy.empty() makes it");
+  return tensor_from(array);
 }
 
 nb::object new_array(DType dtype, const Shape& shape) {

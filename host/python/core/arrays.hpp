@@ -18,9 +18,9 @@ DType dtype_from(nb::handle object);
 /// numpy's dtype object; of bfloat16 that of ml_dtypes. Throws Failure (usage) where that is not installed.
 nb::object numpy_dtype(DType dtype);
 
-bool is_array(PyObject* object);        ///< exactly an ndarray: subclasses have their own ways
+bool is_array(PyObject* object);  ///< exactly an ndarray: subclasses have their own ways
+bool is_array_or_subclass(PyObject* object);
 bool is_fast_array(PyObject* object);   ///< the same, and as kernels take it: native, aligned, of a dtype of Tenon's
-bool is_writable(PyObject* array);      ///< of an is_array()
 DType dtype_of_array(PyObject* array);  ///< unknown_dtype where Tenon lacks it
 int rank_of_array(PyObject* array);
 const std::int64_t* dims_of_array(PyObject* array);
@@ -30,6 +30,9 @@ std::int64_t bytes_of_array(PyObject* array);
 Tensor borrow_array(PyObject* array);
 /// The same with a reference. What kernels cannot take (another byte order, an unaligned address) is copied. Throws Failure (usage).
 Tensor tensor_from(nb::handle array);
+/// The same, but the array's own memory and never a copy, since it is written to. `what`: the array, in messages. Throws TypeError for what
+/// is no array of numpy and has no buffer, Failure (usage) for one that is read-only or not as kernels write it.
+Tensor writable_tensor_from(nb::handle array, const std::string& what);
 /// A new array that its caller writes: its memory as a tensor, and the array.
 nb::object new_array(DType dtype, const Shape& shape);
 /// The tensor's own memory as an array, which keeps it alive. Throws Failure (usage) for a tensor on a GPU or a sparse one.

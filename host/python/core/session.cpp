@@ -36,14 +36,44 @@ nb::dict to_arrays(const NamedTensors& tensors) {
   return all;
 }
 
+Tensor destination_from(nb::handle value, const std::string& what) {
+  const bool exchanged = !is_array_or_subclass(value.ptr()) && nb::hasattr(value, "__dlpack__");
+  return exchanged || nb::isinstance<Tensor>(value) ? any_tensor_from(value) : writable_tensor_from(value, what);
+}
+
 Destinations destinations_from(nb::dict given, bool add) {
   Destinations all;
   for (const auto [name, value] : given) {
-    if (is_array(value.ptr()) && !is_writable(value.ptr()))
-      throw Failure(FailureKind::usage, "the array for output '" + name_from(name) + "' is read-only");
-    all.emplace(name_from(name), Destination{any_tensor_from(value), add ? Write::add : Write::to});
+    auto output = name_from(name);
+    auto tensor = destination_from(value, "the array for output '" + output + "'");
+    all.emplace(std::move(output), Destination{std::move(tensor), add ? Write::add : Write::to});
   }
   return all;
+}
+
+bool overlap(const Tensor& left, const Tensor& right) {
+  if (!right || right.storage() != Storage::dense || left.device() != right.device()) return false;
+  const auto from = [](const Tensor& tensor) { return static_cast<const std::byte*>(tensor.data()); };
+  const auto end = [&](const Tensor& tensor) {  // of a strided one, too
+    std::int64_t last = 0;
+    for (int axis = 0; axis < tensor.shape().rank(); ++axis)
+      last += (tensor.shape()[axis] - 1) * tensor.strides()[static_cast<std::size_t>(axis)];
+    return tensor.size() == 0 ? from(tensor) : from(tensor) + (last + 1) * static_cast<std::int64_t>(size_of(tensor.dtype()));
+  };
+  return from(left) < end(right) && from(right) < end(left);
+}
+
+// What is written while others are still read from the same memory would be another result.
+void require_apart(const Destinations& destinations, const NamedTensors& inputs) {
+  for (auto one = destinations.begin(); one != destinations.end(); ++one) {
+    const auto refuse = [&](const std::string& what) {
+      throw Failure(FailureKind::usage, "the array for output '" + one->first + "' shares memory with " + what, "give each its own array");
+    };
+    for (const auto& [name, input] : inputs)
+      if (overlap(one->second.tensor, input)) refuse("input '" + name + "'");
+    for (auto other = std::next(one); other != destinations.end(); ++other)
+      if (overlap(one->second.tensor, other->second.tensor)) refuse("that for output '" + other->first + "'");
+  }
 }
 
 std::map<std::string, Shape> shapes_from(nb::dict given) {
@@ -58,6 +88,7 @@ nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outp
   RunOptions options;
   options.outputs = std::move(outputs);
   options.destinations = destinations_from(std::move(destinations), add);
+  require_apart(options.destinations, tensors);
   options.stop = interrupt_token();
   try {
     auto made = self.use(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os.path
+import re
+import reprlib
 import sys
 import traceback
 import warnings
@@ -91,19 +93,23 @@ def is_own(error: BaseException) -> bool:
 
 def plain_type_errors(kind: type[Any]) -> type[Any]:
     """A class whose public methods say in plain words what is wrong with their arguments, where the core would list its own functions."""
-    for name, method in list(vars(kind).items()):
-        if inspect.isfunction(method) and (not name.startswith("_") or name in ("__init__", "__getitem__", "__contains__")):
-            setattr(kind, name, _plainly(method))
+    for name, found in list(vars(kind).items()):
+        if name.startswith("_") and name not in ("__init__", "__getitem__", "__contains__"):
+            continue
+        if inspect.isfunction(found):
+            setattr(kind, name, plainly(found))
+        elif isinstance(found, property) and found.fset is not None:
+            setattr(kind, name, found.setter(plainly(found.fset)))
     return kind
 
 
-def _plainly(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
+def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         try:
-            return method(*given, **named)
+            return function(*given, **named)
         except TypeError as error:
-            wrong = plain_error(error, method, (*given[1:], *named.values()))
+            wrong = plain_error(error, function, given, named)
             if wrong is None:
                 raise
         raise wrong
@@ -111,20 +117,26 @@ def _plainly(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def plain_error(error: TypeError, method: Callable[..., Any], given: tuple[Any, ...]) -> Exception | None:
+def plain_error(error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> Exception | None:
     """What to raise instead of the core's list of functions; None where the error is another one."""
     if "incompatible function arguments" not in str(error):
         return None
-    for text in given:
-        if isinstance(text, str) and not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                return UsageError(f"{method.__qualname__}() is given {text!a}, which is no text")
-    wanted = inspect.signature(method)
-    kinds = ", ".join(type(each).__name__ for each in given)
-    text = str(wanted.replace(parameters=list(wanted.parameters.values())[1:], return_annotation=inspect.Signature.empty))
-    return TypeError(f"{method.__qualname__}{text} is given ({kinds}), which does not fit".replace("'", "").replace(".__init__", ""))
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    if parameters and parameters[0].name == "self":
+        parameters, given = parameters[1:], given[1:]
+    name = function.__qualname__.removesuffix(".__init__").replace("._", ".")
+    for text in (*given, *named.values()):
+        if isinstance(text, str) and text.encode(errors="replace").decode() != text:
+            return UsageError(f"{name}() is given {text!a}, which is no text")
+    wanted = str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+    wanted = re.sub(r": '([^']*)'", r": \1", wanted)  # annotations are texts
+    found = [_shown(value) for value in given] + [f"{key}={_shown(value)}" for key, value in named.items()]
+    return TypeError(f"{name}{wanted} is given ({', '.join(found)}), which does not fit")
+
+
+def _shown(value: Any) -> str:
+    return reprlib.repr(value) if isinstance(value, int | float | str) else type(value).__name__
 
 
 def sentence_of(error: BaseException) -> str:

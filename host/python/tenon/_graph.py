@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._errors import UsageError, plain_type_errors
+from ._errors import UsageError, plain_type_errors, plainly
+from ._host import path_text
 from ._operators import OperatorInfo
-from ._session import Results, Session
+from ._session import Results, Session, by_name
 
 if TYPE_CHECKING:
     from ._calls import Arguments
@@ -280,7 +281,7 @@ class Graph:
         self._changed()
         return value
 
-    def outputs(self, **values: Value) -> dict[str, Value]:
+    def outputs(self, /, **values: Value) -> dict[str, Value]:
         """Without arguments the graph's outputs; with them, runs also return these values by these names."""
         for name, value in values.items():
             self.output(name, value)
@@ -366,7 +367,7 @@ class Graph:
 
     def save(self, path: str | os.PathLike[str], *, seed: int = 0) -> None:
         """Writes a .tenon file, completely or not at all. Variables without elements are initialized from the seed."""
-        self._core.save(os.fspath(path), seed)
+        self._core.save(path_text(path), seed)
 
     def to_bytes(self, *, seed: int = 0) -> bytes:
         return self._core.to_bytes(seed)
@@ -397,16 +398,10 @@ class Graph:
         """A session of this graph as it is now: see tenon.Session."""
         return Session(self, **options)
 
-    def __call__(self, *positional: Any, outputs: Sequence[str] | str | None = None, **inputs: Any) -> Results:
+    def __call__(self, /, *positional: Any, outputs: Sequence[str] | str | None = None, **inputs: Any) -> Results:
         """Runs the graph with arrays, by name or in the order of the inputs, in a session that is kept until the graph changes."""
         if positional:
-            names = [each["name"] for each in self._core.inputs()]
-            if len(positional) > len(names):
-                raise TypeError(f"the graph has {len(names)} inputs ({', '.join(names)}) but is given {len(positional)} by position")
-            for name, array in zip(names, positional):
-                if name in inputs:
-                    raise TypeError(f"the graph got two arrays for the input '{name}'")
-                inputs[name] = array
+            inputs = by_name([each["name"] for each in self._core.inputs()], positional, inputs, "graph")
         session = self._sessions.get(None)
         if session is None:
             self.bind()
@@ -417,7 +412,7 @@ class Graph:
         """Finds and loads every operator. The error names all missing ones at once."""
         self._core.bind()
 
-    def plan(self, **shapes: Shape) -> Any:
+    def plan(self, /, **shapes: Shape) -> Any:
         """What a run with inputs of these shapes does, and where its values lie. Nothing runs."""
         from ._drawing import Plan
 
@@ -589,16 +584,18 @@ def _visible_places(info: OperatorInfo, params: Mapping[str, Any]) -> list[int]:
     return places
 
 
+@plainly
 def load(path: str | os.PathLike[str], *, verify: bool = True, host: _core.Host | None = None) -> Graph:
     """Reads a .tenon or graph.json file. A .tenon file opens without plugins; runs need them. Raises FileError with what is wrong."""
     of = host or _core.default_host()
-    return Graph(of, _handle=_core.load_graph(of, os.fspath(path), verify))
+    return Graph(of, _handle=_core.load_graph(of, path_text(path), verify))
 
 
+@plainly
 def from_json(text: str, *, folder: str | os.PathLike[str] = "", host: _core.Host | None = None) -> Graph:
     """A graph from the text of a graph.json; `folder` is where its .npy files are."""
     of = host or _core.default_host()
-    return Graph(of, _handle=_core.graph_from_json(of, text, os.fspath(folder)))
+    return Graph(of, _handle=_core.graph_from_json(of, text, path_text(folder)))
 
 
 def _from_bytes(data: bytes) -> Graph:

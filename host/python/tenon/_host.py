@@ -8,7 +8,22 @@ from types import TracebackType
 from typing import Any
 
 from . import _core
-from ._errors import plain_type_errors, say
+from ._errors import PluginError, UsageError, plain_type_errors, say
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """A path as the core takes it. Raises UsageError for one that no file can have."""
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise UsageError(f"a path has a NUL character: {text!a}")
+    return text
+
+
+def _texts(given: str | Sequence[str], name: str) -> list[str]:
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list | tuple | set | frozenset) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"Host(): {name}= is a list of names, not {given!r}")
+    return list(texts)
 
 
 @plain_type_errors
@@ -19,8 +34,22 @@ class Host(_core.Host):
     by tenon.compile. Threads: any. After close() it gives errors.
     """
 
-    def __init__(self, *, threads: int = 0, seed: int = 0, prefer: Sequence[str] = ("app", "compiled"), **options: Any) -> None:
-        super().__init__(threads=threads, seed=seed, prefer=list(prefer), **options)
+    def __init__(
+        self,
+        *,
+        threads: int = 0,
+        seed: int = 0,
+        prefer: str | Sequence[str] = ("app", "compiled"),
+        isolate: bool | str | Sequence[str] = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            threads=threads,
+            seed=seed,
+            prefer=_texts(prefer, "prefer"),
+            isolate=isolate if isinstance(isolate, bool) else _texts(isolate, "isolate"),
+            **options,
+        )
         self._before: list[_core.Host] = []
 
     def add_installed(self) -> None:
@@ -37,7 +66,15 @@ class Host(_core.Host):
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""
-        super().add_plugins(os.fspath(path))
+        text = path_text(path)
+        super().add_plugins(text)
+        if os.path.isfile(text):
+            self._require_usable(os.path.realpath(text))
+
+    def _require_usable(self, path: str) -> None:
+        for file in self.files():
+            if os.path.realpath(file["path"]) == path and not file["usable"]:
+                raise PluginError(f"plugin '{path}' is {file['status']}: {file['reason']}", "tenon.default_host().files() says of each plugin what became of it")
 
     def add(self, operator: type) -> str:
         """Adds an operator that is written in Python, a class with @tenon.operator, and returns its full name."""

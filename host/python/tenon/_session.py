@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _core
-from ._errors import plain_type_errors
+from ._errors import UsageError, plain_error, plain_type_errors
 
 if TYPE_CHECKING:
     from ._graph import Graph
@@ -49,13 +49,15 @@ class Session(_core.SessionBase):
         debug: bool = False,
         capture: bool = True,
     ) -> None:
+        if not hasattr(graph, "_core"):
+            raise TypeError(f"Session(graph, ...) is given {type(graph).__name__} for the graph")
         self._options = dict(device=device, training=training, seed=seed, trace=os.fspath(trace), profile=profile, plans=plans, keep_on_device=keep_on_device, debug=debug, capture=capture)
         self._host = graph.host
-        self._inputs = tuple(graph.inputs)
+        self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}
         self._core = _core.Session(graph._core, **self._options)
         outputs = graph._core.outputs()
         alias = any(output["value"] in self._inputs for output in outputs)  # its memory would be the caller's
-        self._attach(self._core, self._inputs, tuple(output["name"] for output in outputs), Results, not alias)
+        self._attach(self._core, tuple(self._inputs), tuple(output["name"] for output in outputs), Results, not alias)
 
     def _run(
         self,
@@ -67,30 +69,42 @@ class Session(_core.SessionBase):
         batch: int = 0,
     ) -> Results:
         """What run() does with anything but numpy's arrays by name."""
-        named = [outputs] if isinstance(outputs, str) else list(outputs or ())
+        if not isinstance(inputs or {}, Mapping) or not isinstance(into or {}, Mapping):
+            raise TypeError("Session.run(): inputs and into are dicts of arrays by name")
+        if batch < 0 or batch and into:
+            raise UsageError(f"batch is {batch}" if batch < 0 else "into= is given with batch=, whose runs have outputs of their own")
+        names = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = dict(inputs or {})
         kind = _arrays.NUMPY
         for name, value in given.items():
             if type(value) is not _arrays.ndarray:
-                given[name] = _arrays.to_tensor(value)
+                given[name] = self._tensor(name, value)
                 kind = _arrays.kind_of_one(value) or kind
-        if kind is _arrays.NUMPY:
-            return Results(self._core.run(given, named, dict(into or {}), add, batch))
-        made = self._core.run(given, named, dict(into or {}), add, batch, False)
+        try:
+            if kind is _arrays.NUMPY:
+                return Results(self._core.run(given, names, dict(into or {}), add, batch))
+            made = self._core.run(given, names, dict(into or {}), add, batch, False)
+        except TypeError as error:
+            wrong = plain_error(error, Session._run, (self, inputs), {"outputs": names, "into": into, "add": add, "batch": batch})
+            if wrong is None:
+                raise
+            raise wrong from None
         return Results({name: kind.from_tensor(tensor) for name, tensor in made.items()})
 
-    def _call(self, *positional: Any, **inputs: Any) -> Results:
-        if len(positional) > len(self._inputs):
-            raise TypeError(
-                f"the session has {len(self._inputs)} inputs ({', '.join(self._inputs)}) but is given {len(positional)} by position"
-            )
-        for name, array in zip(self._inputs, positional):
-            if name in inputs:
-                raise TypeError(f"the session got two arrays for the input '{name}'")
-            inputs[name] = array
-        return self._run(inputs)
+    def _tensor(self, name: str, value: Any) -> _core.Tensor:
+        """Numbers and lists have the dtype of the input."""
+        dtype = self._inputs.get(name)
+        if dtype is not None and isinstance(value, _arrays.NUMBERS) and _arrays.kind_of_one(value) is None:
+            return _arrays.weak(value, dtype, f"input '{name}'")
+        try:
+            return _arrays.to_tensor(value)
+        except TypeError as error:
+            raise TypeError(f"input '{name}': {error}") from None
 
-    def plan(self, **shapes: Any) -> Any:
+    def _call(self, /, *positional: Any, **inputs: Any) -> Results:
+        return self._run(by_name(list(self._inputs), positional, inputs, "session"))
+
+    def plan(self, /, **shapes: Any) -> Any:
         """What a run with inputs of these shapes does. Nothing runs."""
         from ._drawing import Plan
 
@@ -137,6 +151,17 @@ class Session(_core.SessionBase):
 
     def __repr__(self) -> str:
         return "<tenon.Session, closed>" if self._core.closed else f"<tenon.Session of ({', '.join(self._inputs)}), {self.step} runs>"
+
+
+def by_name(names: Sequence[str], positional: Sequence[Any], named: dict[str, Any], what: str) -> dict[str, Any]:
+    """All inputs by name, those too that are given in the order of the inputs."""
+    if len(positional) > len(names):
+        raise TypeError(f"the {what} has {len(names)} inputs ({', '.join(names)}) but is given {len(positional)} by position")
+    for name, array in zip(names, positional):
+        if name in named:
+            raise TypeError(f"the {what} got two arrays for the input '{name}'")
+        named[name] = array
+    return named
 
 
 def _restore(data: bytes, options: dict[str, Any]) -> Session:
