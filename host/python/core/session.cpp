@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stop_token>
 #include <tenon/host/batched_run.hpp>
@@ -82,6 +83,16 @@ std::map<std::string, Shape> shapes_from(nb::dict given) {
   return shapes;
 }
 
+// An output may be an input itself, whose array its caller goes on with, or may only read.
+bool is_one_of(const Tensor& output, const NamedTensors& inputs) {
+  const auto memory = [](const Tensor& tensor) {
+    return tensor.storage() == Storage::dense ? tensor.data() : tensor.stored_values().data();
+  };
+  return output && std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+           return input.second && input.second.storage() == output.storage() && memory(input.second) == memory(output);
+         });
+}
+
 nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outputs, nb::dict destinations, bool add, std::int64_t batch,
              bool arrays) {
   const auto tensors = named_tensors_from(std::move(inputs));
@@ -91,8 +102,12 @@ nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outp
   require_apart(options.destinations, tensors);
   options.stop = interrupt_token();
   try {
-    auto made = self.use(
-        [&](Session& session) { return batch > 0 ? run_in_batches(session, tensors, batch, options) : session.run(tensors, options); });
+    auto made = self.use([&](Session& session) {
+      auto all = batch > 0 ? run_in_batches(session, tensors, batch, options) : session.run(tensors, options);
+      for (auto& [name, output] : all)
+        if (is_one_of(output, tensors)) output = output.clone();
+      return all;
+    });
     return arrays ? to_arrays(made) : to_python(std::move(made));
   } catch (const Failure&) {
     raise_interrupt();
