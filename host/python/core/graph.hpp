@@ -40,11 +40,13 @@ struct Closable {
   explicit Closable(const char* name) : what(name) {}
   template <class Work>
   decltype(auto) use(Work&& work) {
-    if (!open) throw Failure(FailureKind::usage, std::string("the ") + what + " is closed");
-    return alone(what, [&]() -> decltype(auto) { return work(*open); });
+    return alone(what, [&]() -> decltype(auto) {
+      if (!open) throw Failure(FailureKind::usage, std::string("the ") + what + " is closed");
+      return work(*open);
+    });
   }
   void close() {
-    if (open) alone(what, [&] { open.reset(); });
+    alone(what, [&] { open.reset(); });
   }
   const char* what;
   std::optional<Object> open;

@@ -104,6 +104,7 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
   auto* arrays = arrays_of(self);
   if (arrays == nullptr || arrays->session == nullptr) return {};
   PyObject* given[most] = {};
+  nb::object kept[most];  // another thread may change the dict while this one runs
   const auto all = arrays->inputs.size();
   const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
   if (count + named != all) return {};
@@ -114,6 +115,7 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
       PyErr_Clear();
       return {};
     }
+    kept[i] = nb::borrow(given[i]);
   }
   return run_arrays(*arrays, given);
 }
