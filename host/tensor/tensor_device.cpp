@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <tenon/host/devices.hpp>
 #include <tenon/host/failure.hpp>
 
 #include "device/block.hpp"
@@ -25,6 +26,14 @@ const Stream& tensor_stream(Device& device) {
   static auto& streams = *new std::map<Device*, Stream>;  // never destroyed: tensors of static objects are freed later
   const std::lock_guard lock(mutex);
   return streams.try_emplace(&device, device).first->second;
+}
+
+void wait_for_application(std::string_view name) {
+  Device& device = find_device(name);
+  if (device.is_cpu()) return;
+  const Stream& stream = tensor_stream(device);
+  device.wait_for_application(stream.handle());
+  stream.synchronize();
 }
 
 Place place_of(const tenon_dense& dense) {

@@ -74,9 +74,9 @@ Tensor borrow(PyArrayObject* array, DType dtype, std::shared_ptr<const void> own
   const auto shape = Shape::of_tensor(PyArray_DIMS(array), PyArray_NDIM(array));
   static char nothing alignas(16)[16];
   void* data = PyArray_SIZE(array) == 0 ? nothing : PyArray_DATA(array);  // numpy's empty arrays may lie anywhere
-  if (PyArray_IS_C_CONTIGUOUS(array)) return Tensor::borrow(data, dtype, shape, {}, std::move(owner));
-  const auto strides = strides_of(array);
-  return Tensor::borrow(data, dtype, shape, strides, std::move(owner));
+  const auto strides = PyArray_IS_C_CONTIGUOUS(array) ? std::vector<std::int64_t>() : strides_of(array);
+  return PyArray_ISWRITEABLE(array) ? Tensor::borrow(data, dtype, shape, strides, std::move(owner))
+                                    : Tensor::borrow_read_only(data, dtype, shape, strides, std::move(owner));
 }
 
 }  // namespace
@@ -204,8 +204,8 @@ nb::object array_from(const Tensor& tensor, bool writable) {
     strides[axis] = apart[static_cast<std::size_t>(axis)] * static_cast<npy_intp>(size_of(tensor.dtype()));
   }
   auto* descr = reinterpret_cast<PyArray_Descr*>(numpy_dtype(tensor.dtype()).release().ptr());
-  auto array = nb::steal(
-      PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank(), dims, strides, tensor.data(), writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+  auto array = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank(), dims, strides, tensor.data(),
+                                              writable && !tensor.read_only() ? NPY_ARRAY_WRITEABLE : 0, nullptr));
   if (!array.is_valid()) throw nb::python_error();
   if (PyArray_SetBaseObject(array_of(array.ptr()), nb::cast(tensor).release().ptr()) < 0) throw nb::python_error();
   PyArray_UpdateFlags(array_of(array.ptr()), NPY_ARRAY_UPDATE_ALL);

@@ -35,7 +35,8 @@ Tensor tensor_from(nb::handle array);
 Tensor writable_tensor_from(nb::handle array, const std::string& what);
 /// A new array that its caller writes: its memory as a tensor, and the array.
 nb::object new_array(DType dtype, const Shape& shape);
-/// The tensor's own memory as an array, which keeps it alive. Throws Failure (usage) for a tensor on a GPU or a sparse one.
+/// The tensor's own memory as an array, which keeps it alive; never writable where the tensor is read-only. Throws Failure (usage) for a
+/// tensor on a GPU or a sparse one.
 nb::object array_from(const Tensor& tensor, bool writable);
 
 nb::tuple shape_to_python(const Shape& shape);  ///< unknown dimensions are None

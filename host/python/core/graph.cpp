@@ -82,9 +82,11 @@ Value add_node(GraphHandle& self, const std::string& op, nb::list inputs, nb::di
   return self.use([&](Graph& graph) { return graph.add(op, values, params, name); });
 }
 
-nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list recompute, std::int64_t memory_budget, nb::dict shapes) {
+nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list recompute, std::int64_t memory_budget, nb::dict shapes,
+                  nb::handle seed) {
   const auto by = values_from(std::move(wrt));
   GradientOptions options;
+  if (!seed.is_none()) options.seed = nb::cast<Value>(seed);
   options.recompute = values_from(std::move(recompute));
   options.memory_budget = memory_budget;
   options.shapes = shapes_from(std::move(shapes));
@@ -184,7 +186,8 @@ void bind_graph(nb::module_& module) {
             self.use([&](Graph& graph) { graph.output(name, value); });
           },
           nb::arg("name"), nb::arg("value"))
-      .def("gradient", &gradient, nb::arg("loss"), nb::arg("wrt"), nb::arg("recompute"), nb::arg("memory_budget"), nb::arg("shapes"))
+      .def("gradient", &gradient, nb::arg("loss"), nb::arg("wrt"), nb::arg("recompute"), nb::arg("memory_budget"), nb::arg("shapes"),
+           nb::arg("seed") = nb::none())
       .def(
           "stop_gradient",
           [](GraphHandle& self, const Value& value, const std::string& name) {
@@ -209,7 +212,7 @@ void bind_graph(nb::module_& module) {
           "tensor",
           [](GraphHandle& self, const Value& value) {
             const auto tensor = self.use([&](Graph& graph) { return graph.tensor(value); });
-            return tensor ? nb::cast(tensor) : nb::none();
+            return tensor ? nb::cast(read_only_view(tensor)) : nb::none();
           },
           nb::arg("value"))
       .def("inputs", lister(&Graph::inputs))

@@ -8,6 +8,7 @@
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/plain_values.hpp"
 
 namespace tenon::python {
 namespace {
@@ -17,37 +18,6 @@ constexpr std::int64_t small = 16 * 1024;  // bytes: below, a kernel takes less 
 
 bool is_scalar(PyObject* object) {
   return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
-}
-
-// Those that are the same whenever they are equal and of one type.
-bool is_plain(PyObject* value) {
-  if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value)) return true;
-  if (!PyTuple_CheckExact(value)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(value); ++i)
-    if (auto* item = PyTuple_GetItem(value, i); !PyFloat_CheckExact(item) && !PyLong_CheckExact(item) && !PyUnicode_CheckExact(item))
-      return false;
-  return true;
-}
-
-bool same_types(PyObject* left, PyObject* right) {
-  if (Py_TYPE(left) != Py_TYPE(right)) return false;
-  if (!PyTuple_CheckExact(left)) return true;
-  if (PyTuple_Size(left) != PyTuple_Size(right)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(left); ++i)
-    if (Py_TYPE(PyTuple_GetItem(left, i)) != Py_TYPE(PyTuple_GetItem(right, i))) return false;
-  return true;
-}
-
-// -0.0 equals 0.0, and is another parameter.
-bool same_value(PyObject* left, PyObject* right) {
-  if (left == right) return true;
-  if (!same_types(left, right)) return false;
-  if (PyFloat_CheckExact(left)) {
-    const double a = PyFloat_AsDouble(left), b = PyFloat_AsDouble(right);
-    return std::memcmp(&a, &b, sizeof a) == 0;
-  }
-  return !PyTuple_CheckExact(left) ? PyObject_RichCompareBool(left, right, Py_EQ) == 1
-                                   : nb::repr(nb::borrow(left)).equal(nb::repr(nb::borrow(right)));
 }
 
 // A Python number as one element of an array's dtype; false where that is not the same number.
@@ -196,7 +166,7 @@ QuickCalls::Entry* QuickCalls::prepare(const Given& given) {
   }
   nb::dict params;
   for (std::size_t i = 0; i < given.params; ++i) {
-    entry->params.emplace_back(nb::borrow(given.key[i]), nb::borrow(given.value[i]));
+    entry->params.emplace_back(nb::borrow(given.key[i]), kept_value(given.value[i]));
     params[nb::borrow(given.key[i])] = nb::borrow(given.value[i]);
   }
   const auto attributes = attributes_from(&op_->info, params);

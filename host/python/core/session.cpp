@@ -207,7 +207,7 @@ void bind_session(nb::module_& module) {
           "tensor",
           [](SessionHandle& self, const std::string& name) {
             const auto tensor = self.use([&](Session& session) { return session.tensor(name); });
-            return tensor ? nb::cast(tensor) : nb::none();
+            return tensor ? nb::cast(read_only_view(tensor)) : nb::none();
           },
           nb::arg("name"))
       .def("graph", [](SessionHandle& self) { return self.use([](Session& session) { return GraphHandle(session.graph()); }); })

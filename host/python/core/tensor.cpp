@@ -1,6 +1,7 @@
 // The class Tensor.
 #include "python/core/tensor.hpp"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +14,7 @@
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/dlpack.hpp"
 
 namespace tenon::python {
 namespace {
@@ -23,20 +25,60 @@ Storage storage_from(const std::string& name) {
   throw Failure(FailureKind::usage, "there is no storage '" + name + "'", "there are dense, csr and row_sparse");
 }
 
-Tensor from_capsule(nb::object capsule) {
-  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-  if (managed == nullptr) throw nb::python_error();
-  auto tensor = Tensor::from_dlpack(managed);
-  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-  return tensor;
+// As numpy 2 asks: a view where it may be one.
+nb::object as_array(const Tensor& self, nb::handle dtype, nb::handle copy) {
+  auto array = array_from(self, true);
+  const bool same = dtype.is_none() || numpy_dtype(self.dtype()).equal(numpy_dtype(dtype_from(dtype)));
+  if (!same && copy.ptr() == Py_False) throw nb::value_error("another dtype needs a copy of the tensor, but copy is False");
+  if (!same) return array.attr("astype")(dtype);
+  return copy.ptr() == Py_True ? nb::object(array.attr("copy")()) : array;
+}
+
+// By the C functions of the object's library, which know of no pending conjugation or negation, as torch has them.
+Tensor tensor_through(const ExchangeTable& table, nb::handle given) {
+  auto object = nb::borrow(given);
+  for (const char* resolve : {"resolve_conj", "resolve_neg"})
+    if (nb::hasattr(object, resolve)) object = object.attr(resolve)();
+  DLManagedTensorVersioned* managed = nullptr;
+  if (table.managed_of(object.ptr(), &managed) != 0) throw nb::python_error();
+  if (managed->dl_tensor.device.device_type != kDLCPU) {  // __dlpack__ waits for its streams
+    managed->deleter(managed);
+    return {};
+  }
+  try {
+    return Tensor::from_dlpack(managed);
+  } catch (...) {
+    managed->deleter(managed);
+    throw;
+  }
+}
+
+nb::object in_python(const char* function, const Tensor& self) {
+  return nb::module_::import_("tenon._arrays").attr(function)(self);
 }
 
 }  // namespace
 
 Tensor any_tensor_from(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
-  if (!is_array(object.ptr()) && nb::hasattr(object, "__dlpack__")) return from_capsule(object.attr("__dlpack__")());
-  return tensor_from(object);
+  if (is_array(object.ptr())) return tensor_from(object);
+  if (const auto* table = exchange_of(Py_TYPE(object.ptr())); table != nullptr && table != tenon_exchange())
+    if (auto tensor = tensor_through(*table, object)) return tensor;
+  return has_dlpack(object) ? tensor_from_dlpack(object) : tensor_from(object);
+}
+
+Tensor read_only_view(const Tensor& tensor) {
+  if (!tensor || tensor.read_only()) return tensor;
+  switch (tensor.storage()) {
+    case Storage::csr:
+      return Tensor::csr(read_only_view(tensor.stored_values()), tensor.columns(), tensor.row_starts(), tensor.shape());
+    case Storage::row_sparse:
+      return Tensor::row_sparse(read_only_view(tensor.stored_values()), tensor.row_ids(), tensor.shape());
+    default:
+      break;
+  }
+  if (tensor.device() != "cpu") return tensor;  // memory of a GPU leaves by DLPack alone
+  return Tensor::borrow_read_only(tensor.data(), tensor.dtype(), tensor.shape(), tensor.strides(), std::make_shared<Tensor>(tensor));
 }
 
 NamedTensors named_tensors_from(nb::dict given) {
@@ -46,8 +88,8 @@ NamedTensors named_tensors_from(nb::dict given) {
 }
 
 void bind_tensor(nb::module_& module) {
-  nb::class_<Tensor>(module, "Tensor")
-      .def_prop_ro("dtype", [](const Tensor& self) { return numpy_dtype(self.dtype()); })
+  nb::class_<Tensor> type(module, "Tensor");
+  type.def_prop_ro("dtype", [](const Tensor& self) { return numpy_dtype(self.dtype()); })
       .def_prop_ro("dtype_name", [](const Tensor& self) { return std::string(name_of(self.dtype())); })
       .def_prop_ro("shape", [](const Tensor& self) { return shape_to_python(self.shape()); })
       .def_prop_ro("storage", [](const Tensor& self) { return std::string(name_of(self.storage())); })
@@ -55,6 +97,7 @@ void bind_tensor(nb::module_& module) {
       .def_prop_ro("size", &Tensor::size)
       .def_prop_ro("nbytes", &Tensor::bytes)
       .def_prop_ro("ndim", [](const Tensor& self) { return self.shape().rank(); })
+      .def_prop_ro("read_only", &Tensor::read_only)
       .def_prop_ro("stored", &Tensor::stored)
       .def_prop_ro("values", &Tensor::stored_values)
       .def_prop_ro("columns", &Tensor::columns)
@@ -81,7 +124,10 @@ void bind_tensor(nb::module_& module) {
                whole = nb::list(dims);
              return self.reshape(shape_from(whole));
            })
+      .def("to_dense", [](const Tensor& self) { return without_gil([&] { return cast_storage(self, Storage::dense); }); })
+      .def("to_scipy", [](const Tensor& self) { return in_python("to_scipy", self); })
       .def("numpy", [](const Tensor& self) { return array_from(self, true); })
+      .def("__array__", &as_array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def(
           "same_bits", [](const Tensor& self, const Tensor& other) { return same_bits(self, other); }, nb::arg("other"))
       .def("__len__",
@@ -89,18 +135,8 @@ void bind_tensor(nb::module_& module) {
              if (self.shape().rank() == 0) throw nb::type_error("a tensor without dimensions has no length");
              return self.shape()[0];
            })
-      .def("__repr__", [](const Tensor& self) { return "tenon.Tensor(" + self.to_string(8) + ")"; })
-      .def("_dlpack", [](const Tensor& self) {
-        auto* managed = self.to_dlpack();
-        auto* capsule = PyCapsule_New(managed, "dltensor", [](PyObject* unused) {
-          if (auto* left = PyCapsule_GetPointer(unused, "dltensor"); left != nullptr) {
-            Tensor::from_dlpack(static_cast<DLManagedTensor*>(left));  // which gives it back
-          } else {
-            PyErr_Clear();
-          }
-        });
-        return nb::steal(capsule);
-      });
+      .def("__repr__", [](const Tensor& self) { return "tenon.Tensor(" + self.to_string(8) + ")"; });
+  bind_dlpack(type);
 
   module.def("tensor_from", &any_tensor_from, nb::arg("array"));
   module.def(
@@ -132,6 +168,13 @@ void bind_tensor(nb::module_& module) {
   module.def(
       "save_array", [](const std::string& path, const Tensor& tensor) { without_gil([&] { save_array(path, tensor); }); }, nb::arg("path"),
       nb::arg("tensor"));
+  module.def(
+      "load_arrays", [](const std::string& path) { return without_gil([&] { return load_arrays(path); }); }, nb::arg("path"));
+  module.def(
+      "save_arrays",
+      [](const std::string& path, const std::map<std::string, Tensor>& all) { without_gil([&] { save_arrays(path, all); }); },
+      nb::arg("path"), nb::arg("arrays"));
+  module.def("read_only", &read_only_view, nb::arg("tensor"));
   module.def(
       "dtype_name", [](nb::handle dtype) { return std::string(name_of(dtype_from(dtype))); }, nb::arg("dtype"));
 }

@@ -12,6 +12,9 @@ namespace tenon::python {
 Tensor any_tensor_from(nb::handle object);
 NamedTensors named_tensors_from(nb::dict given);
 
+/// The same memory, not to be written; memory on a GPU as it is.
+Tensor read_only_view(const Tensor& tensor);
+
 void bind_tensor(nb::module_& module);
 
 }  // namespace tenon::python

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from . import _core, nn, ops
-from ._core import Tensor
-from ._confusion import Confusion, confusion
 from ._compile import Compiled, compile
+from ._confusion import Confusion, confusion
+from ._core import Tensor
 from ._define import operator
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
 from ._gradients import grad, value_and_grad
 from ._graph import Graph, Value, from_json, load
 from ._host import Host
 from ._session import Results, Session
+from ._tensors import csr, load_array, load_arrays, row_sparse, save_array, save_arrays, tensor
+from ._to_cpp import to_cpp
 from ._train import Run, train
 from ._trainer import Metrics, Report, Trainer, evaluate
 
 __all__ = [
     "CompileError",
-    "Confusion",
-from ._to_cpp import to_cpp
-
-__all__ = [
-    "CompileError",
     "Compiled",
+    "Confusion",
     "Error",
     "ExecutionError",
     "FileError",
@@ -40,19 +38,26 @@ __all__ = [
     "Value",
     "Warning",
     "add_plugins",
-    "confusion",
     "compile",
+    "confusion",
+    "csr",
     "default_host",
     "evaluate",
     "from_json",
     "grad",
     "load",
+    "load_array",
+    "load_arrays",
     "nn",
     "operator",
     "ops",
+    "row_sparse",
+    "save_array",
+    "save_arrays",
+    "tensor",
+    "to_cpp",
     "train",
     "value_and_grad",
-    "to_cpp",
 ]
 
 

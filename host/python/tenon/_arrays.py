@@ -23,18 +23,20 @@ class Kind(NamedTuple):
 
 
 def _from_numpy(tensor: _core.Tensor) -> Any:
-    return csr_matrix(tensor) if tensor.storage == "csr" and "scipy" in sys.modules else _dense(tensor)
+    return to_scipy(tensor) if tensor.storage == "csr" and "scipy" in sys.modules else _dense(tensor)
 
 
 def _dense(tensor: _core.Tensor) -> Any:
     return tensor.numpy() if tensor.storage == "dense" and tensor.device == "cpu" else tensor
 
 
-def csr_matrix(tensor: _core.Tensor) -> Any:
-    from scipy.sparse import csr_array
+def to_scipy(tensor: _core.Tensor, matrix: bool = False) -> Any:
+    """The tensor as a csr_array of scipy, or a csr_matrix, which shares the elements of a csr tensor."""
+    from scipy.sparse import csr_array, csr_matrix
 
-    made = csr_array(tensor.shape, dtype=tensor.dtype)
-    made.data, made.indices, made.indptr = tensor.values.numpy(), tensor.columns.numpy(), tensor.row_starts.numpy()
+    csr = tensor.to("cpu").to_storage("csr")
+    made = (csr_matrix if matrix else csr_array)(csr.shape, dtype=csr.dtype)
+    made.data, made.indices, made.indptr = csr.values.numpy(), csr.columns.numpy(), csr.row_starts.numpy()
     return made
 
 
@@ -43,11 +45,15 @@ def _from_scipy(matrix: Any) -> _core.Tensor:
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    return _core.csr(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+    # Kernels read int64: widened here, so that no call has to do it again.
+    return _core.csr(matrix.data, matrix.indices.astype(np.int64, copy=False), matrix.indptr.astype(np.int64, copy=False), matrix.shape)
 
 
-def _to_scipy(tensor: _core.Tensor) -> Any:
-    return csr_matrix(tensor) if tensor.storage == "csr" else _dense(tensor)
+def _scipy_kind(matrix: bool) -> Kind:
+    def from_tensor(tensor: _core.Tensor) -> Any:
+        return to_scipy(tensor, matrix) if tensor.storage == "csr" else _dense(tensor)
+
+    return Kind("scipy", _is_scipy, _from_scipy, from_tensor)
 
 
 def _is_of(module: str, name: str) -> Callable[[Any], bool]:
@@ -70,23 +76,26 @@ def _through_dlpack(module: str, read: str = "from_dlpack") -> Callable[[_core.T
         library: Any = sys.modules[module]
         for part in read.split("."):
             library = getattr(library, part)
-        return library(Exchanged(tensor))
+        return library(tensor)
 
     return from_tensor
 
 
-class Exchanged:
-    """A tensor in DLPack's form."""
+def _from_torch(value: Any) -> _core.Tensor:
+    torch = sys.modules["torch"]
+    if value.requires_grad and torch.is_grad_enabled():
+        from ._errors import UsageError
 
-    def __init__(self, tensor: _core.Tensor) -> None:
-        self._tensor = tensor
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self._tensor._dlpack()
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        device = self._tensor.device
-        return (1, 0) if device == "cpu" else (2, int(device.split(":")[1]))
+        raise UsageError(
+            "a torch tensor requires a gradient, which torch cannot take through this call",
+            "tenon.torch.register(name) makes an operator of torch that has a gradient, and tenon.torch.module(graph) a module; x.detach() gives the elements alone",
+        )
+    if value.layout == torch.sparse_csr:
+        parts = (value.values(), value.col_indices(), value.crow_indices())
+        return _core.csr(*(_core.tensor_from(part.detach()) for part in parts), tuple(value.shape))
+    if value.layout != torch.strided:
+        raise TypeError(f"a torch tensor has the layout {value.layout}, but must be strided or sparse_csr")
+    return _core.tensor_from(value.detach())
 
 
 def _unmasked(array: Any) -> _core.Tensor:
@@ -95,25 +104,35 @@ def _unmasked(array: Any) -> _core.Tensor:
     return _core.tensor_from(array)
 
 
-def _detached(tensor: Any) -> _core.Tensor:
-    return _core.tensor_from(tensor.detach())
+def _to_torch(tensor: _core.Tensor) -> Any:
+    torch = sys.modules["torch"]
+    if tensor.storage == "csr":
+        return torch.sparse_csr_tensor(*(torch.from_dlpack(part) for part in (tensor.row_starts, tensor.columns, tensor.values)), tensor.shape)
+    # torch has no read-only tensors.
+    return tensor if tensor.storage != "dense" else torch.from_dlpack(tensor.clone() if tensor.read_only else tensor)
+
+
+def _from_jax(value: Any) -> _core.Tensor:
+    return _core.read_only(_core.tensor_from(value))
 
 
 NUMBERS = (bool, int, float, complex, list, tuple)
 NUMPY = Kind("numpy", lambda value: isinstance(value, np.ndarray | np.generic), _unmasked, _from_numpy)
 TENON = Kind("tenon", lambda value: isinstance(value, _core.Tensor), lambda value: value, lambda value: value)
+SCIPY_ARRAY, SCIPY_MATRIX = _scipy_kind(False), _scipy_kind(True)
 KINDS = (
     NUMPY,
     TENON,
-    Kind("torch", _is_of("torch", "Tensor"), _detached, _through_dlpack("torch")),
-    Kind("scipy", _is_scipy, _from_scipy, _to_scipy),
+    Kind("torch", _is_of("torch", "Tensor"), _from_torch, _to_torch),
+    SCIPY_ARRAY,
     Kind("cupy", _is_of("cupy", "ndarray"), _core.tensor_from, _through_dlpack("cupy")),
-    Kind("jax", _is_of("jax", "Array"), _core.tensor_from, _through_dlpack("jax", "dlpack.from_dlpack")),
+    Kind("jax", _is_of("jax", "Array"), _from_jax, _through_dlpack("jax", "dlpack.from_dlpack")),
 )
 
 
 def kind_of_one(value: Any) -> Kind | None:
-    return next((kind for kind in KINDS if kind.is_one(value)), None)
+    found = next((kind for kind in KINDS if kind.is_one(value)), None)
+    return SCIPY_MATRIX if found is SCIPY_ARRAY and not isinstance(value, sys.modules["scipy.sparse"].sparray) else found
 
 
 def kind_of(values: Sequence[Any]) -> Kind:

@@ -300,10 +300,19 @@ class Graph:
         recompute: Sequence[Value] = (),
         memory_budget: int = 0,
         shapes: Mapping[str, Shape] | None = None,
+        seed: Value | None = None,
     ) -> list[Value | None]:
-        """Adds the nodes that compute the gradient of the loss (of its sum) with respect to each of `wrt`; None where it is zero."""
+        """Adds the nodes that compute the gradient of the loss with respect to each of `wrt`; None where it is zero.
+
+        seed: the gradient of the loss itself, of its shape; where there is none, ones, so that the loss is summed.
+        """
         made = self._core.gradient(
-            self._own(loss), [self._own(value) for value in wrt], [self._own(value) for value in recompute], memory_budget, dict(shapes or {})
+            self._own(loss),
+            [self._own(value) for value in wrt],
+            [self._own(value) for value in recompute],
+            memory_budget,
+            dict(shapes or {}),
+            None if seed is None else self._own(seed),
         )
         self._changed()
         return [None if handle is None else Value(self, handle) for handle in made]

@@ -25,6 +25,10 @@ TENON_API std::vector<DeviceInfo> list_devices();
 /// CUDA cannot be used. Starts CUDA, unless the name is `cpu`.
 TENON_API std::string device_name(std::string_view device);
 
+/// Waits until what the application has put on the device's default streams, those of this thread included, is done: call it before tensors
+/// of another library come in, whose work may still be on its way. The CPU has nothing to wait for. Throws Failure, as device_name().
+TENON_API void wait_for_application(std::string_view device);
+
 enum class CudaStatus : std::uint8_t {
   usable,
   not_built,   ///< this library was built without the CUDA toolkit

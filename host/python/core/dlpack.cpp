@@ -1,0 +1,237 @@
+#include "python/core/dlpack.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <optional>
+#include <tenon/host/devices.hpp>
+#include <utility>
+
+#include "python/core/arrays.hpp"
+
+namespace tenon::python {
+namespace {
+
+constexpr std::uint64_t copied_flag = 2;
+using Pair = std::pair<int, int>;  // what Python calls a device, and a version
+
+template <class Managed>
+struct Protocol;
+template <>
+struct Protocol<DLManagedTensor> {
+  static constexpr const char *name = "dltensor", *used = "used_dltensor";
+};
+template <>
+struct Protocol<DLManagedTensorVersioned> {
+  static constexpr const char *name = "dltensor_versioned", *used = "used_dltensor_versioned";
+};
+
+// A capsule that nobody took frees what it holds.
+template <class Managed>
+nb::object capsule_of(Managed* managed) {
+  auto* made = PyCapsule_New(managed, Protocol<Managed>::name, [](PyObject* capsule) {
+    if (PyCapsule_IsValid(capsule, Protocol<Managed>::name) == 0) return;
+    auto* left = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Protocol<Managed>::name));
+    left->deleter(left);
+  });
+  if (made == nullptr) {
+    managed->deleter(managed);
+    throw nb::python_error();
+  }
+  return nb::steal(made);
+}
+
+template <class Managed>
+Tensor take(nb::handle capsule) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Protocol<Managed>::name));
+  if (managed == nullptr) throw nb::python_error();
+  auto tensor = Tensor::from_dlpack(managed);
+  PyCapsule_SetName(capsule.ptr(), Protocol<Managed>::used);
+  return tensor;
+}
+
+// Libraries of before 2024 do not know the word max_version.
+nb::object ask_for_capsule(nb::handle object, nb::dict words) {
+  const auto ask = object.attr("__dlpack__");
+  try {
+    nb::dict all;
+    all.update(words);
+    all["max_version"] = nb::make_tuple(1, 0);
+    return ask(**all);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return ask(**words);
+}
+
+Pair device_of(const Tensor& tensor) {
+  const auto& dense = tensor.abi().dense;
+  return {dense.device_type, dense.device_id};
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  PyErr_SetString(PyExc_BufferError, text.c_str());
+  throw nb::python_error();
+}
+
+Tensor on_device(const Tensor& tensor, const Pair& wanted, bool may_copy) {
+  if (wanted == device_of(tensor)) return tensor;
+  if (!may_copy) refuse("this tensor lies on " + tensor.device() + ", and another device needs a copy, but copy is False");
+  if (wanted.first != kDLCPU && wanted.first != kDLCUDA) refuse("tensors lie on the CPU or on CUDA, devices of DLPack type 1 and 2");
+  const auto name = wanted.first == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(wanted.second);
+  return without_gil([&] { return tensor.to(name); });
+}
+
+// `stream` needs nothing: what the host returns is whole.
+nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> most, std::optional<Pair> device, std::optional<bool> copy) {
+  if (self.storage() != Storage::dense)
+    refuse(std::string("this tensor is ") + name_of(self.storage()) + ", and DLPack has dense ones alone");
+  auto tensor = device ? on_device(self, *device, copy.value_or(true)) : self;
+  if (copy.value_or(false) && tensor.data() == self.data()) tensor = without_gil([&] { return self.clone(); });
+  if (!most || most->first < 1) {
+    if (tensor.read_only())
+      refuse("this tensor is read-only, and DLPack before 1.0 cannot say so; ask with max_version=(1, 0), or for a copy");
+    return capsule_of(tensor.to_dlpack());
+  }
+  auto* managed = tensor.to_dlpack_versioned();
+  if (tensor.data() != self.data()) managed->flags |= copied_flag;
+  return capsule_of(managed);
+}
+
+template <class Work>
+int as_python(Work&& work) noexcept {
+  try {
+    work();
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+const Tensor& tensor_of(void* object) {
+  return *nb::cast<const Tensor*>(nb::handle(static_cast<PyObject*>(object)));
+}
+
+int make_like(DLTensor* like, DLManagedTensorVersioned** made, void* context, void (*set_error)(void*, const char*, const char*)) {
+  try {
+    const auto dtype = dtype_of(like->dtype);
+    if (dtype == unknown_dtype) throw Failure(FailureKind::usage, "Tenon does not have this dtype");
+    const auto device = like->device.device_type == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(like->device.device_id);
+    *made = Tensor::empty(dtype, Shape::of_tensor(like->shape, like->ndim), device).to_dlpack_versioned();
+    return 0;
+  } catch (const std::exception& error) {
+    set_error(context, "RuntimeError", error.what());
+    return -1;
+  }
+}
+
+int give_managed(void* object, DLManagedTensorVersioned** made) {
+  return as_python([&] { *made = tensor_of(object).to_dlpack_versioned(); });
+}
+
+int give_object(DLManagedTensorVersioned* taken, void** object) {
+  return as_python([&] { *object = nb::cast(Tensor::from_dlpack(taken)).release().ptr(); });
+}
+
+int give_view(void* object, DLTensor* view) {
+  return as_python([&] {
+    const auto& tensor = tensor_of(object);
+    if (tensor.storage() != Storage::dense) refuse("this tensor is sparse, and DLPack has dense ones alone");
+    if (tensor.read_only()) refuse("this tensor is read-only, which a view cannot say");
+    const auto& from = tensor.abi().dense;
+    *view = {};
+    view->data = static_cast<std::byte*>(from.data) + from.byte_offset;
+    view->device = {static_cast<DLDeviceType>(from.device_type), from.device_id};
+    view->ndim = from.ndim;
+    view->dtype = {from.type_code, from.type_bits, from.type_lanes};
+    view->shape = const_cast<std::int64_t*>(from.shape);
+    view->strides = const_cast<std::int64_t*>(from.strides);
+  });
+}
+
+int give_stream(DLDeviceType, std::int32_t, void** stream) {
+  *stream = nullptr;  // what the host returns is whole
+  return 0;
+}
+
+}  // namespace
+
+const ExchangeTable* tenon_exchange() {
+  static ExchangeTable table{{1, 3}, nullptr, make_like, give_managed, give_object, give_view, give_stream};
+  return &table;
+}
+
+DType dtype_of(const DLDataType& type) {
+  static const auto known = [] {
+    std::array<DType, 8 * 256> all{};
+    all.fill(unknown_dtype);
+    for (int i = 0; i < dtype_count; ++i) {
+      const auto tensor = Tensor::empty(static_cast<DType>(i), Shape{0});
+      const auto& dense = tensor.abi().dense;
+      all[static_cast<std::size_t>(dense.type_code) * 256 + dense.type_bits] = static_cast<DType>(i);
+    }
+    return all;
+  }();
+  return type.lanes != 1 || type.code >= 8 ? unknown_dtype : known[static_cast<std::size_t>(type.code) * 256 + type.bits];
+}
+
+const ExchangeTable* exchange_of(PyTypeObject* type) {
+  struct Known {
+    PyTypeObject* type;
+    const ExchangeTable* table;
+  };
+  static std::array<Known, 8> known{};  // types live on: each is kept by a reference
+  static std::size_t next = 0;
+  for (const auto& one : known)
+    if (one.type == type) return one.table;
+  const auto object = nb::borrow(reinterpret_cast<PyObject*>(type));
+  const auto own = [](nb::handle of) { return nb::bool_(of.attr("__dict__").attr("__contains__")("__dlpack_c_exchange_api__")); };
+  const ExchangeTable* table = nullptr;
+  if (nb::hasattr(object, "__dlpack_c_exchange_api__") && (own(object) || nb::str(object.attr("__name__")).equal(nb::str("Parameter")))) {
+    const auto capsule = nb::object(object.attr("__dlpack_c_exchange_api__"));
+    table = static_cast<const ExchangeTable*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+    if (table == nullptr) PyErr_Clear();
+    while (table != nullptr && table->version.major != 1) table = table->of_older_version;
+  }
+  auto& place = known[next++ % known.size()];
+  if (place.type != nullptr) Py_DECREF(reinterpret_cast<PyObject*>(place.type));
+  place = {type, table};
+  nb::object(object).release();
+  return table;
+}
+
+nb::object object_from(const Tensor& tensor, const ExchangeTable& table) {
+  auto* managed = tensor.to_dlpack_versioned();
+  void* made = nullptr;
+  if (table.object_of(managed, &made) != 0) throw nb::python_error();
+  return nb::steal(static_cast<PyObject*>(made));
+}
+
+bool has_dlpack(nb::handle object) {
+  return nb::hasattr(object, "__dlpack__") && nb::hasattr(object, "__dlpack_device__");
+}
+
+Tensor tensor_from_dlpack(nb::handle object) {
+  const auto [type, number] = nb::cast<Pair>(object.attr("__dlpack_device__")());
+  nb::dict words;
+  if (type == kDLCUDA) words["stream"] = 1;  // the legacy default stream waits for what the library has put on its own
+  const auto capsule = ask_for_capsule(object, words);
+  auto tensor = PyCapsule_IsValid(capsule.ptr(), Protocol<DLManagedTensorVersioned>::name) != 0 ? take<DLManagedTensorVersioned>(capsule)
+                                                                                                : take<DLManagedTensor>(capsule);
+  if (type == kDLCUDA) without_gil([&] { wait_for_application(tensor.device()); });
+  return tensor;
+}
+
+void bind_dlpack(nb::class_<Tensor>& tensor) {
+  tensor
+      .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
+      .def("__dlpack_device__", [](const Tensor& self) { return device_of(self); });
+  tensor.attr("__dlpack_c_exchange_api__") =
+      nb::steal(PyCapsule_New(const_cast<ExchangeTable*>(tenon_exchange()), "dlpack_exchange_api", nullptr));
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,71 @@
+"""Gradients of operators that have no kernel for it: a graph of one node, differentiated, and a session of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from . import _core
+from ._errors import UsageError
+from ._graph import Graph, Value
+from ._operators import OperatorInfo
+from ._session import Session
+
+if TYPE_CHECKING:
+    from ._torch_operator import Call
+
+MOST_SESSIONS = 64
+
+
+class GraphGradients:
+    """Threads: any; each call has a session of its own."""
+
+    def __init__(self, info: OperatorInfo) -> None:
+        self._info = info
+        self._idle: dict[Any, list[Session]] = {}
+
+    def run(self, host: _core.Host, call: Call, grads: Sequence[torch.Tensor | None], wanted: Sequence[bool]) -> list[_core.Tensor | None]:
+        """Of each input; None where it is zero or not wanted."""
+        from ._torch_operator import to_tenon
+
+        if self._info.raw["random"]:
+            raise UsageError(
+                f"[{self._info.name}] draws random numbers and its gradient is a graph, which would draw others",
+                "build it into a graph and take tenon.torch.module(graph)",
+            )
+        types = tuple(None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in call.inputs)
+        present = tuple(grad is not None for grad in grads)
+        key = (host.generation, types, repr(call.params), call.training, present, tuple(wanted), call.device)
+        idle = self._idle.setdefault(key, [])
+        session = idle.pop() if idle else self._make(host, call, present, wanted)
+        given = {f"x{place}": to_tenon(tensor) for place, tensor in enumerate(call.inputs) if tensor is not None}
+        given |= {f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None}
+        given = {name: tensor for name, tensor in given.items() if name in session._inputs}
+        made = session._core.run(given, arrays=False)
+        if len(self._idle) > MOST_SESSIONS:
+            self._idle.clear()
+        idle.append(session)
+        return [made.get(f"dx{place}") for place in range(len(call.inputs))]
+
+    def _make(self, host: _core.Host, call: Call, present: tuple[bool, ...], wanted: Sequence[bool]) -> Session:
+        from ._torch_operator import dtype_name
+
+        graph = Graph(host)
+        inputs = [
+            None if tensor is None else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape)) for place, tensor in enumerate(call.inputs)
+        ]
+        made = graph.ops[self._info.full_name](*inputs, **call.params)
+        outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
+        totals: dict[int, Value] = {}
+        places = [place for place, value in enumerate(inputs) if value is not None and wanted[place]]
+        for place, output in enumerate(outputs):
+            if not present[place]:
+                continue
+            seed = graph.input(f"dy{place}", output.dtype, output.shape)
+            for at, grad in zip(places, graph.gradient(output, [inputs[each] for each in places], seed=seed)):
+                if grad is not None:
+                    totals[at] = grad if at not in totals else graph.ops.add(totals[at], grad)
+        graph.outputs(**{f"dx{place}": value for place, value in totals.items()})
+        return Session(graph, training=call.training, device="" if call.device.type == "cpu" else str(call.device))

@@ -1,0 +1,2 @@
+class GraphModule: pass
+def module(g): pass

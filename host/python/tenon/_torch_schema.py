@@ -1,0 +1,96 @@
+"""Schemas of torch's operators, from manifests."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from . import _core
+from ._errors import UsageError
+from ._operators import OperatorInfo, ParamInfo
+
+TYPES = {
+    "bool": "bool",
+    "int32": "int",
+    "int64": "int",
+    "float32": "float",
+    "float64": "float",
+    "text": "str",
+    "choice": "str",
+    "ints": "int[]",
+    "floats": "float[]",
+    "texts": "str[]",
+    "tensor": "Tensor?",
+}
+
+
+def has_training(info: OperatorInfo) -> bool:
+    """Whether a call in training may differ from another one."""
+    return bool(info.states) or bool(info.raw["random"])
+
+
+def tensors_of(info: OperatorInfo) -> str:
+    """Inputs and states, as arguments by position: states are given to a call and returned as it leaves them."""
+    words: list[str] = []
+    required_later = [not (each.optional or each.weight) for each in info.inputs]
+    for place, each in enumerate(info.inputs):
+        name = _core.python_name(each.name)
+        if each.variadic:
+            words.append(f"Tensor[] {name}")
+        elif required_later[place]:
+            words.append(f"Tensor {name}")
+        else:
+            words.append(f"Tensor? {name}" if any(required_later[place:]) else f"Tensor? {name}=None")
+    words += [f"Tensor? {_core.python_name(state['name'])}=None" for state in info.states]
+    return ", ".join(words)
+
+
+def params_of(info: OperatorInfo) -> str:
+    """Parameters, by name alone; empty where there are none."""
+    params = sorted(info.params.values(), key=lambda param: not param.required)
+    words = [_param(param) for param in params]
+    if has_training(info):
+        words.append("bool training=False")
+    return "*, " + ", ".join(words) if words else ""
+
+
+def _param(param: ParamInfo) -> str:
+    word = f"{TYPES[param.kind]} {_core.python_name(param.name)}"
+    if param.kind == "tensor":
+        return word + "=None"
+    return word if param.required else f"{word}={_default(param)}"
+
+
+def _default(param: ParamInfo) -> str:
+    value: Any = param.default
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"the default of parameter '{param.name}' is {value}, which a schema of torch cannot hold", "declare another default")
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(json.dumps(item) if isinstance(item, str) else repr(item) for item in value) + "]"
+    return repr(value)
+
+
+def results_of(info: OperatorInfo, hidden: bool) -> str:
+    outputs = info.outputs if hidden else info.visible
+    if any(output.count for output in outputs):
+        return "Tensor[]"
+    count = len(outputs) + len(info.states)
+    return "Tensor" if count == 1 else "(" + ", ".join(["Tensor"] * count) + ")"
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def schema_of(info: OperatorInfo, name: str, hidden: bool = False) -> str:
+    """`add(Tensor a, Tensor b) -> Tensor`"""
+    return f"{name}({_joined(tensors_of(info), params_of(info))}) -> {results_of(info, hidden)}"
+
+
+def backward_schema_of(info: OperatorInfo, name: str) -> str:
+    """Of the operator that computes the gradients of the inputs that `wanted` names."""
+    tensors = "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] wanted"
+    return f"{name}({_joined(tensors, params_of(info))}) -> Tensor[]"

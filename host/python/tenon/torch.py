@@ -1,0 +1,101 @@
+"""Operators as torch's own, `torch.ops.tenon.NAME`, and graphs as torch.nn.Module.
+
+Imported when it is asked for: `import tenon.torch`. Tenon itself never imports torch.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from . import _core, ops
+from ._errors import PluginError, UsageError
+from ._operators import info_of
+from ._torch_module import GraphModule, module
+from ._torch_operator import RegisteredOperator
+from ._torch_schema import has_training
+
+__all__ = ["GraphModule", "module", "register"]
+
+_libraries: dict[str, torch.library.Library] = {}
+_registered: dict[tuple[str, str], tuple[RegisteredOperator, dict[str, str]]] = {}
+
+
+def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = None) -> Any:
+    """Makes an operator one of torch's: `torch.ops.tenon.NAME`, with schema, shapes for tracing, and its gradient.
+
+    what: the name of an operator, an operator, or the path of a plugin or a folder of plugins, whose operators are all registered.
+    namespace: `torch.ops.NAMESPACE`. Returns torch's operator; of a path, a dict of them by name.
+
+    Tensors: dense, on the CPU or CUDA; inputs by position, parameters by name. Operators with states take them after their inputs, and
+    return them, changed in training, after their outputs. Works in torch.compile; gradients of gradients are refused. Raises UsageError
+    where another operator of that name is registered, PluginError for one that is not there.
+    """
+    if isinstance(what, os.PathLike) or isinstance(what, str) and (os.sep in what or what.endswith(".so")):
+        return _register_plugins(Path(what), namespace, host)
+    op = what if isinstance(what, _core.Operator) else ops.find(what if isinstance(what, str) else what._name, host)
+    return _register(op, namespace, op._host or host)
+
+
+def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> dict[str, Any]:
+    of = host or _core.default_host()
+    of.add_plugins(os.fspath(path))
+    whole = path.resolve()
+    described = (of.describe(name) for name in of.names())
+    found = [each["shortest_name"] for each in described if each["path"] and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)]
+    if not found:
+        raise PluginError(f"'{path}' has no operators", "host.files() says what is wrong with each plugin")
+    return {name: _register(ops.find(name, host), namespace, host) for name in found}
+
+
+def _register(op: _core.Operator, namespace: str, host: _core.Host | None) -> Any:
+    info = info_of(op)
+    name = _core.python_name(info.name)
+    made = RegisteredOperator(host, info)
+    schemas = made.schemas(name)
+    known = _registered.get((namespace, name))
+    if known is None:
+        _define(made, name, namespace, schemas)
+        _registered[namespace, name] = made, schemas
+    elif known[1] != schemas or known[0].name != made.name or known[0]._host is not host:
+        raise UsageError(
+            f"torch.ops.{namespace}.{name} is already another operator: {known[1][name]} of {known[0].name}",
+            "name another namespace: register(..., namespace=...)",
+        )
+    return getattr(getattr(torch.ops, namespace), name)
+
+
+def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str, str]) -> None:
+    library = _libraries.setdefault(namespace, torch.library.Library(namespace, "FRAGMENT"))
+    tags = [torch.Tag.pt2_compliant_tag] + ([torch.Tag.nondeterministic_seeded] if op.info.raw["random"] else [])
+    for each, schema in schemas.items():
+        library.define(schema, tags=tags)
+    space = getattr(torch.ops, namespace)
+    op.overload = getattr(space, name).default
+    op.overload_with_hidden = getattr(space, name + "_forward").default if name + "_forward" in schemas else op.overload
+    op.overload_of_backward = getattr(space, name + "_backward").default
+
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).add(torch._C.DispatchKey.AutogradCPU).raw_repr()
+    plain, keyed = _core.exchange_calls(op._host, op.name, torch.Tensor, op.kernel, op.differentiable, torch.is_grad_enabled, keys)
+    if plain is None or has_training(op.info) or not op.info.inputs:
+        plain, keyed = op.kernel, None
+    if op.info.inputs:
+        library.impl(name, plain, "CPU")
+        library.impl(name, op.kernel, "CUDA")
+        library.impl(name, op.differentiable, "Autograd")
+        if keyed is not None:
+            library.impl(name, keyed, "AutogradCPU", with_keyset=True)
+    else:
+        library.impl(name, op.kernel, "CompositeExplicitAutograd")
+    library._register_fake(name, op.fake)
+    if name + "_forward" in schemas:
+        for key in ("CPU", "CUDA"):
+            library.impl(name + "_forward", op.kernel_with_hidden, key)
+        library._register_fake(name + "_forward", op.fake_with_hidden)
+    for key in ("CPU", "CUDA"):
+        library.impl(name + "_backward", op.backward, key)
+    library.impl(name + "_backward", op.refuse_second_gradient, "Autograd")
+    library._register_fake(name + "_backward", op.fake_backward)
