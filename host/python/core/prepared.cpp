@@ -1,8 +1,10 @@
 #include "python/core/prepared.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <tenon/host/prepared_call.hpp>
 #include <vector>
 
@@ -34,8 +36,8 @@ std::vector<Argument> arguments_from(nb::list types) {
   return arguments;
 }
 
-PreparedHandle prepare(const HostHandle& host, const std::string& op, nb::list types, nb::dict params, const std::string& device,
-                       bool training) {
+std::unique_ptr<PreparedHandle> prepare(const HostHandle& host, const std::string& op, nb::list types, nb::dict params,
+                                        const std::string& device, bool training) {
   const auto arguments = arguments_from(std::move(types));
   const auto found = without_gil([&] { return host.use().catalog().find(op); });
   const auto attributes = attributes_from(found ? &found->info : nullptr, std::move(params));

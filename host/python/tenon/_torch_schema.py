@@ -17,7 +17,7 @@ TYPES = {
     "float32": "float",
     "float64": "float",
     "text": "str",
-    "choice": "str",
+    "enum": "str",
     "ints": "int[]",
     "floats": "float[]",
     "texts": "str[]",
