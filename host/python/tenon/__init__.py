@@ -11,6 +11,7 @@ from ._errors import CompileError, Error, ExecutionError, FileError, PluginError
 from ._gradients import grad, value_and_grad
 from ._graph import Graph, Value, from_json, load
 from ._host import Host
+from ._places import cmake_dir, include_dir
 from ._session import Results, Session
 from ._tensors import csr, load_array, load_arrays, row_sparse, save_array, save_arrays, tensor
 from ._to_cpp import to_cpp
@@ -38,6 +39,7 @@ __all__ = [
     "Value",
     "Warning",
     "add_plugins",
+    "cmake_dir",
     "compile",
     "confusion",
     "csr",
@@ -45,6 +47,7 @@ __all__ = [
     "evaluate",
     "from_json",
     "grad",
+    "include_dir",
     "load",
     "load_array",
     "load_arrays",

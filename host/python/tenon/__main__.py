@@ -1,0 +1,5 @@
+"""`python -m tenon`: the program."""
+
+from ._program import main
+
+main()
