@@ -21,6 +21,7 @@ struct SumGradients : Operator {
     op.linear("left");
     op.linear("right");
     op.backward_reads();
+    op.example({{"left", {2, 3}}, {"right", {2, 3}}});
   }
 
   void infer(Infer& io) const {
@@ -90,6 +91,7 @@ struct FillLike : Operator {
     op.param("value", &FillLike::value, "every element");
     op.backward_reads();
     op.accumulates();
+    op.example({{"like", {2, 3}}}, {{"value", 0.5}});
   }
   void forward(const Call& call) const {
     visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
@@ -124,6 +126,7 @@ struct InTraining : Operator {
     op.doc("1 in training, else 0");
     op.input("like", "gives the dtype; its elements are not read");
     op.output("flag", "0-d");
+    op.example({{"like", {2, 3}}});
   }
   void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
   void forward(const Call& call) const {
@@ -167,6 +170,7 @@ struct SumLike : Operator {
     op.input("data", "any shape");
     op.input("like", "a shape that broadcasts to that of data; its elements are not read");
     op.output("output", "same shape as like");
+    op.example({{"data", {2, 3}}, {"like", {3}}});
   }
   void infer(Infer& io) const { io.set_output(0, io.input(1).shape); }
 

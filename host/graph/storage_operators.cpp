@@ -26,6 +26,7 @@ struct CastStorage : Operator {
         .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
     op.types(every_type);
     op.backward_reads();
+    op.example({{"data", {2, 3}}}, {{"storage", "csr"}});
   }
 
   void infer(Infer& io) const {

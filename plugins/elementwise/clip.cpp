@@ -12,6 +12,7 @@ struct Clip : tenon::Elementwise {
     op.output("y", "same shape as x");
     op.param("low", &Clip::low, "smallest result; for integer x it is rounded towards zero").required();
     op.param("high", &Clip::high, "largest result; for integer x it is rounded towards zero").required();
+    op.example({{"x", {2, 3}}}, {{"low", -0.5}, {"high", 0.5}});
   }
 
   void configure() {

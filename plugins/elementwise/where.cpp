@@ -8,6 +8,7 @@ struct Where : tenon::Elementwise {
     op.input("yes", "values where condition is true");
     op.input("no", "values where condition is false");
     op.output("output", "the inputs' shapes broadcast together");
+    op.example({{"condition", {2, 3}}, {"yes", {2, 3}}, {"no", {2, 3}}});
   }
 
   template <class T>

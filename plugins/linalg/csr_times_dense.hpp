@@ -9,6 +9,7 @@ struct CsrTimesDense : tenon::Operator {
     op.input("left", "[m, k], csr or dense");
     op.input("right", "[k, n]");
     op.output("product", "[m, n]");
+    op.example({{"left", {2, 3}}, {"right", {3, 4}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -14,6 +14,7 @@ struct GlobalNormScale : tenon::Operator {
     op.input("grads", "gradients of any shapes, dtypes and storages").variadic().types(tenon::floating);
     op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the root of the sum of all squares");
     op.param("max_norm", &GlobalNormScale::max_norm, "largest norm that is not scaled down").required().greater_than(0);
+    op.example({{"grads0", {2, 3}}, {"grads1", {4}}}, {{"max_norm", 1.0}});
   }
 
   void infer(tenon::Infer& io) const { io.set_output(0, tenon::Shape::scalar(), tenon::f32); }

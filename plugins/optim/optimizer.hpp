@@ -35,6 +35,7 @@ struct Optimizer : tenon::Operator {
         "nor move. False: they take the step of a gradient of 0, with the same bits as for a dense gradient, in the time of the whole "
         "weight");
     op.added(2, "lazy_update");
+    op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}, tenon::f32, {0.5}}});
   }
 
   /// moments: the states that have the weight's shape.

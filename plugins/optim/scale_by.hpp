@@ -17,6 +17,7 @@ struct ScaleBy : tenon::Operator {
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
     op.backward_reads("data", "factor");
+    op.example({{"data", {2, 3}}, {"factor", {}, tenon::f32, {0.5}}});
   }
 
   void infer(tenon::Infer& io) const {

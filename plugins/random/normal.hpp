@@ -29,6 +29,7 @@ struct Normal : Draw {
     describe_draw(op);
     op.param("mean", &Normal::mean, "mean of the distribution");
     op.param("sd", &Normal::sd, "standard deviation").at_least(0);
+    op.example({}, {{"shape", {2, 3}}});
   }
 
   void forward(const tenon::Call& call) const {

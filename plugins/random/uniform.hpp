@@ -36,6 +36,7 @@ struct Uniform : Draw {
     describe_draw(op);
     op.param("low", &Uniform::low, "smallest number");
     op.param("high", &Uniform::high, "end of the range, above low");
+    op.example({}, {{"shape", {2, 3}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -11,6 +11,7 @@ struct Argmax : Reduction {
     op.input("x", "values to choose from, at least one for each result; nan counts as the largest");
     op.output("y", "int64 indices; x without the reduced axes");
     describe_axes(op);
+    op.example({{"x", {2, 3}}}, {{"axis", {1}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -47,6 +47,7 @@ struct Extremum : Reduction {
     op.input("x", "values to choose from, at least one for each result");
     op.output("y", "x without the reduced axes");
     Reduction::describe_axes(op);
+    op.example({{"x", {2, 3}}}, {{"axis", {1}}});
   }
 
  private:

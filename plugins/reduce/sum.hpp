@@ -47,6 +47,7 @@ struct Sum : Reduction {
     describe_axes(op);
     op.backward_reads();
     op.accumulates();
+    op.example({{"x", {2, 3}}}, {{"axis", {1}}});
   }
 
   void infer(tenon::Infer& io) const {

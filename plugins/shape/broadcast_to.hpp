@@ -16,6 +16,7 @@ struct BroadcastTo : tenon::Operator {
     op.linear("x");
     op.param("shape", &BroadcastTo::shape, "shape of y").required();
     op.backward_reads();
+    op.example({{"x", {1, 3}}}, {{"shape", {2, 3}}});
   }
 
   void infer(tenon::Infer& io) const {

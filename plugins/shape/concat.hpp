@@ -13,6 +13,7 @@ struct Concat : tenon::Operator {
     op.linear("inputs");
     op.param("axis", &Concat::axis, "where to join, negative ones counted from the end");
     op.backward_reads();
+    op.example({{"inputs0", {2, 3}}, {"inputs1", {4, 3}}}, {{"axis", 0}});
   }
 
   void infer(tenon::Infer& io) const {

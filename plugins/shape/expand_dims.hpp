@@ -12,6 +12,7 @@ struct ExpandDims : Relabel {
     op.linear("x");
     op.param("axis", &ExpandDims::axis, "places of the new axes in y, negative ones counted from the end").required();
     describe_relabel(op);
+    op.example({{"x", {2, 3}}}, {{"axis", {1}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -11,6 +11,7 @@ struct Nonzero : tenon::Operator {
     op.input("x", "any shape");
     op.output("indices", "int64 [count, the rank of x]").allocated();
     op.backward_reads();
+    op.example({{"x", {2, 3}, tenon::unknown_dtype, {0, 1, 0, 2, 0, 3}}});
   }
 
   void infer(tenon::Infer& io) const {

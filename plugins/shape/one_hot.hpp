@@ -14,6 +14,7 @@ struct OneHot : tenon::Operator {
     op.output("output", "[shape of indices ..., depth]");
     op.param("depth", &OneHot::depth, "size of the last axis").required().at_least(1);
     op.param("dtype", &OneHot::dtype, "dtype of output").one_of(tenon::floating);
+    op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}}, {{"depth", 3}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -24,6 +24,7 @@ struct Pad : tenon::Operator {
         .one_of({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}});
     op.param("value", &Pad::value, "the element that mode constant adds");
     op.backward_reads();
+    op.example({{"x", {2, 3}}}, {{"before", {0, 1}}, {"after", {1, 1}}});
   }
 
   void configure() {

@@ -12,6 +12,7 @@ struct Reshape : Relabel {
     op.linear("x");
     op.param("shape", &Reshape::shape, "shape of y; one size may be -1, which follows from the others").required();
     describe_relabel(op);
+    op.example({{"x", {2, 3}}}, {{"shape", {3, 2}}});
   }
 
   void infer(tenon::Infer& io) const {

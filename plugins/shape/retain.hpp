@@ -40,6 +40,7 @@ struct Retain : tenon::Operator {
     op.output("output", "like data");
     op.linear("data");
     op.backward_reads("numbers");
+    op.example({{"data", {4, 2}}, {"numbers", {2}, tenon::i64, {3, 0}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -28,6 +28,7 @@ struct Slice : tenon::Operator {
     op.param("step", &Slice::step, "distance between the chosen elements, not 0; negative = backwards; empty = 1 for all");
     op.param("axes", &Slice::axes, "the axes to slice; empty = the first ones, as many as begin has");
     op.backward_reads();
+    op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
   }
 
   void configure() {

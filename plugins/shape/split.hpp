@@ -16,6 +16,7 @@ struct Split : tenon::Operator {
     op.param("axis", &Split::axis, "where to cut, negative ones counted from the end");
     op.param("sizes", &Split::sizes, "size of each part along the axis; empty = all equal");
     op.backward_reads();
+    op.example({{"x", {4, 3}}}, {{"sections", 2}});
   }
 
   void configure() {

@@ -12,6 +12,7 @@ struct Squeeze : Relabel {
     op.linear("x");
     op.param("axis", &Squeeze::axis, "axes to remove, negative ones counted from the end; empty = all of size 1");
     describe_relabel(op);
+    op.example({{"x", {2, 1, 3}}}, {{"axis", {1}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -35,6 +35,7 @@ struct TakeRows : tenon::Operator {
     op.param("sparse_grad", &TakeRows::sparse_grad,
              "return data's gradient as row_sparse, with the rows taken, in time and memory of these. False: dense");
     op.backward_reads("numbers");
+    op.example({{"data", {4, 2}}, {"numbers", {2}, tenon::i64, {3, 0}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -39,6 +39,7 @@ struct Convolution : tenon::Operator {
     op.param("no_bias", &Convolution::no_bias, "leave the bias out");
     op.backward_reads("data", "weight");
     op.kernels_elsewhere();
+    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}}, {{"num_filter", 3}, {"kernel", {3, 3}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -23,6 +23,7 @@ struct FullyConnected : tenon::Operator {
     op.param("flatten", &FullyConnected::flatten, "use all axes of data but the first as features, not only the last axis");
     op.backward_reads("data", "weight");
     op.accumulates();
+    op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}}, {{"num_hidden", 4}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -21,6 +21,7 @@ struct Embedding : tenon::Operator {
     op.added(2, "sparse_grad");
     op.backward_reads("indices");
     op.accumulates();
+    op.example({{"indices", {3}, tenon::i64, {0, 4, 2}}, {"weight", {5, 2}}}, {{"input_dim", 5}, {"output_dim", 2}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -14,6 +14,7 @@ struct MeanSquaredError : Loss {
     op.output("loss", "0-d; same shape as prediction if reduction is none");
     describe_reduction(op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
     op.backward_reads("prediction", "target");
+    op.example({{"prediction", {2, 3}}, {"target", {2, 3}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -76,6 +76,7 @@ struct Softmax : tenon::Operator {
     op.backward_inplace("output", "data");
     op.backward_reads("output");
     op.accumulates();
+    op.example({{"data", {2, 3}}});
   }
 
   void infer(tenon::Infer& io) const {

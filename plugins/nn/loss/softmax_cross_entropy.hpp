@@ -15,6 +15,7 @@ struct SoftmaxCrossEntropy : Loss {
     op.output("probabilities", "softmax of logits").hidden();
     describe_reduction(op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
     op.backward_reads("labels", "probabilities");
+    op.example({{"logits", {2, 3}}, {"labels", {2}, tenon::i64, {2, 0}}});
   }
 
   void infer(tenon::Infer& io) const {

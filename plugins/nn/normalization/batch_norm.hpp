@@ -31,6 +31,7 @@ struct BatchNorm : tenon::Operator {
     op.backward_inplace("output", "data");
     op.backward_reads("data", "gamma", "mean", "inverse_std");
     op.accumulates();
+    op.example({{"data", {4, 3}}, {"gamma", {3}}, {"beta", {3}}});
   }
 
   void infer(tenon::Infer& io) const {

@@ -27,6 +27,7 @@ struct LayerNorm : tenon::Operator {
     op.backward_inplace("output", "data");
     op.backward_reads("data", "gamma", "mean", "inverse_std");
     op.accumulates();
+    op.example({{"data", {2, 3}}, {"gamma", {3}}, {"beta", {3}}});
   }
 
   void infer(tenon::Infer& io) const {

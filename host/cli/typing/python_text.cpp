@@ -1,0 +1,175 @@
+#include "cli/typing/python_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tenon/visit.hpp>
+
+#include "io/utf8.hpp"
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::size_t width = 120;
+
+constexpr std::array keywords = {"False", "None",  "True",     "__debug__", "and",    "as",   "assert", "async",  "await",
+                                 "break", "class", "continue", "def",       "del",    "elif", "else",   "except", "finally",
+                                 "for",   "from",  "global",   "if",        "import", "in",   "is",     "lambda", "nonlocal",
+                                 "not",   "or",    "pass",     "raise",     "return", "try",  "while",  "with",   "yield"};
+constexpr std::array taken_by_calls = {"self", "cls", "name", "device", "training", "out"};
+
+bool is_keyword(const std::string& name) {
+  return std::find(keywords.begin(), keywords.end(), name) != keywords.end();
+}
+
+// A trailing point makes a whole number a float, and Python has no words for what is no number.
+std::string float_literal(double value, bool single) {
+  if (!std::isfinite(value)) return fmt::format("float(\"{}\")", value);
+  auto text = single ? fmt::to_string(static_cast<float>(value)) : fmt::to_string(value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string tuple_of(const std::vector<std::string>& items) {
+  return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+}
+
+// The elements from `at` on, as tuples of tuples along the axes from `axis` on.
+template <class T>
+std::string nested(const Tensor& table, int axis, std::size_t& at) {
+  if (axis == table.shape().rank()) {
+    const T value = table.values<T>()[at++];
+    if constexpr (std::is_integral_v<T>)
+      return fmt::to_string(value);
+    else
+      return float_literal(static_cast<double>(value), std::is_same_v<T, float>);
+  }
+  std::vector<std::string> items;
+  for (std::int64_t i = 0; i < table.shape()[axis]; ++i) items.push_back(nested<T>(table, axis + 1, at));
+  return tuple_of(items);
+}
+
+std::string one_line(const PythonPart& part) {
+  std::vector<std::string> items;
+  for (const auto& item : part.items) items.push_back(one_line(item));
+  return fmt::format("{}{}{}", part.head, fmt::join(items, ", "), part.tail);
+}
+
+}  // namespace
+
+std::string python_name(const std::string& name) {
+  return is_keyword(name) ? name + '_' : name;
+}
+
+PythonNames::PythonNames(const OperatorInfo& info) {
+  std::vector<std::string> all;
+  for (const auto& input : info.inputs) all.push_back(input.name);
+  for (const auto& param : info.params) all.push_back(param.name);
+  const auto add = [&](std::vector<std::string>& to, std::string name) {
+    const auto& reserved = taken_by_calls;
+    const bool taken = is_keyword(name) || std::find(reserved.begin(), reserved.end(), name) != reserved.end();
+    if (taken) do {
+        name += '_';
+      } while (std::find(all.begin(), all.end(), name) != all.end());
+    to.push_back(std::move(name));
+  };
+  for (const auto& input : info.inputs) add(inputs, input.name);
+  for (const auto& param : info.params) add(params, param.name);
+}
+
+std::string python_string(std::string_view text) {
+  const auto valid = well_formed(text);
+  std::string out = "\"";
+  for (std::string_view rest = valid; !rest.empty();) {
+    const char c = rest.front();
+    if (const auto control = leading_control(rest); control != 0) {
+      out += fmt::format("\\u{:04x}", control);
+      rest.remove_prefix(control <= 0x7ff ? 2 : 3);
+      continue;
+    }
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    rest.remove_prefix(1);
+  }
+  return out + '"';
+}
+
+std::string python_literal(const AttributeValue& value, ParamKind kind) {
+  const bool real = kind == ParamKind::float32 || kind == ParamKind::float64 || kind == ParamKind::floats;
+  const auto number = [&](auto of) {
+    return real ? float_literal(static_cast<double>(of), kind == ParamKind::float32) : fmt::to_string(of);
+  };
+  const auto list = [](const auto& values, const auto& form) {
+    std::vector<std::string> items;
+    for (const auto& each : values) items.push_back(form(each));
+    return tuple_of(items);
+  };
+  return std::visit(
+      [&]<class T>(const T& held) -> std::string {
+        if constexpr (std::is_same_v<T, bool>)
+          return held ? "True" : "False";
+        else if constexpr (std::is_arithmetic_v<T>)
+          return number(held);
+        else if constexpr (std::is_same_v<T, std::string>)
+          return python_string(held);
+        else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+          return list(held, [](const auto& text) { return python_string(text); });
+        else if constexpr (std::is_same_v<T, Tensor>)
+          return visit<table_types>(held.dtype(), [&]<class Element>() {
+            std::size_t at = 0;
+            return nested<Element>(held, 0, at);
+          });
+        else
+          return list(held, number);
+      },
+      value.variant());
+}
+
+std::string python_lines(const PythonPart& part, std::size_t indent) {
+  const std::string margin(indent, ' '), inner(indent + 4, ' ');
+  if (auto line = margin + one_line(part); line.size() <= width || part.items.empty()) return line;
+  std::vector<std::string> items;
+  for (const auto& item : part.items) items.push_back(one_line(item));
+  if (auto joined = inner + fmt::format("{}", fmt::join(items, ", ")); joined.size() <= width)
+    return fmt::format("{}{}\n{}\n{}{}", margin, part.head, joined, margin, part.tail);
+  auto text = margin + part.head + '\n';
+  for (auto item : part.items) {
+    (item.items.empty() ? item.head : item.tail) += ',';
+    text += python_lines(item, indent + 4) + '\n';
+  }
+  return text + margin + part.tail;
+}
+
+std::string python_docstring(const std::vector<std::string>& lines, std::size_t indent) {
+  const std::string margin(indent, ' ');
+  std::string text;
+  for (const auto& line : lines) {
+    // Broken at spaces; what follows stands as far in as the line, and four more if it is one of a list.
+    const auto begin = std::min(line.find_first_not_of(' '), line.size());
+    const std::string hang(begin == 0 ? 0 : begin + 4, ' ');
+    std::string rest = line;
+    while (indent + rest.size() > width) {
+      const auto space = rest.rfind(' ', width - indent);
+      if (space == std::string::npos || space <= std::max(begin, hang.size())) break;
+      text += margin + rest.substr(0, space) + '\n';
+      rest = hang + rest.substr(space + 1);
+    }
+    text += rest.empty() ? "\n" : margin + rest + '\n';
+  }
+  std::string escaped;  // of quotes those that could be part of the closing ones
+  const auto last = text.find_last_not_of('\n');
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' || (text[i] == '"' && (i == last || escaped.ends_with('"')))) escaped += '\\';
+    escaped += text[i];
+  }
+  const bool one = lines.size() == 1 && std::count(escaped.begin(), escaped.end(), '\n') == 1;
+  if (one) escaped.pop_back();
+  return margin + "\"\"\"" + escaped.substr(indent) + (one ? "" : margin) + "\"\"\"\n";
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,263 @@
+#include "cli/typing/signature.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/print/operator_text.hpp"
+#include "cli/typing/python_text.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon::cli {
+namespace {
+
+// What an overload takes at one place.
+enum class Taken { value, value_or_array, array, numpy, kind, anything };
+
+// Of one overload: what each input may be, the result, and which of the calls' own options it has.
+struct Overload {
+  std::vector<Taken> inputs;  // declared ones; the last stands for all of a variadic one
+  std::string result, out;
+  bool names = false, computes = false;
+  std::vector<Taken> first{};    // of a variadic input, tensors before the others
+  std::size_t keyword_only = 0;  // inputs from here on; 0: none
+};
+
+class Writer {
+ public:
+  Writer(const PythonFunction& function, PythonForm form, PythonWords& words)
+      : function_(function), info_(*function.info), form_(form), words_(words), names_(info_) {
+    fixed_ = info_.inputs.size() - (info_.variadic() ? 1 : 0);
+    defaulted_ = fixed_;  // in Python none without a default may follow one with it
+    while (defaulted_ > 0 && may_be_left_out(defaulted_ - 1)) --defaulted_;
+  }
+
+  std::string text() {
+    const auto overloads = all_overloads();
+    const bool module = form_ == PythonForm::module;
+    std::string text;
+    if (overloads.size() == 1) return decorated("", overloads[0], false) + docstring() + (module ? body() : "\n");
+    for (std::size_t i = 0; i < overloads.size(); ++i) {
+      const bool documented = i == 0 && !module;
+      text += decorated(words_("overload"), overloads[i], !documented) + (documented ? docstring() + '\n' : "");
+    }
+    if (module) text += decorated("", implementation(), false) + docstring() + body();
+    return text;
+  }
+
+ private:
+  std::size_t indent() const { return function_.in_class ? 4 : 0; }
+
+  bool may_be_left_out(std::size_t i) const { return info_.inputs[i].optional || info_.inputs[i].weight.value_or(false); }
+
+  std::vector<Overload> all_overloads() {
+    const auto numpy = words_("Numpy");
+    if (info_.inputs.empty()) return {{{}, result_of(numpy), out_of(numpy), false, true}};
+    const auto count = info_.inputs.size();
+    const auto value = words_("Value"), kind = words_("ArrayT"), any = words_("Any");
+    std::vector<Overload> overloads;
+    for (std::size_t i = 0; i < fixed_; ++i) {
+      std::vector<Taken> inputs(count, Taken::value_or_array);
+      std::fill_n(inputs.begin(), i, Taken::array);
+      inputs[i] = Taken::value;
+      const bool apart = i > defaulted_ && !info_.variadic();
+      overloads.push_back({std::move(inputs), result_of(value), "", true, false, {}, apart ? i : 0});
+    }
+    if (fixed_ == 0)
+      for (const auto& first : {std::vector{Taken::value}, std::vector{Taken::array, Taken::value}})
+        overloads.push_back({{Taken::value_or_array}, result_of(value), "", true, false, first});
+    overloads.push_back({std::vector(count, Taken::numpy), result_of(numpy), out_of(numpy), false, true});
+    Overload same{std::vector(count, Taken::array), result_of(kind), out_of(kind), false, true};
+    (fixed_ == 0 ? same.first.emplace_back() : same.inputs[0]) = Taken::kind;
+    overloads.push_back(std::move(same));
+    if (count > 1 || info_.variadic()) overloads.push_back({std::vector(count, Taken::value_or_array), any, any, true, true});
+    return overloads;
+  }
+
+  Overload implementation() {
+    const auto any = words_("Any");
+    return {std::vector(info_.inputs.size(), Taken::anything), any, any, true, true};
+  }
+
+  // Of the outputs that are not hidden, each of this type.
+  std::string result_of(const std::string& type) {
+    std::size_t count = 0;
+    bool counted = false, may_hide = false;
+    for (const auto& output : info_.outputs) {
+      counted |= !output.count.empty();
+      count += output.hidden ? 0 : 1;
+    }
+    for (const auto& condition : info_.conditions) may_hide |= condition.of == "hidden";
+    if (may_hide) return words_("Any");
+    if (!counted && count == 1) return type;
+    auto text = words_("tuple") + '[' + type;
+    for (std::size_t i = 1; i < count && !counted; ++i) text += ", " + type;
+    return text + (counted ? ", ...]" : "]");
+  }
+  std::string out_of(const std::string& type) {
+    const auto result = result_of(type);
+    return result == type || result == words_("Any") ? result : fmt::format("{}[{}]", words_("Sequence"), type);
+  }
+
+  std::string type_of(Taken taken) {
+    switch (taken) {
+      case Taken::value:
+        return words_("Value");
+      case Taken::value_or_array:
+        return words_("Value") + " | " + words_("ArrayLike");
+      case Taken::array:
+        return words_("ArrayLike");
+      case Taken::numpy:
+        return words_("NumpyLike");
+      case Taken::kind:
+        return words_("ArrayT");
+      case Taken::anything:
+        break;
+    }
+    return words_("Any");
+  }
+
+  PythonPart type_of(const ParamInfo& param) {
+    const auto sequence = [&](const char* of) { return PythonPart{words_("Sequence") + '[' + words_(of) + ']'}; };
+    switch (param.kind) {
+      case ParamKind::boolean:
+        return {words_("bool")};
+      case ParamKind::int32:
+      case ParamKind::int64:
+        return {words_("int")};
+      case ParamKind::float32:
+      case ParamKind::float64:
+        return {words_("float")};
+      case ParamKind::ints:
+        return sequence("int");
+      case ParamKind::floats:
+        return sequence("float");
+      case ParamKind::texts:
+        return sequence("str");
+      case ParamKind::tensor:
+        return {words_("ArrayLike")};
+      case ParamKind::choice: {
+        PythonPart literal{words_("Literal") + '[', {}, "]"};
+        for (const auto& choice : param.choices) literal.items.push_back({python_string(choice)});
+        return literal;
+      }
+      case ParamKind::text:
+        break;
+    }
+    return {words_("str")};
+  }
+
+  void add_inputs(std::vector<PythonPart>& parts, const Overload& overload) {
+    for (std::size_t i = 0; i < fixed_; ++i) {
+      if (overload.keyword_only != 0 && i == overload.keyword_only) parts.push_back({"*"});
+      const auto taken = overload.inputs[i];
+      const bool given = taken == Taken::value || (overload.keyword_only == 0 && value_follows(overload, i));
+      const bool nothing = may_be_left_out(i) && taken != Taken::value && taken != Taken::anything;
+      const bool without = may_be_left_out(i) && i >= defaulted_ && !given;
+      parts.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(taken), nothing ? " | None" : "", without ? " = None" : "")});
+    }
+    if (!info_.variadic()) return;
+    for (std::size_t i = 0; i < overload.first.size(); ++i)
+      parts.push_back({fmt::format("{}: {}", name_of_one(i), type_of(overload.first[i]))});
+    if (!overload.first.empty()) parts.push_back({"/"});
+    parts.push_back({fmt::format("*{}: {}", names_.inputs.back(), type_of(overload.inputs.back()))});
+  }
+
+  // As the host calls it: part0.
+  std::string name_of_one(std::size_t i) const {
+    auto name = fmt::format("{}{}", info_.inputs.back().name, i);
+    const auto is_taken = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    while (is_taken(names_.inputs) || is_taken(names_.params)) name += '_';
+    return name;
+  }
+
+  // The value that an overload is for must be given, and so must what stands before it.
+  static bool value_follows(const Overload& overload, std::size_t i) {
+    return std::find(overload.inputs.begin() + static_cast<std::ptrdiff_t>(i), overload.inputs.end(), Taken::value) !=
+           overload.inputs.end();
+  }
+
+  void add_params(std::vector<PythonPart>& parts) {
+    for (std::size_t i = 0; i < info_.params.size(); ++i) {
+      auto part = type_of(info_.params[i]);
+      part.head = names_.params[i] + ": " + part.head;
+      if (!info_.params[i].required)
+        (part.items.empty() ? part.head : part.tail) += " = " + python_literal(info_.params[i].default_value, info_.params[i].kind);
+      parts.push_back(std::move(part));
+    }
+  }
+
+  std::string decorated(const std::string& decorator, const Overload& overload, bool whole) {
+    PythonPart part{fmt::format("def {}(", function_.name), {}, fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
+    add_inputs(part.items, overload);
+    if (!info_.variadic() && overload.keyword_only == 0) part.items.push_back({"*"});
+    add_params(part.items);
+    const auto text = words_("str");
+    if (overload.names) part.items.push_back({fmt::format("name: {} | None = None", text)});
+    part.items.push_back({fmt::format("device: {} | None = None", text)});
+    if (overload.computes) {
+      part.items.push_back({fmt::format("training: {} = False", words_("bool"))});
+      part.items.push_back({fmt::format("out: {}{} = None", overload.out, overload.out == words_("Any") ? "" : " | None")});
+    }
+    const std::string margin(indent(), ' ');
+    std::string text_of_lines;
+    if (!decorator.empty()) text_of_lines += margin + '@' + decorator + '\n';
+    if (function_.in_class) text_of_lines += margin + '@' + words_("staticmethod") + '\n';
+    return text_of_lines + python_lines(part, indent()) + '\n';
+  }
+
+  std::string docstring() {
+    std::vector<std::string> lines{printable(info_.doc)};
+    const auto line = [&](const std::string& name, const std::string& doc, const std::string& more) {
+      lines.push_back(fmt::format("    {}: {}{}", name, printable(doc), more.empty() ? "" : fmt::format(" ({})", more)));
+    };
+    if (!info_.inputs.empty() || !info_.params.empty()) lines.insert(lines.end(), {"", "Args:"});
+    for (std::size_t i = 0; i < info_.inputs.size(); ++i)
+      line((info_.inputs[i].variadic ? "*" : "") + names_.inputs[i], info_.inputs[i].doc, input_text(info_, info_.inputs[i]));
+    for (std::size_t i = 0; i < info_.params.size(); ++i) {
+      const auto& param = info_.params[i];
+      line(names_.params[i], param.doc, printable(fmt::format("{}{}, {}", kind_text(param), range_of(param), default_of(param))));
+    }
+    lines.insert(lines.end(), {"", "Returns:"});
+    for (const auto& output : info_.outputs)
+      if (!output.hidden) lines.push_back(fmt::format("    {}: {}", output.name, printable(output_text(output))));
+    return python_docstring(lines, indent() + 4);
+  }
+
+  std::string body() {
+    PythonPart call{fmt::format("return {}[{}](", operators_name, python_string(info_.full_name())), {}, ")"};
+    for (std::size_t i = 0; i < info_.inputs.size(); ++i) call.items.push_back({(info_.inputs[i].variadic ? "*" : "") + names_.inputs[i]});
+    for (const auto& name : names_.params) call.items.push_back({name + '=' + name});
+    if (!info_.inputs.empty()) call.items.push_back({"name=name"});
+    for (const char* name : {"device", "training", "out"}) call.items.push_back({fmt::format("{}={}", name, name)});
+    return python_lines(call, indent() + 4) + '\n';
+  }
+
+  static constexpr const char* operators_name = "_operators";
+
+  const PythonFunction& function_;
+  const OperatorInfo& info_;
+  PythonForm form_;
+  PythonWords& words_;
+  PythonNames names_;
+  std::size_t fixed_ = 0, defaulted_ = 0;  // inputs that are not variadic; the first of those at their end that have a default
+};
+
+}  // namespace
+
+std::string PythonWords::operator()(const std::string& word) {
+  used_.insert(word);
+  return is_taken(word) ? '_' + word : word;
+}
+
+std::string PythonWords::import_of(const std::string& word) const {
+  if (!used_.contains(word)) return {};
+  return is_taken(word) ? fmt::format("{} as _{}", word, word) : word;
+}
+
+std::string python_function(const PythonFunction& function, PythonForm form, PythonWords& words) {
+  return Writer(function, form, words).text();
+}
+
+}  // namespace tenon::cli

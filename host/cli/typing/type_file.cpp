@@ -1,0 +1,145 @@
+#include "cli/typing/type_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "cli/typing/python_text.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon::cli {
+namespace {
+
+// What a file consists of, sorted by names in Python.
+struct Content {
+  std::map<std::string, const CatalogOperator*> functions;
+  std::map<std::string, std::string> aliases;  // name -> function
+  std::map<std::string, std::map<std::string, const CatalogOperator*>> spaces;
+
+  // Where an operator has the name of a space, the function has it.
+  void drop_taken_spaces() {
+    std::erase_if(spaces, [&](const auto& space) { return functions.contains(space.first) || aliases.contains(space.first); });
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> all;
+    for (const auto& [name, op] : functions) all.insert(name);
+    for (const auto& [name, function] : aliases) all.insert(name);
+    for (const auto& [name, operators] : spaces) {
+      all.insert(name);
+      for (const auto& [inner, op] : operators) all.insert(inner);
+    }
+    return all;
+  }
+};
+
+class File {
+ public:
+  File(const Content& content, PythonForm form) : content_(content), form_(form), words_(content.names()) {}
+
+  std::string text(const std::vector<std::string>& lines, const std::string& plugin) {
+    auto body = functions();  // first, as it uses the words that are imported
+    const auto is_module = form_ == PythonForm::module;
+    auto text = python_docstring(lines, 0) + '\n';
+    if (is_module) text += "from __future__ import annotations\n\n";
+    text += imports(is_module) + '\n';
+    if (is_module) text += module_start(plugin);
+    return text + body;
+  }
+
+ private:
+  std::string functions() {
+    const bool is_module = form_ == PythonForm::module;
+    const std::string gap = is_module ? "\n\n" : "";  // as black has it
+    std::string text;
+    for (const auto& [name, op] : content_.functions) text += gap + python_function({&op->info, name}, form_, words_);
+    for (const auto& [name, function] : content_.aliases) text += gap + fmt::format("{} = {}\n", name, function);
+    for (const auto& [space, operators] : content_.spaces) {
+      text += fmt::format("{}class {}:\n    \"\"\"Operators of the space {}.\"\"\"\n\n", is_module ? gap : "\n", space, space);
+      for (const auto& [name, op] : operators) text += python_function({&op->info, name, true}, form_, words_);
+    }
+    while (text.ends_with("\n\n")) text.pop_back();
+    return text;
+  }
+
+  // `from MODULE import ...`, of the words that the file uses; nothing where it uses none.
+  std::string import(const char* module, const std::vector<std::string>& words, std::size_t indent = 0) const {
+    PythonPart part{fmt::format("from {} import ", module)};
+    for (const auto& word : words)
+      if (auto text = words_.import_of(word); !text.empty()) part.items.push_back({std::move(text)});
+    if (part.items.empty()) return {};
+    auto lines = python_lines(part, indent);
+    if (lines.find('\n') == std::string::npos) return lines + '\n';
+    part.head += '(', part.tail = ")";
+    return python_lines(part, indent) + '\n';
+  }
+
+  std::string imports(bool is_module) {
+    if (is_module)
+      for (const char* word : {"Any", "Path"}) words_(word);
+    std::string builtins;
+    for (const char* word : {"bool", "float", "int", "staticmethod", "str", "tuple"})
+      if (words_.is_taken(word) && !words_.import_of(word).empty())
+        builtins += (builtins.empty() ? "from builtins import " : ", ") + words_.import_of(word);
+    auto text = builtins.empty() ? "" : builtins + '\n';
+    text += import("collections.abc", {"Sequence"});
+    if (is_module) text += import("pathlib", {"Path"});
+    if (is_module) words_("TYPE_CHECKING");
+    text += import("typing", {"TYPE_CHECKING", "Any", "Literal", "overload"}) + '\n';
+    const std::vector<std::string> types = {"ArrayLike", "ArrayT", "Numpy", "NumpyLike", "Value"};
+    if (!is_module) return text + import("tenon.typing", types);
+    const auto guarded = import("tenon.typing", types, 4);
+    return text + "import tenon as _tenon\n" + (guarded.empty() ? "" : fmt::format("\nif {}:\n{}", words_("TYPE_CHECKING"), guarded));
+  }
+
+  std::string module_start(const std::string& plugin) {
+    PythonPart all{"__all__ = [", {}, "]"};
+    for (const auto& name : content_.names()) all.items.push_back({python_string(name)});
+    return python_lines(all, 0) + "\n\n" +
+           fmt::format("_tenon.add_plugins({}(__file__).with_name({}))\n_operators: {} = _tenon.ops\n", words_("Path"),
+                       python_string(plugin), words_("Any"));
+  }
+
+  const Content& content_;
+  PythonForm form_;
+  PythonWords words_;
+};
+
+}  // namespace
+
+std::string python_type_file(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
+  Content content;
+  for (const auto* op : operators) {
+    const auto name = python_name(op->info.name);
+    const bool is_short = catalog.find(op->info.name) == op;
+    if (is_short) content.functions.emplace(name, op);
+    if (op->info.space != "tenon" || !is_short) content.spaces[python_name(op->info.space)].emplace(name, op);
+  }
+  for (const auto* op : operators)
+    for (const auto& alias : op->info.aliases)
+      if (catalog.find(alias) == op && catalog.find(op->info.name) == op && !content.functions.contains(python_name(alias)))
+        content.aliases.emplace(python_name(alias), python_name(op->info.name));
+  content.drop_taken_spaces();
+  return File(content, PythonForm::type_file)
+      .text({"The operators of tenon.ops, as functions.", "", "Made by `tenon typing` from what plugins say of themselves."}, "");
+}
+
+std::string python_module(const PluginFile& file, const std::vector<const CatalogOperator*>& operators, PythonForm form) {
+  Content content;
+  for (const auto* op : operators) {
+    const auto name = python_name(op->info.name);
+    if (!content.functions.emplace(name, op).second) content.spaces[python_name(op->info.space)].emplace(name, op);
+  }
+  for (const auto* op : operators)
+    for (const auto& alias : op->info.aliases)
+      if (const auto name = python_name(alias); content.functions.at(python_name(op->info.name)) == op && !content.functions.contains(name))
+        content.aliases.emplace(name, python_name(op->info.name));
+  content.drop_taken_spaces();
+  const auto plugin = file.path.filename().string();
+  return File(content, form)
+      .text({fmt::format("Operators of the plugin {}{}.", file.name, file.version.empty() ? "" : " " + printable(file.version)), "",
+             fmt::format("Made by `tenon typing`. The plugin {} must lie beside this file.", printable(plugin))},
+            plugin);
+}
+
+}  // namespace tenon::cli

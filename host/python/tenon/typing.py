@@ -1,0 +1,31 @@
+"""Types of operators as functions, for annotations: what goes into tenon.ops, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tenon._core import Value as Value
+
+__all__ = ["Array", "ArrayLike", "ArrayT", "Numpy", "NumpyLike"]
+
+
+class Array(Protocol):
+    """An array of any library: numpy, torch, cupy, jax, scipy.sparse, or a tenon.Tensor."""
+
+    @property
+    def shape(self) -> Any: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+ArrayT = TypeVar("ArrayT", bound=Array)
+Plain = Union[complex, list[Any], tuple[Any, ...]]
+"""Numbers, and lists of them. For a type checker, complex includes bool, int and float."""
+Numpy = np.ndarray[Any, Any]
+NumpyLike = Union[Numpy, np.generic, Plain]
+ArrayLike = Union[Array, Plain]
