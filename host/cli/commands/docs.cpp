@@ -1,34 +1,17 @@
-// tenon docs: a page about operators, from their manifests.
+// tenon docs: a page about operators, or a site, from their manifests.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <filesystem>
 
 #include "cli/command.hpp"
-#include "cli/print/operator_text.hpp"
-#include "cli/print/page.hpp"
+#include "cli/print/operator_page.hpp"
+#include "cli/site/site.hpp"
 #include "cli/streams.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
-
-void add_tables(Page& page, const OperatorInfo& info) {
-  std::vector<std::vector<std::string>> inputs, outputs, states, params;
-  for (const auto& input : info.inputs) inputs.push_back({input.name, input_text(info, input), input.doc});
-  for (const auto& output : info.outputs) outputs.push_back({output.name, output_text(output)});
-  for (const auto& state : info.states) states.push_back({state.name, fmt::format("at first {}", state.initial), state.doc});
-  for (const auto& param : info.params)
-    params.push_back({param.name, fmt::format("{}{}", kind_text(param), range_of(param)), default_value_of(param), param.doc});
-  page.table({"input", "dtypes", "meaning"}, inputs);
-  page.table({"output", "meaning"}, outputs);
-  page.table({"state", "value", "meaning"}, states);
-  page.table({"parameter", "value", "default", "meaning"}, params);
-}
-
-std::string kernels_of(const CatalogOperator& op) {
-  if (!op.devices.empty()) return fmt::format("kernels for {}", fmt::join(op.devices, ", "));
-  return op.info.has("compose") ? "a graph of other operators" : "kernels in other plugins";
-}
 
 void add_operator(Page& page, const Catalog& catalog, const CatalogOperator& op) {
   const auto& info = op.info;
@@ -38,28 +21,46 @@ void add_operator(Page& page, const Catalog& catalog, const CatalogOperator& op)
   if (!info.aliases.empty()) more += fmt::format(", also called {}", fmt::join(info.aliases, ", "));
   page.paragraph(more + ".");
   add_tables(page, info);
-  page.list("Traits", traits_of(info));
-  std::vector<std::string> rules, examples;
-  for (const auto& rule : info.rules) rules.push_back(rule_text(rule));
-  for (const auto& example : info.examples) examples.push_back(example_text(example));
-  page.list("Rules", rules);
-  page.list("Examples", examples);
+  add_lists(page, info);
 }
 
-// The operators of each file that has some of these, under its name.
-bool add_files(Page& page, const Catalog& catalog, const std::string& what) {
-  bool found = false;
-  for (std::size_t i = 0; i < catalog.files().size(); ++i) {
-    const auto& file = catalog.files()[i];
-    std::vector<const CatalogOperator*> operators;
-    for (const auto& op : catalog.operators())
-      if (op.file == static_cast<int>(i) && (what.empty() || is_called(file, what) || &op == catalog.find(what))) operators.push_back(&op);
-    if (operators.empty()) continue;
-    found = true;
-    page.heading(1, file.version.empty() ? file.name : file.name + " " + file.version);
-    for (const auto* op : operators) add_operator(page, catalog, *op);
+bool is_of_plugin(const Catalog& catalog, const CatalogOperator& op, const std::string& plugin) {
+  return op.file >= 0 && is_called(catalog.files()[static_cast<std::size_t>(op.file)], plugin);
+}
+
+// All, or those that are meant. Throws Failure (plugin) where there are none.
+std::vector<const CatalogOperator*> meant_operators(const Catalog& catalog, const std::string& what) {
+  std::vector<const CatalogOperator*> operators;
+  for (const auto& op : catalog.operators())
+    if (what.empty() || is_of_plugin(catalog, op, what) || &op == catalog.find(what)) operators.push_back(&op);
+  if (!operators.empty()) return operators;
+  throw Failure(FailureKind::plugin, what.empty() ? "no operators were found" : fmt::format("there is no operator or plugin '{}'", what),
+                what.empty() ? "tenon doctor shows the folders that are searched"
+                             : did_you_mean(catalog.near(what), "tenon list shows the operators"));
+}
+
+// Those of each file under its name, and then those that are part of Tenon itself.
+void add_files(Page& page, const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
+  const auto& files = catalog.files();
+  for (std::size_t i = 0; i <= files.size(); ++i) {
+    bool has_heading = false;
+    for (const auto* op : operators) {
+      if (op->file != (i < files.size() ? static_cast<int>(i) : -1)) continue;
+      if (!has_heading)
+        page.heading(1, i == files.size()          ? "Tenon itself"
+                        : files[i].version.empty() ? files[i].name
+                                                   : files[i].name + " " + files[i].version);
+      has_heading = true;
+      add_operator(page, catalog, *op);
+    }
   }
-  return found;
+}
+
+int write_docs_site(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators, const std::filesystem::path& folder) {
+  const auto files = site_files(catalog, operators);
+  write_site(folder, files);
+  tell("wrote {}: a page for each of {}; open {}\n", folder, counted(operators.size(), "operator"), folder / "index.html");
+  return 0;
 }
 
 int run_docs(Context& context, const Arguments& arguments) {
@@ -69,23 +70,26 @@ int run_docs(Context& context, const Arguments& arguments) {
   if (what.find('/') != std::string::npos && !std::filesystem::exists(what))
     throw Failure(FailureKind::file, fmt::format("there is no file '{}'", what));
   const auto catalog = host.catalog();
+  const auto operators = meant_operators(catalog, what);
+  if (arguments.has("output")) return write_docs_site(catalog, operators, arguments.get("output"));
   Page page(arguments.has("html") ? Page::Format::html : Page::Format::markdown);
-  if (!add_files(page, catalog, what))
-    throw Failure(FailureKind::plugin, what.empty() ? "no operators were found" : fmt::format("there is no operator or plugin '{}'", what),
-                  what.empty() ? "tenon doctor shows the folders that are searched"
-                               : did_you_mean(catalog.near(what), "tenon list shows the operators"));
+  add_files(page, catalog, operators);
   write_result(page.text(what.empty() ? "Operators" : what));
   flush_results();
   return 0;
 }
 
-const bool added_docs = add_command(
-    {.name = "docs",
-     .doc = "write a page about operators: inputs, outputs, parameters, rules and examples",
-     .details = "The page is Markdown, or HTML with --html, on stdout. Nothing of a plugin runs: all of it is in its manifests.",
-     .positionals = {{"WHAT", "an operator, a plugin, or a plugin's file (default: all operators)", false}},
-     .options = {{"html", "", "write HTML"}},
-     .run = run_docs});
+const bool added_docs =
+    add_command({.name = "docs",
+                 .doc = "write a page or a site about operators: inputs, outputs, parameters, rules and examples",
+                 .details = "The page is Markdown, or HTML with --html, on stdout. With -o it is a site: an index with a search that needs "
+                            "no server, and a page "
+                            "for each operator, with its call in Python, C++ and graph.json. A site takes the place of an earlier one, and "
+                            "of no other folder. "
+                            "Nothing of a plugin runs: all of it is in its manifests.",
+                 .positionals = {{"WHAT", "an operator, a plugin, or a plugin's file (default: all operators)", false}},
+                 .options = {{"html", "", "write HTML"}, {"output", "FOLDER", "write a site into this folder", Text{}, "", 'o'}},
+                 .run = run_docs});
 
 }  // namespace
 }  // namespace tenon::cli

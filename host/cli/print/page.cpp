@@ -27,19 +27,22 @@ bool is_markup(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::string html_text(const std::string& text) {
+  std::string out;
+  for (const char c : printable_lines(text)) {
+    const auto* name = c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : c == '\'' ? "&#39;" : nullptr;
+    name == nullptr ? out.push_back(c) : void(out += name);
+  }
+  return out;
+}
+
 std::string Page::escaped(const std::string& given) const {
   const auto text = printable(given);
+  if (html_) return html_text(text);
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!html_ && is_markup(text, i)) out += '\\';
-    if (html_ && text[i] == '<')
-      out += "&lt;";
-    else if (html_ && text[i] == '&')
-      out += "&amp;";
-    else if (html_ && text[i] == '"')
-      out += "&quot;";
-    else
-      out += text[i];
+    if (is_markup(text, i)) out += '\\';
+    out += text[i];
   }
   return out;
 }
@@ -82,6 +85,18 @@ void Page::list(const std::string& title, const std::vector<std::string>& items)
   if (html_) body_ += "<ul>\n";
   for (const auto& item : items) body_ += fmt::format("{}{}{}", html_ ? "<li>" : "- ", escaped(item), html_ ? "</li>\n" : "\n");
   body_ += html_ ? "</ul>\n" : "\n";
+}
+
+void Page::facts(const std::vector<std::pair<std::string, std::string>>& rows) {
+  if (html_) body_ += "<dl>\n";
+  for (const auto& [name, value] : rows)
+    body_ += fmt::format("{}{}{}{}{}", html_ ? "<dt>" : "- ", escaped(name), html_ ? "</dt><dd>" : ": ", escaped(value),
+                         html_ ? "</dd>\n" : "\n");
+  body_ += html_ ? "</dl>\n" : "\n";
+}
+
+void Page::source(const std::string& lines) {
+  body_ += html_ ? fmt::format("<pre><code>{}</code></pre>\n", html_text(lines)) : fmt::format("```\n{}```\n\n", printable_lines(lines));
 }
 
 std::string Page::text(const std::string& title) const {

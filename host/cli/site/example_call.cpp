@@ -1,0 +1,75 @@
+#include "cli/site/example_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tenon::cli {
+namespace {
+
+// The first that people would take.
+DType usual_dtype(DTypeMask types) {
+  for (const auto dtype : {DType::f32, DType::f64, DType::i64, DType::i32, DType::boolean})
+    if (allows(types, dtype)) return dtype;
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (allows(types, static_cast<DType>(i))) return static_cast<DType>(i);
+  return DType::f32;
+}
+
+// Elements of other dtypes have no plain form in every language, and numpy has no bfloat16.
+bool can_be_written(DType dtype) {
+  return dtype == DType::boolean || dtype == DType::f32 || dtype == DType::f64 || any_integer.has(dtype);
+}
+
+DType dtype_called(const std::string& name) {
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  return DType::f32;
+}
+
+std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo& input, const ExampleInfo::Input& given) {
+  ExampleTensor tensor{given.name, {}, given.shape, given.values};
+  tensor.dtype = given.dtype ? dtype_called(*given.dtype) : usual_dtype(input.types.value_or(info.types));
+  if (tensor.dtype == DType::bf16 || (!tensor.values.empty() && !can_be_written(tensor.dtype))) return std::nullopt;
+  return tensor;
+}
+
+// The author's, if it leaves no input open that a call must have.
+std::optional<ExampleCall> written_call(const OperatorInfo& info, const ExampleInfo& example) {
+  ExampleCall call{{}, example.params};
+  std::size_t known = 0;
+  const auto add = [&](const InputInfo& input, const std::string& name) {
+    const auto given = std::find_if(example.inputs.begin(), example.inputs.end(), [&](const auto& one) { return one.name == name; });
+    if (given == example.inputs.end()) return false;
+    call.inputs.push_back(tensor_of(info, input, *given));
+    known += call.inputs.back() ? 1 : 0;
+    return true;
+  };
+  for (const auto& input : info.inputs) {
+    if (input.variadic) {
+      for (int i = 0; add(input, fmt::format("{}{}", input.name, i)); ++i) continue;
+    } else if (!add(input, input.name)) {
+      if (!input.optional) return std::nullopt;
+      call.inputs.emplace_back();
+    }
+  }
+  if (known != example.inputs.size()) return std::nullopt;
+  while (!call.inputs.empty() && !call.inputs.back()) call.inputs.pop_back();
+  return call;
+}
+
+}  // namespace
+
+std::optional<ExampleCall> example_call(const OperatorInfo& info) {
+  for (const auto& example : info.examples)
+    if (auto call = written_call(info, example)) return call;
+  const bool has_defaults = std::none_of(info.params.begin(), info.params.end(), [](const auto& param) { return param.required; });
+  if (!has_defaults || !info.elementwise || info.variadic()) return std::nullopt;
+  ExampleCall call;
+  for (const auto& input : info.inputs)
+    if (!input.optional) call.inputs.push_back(ExampleTensor{input.name, usual_dtype(input.types.value_or(info.types)), {2, 3}, {}});
+  const bool has_gaps = call.inputs.size() != info.inputs.size() && !info.inputs.back().optional;
+  return has_gaps ? std::nullopt : std::optional(std::move(call));
+}
+
+}  // namespace tenon::cli

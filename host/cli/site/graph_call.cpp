@@ -1,0 +1,107 @@
+// An operator's call as a graph, and what calls of all languages need to know.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/print/json_text.hpp"
+#include "cli/site/call_text.hpp"
+#include "cli/site/example_text.hpp"
+
+namespace tenon::cli {
+namespace {
+
+std::string json_value(const AttributeValue& value, ParamKind kind) {
+  const auto list = [](const auto& values) {
+    Strings items;
+    for (const auto& each : values) items.push_back(JsonItem(each).text);
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  };
+  return std::visit(
+      [&]<class T>(const T& held) -> std::string {
+        if constexpr (std::is_same_v<T, bool>)
+          return held ? "true" : "false";
+        else if constexpr (std::is_same_v<T, std::int64_t>)
+          return kind == ParamKind::float32 || kind == ParamKind::float64 ? number_text(static_cast<double>(held), DType::f64)
+                                                                          : fmt::to_string(held);
+        else if constexpr (std::is_same_v<T, Tensor>)
+          return to_string(AttributeValue(held));
+        else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
+          return JsonItem(held).text;
+        else
+          return list(held);
+      },
+      value.variant());
+}
+
+std::string json_tensor(const ExampleTensor& tensor) {
+  auto text = fmt::format(R"("{}": {{"dtype": "{}", "shape": [{}])", tensor.name, name_of(tensor.dtype), shape_text(tensor));
+  if (!tensor.values.empty()) text += fmt::format(R"(, "values": {})", nested_values(tensor, "true", "false"));
+  return text + '}';
+}
+
+std::string unlike(std::string name, const Strings& others) {
+  while (std::find(others.begin(), others.end(), name) != others.end()) name += '_';
+  return name;
+}
+
+std::int64_t integer_of(const OperatorInfo& info, const ExampleCall& call, const std::string& param) {
+  const auto given = std::find_if(call.params.begin(), call.params.end(), [&](const auto& one) { return one.name == param; });
+  const int i = info.find_param(param);
+  const auto* value = given != call.params.end() ? &given->value
+                      : i < 0                    ? nullptr
+                                                 : &info.params[static_cast<std::size_t>(i)].default_value;
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->variant());
+  return number == nullptr ? 0 : *number;
+}
+
+// The node's outputs that are not hidden, by name and place.
+Strings json_outputs(const OperatorInfo& info, const ExampleCall& call, const std::string& node) {
+  Strings outputs;
+  std::int64_t place = 0;
+  for (const auto& output : info.outputs) {
+    const auto count = output.count.empty() ? 1 : integer_of(info, call, output.count);
+    for (std::int64_t i = 0; i < count; ++i, ++place)
+      if (!output.hidden)
+        outputs.push_back(fmt::format(R"("{}{}": "{}{}")", output.name, output.count.empty() ? "" : fmt::to_string(i), node,
+                                      place == 0 ? "" : fmt::format(":{}", place)));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+std::string CalledOperator::plugin() const {
+  if (op.file < 0 || op.info.space == "tenon") return {};
+  return catalog.files()[static_cast<std::size_t>(op.file)].path.filename().string();
+}
+
+std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
+  const auto node = unlike("node", tensor_names(call));
+  Strings inputs, constants, places, params;
+  for (const auto& input : call.inputs) {
+    places.push_back(input ? fmt::format("\"{}\"", input->name) : "null");
+    if (input) (input->values.empty() ? inputs : constants).push_back(json_tensor(*input));
+  }
+  for (const auto& param : call.params)
+    params.push_back(fmt::format(R"("{}": {})", param.name, json_value(param.value, kind_of(of.op.info, param.name))));
+  std::string text = R"({"tenon": 1,)"
+                     "\n";
+  if (!inputs.empty()) text += fmt::format(" \"inputs\": {{\n   {}}},\n", fmt::join(inputs, ",\n   "));
+  if (!constants.empty()) text += fmt::format(" \"constants\": {{\n   {}}},\n", fmt::join(constants, ",\n   "));
+  text += fmt::format(" \"nodes\": [\n   {{\"name\": \"{}\", \"op\": \"{}\", \"inputs\": [{}]{}}}],\n", node, of.name(),
+                      fmt::join(places, ", "), params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
+  return text + fmt::format(" \"outputs\": {{{}}}}}\n", fmt::join(json_outputs(of.op.info, call, node), ", "));
+}
+
+std::string graph_form(const CalledOperator& of) {
+  Strings inputs, params;
+  for (const auto& name : input_names(of.op.info, "")) inputs.push_back(fmt::format("\"{}\"", name));
+  if (of.op.info.variadic()) inputs.emplace_back("...");
+  for (const auto& param : of.op.info.params)
+    if (param.required) params.push_back(fmt::format("\"{}\": ...", param.name));
+  return fmt::format("{{\"name\": \"node\", \"op\": \"{}\", \"inputs\": [{}]{}}}\n", of.name(), fmt::join(inputs, ", "),
+                     params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,95 @@
+#include "cli/site/operator_site_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/print/json_text.hpp"
+#include "cli/print/operator_page.hpp"
+#include "cli/print/operator_text.hpp"
+#include "cli/site/call_text.hpp"
+
+namespace tenon::cli {
+namespace {
+
+std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
+  if (op.file < 0) return "none: it is part of Tenon itself";
+  const auto& file = catalog.files()[static_cast<std::size_t>(op.file)];
+  return file.version.empty() ? file.name : file.name + ' ' + file.version;
+}
+
+// A manifest says which functions there are, and not which of the sparse storages they take.
+std::string storage_of(const OperatorInfo& info) {
+  if (info.has("compose")) return "as of the operators that it is a graph of";
+  if (info.kernels_elsewhere && info.functions.empty()) return "as its kernels in other plugins have it";
+  std::vector<std::string> parts;
+  if (!info.has("forward_sparse")) parts.emplace_back("dense; the host makes sparse inputs dense, and says so");
+  if (info.has("forward_sparse")) parts.emplace_back("dense, and csr or row_sparse where its sparse kernel takes them");
+  if (info.has("backward_sparse")) parts.emplace_back("gradients may be sparse");
+  if (info.has("infer_storage")) parts.emplace_back("it chooses the storage of what it returns");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string gradient_kind(const OperatorInfo& info) {
+  const std::string purpose = info.surrogate_gradient ? "; on purpose not the derivative of forward" : "";
+  if (info.has("backward")) {
+    const auto reads = info.read_by_backward();
+    return fmt::format("{}{}{}", info.elementwise && info.derivative ? "derived from forward, element by element" : "a kernel of its own",
+                       reads.empty() ? "; it reads the outputs' gradients alone" : fmt::format("; it reads {}", fmt::join(reads, ", ")),
+                       purpose);
+  }
+  if (info.has("gradient")) return "a graph of other operators" + purpose;
+  if (info.has("compose")) return "those of the operators that it is a graph of";
+  return info.kernels_elsewhere ? "as its kernels in other plugins have it" : "none";
+}
+
+std::string devices_of(const CatalogOperator& op) {
+  return op.devices.empty() ? kernels_of(op) : fmt::format("{}", fmt::join(op.devices, ", "));
+}
+
+void add_facts(Page& page, const Catalog& catalog, const CatalogOperator& op) {
+  const auto& info = op.info;
+  std::vector<std::pair<std::string, std::string>> rows{
+      {"Full name", info.full_name()}, {"Plugin", plugin_of(catalog, op)}, {"Version", fmt::to_string(info.version)}};
+  if (!info.aliases.empty()) rows.emplace_back("Also called", fmt::format("{}", fmt::join(info.aliases, ", ")));
+  rows.insert(rows.end(), {{"Devices", devices_of(op)},
+                           {"Dtypes", fmt::format("{}", fmt::join(names_of(info.types), ", "))},
+                           {"Storage", storage_of(info)},
+                           {"Gradient", gradient_kind(info)}});
+  page.facts(rows);
+}
+
+void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
+  const CalledOperator of{catalog, op};
+  const auto call = example_call(op.info);
+  page.heading(2, "Calls");
+  if (!call)
+    page.paragraph(
+        "The manifest shows no call that can be run as it is; these are the forms of one. What stands for ... is yours to give.");
+  page.heading(3, "Python");
+  page.source(call ? python_program(of, *call) : python_form(of));
+  page.heading(3, "C++");
+  page.source(call ? cpp_program(of, *call) : cpp_form(of));
+  page.heading(3, "graph.json");
+  page.source(call ? graph_text(of, *call) : graph_form(of));
+  if (!call) return;
+  const auto plugin = of.plugin().empty() ? "" : fmt::format("--plugins {} ", of.plugin());
+  page.paragraph(fmt::format("In a file graph.json, it runs with: tenon {}run graph.json", plugin));
+}
+
+}  // namespace
+
+std::string operator_site_page(const Catalog& catalog, const CatalogOperator& op) {
+  Page page(Page::Format::html);
+  page.heading(1, catalog.shortest_name(op));
+  page.paragraph(op.info.doc);
+  add_facts(page, catalog, op);
+  add_tables(page, op.info, true);
+  add_calls(page, catalog, op);
+  page.heading(2, "Notes");
+  add_lists(page, op.info);
+  return page.body();
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,14 @@
+// The site of `tenon docs -o`: a page for each operator, an index, and a search that needs no server.
+#pragma once
+#include <string>
+#include <tenon/host/catalog.hpp>
+#include <vector>
+
+#include "cli/site/site_folder.hpp"
+
+namespace tenon::cli {
+
+/// All files of the site. The same catalog gives the same bytes.
+std::vector<SiteFile> site_files(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
+
+}  // namespace tenon::cli
