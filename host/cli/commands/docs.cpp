@@ -59,7 +59,7 @@ void add_files(Page& page, const Catalog& catalog, const std::vector<const Catal
 int write_docs_site(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators, const std::filesystem::path& folder) {
   const auto files = site_files(catalog, operators);
   write_site(folder, files);
-  tell("wrote {}: a page for each of {}; open {}\n", folder, counted(operators.size(), "operator"), folder / "index.html");
+  tell("wrote {}: {}; open {}\n", folder, counted(operators.size(), "operator"), folder / "index.html");
   return 0;
 }
 

@@ -51,20 +51,24 @@ std::string cpp_value(const AttributeValue& value) {
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
           return fmt::format("std::vector<std::string>{{{}}}", list(held, cpp_string));
         else if constexpr (std::is_same_v<T, Tensor>)
-          return to_string(AttributeValue(held));
+          return "...";  // example_call() makes lists of tables
         else
           return fmt::to_string(held);
       },
       value.variant());
 }
 
+std::string cpp_shape(const ExampleTensor& tensor) {
+  return tensor.shape.empty() ? "tenon::Shape::scalar()" : fmt::format("{{{}}}", shape_text(tensor));
+}
+
 std::string cpp_tensor(const ExampleTensor& tensor) {
-  if (tensor.values.empty()) return fmt::format("tenon::random_tensor({}, {{{}}})", cpp_dtype(tensor.dtype), shape_text(tensor));
+  if (tensor.values.empty()) return fmt::format("tenon::random_tensor({}, {})", cpp_dtype(tensor.dtype), cpp_shape(tensor));
   Strings values;
   for (const double value : tensor.values)
     values.push_back(tensor.dtype == DType::boolean ? std::string(value != 0 ? "true" : "false")
                                                     : number_text(value, tensor.dtype) + (tensor.dtype == DType::f32 ? "f" : ""));
-  return fmt::format("tenon::Tensor::from<{}>({{{}}}, {{{}}})", cpp_type(tensor.dtype), fmt::join(values, ", "), shape_text(tensor));
+  return fmt::format("tenon::Tensor::from<{}>({{{}}}, {})", cpp_type(tensor.dtype), fmt::join(values, ", "), cpp_shape(tensor));
 }
 
 std::string cpp_call(const std::string& function, const std::string& name, const Strings& inputs, const Strings& params) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tenon/visit.hpp>
 
 namespace tenon::cli {
 namespace {
@@ -34,9 +35,25 @@ std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo
   return tensor;
 }
 
+// A table as its author wrote it, as a list; nothing where it is none.
+std::optional<ExampleInfo::Param> param_of(const ExampleInfo::Param& given) {
+  const auto* table = std::get_if<Tensor>(&given.value.variant());
+  if (table == nullptr) return given;
+  if (table->shape().rank() != 1) return std::nullopt;
+  return visit<table_types>(table->dtype(), [&]<class T>() {
+    const auto values = table->values<T>();
+    return ExampleInfo::Param{given.name, std::vector<T>(values.begin(), values.end())};
+  });
+}
+
 // The author's, if it leaves no input open that a call must have.
 std::optional<ExampleCall> written_call(const OperatorInfo& info, const ExampleInfo& example) {
-  ExampleCall call{{}, example.params};
+  ExampleCall call;
+  for (const auto& given : example.params) {
+    auto param = param_of(given);
+    if (!param) return std::nullopt;
+    call.params.push_back(std::move(*param));
+  }
   std::size_t known = 0;
   const auto add = [&](const InputInfo& input, const std::string& name) {
     const auto given = std::find_if(example.inputs.begin(), example.inputs.end(), [&](const auto& one) { return one.name == name; });

@@ -82,7 +82,9 @@ PythonNames::PythonNames(const OperatorInfo& info) {
 
 std::string python_string(std::string_view text) {
   const auto valid = well_formed(text);
-  std::string out = "\"";
+  const auto count = [&](char c) { return std::count(valid.begin(), valid.end(), c); };
+  const char quote = count('"') > count('\'') ? '\'' : '"';
+  std::string out(1, quote);
   for (std::string_view rest = valid; !rest.empty();) {
     const char c = rest.front();
     if (const auto control = leading_control(rest); control != 0) {
@@ -93,10 +95,10 @@ std::string python_string(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     else
-      out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      out += c == quote || c == '\\' ? std::string{'\\', c} : std::string{c};
     rest.remove_prefix(1);
   }
-  return out + '"';
+  return out + quote;
 }
 
 std::string python_literal(const AttributeValue& value, ParamKind kind) {

@@ -17,7 +17,7 @@ struct PythonNames {
   explicit PythonNames(const OperatorInfo& info);
 };
 
-/// In quotes. Control characters, and what would turn text around, are escapes.
+/// In those quotes that need fewer escapes. Control characters, and what would turn text around, are escapes.
 std::string python_string(std::string_view text);
 /// Lists are tuples, as defaults should be.
 std::string python_literal(const AttributeValue& value, ParamKind kind);

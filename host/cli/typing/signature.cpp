@@ -37,7 +37,7 @@ class Writer {
     const auto overloads = all_overloads();
     const bool module = form_ == PythonForm::module;
     std::string text;
-    if (overloads.size() == 1) return decorated("", overloads[0], false) + docstring() + (module ? body() : "\n");
+    if (overloads.size() == 1) return decorated("", overloads[0], false) + docstring() + (module ? made_body() : "\n");
     for (std::size_t i = 0; i < overloads.size(); ++i) {
       const bool documented = i == 0 && !module;
       text += decorated(words_("overload"), overloads[i], !documented) + (documented ? docstring() + '\n' : "");
@@ -119,7 +119,12 @@ class Writer {
   }
 
   PythonPart type_of(const ParamInfo& param) {
-    const auto sequence = [&](const char* of) { return PythonPart{words_("Sequence") + '[' + words_(of) + ']'}; };
+    if (!param.choices.empty()) {
+      PythonPart literal{words_("Literal") + '[', {}, "]"};
+      for (const auto& choice : param.choices) literal.items.push_back({python_string(choice)});
+      if (param.kind == ParamKind::texts) literal.head = words_("Sequence") + '[' + literal.head, literal.tail += ']';
+      return literal;
+    }
     switch (param.kind) {
       case ParamKind::boolean:
         return {words_("bool")};
@@ -130,19 +135,15 @@ class Writer {
       case ParamKind::float64:
         return {words_("float")};
       case ParamKind::ints:
-        return sequence("int");
+        return {fmt::format("{}[{}]", words_("Sequence"), words_("int"))};
       case ParamKind::floats:
-        return sequence("float");
+        return {fmt::format("{}[{}]", words_("Sequence"), words_("float"))};
       case ParamKind::texts:
-        return sequence("str");
+        return {fmt::format("{}[{}]", words_("Sequence"), words_("str"))};
       case ParamKind::tensor:
         return {words_("ArrayLike")};
-      case ParamKind::choice: {
-        PythonPart literal{words_("Literal") + '[', {}, "]"};
-        for (const auto& choice : param.choices) literal.items.push_back({python_string(choice)});
-        return literal;
-      }
       case ParamKind::text:
+      case ParamKind::choice:
         break;
     }
     return {words_("str")};
@@ -165,8 +166,9 @@ class Writer {
   }
 
   // As the host calls it: part0.
-  std::string name_of_one(std::size_t i) const {
-    auto name = fmt::format("{}{}", info_.inputs.back().name, i);
+  std::string name_of_one(std::size_t i) const { return unlike_arguments(fmt::format("{}{}", info_.inputs.back().name, i)); }
+
+  std::string unlike_arguments(std::string name) const {
     const auto is_taken = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
     while (is_taken(names_.inputs) || is_taken(names_.params)) name += '_';
     return name;
@@ -225,8 +227,17 @@ class Writer {
     return python_docstring(lines, indent() + 4);
   }
 
-  std::string body() {
-    PythonPart call{fmt::format("return {}[{}](", operators_name, python_string(info_.full_name())), {}, ")"};
+  std::string body() { return call_after("return "); }
+
+  // Of what has one signature: its result has a type.
+  std::string made_body() {
+    const auto made = unlike_arguments("made");
+    return call_after(fmt::format("{}: {} = ", made, result_of(words_("Numpy")))) +
+           fmt::format("{}return {}\n", std::string(indent() + 4, ' '), made);
+  }
+
+  std::string call_after(const std::string& beginning) {
+    PythonPart call{fmt::format("{}{}[{}](", beginning, operators_name, python_string(info_.full_name())), {}, ")"};
     for (std::size_t i = 0; i < info_.inputs.size(); ++i) call.items.push_back({(info_.inputs[i].variadic ? "*" : "") + names_.inputs[i]});
     for (const auto& name : names_.params) call.items.push_back({name + '=' + name});
     if (!info_.inputs.empty()) call.items.push_back({"name=name"});

@@ -53,12 +53,13 @@ class File {
     const std::string gap = is_module ? "\n\n" : "";  // as black has it
     std::string text;
     for (const auto& [name, op] : content_.functions) text += gap + python_function({&op->info, name}, form_, words_);
-    for (const auto& [name, function] : content_.aliases) text += gap + fmt::format("{} = {}\n", name, function);
+    if (!content_.aliases.empty()) text += is_module ? gap : "\n";
+    for (const auto& [name, function] : content_.aliases) text += fmt::format("{} = {}\n", name, function);
     for (const auto& [space, operators] : content_.spaces) {
       text += fmt::format("{}class {}:\n    \"\"\"Operators of the space {}.\"\"\"\n\n", is_module ? gap : "\n", space, space);
       for (const auto& [name, op] : operators) text += python_function({&op->info, name, true}, form_, words_);
     }
-    while (text.ends_with("\n\n")) text.pop_back();
+    text.erase(text.find_last_not_of('\n') + 2);
     return text;
   }
 

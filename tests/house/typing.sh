@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# typing.sh BUILD: mypy --strict accepts what `tenon typing` writes, and of typed_calls.py all but the lines that say so. Exits 77 (skipped)
+# without mypy, or where it sees no numpy.
+set -euo pipefail
+command -v mypy >/dev/null || { echo "skipped: mypy is missing (pip install mypy numpy)"; exit 77; }
+build=$(realpath "$1")
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache MYPY_CACHE_DIR=$work/mypy
+mypy -c 'import numpy' >/dev/null || { echo "skipped: mypy sees no numpy (pip install numpy beside it)"; exit 77; }
+
+# The package, as far as types need it.
+mkdir "$work/tenon"
+cp host/python/tenon/typing.py tests/house/typed_calls.py "$work/tenon"
+mv "$work/tenon/typed_calls.py" "$work"
+printf 'from pathlib import Path\nfrom tenon import ops as ops\n\ndef add_plugins(path: Path) -> None: ...\n' >"$work/tenon/__init__.pyi"
+printf 'from collections.abc import Iterator\n\nclass Value:\n    def __iter__(self) -> Iterator[Value]: ...\n' >"$work/tenon/_core.pyi"
+touch "$work/tenon/py.typed"
+"$build/tenon" typing -o "$work/tenon/ops.pyi"
+"$build/tenon" --plugins "$build/faults/speaks_markup.so" typing -o "$work/all.pyi"
+for plugin in "$build"/tests/examples/*.so "$build"/plugins/*.so "$build/faults/speaks_markup.so"; do
+  name=made_$(basename "$plugin" .so)
+  "$build/tenon" typing "$plugin" -o "$work/$name.py" 2>/dev/null || rm -f "$work/$name.py"  # some have kernels alone
+done
+cd "$work"
+(($(ls made_*.py | wc -l) >= 15)) || { echo "fewer modules than there were"; exit 1; }
+mypy --strict tenon made_*.py all.pyi
+mypy --strict typed_calls.py >found && { echo "mypy refuses nothing in typed_calls.py"; exit 1; }
+diff <(grep -n '# refused$' typed_calls.py | cut -d: -f1) <(sed -n 's/^typed_calls\.py:\([0-9]*\): error:.*/\1/p' found | sort -nu) ||
+  { cat found; echo "typed_calls.py: mypy refuses other lines than it should"; exit 1; }
