@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/workplace.hpp"
+#include "file_size_limit.hpp"
 
 namespace {
 
@@ -71,6 +72,21 @@ TEST_CASE("what plugins say is text on every page") {
   const auto page = place.page("lambda.html");
   CHECK(has(page, "ops.lambda_(self, name_=&quot;&lt;/pre&gt;"));
   CHECK(has(page, "<dt>Also called</dt><dd>global</dd>\n"));
+}
+
+TEST_CASE("a site that cannot be written whole leaves the earlier one as it was") {
+  const SitePlace place;
+  CHECK(place.run({"docs", "relu", "-o", "site"}).code == 0);
+  const auto before = place.page("index.html");
+  const auto result = [&] {
+    const FileSizeLimit limit(3000);  // smaller than the new index
+    return place.run({"docs", "-o", "site"});
+  }();
+  CHECK(result.code == 1);
+  CHECK(result.err == "error: cannot write site/index.html: it would be larger than files may be here\n");
+  CHECK(place.folder.names() == Words{"site"});
+  CHECK(place.page("index.html") == before);
+  CHECK(TemporaryFolder::sorted_names(place.folder / "site") == Words{"index.html", "relu.html", "search.js", "style.css"});
 }
 
 TEST_CASE("a site takes the place of an earlier one whole, and of nothing else") {

@@ -50,7 +50,13 @@ def values(v: Value) -> list[Value]:
 def arrays(t: Tensor) -> None:
     """What comes out is what went in."""
     same: list[Tensor] = [ops.relu(t), ops.add(t, 1.0), ops.add(t, x), ops.concat(t, x), ops.relu(t, out=t)]
-    numbers: list[NDArray[Any]] = [ops.relu(x), ops.relu([1.0, 2.0]), ops.add(1.0, [[2, 3]]), ops.concat(x, x), ops.relu(np.float32(1))]
+    numbers: list[NDArray[Any]] = [
+        ops.relu(x),
+        ops.relu([1.0, 2.0]),
+        ops.add(1.0, [[2, 3]]),
+        ops.concat(x, x),
+        ops.relu(np.float32(1)),
+    ]
     less: NDArray[np.bool_] = ops.less(x, 1.0)
     made: NDArray[Any] = ops.normal(shape=(2, 3), dtype="float16", sd=2)
     ops.add(1.0, t)

@@ -74,6 +74,11 @@ void write_site(const fs::path& folder, const std::vector<SiteFile>& files) {
   try {
     for (const auto& file : files) AtomicFile::write_text(made / file.name, file.text, false);
     take_place(made, target);
+  } catch (const Failure& failure) {
+    fs::remove_all(made, error);
+    std::string text = failure.what();
+    if (const auto at = text.find(made.native()); at != std::string::npos) text.replace(at, made.native().size(), folder.native());
+    throw Failure(failure.kind(), text, failure.hint());
   } catch (const std::system_error& reason) {
     fs::remove_all(made, error);
     fail(folder, reason.code().value());
