@@ -34,8 +34,9 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, Planned& planned) {
 bool QuickRun::fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   return std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end(),
                     [](const Tensor& tensor, const Place& place) { return tensor && is_like(tensor, place.type); }) &&
-         std::equal(outputs.begin(), outputs.end(), outputs_.begin(), outputs_.end(),
-                    [](const Tensor& tensor, const Place& place) { return !tensor || is_like(tensor, place.type); });
+         std::equal(outputs.begin(), outputs.end(), outputs_.begin(), outputs_.end(), [](const Tensor& tensor, const Place& place) {
+           return !tensor || (is_like(tensor, place.type) && !tensor.read_only());
+         });
 }
 
 Execution& QuickRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
