@@ -59,7 +59,7 @@ class ExchangeCalls {
     bool usable = false, busy = false;
   };
 
-  bool is_current();
+  std::shared_ptr<Host> current();
   bool sort(PyObject* const* given, std::size_t count, PyObject* keywords, Given& found) const;
   bool look(PyObject* object, Given& found) const;
   Entry* find(const Given& given);
@@ -71,8 +71,8 @@ class ExchangeCalls {
   std::string op_;
   const ExchangeTable& table_;
   Ways ways_;
-  Host* host_ = nullptr;
-  std::uint64_t generation_ = 0;
+  Host* host_ = nullptr;  // which a call holds
+  std::uint64_t host_number_ = 0, generation_ = 0;
   bool possible_ = false, keeps_gil_ = false;
   std::size_t declared_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;
@@ -90,23 +90,24 @@ nb::object ExchangeCalls::go(const nb::object& way, PyObject* const* given, std:
   return result;
 }
 
-// What was prepared is of the host's operators at that time.
-bool ExchangeCalls::is_current() {
-  const auto& handle = host_object_.is_none() ? current_host() : nb::cast<const HostHandle&>(host_object_);
-  auto& host = handle.use();
-  if (&host == host_ && host.generation() == generation_) return possible_;
-  auto generation = host.generation();
-  const auto op = without_gil([&] { return host.catalog().find(op_); });
-  if (!op) return false;  // the other way says why
-  if (std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) { return entry->busy; })) return false;
+// The host, which lives until the call ends; nothing where the other way has to be gone. What was prepared is of the host's operators at
+// that time.
+std::shared_ptr<Host> ExchangeCalls::current() {
+  const HostHandle handle = host_object_.is_none() ? current_host() : nb::cast<const HostHandle&>(host_object_);
+  auto host = handle.use();
+  if (handle.number == host_number_ && host->generation() == generation_) return possible_ ? host : nullptr;
+  const auto generation = host->generation();
+  const auto op = without_gil([&] { return host->catalog().find(op_); });
+  if (!op || std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) { return entry->busy; })) return nullptr;
   entries_.clear();
-  host_ = &host;
+  host_ = host.get();
+  host_number_ = handle.number;
   generation_ = generation;
   const auto& info = op->info;
   declared_ = info.variadic() ? 0 : info.inputs.size();
   possible_ = info.states.empty() && !info.random && info.inputs.size() <= most_inputs && info.params.size() <= most_params;
   keeps_gil_ = op->file >= 0 && !handle.isolated && !info.has("compose");
-  return possible_;
+  return possible_ ? host : nullptr;
 }
 
 bool ExchangeCalls::look(PyObject* object, Given& found) const {
@@ -256,7 +257,8 @@ nb::object ExchangeCalls::run(Entry& entry, const Given& given) {
 
 nb::object ExchangeCalls::call(PyObject* const* given, std::size_t count, PyObject* keywords) {
   Given found;
-  if (!is_current() || !sort(given, count, keywords, found)) return go(ways_.other, given, count, keywords);
+  const auto host = current();
+  if (!host || !sort(given, count, keywords, found)) return go(ways_.other, given, count, keywords);
   auto* entry = find(found);
   if (entry == nullptr) entry = prepare(found);
   return entry != nullptr && entry->usable ? run(*entry, found) : go(ways_.other, given, count, keywords);

@@ -39,10 +39,11 @@ std::vector<Argument> arguments_from(nb::list types) {
 std::unique_ptr<PreparedHandle> prepare(const HostHandle& host, const std::string& op, nb::list types, nb::dict params,
                                         const std::string& device, bool training) {
   const auto arguments = arguments_from(std::move(types));
-  const auto found = without_gil([&] { return host.use().catalog().find(op); });
+  const auto of = host.use();
+  const auto found = without_gil([&] { return of->catalog().find(op); });
   const auto attributes = attributes_from(found ? &found->info : nullptr, std::move(params));
-  return PreparedHandle(
-      without_gil([&] { return host.use().prepare(op, arguments, attributes, {.device = device, .training = training}); }));
+  auto call = without_gil([&] { return of->prepare(op, arguments, attributes, {.device = device, .training = training}); });
+  return std::make_unique<PreparedHandle>(std::move(call));
 }
 
 nb::list to_python(const std::vector<Argument>& arguments) {
