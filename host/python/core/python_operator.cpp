@@ -199,10 +199,10 @@ std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object 
   op->call_type = Held(std::move(call_type));
   op->name_all();
   const std::string bytes(manifest.c_str(), manifest.size());
-  auto& target = host.use();
+  const auto target = host.use();
   return without_gil([&] {
-    return target.add_operator(bytes, &table,
-                               [op](const tenon_attribute* attributes, std::uint64_t count) { return make(op, attributes, count); });
+    return target->add_operator(bytes, &table,
+                                [op](const tenon_attribute* attributes, std::uint64_t count) { return make(op, attributes, count); });
   });
 }
 
