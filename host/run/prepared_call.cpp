@@ -127,11 +127,17 @@ void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_t
                                       argument.name, storage, counted(byte_count(type), "byte"), name));
 }
 
-void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel) {
+// `unread`: in backward, what stands for inputs that it does not read; nothing in forward.
+void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel,
+                                     std::span<const tenon_tensor> unread) {
   if (given.size() != inputs.size())
     throw Failure(FailureKind::usage,
                   fmt::format("the call was prepared for {} but is given {}", counted(inputs.size(), "input"), given.size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!unread.empty() && inputs[i].present && !given[i] && !info().backward_reads_input[declared_input(info(), i)]) {
+      tensors.inputs[i] = &unread[i];
+      continue;
+    }
     if (static_cast<bool>(given[i]) != inputs[i].present)
       throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
                                                     given[i] ? "is given" : "is missing", given[i] ? "without" : "with"));
@@ -247,7 +253,9 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   auto& pass = *backward_;
   kept_.clear();
   kept_.reserve(given.size() + states.size() + 2 * outputs.size());
-  read_inputs(given, pass.tensors, false);
+  std::vector<tenon_tensor> unread(inputs.size());
+  for (std::size_t i = 0; i < unread.size(); ++i) unread[i] = tensor_of(types_.inputs[i], TENON_STORAGE_UNKNOWN);
+  read_inputs(given, pass.tensors, false, unread);
   bind_states(given_states, pass.tensors);
   std::vector<tenon_tensor> read_values(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
