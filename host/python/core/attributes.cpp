@@ -90,9 +90,11 @@ AttributeValue attribute_from(nb::handle object, const ParamInfo* param, const s
   if (PyFloat_CheckExact(object.ptr()) != 0) return real_from(object);
   if (nb::isinstance<nb::str>(object)) return text_from(object, "parameter '" + name + "'");
   if (param != nullptr && param->kind == ParamKind::tensor) return tensor_from(object);
-  if (is_array(object.ptr()) && dtype_of_array(object.ptr()) != unknown_dtype)
+  if (is_array(object.ptr())) {
+    if (dtype_of_array(object.ptr()) == unknown_dtype) refuse(object, param, name);
     return rank_of_array(object.ptr()) > 0 ? list_from(object.attr("tolist")(), param, name)
                                            : attribute_from(object.attr("item")(), param, name);
+  }
   if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::iterator>(object))
     return list_from(object, param, name);
   if (PyIndex_Check(object.ptr()) != 0) return integer_from(object, name);

@@ -174,8 +174,8 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
     for place, value in enumerate(values):
         if value is None:
             tensors.append(None)
-        elif shared is not None and info.input_at(place).types is None and isinstance(value, NUMBERS):
-            tensors.append(weak(value, shared, where_is(info, place)))
+        elif isinstance(value, NUMBERS) and kind_of_one(value) is None:
+            tensors.append(weak_input(value, shared, info, place))
         else:
             try:
                 tensors.append(to_tensor(value))
@@ -241,5 +241,30 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
     return _core.tensor_from(cast)
 
 
-def where_is(info: OperatorInfo, place: int) -> str:
-    return f"[{info.name}] input '{info.input_at(place).name}'"
+def weak_input(value: Any, shared: str | None, info: OperatorInfo, place: int) -> _core.Tensor:
+    """A number or a list for an input: in the dtype that it shares with others, or in one of the input's own. Where it shares none, in the
+    first of the operator's dtypes that can hold it, should they have no int64 or float64."""
+    types = info.input_at(place).types
+    where = f"[{info.name}] input '{info.input_at(place).name}'"
+    if types is None and shared is not None:
+        return weak(value, shared, where)
+    try:
+        natural = _numbers(value)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.args[0]}") from None
+    allowed = info.types if types is None else types
+    if natural.dtype.name in allowed:
+        return _core.tensor_from(natural)
+    floating = natural.dtype.kind in "fc" and natural.size > 0
+    for name in WIDE_FLOATS if floating else WIDE_WHOLES + WIDE_FLOATS:
+        if name not in allowed:
+            continue
+        try:
+            return weak(value, name, where)
+        except UsageError:
+            pass
+    return _core.tensor_from(natural)  # which the operator refuses with its own words
+
+
+WIDE_WHOLES = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")
+WIDE_FLOATS = ("float64", "float32", "bfloat16", "float16", "complex128", "complex64")

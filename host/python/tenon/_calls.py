@@ -105,8 +105,8 @@ def _core_error(text: str) -> Exception:
 
 
 def pack(info: OperatorInfo, results: list[Any]) -> Any:
-    """One result as it is, several as a named tuple."""
-    if len(results) == 1:
+    """One result as it is, several as a named tuple; as many as a parameter says as a tuple, one too where the parameter must be given."""
+    if len(results) == 1 and not any(output.count and info.params[output.count].required for output in info.visible):
         return results[0]
     named = info.result_type
     return tuple(results) if named is None or len(named._fields) != len(results) else named(*results)

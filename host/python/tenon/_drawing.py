@@ -20,7 +20,10 @@ def svg_of_dot(dot: str) -> str:
     program = shutil.which("dot")
     if program is None:
         raise UsageError("graphs are drawn by graphviz's program 'dot', which is not installed", "install graphviz, or use Graph.dot()")
-    done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=60, check=False)
+    try:
+        done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"graphviz cannot draw the graph: {error}") from None
     if done.returncode != 0:
         raise UsageError(f"graphviz cannot draw the graph: {done.stderr.decode(errors='replace').strip()}")
     text = done.stdout.decode()
@@ -29,11 +32,12 @@ def svg_of_dot(dot: str) -> str:
 
 def graph_bundle(graph: Graph) -> dict[str, str]:
     bundle = {"text/plain": repr(graph)}
-    if shutil.which("dot") is not None and len(graph.nodes) <= LARGEST:
-        bundle["image/svg+xml"] = graph.svg()
-    else:
-        bundle["text/html"] = graph_table(graph)
-    return bundle
+    if len(graph.nodes) <= LARGEST:
+        try:
+            return {**bundle, "image/svg+xml": graph.svg()}
+        except UsageError:  # no graphviz, or one that fails
+            pass
+    return {**bundle, "text/html": graph_table(graph)}
 
 
 def graph_table(graph: Graph) -> str:

@@ -573,10 +573,10 @@ def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph
 
 
 def _constant(graph: Graph, info: OperatorInfo, place: int, value: Any, dtype: str | None) -> Value:
-    from ._arrays import NUMBERS, kind_of_one, to_tensor, weak, where_is
+    from ._arrays import NUMBERS, kind_of_one, to_tensor, weak_input
 
-    if dtype is not None and info.input_at(place).types is None and isinstance(value, NUMBERS) and kind_of_one(value) is None:
-        return graph.constant(weak(value, dtype, where_is(info, place)))
+    if isinstance(value, NUMBERS) and kind_of_one(value) is None:
+        return graph.constant(weak_input(value, dtype, info, place))
     return graph.constant(to_tensor(value))
 
 
