@@ -67,7 +67,7 @@ void run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tens
 /// The results; nothing, and no Python error, where the run has to go the long way.
 nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   const auto count = arrays.inputs.size();
-  bool same = arrays.given.size() == count;
+  bool same = !arrays.made.empty() && arrays.given.size() == count;  // after a first run: a graph may have no inputs
   Tensor inputs[most], outputs[most];
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr || !is_fast_array(given[i])) return {};
@@ -92,6 +92,7 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
     if (plain) types.push_back({outputs[i].dtype(), outputs[i].shape()});
   }
   arrays.given.clear();
+  arrays.made.clear();
   if (types.size() == results.size()) {
     for (std::size_t i = 0; i < count; ++i) arrays.given.push_back({inputs[i].dtype(), inputs[i].shape()});
     arrays.made = std::move(types);
