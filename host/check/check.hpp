@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <tenon/host/check.hpp>
+#include <tenon/host/host.hpp>
 #include <utility>
 #include <vector>
 
@@ -57,7 +58,7 @@ struct FoundSamples {
 
 struct CheckedOperator {
   const LoadedOperator& op;
-  std::vector<std::filesystem::path> plugins;  ///< the plugin, then what its operators may need besides
+  std::vector<std::filesystem::path> plugins;  ///< what its operators may need besides, then the plugin
   bool trust_writable = false;
   std::uint64_t seed = 0;          ///< of every number that a check makes up
   std::string device{};            ///< whose kernels are held against the CPU's
@@ -65,6 +66,7 @@ struct CheckedOperator {
   std::shared_ptr<FoundSamples> samples = std::make_shared<FoundSamples>();
   std::shared_ptr<const ProcessState> before_loading{};  ///< this process before the plugin was loaded
   std::vector<std::string> changed_by_loading{};         ///< what was otherwise afterwards, as clauses
+  std::function<void(Host&)> add_own{};                  ///< of an operator of the application, which no plugin has
 };
 
 /// What a child of the checks may take.

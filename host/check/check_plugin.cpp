@@ -184,6 +184,17 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
   return results;
 }
 
+/// Throws Failure (usage) for calls that the operator cannot be called with.
+void require_possible(const OperatorInfo& info, const std::vector<CheckCall>& calls) {
+  for (const auto& call : calls) {
+    checks::fixed_inputs(info, call);
+    GraphModel model;
+    NodeRecord node;
+    const auto sets = checks::required_sets(info);
+    add_parameters(model, node, info, checks::merged(call.parameters, sets.front()));
+  }
+}
+
 /// Throws Failure (usage) for what no operator can be called with.
 void validate(const CheckedPlugin& checked, const CheckOptions& options) {
   if (options.jobs < 1) throw Failure(FailureKind::usage, fmt::format("the number of jobs is {} but must be at least 1", options.jobs));
@@ -193,15 +204,13 @@ void validate(const CheckedPlugin& checked, const CheckOptions& options) {
                   fmt::format("the calls to try are of one operator, but {} has {}", checked.path.string(), fmt::join(checked.names, ", ")),
                   "name one operator to check");
   const auto catalog = checked.plugins.catalog();
-  const auto* found = catalog.find(checked.names.front());
-  if (found == nullptr) return;
-  for (const auto& call : options.calls) {
-    checks::fixed_inputs(found->info, call);
-    GraphModel model;
-    NodeRecord node;
-    const auto sets = checks::required_sets(found->info);
-    add_parameters(model, node, found->info, checks::merged(call.parameters, sets.front()));
-  }
+  if (const auto* found = catalog.find(checked.names.front()); found != nullptr) require_possible(found->info, options.calls);
+}
+
+// Of two checks at once, the second waits. Recursive: `report` may check something, too.
+std::recursive_mutex& one_at_a_time() {
+  static std::recursive_mutex mutex;
+  return mutex;
 }
 
 }  // namespace
@@ -216,13 +225,40 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
                                       const std::function<void(const CheckResult&)>& report) {
   const auto wanted = wanted_checks(options);
   checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
-  static std::recursive_mutex one_at_a_time;  // recursive: `report` may check something, too
-  const std::lock_guard lock(one_at_a_time);
+  const std::lock_guard lock(one_at_a_time());
   CheckedPlugin checked(plugin, options);
   if (!checked.device.empty()) limits.memory_bytes = 0;  // drivers map what they please
   validate(checked, options);
   try_loading(checked, limits.time_ms);
   return run_all(checked, options, wanted, limits, report);
+}
+
+std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make,
+                                        const CheckOptions& options, const std::function<void(const CheckResult&)>& report) {
+  const auto wanted = wanted_checks(options);
+  if (!options.device.empty() && options.device != "cpu")
+    throw Failure(FailureKind::usage, "operators of the application have kernels for the CPU alone, but the device is " + options.device);
+  const checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
+  const std::lock_guard lock(one_at_a_time());
+  PluginSet plugins(plugin_options(options), host_table());
+  add_gradient_operators(plugins);
+  add_storage_operators(plugins);
+  for (const auto& path : options.plugins) fs::is_regular_file(path) ? plugins.add_file(path) : plugins.scan(path);
+  plugins.scan_defaults(default_plugin_folders());
+  const auto name = plugins.add(std::as_bytes(std::span(manifest)), table, make);
+  const auto load = [&] {
+    checks::CheckedOperator subject{plugins.load(name), options.plugins, options.trust_writable, options.seed, "", options.calls};
+    subject.add_own = [&](Host& host) { host.add_operator(manifest, table, make); };
+    return subject;
+  };
+  require_possible(*load().op.info, options.calls);
+  std::vector<CheckResult> results;
+  checks::OperatorChecks running(wanted, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
+    results.push_back({std::string(short_name(name)), check.name, outcome.verdict, std::move(outcome.sentence), std::move(outcome.calls)});
+    if (report) report(results.back());
+  });
+  while (!running.done()) running.step(20);
+  return results;
 }
 
 }  // namespace tenon

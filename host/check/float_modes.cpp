@@ -56,7 +56,7 @@ Outcome check_float_modes(const CheckedOperator& subject) {
     if (warning.empty() && is_about_float_modes(sentence)) warning = sentence;
   };
   Host host(options);
-  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  add_operators(host, subject);
   constexpr std::size_t most = 16;
   return each_sample(
       subject, TestInputKind::ordinary,

@@ -36,7 +36,7 @@ const char* no_second_derivative(const LoadedOperator& op, const OperatorInfo& i
 class SlopeCheck {
  public:
   SlopeCheck(const CheckedOperator& subject, Order order) : subject_(subject), order_(order), host_(options_for(subject)) {
-    for (const auto& plugin : subject.plugins) host_.add_plugins(plugin);
+    add_operators(host_, subject);
   }
 
   /// What is wrong, or nothing.

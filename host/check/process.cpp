@@ -96,7 +96,7 @@ Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& firs
     return failed(fmt::format("calls start {} that go on after them; {}", counted(more, "thread"), advice));
   const auto all = second.new_threads_since(*subject.before_loading);
   if (all == 0) return outcome;
-  if (starts_threads(subject.plugins.back()))
+  if (!subject.add_own && starts_threads(subject.plugins.back()))
     return failed(fmt::format("it starts {} that goes on after its calls; {}", counted(all, "thread"), advice));
   if (outcome.verdict == Verdict::passed) outcome.sentence += fmt::format("; libraries that it uses keep {}", counted(all, "thread"));
   return outcome;

@@ -21,7 +21,7 @@ std::string compare(const Attributes& left, const Attributes& right) {
 
 Outcome check_save_load(const CheckedOperator& subject) {
   Host host(host_options(subject));
-  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  add_operators(host, subject);
   Threads threads(1);
   constexpr std::size_t most = 48;
   return each_sample(

@@ -299,7 +299,7 @@ Outcome check_sparse(const CheckedOperator& subject) {
     if (is_about_float_modes(warning)) changed_modes = warning;
   };
   Host host(options);
-  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  add_operators(host, subject);
   std::size_t count = 0;
   Refusals refusals;
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {

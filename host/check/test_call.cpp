@@ -185,6 +185,11 @@ HostOptions host_options(const CheckedOperator& subject) {
   return options;
 }
 
+void add_operators(Host& host, const CheckedOperator& subject) {
+  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
+  if (subject.add_own) subject.add_own(host);
+}
+
 SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample) : graph(host) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];

@@ -114,6 +114,8 @@ inline bool is_about_float_modes(const std::string& warning) {
 
 /// A host with the subject's plugins, on one thread.
 HostOptions host_options(const CheckedOperator& subject);
+/// Gives the host the subject, and what it may need besides.
+void add_operators(Host& host, const CheckedOperator& subject);
 
 /// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty, and those whose elements it has are
 /// constants, unless they are floating. The node is called `node`.

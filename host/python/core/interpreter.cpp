@@ -164,6 +164,11 @@ void mark_threads_started() {
   threads_started = true;
 }
 
+void allow_fork() {
+  threads_started = false;
+  forked = false;
+}
+
 void require_not_forked() {
   if (forked)
     throw Failure(FailureKind::usage, "this process was forked after Tenon had started its threads, which a child process does not have",

@@ -44,6 +44,8 @@ class Acquired {
 /// A process that forks after this has no host in its child.
 void mark_threads_started();
 void require_not_forked();
+/// A child that was forked on purpose, and keeps away from the threads that it lacks, may use the host.
+void allow_fork();
 /// False once the interpreter ends: then nothing of Python may be touched any more.
 bool python_is_alive();
 

@@ -1,14 +1,15 @@
 // tenon._core: the classes of the C++ library as Python's. The package's own modules make of them what people use.
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/check.hpp"
 #include "python/core/exchange_calls.hpp"
 #include "python/core/graph.hpp"
 #include "python/core/host.hpp"
 #include "python/core/interpreter.hpp"
 #include "python/core/operator.hpp"
-#include "python/core/quick_session.hpp"
-#include "python/core/python_operator.hpp"
 #include "python/core/prepared.hpp"
+#include "python/core/python_operator.hpp"
+#include "python/core/quick_session.hpp"
 #include "python/core/session.hpp"
 #include "python/core/tensor.hpp"
 #include "python/core/trainer.hpp"
@@ -28,4 +29,5 @@ NB_MODULE(_core, module) {
   bind_python_operator(module);
   bind_prepared(module);
   bind_exchange_calls(module);
+  bind_check(module);
 }

@@ -160,12 +160,10 @@ std::unique_ptr<PythonKernel> make_kernel(const std::shared_ptr<const PythonOper
   auto kernel = std::make_unique<PythonKernel>();
   kernel->op = op;
   const nb::object object = op->type.get()();
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const nb::str name(attributes[i].name);
-    auto value = value_of(attributes[i]);
-    if (op->conversions.get().attr("__contains__")(name).ptr() == Py_True) value = op->conversions.get()[name](value);
-    nb::setattr(object, name, value);
-  }
+  nb::dict given;
+  for (std::uint64_t i = 0; i < count; ++i) given[nb::str(attributes[i].name)] = value_of(attributes[i]);
+  const auto checked = nb::cast<nb::dict>(op->check.get()(given));
+  for (const auto [name, value] : checked) nb::setattr(object, name, value);
   if (nb::hasattr(object, "configure")) object.attr("configure")();
   kernel->forward = Held(object.attr("forward"));
   if (nb::hasattr(object, "backward")) kernel->backward = Held(object.attr("backward"));
@@ -184,6 +182,14 @@ void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribut
 }
 
 std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told) {
+  const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
+  auto& target = host.use();
+  return without_gil([&] { return target.add_operator(own.manifest, own.table, own.make); });
+}
+
+}  // namespace
+
+OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told) {
   auto op = std::make_shared<PythonOperator>();
   op->inputs = nb::cast<std::vector<std::string>>(told["inputs"]);
   op->outputs = nb::cast<std::vector<std::string>>(told["outputs"]);
@@ -192,21 +198,16 @@ std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object 
   op->counted = nb::cast<int>(told["counted"]);
   op->shared = nb::cast<int>(told["shared"]);
   op->random = nb::cast<bool>(told["random"]);
-  op->conversions = Held(told["conversions"]);
+  op->check = Held(told["check"]);
   op->infers = nb::hasattr(type, "infer");
   const auto& table = table_of(nb::hasattr(type, "backward"), nb::hasattr(type, "gradient"));
   op->type = Held(std::move(type));
   op->call_type = Held(std::move(call_type));
   op->name_all();
-  const std::string bytes(manifest.c_str(), manifest.size());
-  const auto target = host.use();
-  return without_gil([&] {
-    return target->add_operator(bytes, &table,
-                                [op](const tenon_attribute* attributes, std::uint64_t count) { return make(op, attributes, count); });
-  });
+  return {{manifest.c_str(), manifest.size()}, &table, [op](const tenon_attribute* attributes, std::uint64_t count) {
+            return make(op, attributes, count);
+          }};
 }
-
-}  // namespace
 
 void PythonOperator::name_all() {
   texts.reserve(inputs.size() + outputs.size() + states.size());

@@ -12,6 +12,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <tenon/host/catalog.hpp>
 #include <tenon/names.hpp>
 #include <vector>
 
@@ -45,13 +46,22 @@ struct PythonOperator {
   int counted = -1;       ///< the output that stands for several
   int shared = 0;         ///< the first input of the shared dtype
   bool random = false;
-  Held conversions;  ///< of parameters that are members of an Enum: a dict of functions
+  Held check;  ///< of the parameters of an object, as a dict: returns what its attributes become, or raises what is wrong
   bool infers = false;
   std::vector<const char*> texts;
   detail::Names names;
 
   void name_all();  ///< fills names
 };
+
+/// As Host::add_operator() takes it.
+struct OwnOperator {
+  std::string manifest;
+  const tenon_operator* table;
+  OperatorFactory make;
+};
+/// From what the package's own modules made of a class.
+OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told);
 
 void bind_python_operator(nb::module_& module);
 

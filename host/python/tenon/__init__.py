@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _core, nn, ops
+from ._check import CheckReport, CheckResult, check
 from ._compile import Compiled, compile
 from ._confusion import Confusion, confusion
 from ._core import Tensor
@@ -19,6 +20,8 @@ from ._train import Run, train
 from ._trainer import Metrics, Report, Trainer, evaluate
 
 __all__ = [
+    "CheckReport",
+    "CheckResult",
     "CompileError",
     "Compiled",
     "Confusion",
@@ -39,6 +42,7 @@ __all__ = [
     "Value",
     "Warning",
     "add_plugins",
+    "check",
     "cmake_dir",
     "compile",
     "confusion",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import typing
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from . import _core
+from . import _core, _parameters
 from ._describe import MISSING, Describer, manifest_bytes
 from ._errors import UsageError
 
@@ -145,9 +147,22 @@ def define(cls: type, name: str | None = None, local: dict[str, Any] | None = No
         "counted": next((place for place, entry in enumerate(outputs) if entry["count"]), -1),
         "shared": next((place for place, entry in enumerate(inputs) if entry["types"] is None), 0),
         "random": manifest["random"],
-        "conversions": op.conversions,
+        "check": functools.partial(_parameters.checked, manifest, op.conversions),
     }
     return Definition(manifest, manifest_bytes(manifest), _make_call_type(cls, manifest), told)
+
+
+_decorated: dict[str, weakref.ref[type]] = {}
+
+
+@overload
+def decorated() -> list[type]: ...
+@overload
+def decorated(full_name: str) -> type | None: ...
+def decorated(full_name: str | None = None) -> list[type] | type | None:
+    """The newest class of each full name, or of one."""
+    alive = {name: found for name, reference in _decorated.items() if (found := reference()) is not None}
+    return list(alive.values()) if full_name is None else alive.get(full_name)
 
 
 def add_to(host: _core.Host, cls: type) -> str:
@@ -155,7 +170,9 @@ def add_to(host: _core.Host, cls: type) -> str:
     found = cls.__dict__.get("_tenon_definition")
     if not isinstance(found, Definition):
         raise TypeError(f"a class with @tenon.operator is needed, not {cls!r}")
-    return _core.add_operator(host, found.data, cls, found.call_type, found.told)
+    full_name = _core.add_operator(host, found.data, cls, found.call_type, found.told)
+    _decorated[full_name] = weakref.ref(cls)
+    return full_name
 
 
 @overload

@@ -12,7 +12,7 @@ import numpy as np
 from . import _cbor, _core
 from ._errors import UsageError
 
-FLOATING = ("float16", "bfloat16", "float32", "float64")
+FLOATING = ("float16", "float32", "float64")  # numpy's own: bfloat16 needs the package ml_dtypes, and is named where it is meant
 INTEGRAL = ("uint8", "int8", "int32", "int64")
 COMPLEX = ("complex64", "complex128")
 GROUPS = {"floating": FLOATING, "integral": INTEGRAL, "numeric": INTEGRAL + FLOATING, "any": ("bool", *INTEGRAL, *FLOATING)}

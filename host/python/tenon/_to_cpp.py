@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from ._define import Definition
-from ._describe import FLOATING
 
 DTYPES = {
     "bool": "boolean", "uint8": "u8", "int8": "i8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64",
@@ -20,6 +19,7 @@ MEMBERS = {
     "bool": "bool", "int32": "std::int32_t", "int64": "std::int64_t", "float32": "float", "float64": "double", "text": "tenon::Text",
     "ints": "tenon::Ints", "floats": "tenon::Floats", "texts": "tenon::Texts",
 }  # fmt: skip
+FLOATING_IN_CPP = ("float16", "bfloat16", "float32", "float64")
 KEYWORDS = frozenset(
     "alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const consteval constexpr constinit continue"
     " decltype default delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new"
@@ -143,7 +143,7 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
     lines += [_call("space", manifest["space"])] if manifest.get("space") else []
     lines += [_call("version", manifest["version"])] if manifest["version"] != 1 else []
     lines += [_call("alias", alias) for alias in manifest["aliases"]]
-    lines += [f"op.types({_types(manifest['types'])})"] if tuple(manifest["types"]) != FLOATING else []
+    lines += [f"op.types({_types(manifest['types'])})"] if tuple(manifest["types"]) != FLOATING_IN_CPP else []
     lines += [_input(entry) for entry in manifest["inputs"]]
     lines += [_output(cls, entry, manifest.get("conditions", [])) for entry in manifest["outputs"]]
     for state in manifest["states"]:

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tenon/host/api.hpp>
 #include <tenon/host/attribute_map.hpp>
+#include <tenon/host/catalog.hpp>
 #include <tenon/host/tensor.hpp>
 #include <tenon/shape.hpp>
 #include <vector>
@@ -74,5 +75,11 @@ struct CheckResult {
 /// checks and devices. What an operator does wrong is a result.
 TENON_API std::vector<CheckResult> check_plugin(const std::filesystem::path& plugin, const CheckOptions& options = {},
                                                 const std::function<void(const CheckResult&)>& report = {});
+
+/// The same for an operator of the application, from what Host::add_operator() takes. `options.op` is not looked at; other operators of the
+/// application that it calls are not known.
+TENON_API std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {},
+                                                  const CheckOptions& options = {},
+                                                  const std::function<void(const CheckResult&)>& report = {});
 
 }  // namespace tenon

@@ -1,0 +1,69 @@
+#include "python/core/check.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <chrono>
+#include <tenon/host/check.hpp>
+
+#include "python/core/python_operator.hpp"
+
+namespace tenon::python {
+namespace {
+
+const char* word_for(CheckVerdict verdict) {
+  constexpr const char* words[] = {"passed", "skipped", "warning", "failed", "crashed", "untried"};
+  return words[static_cast<std::size_t>(verdict)];
+}
+
+CheckOptions options_from(nb::dict given) {
+  CheckOptions options;
+  options.op = nb::cast<std::string>(given["op"]);
+  options.checks = nb::cast<std::vector<std::string>>(given["checks"]);
+  options.device = nb::cast<std::string>(given["device"]);
+  options.seed = nb::cast<std::uint64_t>(given["seed"]);
+  options.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(nb::cast<double>(given["time_limit"]) * 1000));
+  options.memory_limit = nb::cast<std::uint64_t>(given["memory_limit"]);
+  options.trust_writable = nb::cast<bool>(given["trust_writable"]);
+  for (const auto& path : nb::cast<std::vector<std::string>>(given["plugins"])) options.plugins.emplace_back(path);
+  return options;
+}
+
+/// Calls a function of Python's with each result; what it raises ends the process that only reports.
+auto reported_to(nb::handle report) {
+  return [report](const CheckResult& result) {
+    const Acquired gil;
+    nb::list calls;
+    for (std::size_t i = 0; i < std::min<std::size_t>(result.calls.size(), 1000); ++i) calls.append(result.calls[i]);
+    report(result.op, result.check, word_for(result.verdict), result.sentence, calls);
+  };
+}
+
+}  // namespace
+
+void bind_check(nb::module_& module) {
+  module.def("allow_fork", &allow_fork);
+  module.def("list_checks", [](const std::string& device) {
+    nb::list all;
+    for (const auto& check : list_checks(device)) all.append(nb::make_tuple(check.name, check.doc));
+    return all;
+  });
+  module.def(
+      "check_plugin",
+      [](const std::string& path, nb::dict options, nb::handle report) {
+        const auto given = options_from(std::move(options));
+        without_gil([&] { check_plugin(path, given, reported_to(report)); });
+      },
+      nb::arg("path"), nb::arg("options"), nb::arg("report"));
+  module.def(
+      "check_operator",
+      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told, nb::dict options, nb::handle report) {
+        const auto given = options_from(std::move(options));
+        const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
+        without_gil([&] { check_operator(own.manifest, own.table, own.make, given, reported_to(report)); });
+      },
+      nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"), nb::arg("options"), nb::arg("report"));
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,9 @@
+// The checks of <tenon/host/check.hpp>, for the processes that tenon.check starts.
+#pragma once
+#include "python/core/interpreter.hpp"
+
+namespace tenon::python {
+
+void bind_check(nb::module_& module);
+
+}  // namespace tenon::python

@@ -1,0 +1,228 @@
+"""tenon.check: whether an operator does what it declares."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from . import _core, _errors, _kept  # noqa: F401 - a checked kernel must not be what loads a module
+from ._compile import Compiled
+from ._define import Definition, decorated
+from ._errors import ExecutionError, UsageError
+from ._host import Host
+
+FAULTS = ("failed", "crashed", "untried")
+
+
+class CheckResult(NamedTuple):
+    """What one check found of one operator."""
+
+    op: str
+    check: str
+    verdict: str
+    """passed, skipped, warning, failed, crashed, or untried where no call was found that the operator accepts."""
+    sentence: str
+    calls: list[str]
+    """Inputs and parameters of each call that the check made."""
+
+
+class CheckReport(Sequence[CheckResult]):
+    """The results of tenon.check, one for each check of each operator; true where nothing failed."""
+
+    def __init__(self, results: Iterable[CheckResult]) -> None:
+        self.results = list(results)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed, crashed or found nothing to try."""
+        return not self.failed
+
+    @property
+    def failed(self) -> list[CheckResult]:
+        return [result for result in self.results if result.verdict in FAULTS]
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str):
+            return next(result for result in self.results if result.check == place)
+        return self.results[place]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def _by_operator(self) -> dict[str, list[CheckResult]]:
+        groups: dict[str, list[CheckResult]] = {}
+        for result in self.results:
+            groups.setdefault(result.op, []).append(result)
+        return groups
+
+    @staticmethod
+    def _counts(results: Iterable[CheckResult]) -> str:
+        return ", ".join(f"{count} {verdict}" for verdict, count in Counter(result.verdict for result in results).items())
+
+    def __repr__(self) -> str:
+        lines = []
+        for op, results in self._by_operator().items():
+            lines.append(f"{op}: {self._counts(results)}")
+            width = max(len(result.check) for result in results)
+            lines += [f"  {result.check:{width}}  {result.verdict.upper() if result.verdict in FAULTS else result.verdict:8} {result.sentence}".rstrip() for result in results]
+        return "\n".join(lines) or "no operator was checked"
+
+    def _repr_html_(self) -> str:
+        tables = []
+        for op, results in self._by_operator().items():
+            rows = ""
+            for result in results:
+                verdict = f"<b>{result.verdict}</b>" if result.verdict in FAULTS else result.verdict
+                rows += f'<tr><td>{escape(result.check)}</td><td>{verdict}</td><td style="text-align:left">{escape(result.sentence)}</td></tr>'
+            tables.append(f"<table><caption>{escape(op)}: {self._counts(results)}</caption>{rows}</table>")
+        return "".join(tables)
+
+
+def check(
+    what: Any,
+    *,
+    op: str = "",
+    checks: Sequence[str] = (),
+    device: str = "",
+    seed: int = 0,
+    timeout: float = 60.0,
+    plugins: Sequence[str | os.PathLike[str]] = (),
+    memory_limit: int = 0,
+) -> CheckReport:
+    """Checks whether operators do what they declare: inference, gradients, what they read and write, bits that stay the same, files.
+
+    what: a class with @tenon.operator, what tenon.compile returned, a function of tenon.ops, or the path of a plugin. op: only this operator
+    of a plugin. checks: only these, by name. device: whose kernels are compared with the CPU's, of plugins. seed: of all inputs. timeout:
+    seconds for each check. plugins: folders and files of others that the operators may need. memory_limit: bytes that the checks may take,
+    0 for no limit.
+
+    All of it runs in processes of its own: whatever an operator does there is a result, and this process stays as it is. An operator in
+    Python is checked in a fork of this process, without other threads; it may call other operators of the default host, on one thread.
+    Raises UsageError and FileError for what cannot be checked at all.
+    """
+    options = {
+        "op": op, "checks": list(checks), "device": device, "seed": seed, "time_limit": float(timeout), "memory_limit": memory_limit,
+        "trust_writable": False, "plugins": [os.fspath(path) for path in plugins],
+    }  # fmt: skip
+    if isinstance(what, _core.Operator):
+        found = decorated(what.info.full_name)
+        if what.info.path is None and found is None:
+            raise UsageError(f"{what.info.full_name} is part of Tenon itself, and no plugin")
+        what, options["op"] = (found, "") if found is not None else (what.info.path, what.info.full_name)
+    if isinstance(what, Compiled):
+        what = what.path
+    if isinstance(what, type):
+        definition = what.__dict__.get("_tenon_definition")
+        if not isinstance(definition, Definition):
+            raise TypeError(f"a class with @tenon.operator is needed, not {what!r}")
+        return _report(_of_class(what, definition, options))
+    return _report(_of_plugin(os.fspath(what), options))
+
+
+def _report(lines: Iterator[dict[str, Any]]) -> CheckReport:
+    results = []
+    for line in lines:
+        if "kind" in line:
+            raise getattr(_errors, line["kind"])(line["text"], line["hint"])
+        results.append(CheckResult(**line))
+    return CheckReport(results)
+
+
+def _told(write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], None]) -> None:
+    """Runs the checks, and writes each result, and what they raise, as a line of JSON."""
+
+    def report(op: str, check: str, verdict: str, sentence: str, calls: list[str]) -> None:
+        write(json.dumps({"op": op, "check": check, "verdict": verdict, "sentence": sentence, "calls": calls}).encode() + b"\n")
+
+    try:
+        work(report)
+    except _errors.Error as error:
+        write(json.dumps({"kind": type(error).__name__, "text": str(error.args[0]), "hint": error.hint}).encode() + b"\n")
+
+
+def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    before = _core.default_host()
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which the child does without
+        pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.close(read)
+            _use_one_thread(before)
+
+            def work(report: Callable[..., None]) -> None:
+                _core.check_operator(definition.data, cls, definition.call_type, definition.told, dict(options), report)
+
+            _told(lambda line: _write_all(write, line), work)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write)
+    ended = False
+    try:
+        with os.fdopen(read) as lines:
+            for line in lines:
+                yield json.loads(line)
+        _, state = os.waitpid(pid, 0)
+        ended = True
+        if state != 0:
+            raise ExecutionError(f"the process of the checks ended with status {os.waitstatus_to_exitcode(state)}")
+    finally:
+        if not ended:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _write_all(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def _use_one_thread(before: _core.Host) -> None:
+    """In a fork, which has none of the threads of its parent's host: another one, with the same operators."""
+    _core.allow_fork()
+    paths = [file["path"] for file in before.files() if file["usable"]]
+    host = Host(threads=1)
+    _core.set_default_host(host)
+    known = {file["path"] for file in host.files()}
+    for path in paths:
+        if path not in known:
+            host.add_plugins(path)
+    for cls in decorated():
+        host.add(cls)
+    _core.allow_fork()
+
+
+def _of_plugin(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """In a new interpreter: the checks fork, which a process with threads must not."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", "from tenon._check import _main; _main()", path, json.dumps(options)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            for line in process.stdout:
+                yield json.loads(line)
+            said = process.stderr.read()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0:
+        raise ExecutionError(f"the process of the checks ended with status {process.returncode}: {said.strip()[-2000:]}")
+
+
+def _main() -> None:
+    path, options = sys.argv[1], json.loads(sys.argv[2])
+    _told(lambda line: _write_all(1, line), lambda report: _core.check_plugin(path, options, report))
