@@ -18,32 +18,40 @@ def _code_below(lines: list[str], at: int) -> list[str]:
     """The line of code and the caret that the compiler draws under a message."""
     below = []
     for line in lines[at + 1 : at + 5]:
-        if not re.match(r"^ *\d* *\|", line):
+        if not line.startswith(" ") or _place(line) is not None:
             break
         below.append(line)
     return below
 
 
 def faults(output: str, source: str) -> list[list[str]]:
-    """Errors in the author's source, each with its code. An error in a header belongs to the line of the source that led there."""
+    """Errors in the author's source, each with its code. An error in a header belongs to the line of the source that led there, which g++
+    names before it and clang behind it."""
     lines = output.splitlines()
     found: list[list[str]] = []
-    led: re.Match[str] | None = None
+    name = source.rsplit("/", 1)[-1]
+    led: str | None = None  # the line that led to what follows
+    waiting: str | None = None  # an error in a header whose line is not known yet
     for at, line in enumerate(lines):
         place = _place(line)
         if place is None:
             if "In instantiation of" in line or "In substitution of" in line or line.startswith("In file included from"):
                 led = None
             continue
-        own = place["file"] == source
-        if place["kind"] in ("error", "fatal error"):
-            name = source.rsplit("/", 1)[-1]
-            if own:
-                found.append([f"{name}:{place['line']}: {place['text']}", *_code_below(lines, at)])
-            elif led is not None:
-                found.append([f"{name}:{led['line']}: {place['text']}"])
+        own, is_error = place["file"] == source, place["kind"] in ("error", "fatal error")
+        if is_error:
+            waiting = None
+        if is_error and own:
+            found.append([f"{name}:{place['line']}: {place['text']}", *_code_below(lines, at)])
+        elif is_error and led is not None:
+            found.append([f"{name}:{led}: {place['text']}"])
+        elif is_error:
+            waiting = place["text"]
         elif own and place["kind"] is None:
-            led = place
+            led = place["line"]
+        elif own and waiting is not None:
+            found.append([f"{name}:{place['line']}: {waiting}"])
+            waiting = None
     unique: list[list[str]] = []
     for fault in found:
         if all(fault[0] != before[0] for before in unique):
