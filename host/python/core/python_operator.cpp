@@ -183,8 +183,8 @@ void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribut
 
 std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told) {
   const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
-  auto& target = host.use();
-  return without_gil([&] { return target.add_operator(own.manifest, own.table, own.make); });
+  const auto target = host.use();
+  return without_gil([&] { return target->add_operator(own.manifest, own.table, own.make); });
 }
 
 }  // namespace
