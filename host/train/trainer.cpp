@@ -210,6 +210,7 @@ struct Trainer::Impl {
   }
 
   StepReport take_step(NamedTensors batch) {
+    check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
     return apply(find_gradients(given, 0, given.examples(), given.examples()), given.examples());
   }

@@ -143,16 +143,22 @@ class _Trace:
         self.more = more
         self._options = options
         self._sessions: list[Any] = []
+        self._lock = threading.Lock()
 
     def run(self, inputs: dict[str, Any], step: int) -> dict[str, Any]:
         try:
             session = self._sessions.pop()
         except IndexError:
-            session = self.graph.session(**self._options)._core
+            with self._lock:  # a graph is for one thread at a time
+                session = self.graph.session(**self._options)._core
         session.step = step
         made: dict[str, Any] = session.run(inputs, [], {}, False, 0, False)
         self._sessions.append(session)
         return made
+
+
+def _as_dense(gradient: Any) -> Any:
+    return gradient if gradient.storage == "dense" else gradient.to_storage("dense")
 
 
 class _Differentiated:
@@ -169,7 +175,7 @@ class _Differentiated:
         self._sized: set[Any] = set()  # what could not be traced without sizes
         self._lock = threading.RLock()
         self._steps = itertools.count()
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         call = _Call(self._name, self._places, arguments, named)
@@ -182,7 +188,7 @@ class _Differentiated:
         return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
 
     def _pack(self, call: _Call, trace: _Trace, made: dict[str, Any], kinds: list[Kind]) -> Any:
-        gradients = [kinds[leaf].from_tensor(made[f"gradient_{leaf}"]) for leaf in call.wrt]
+        gradients = [kinds[leaf].from_tensor(_as_dense(made[f"gradient_{leaf}"])) for leaf in call.wrt]
         first = kind_of(call.leaves)
         value = first.from_tensor(made["value"]) if self._value else None
         more = None

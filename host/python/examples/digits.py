@@ -1,0 +1,25 @@
+"""A convolutional network learns to read handwritten digits, images of 8 x 8 pixels. digits.py [FOLDER of digits_images.npy and digits_labels.npy]"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import tenon
+from tenon import nn, ops
+
+folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[3] / "tests" / "data"
+images = np.load(folder / "digits_images.npy").astype("float32").reshape(-1, 1, 8, 8) / 8 - 1
+labels = np.load(folder / "digits_labels.npy")
+
+graph = tenon.Graph()
+image, label = graph.input("image", "float32", (None, 1, 8, 8)), graph.input("label", "uint8", (None,))
+h = nn.batch_norm(nn.conv(image, 32, 3, pad="same", bias=False), activation="relu")
+h = nn.max_pool(nn.batch_norm(nn.conv(h, 64, 3, pad="same", bias=False), activation="relu"), 2)
+scores = nn.dense(nn.dropout(nn.flatten(h), 0.5), 10, name="scores")
+graph.outputs(loss=ops.softmax_cross_entropy(scores, label), scores=scores)
+
+moved = [(images[:1500] + np.roll(images[:1500], move, axis)) / 2 for move in (0, -1, 1) for axis in (2, 3)][1:]  # by half a pixel
+train, test = (np.concatenate(moved), np.tile(labels[:1500], len(moved))), (images[1500:], labels[1500:])
+run = tenon.train(graph, train, validate=test, accuracy=(scores, label), learning_rate=3e-3, schedule="cosine", epochs=12)
+print(run, run.confusion(), sep="\n")
+run.graph.save("digits.tenon")
