@@ -56,12 +56,28 @@ def assert_same_bits(one, other):
         (
             "--optimizer adamw --set weight_decay=0.1 --schedule cosine --warm-up 5 --end-rate 1e-5 --accumulate 2 --clip-norm 0.5 "
             "--seed 7 --epochs 3 --batch 30 --learning-rate 0.01".split(),
-            dict(optimizer="adamw", weight_decay=0.1, schedule="cosine", warm_up=5, end_rate=1e-5, accumulate=2, clip_norm=0.5)
+            dict(
+                optimizer="adamw",
+                weight_decay=0.1,
+                schedule="cosine",
+                warm_up=5,
+                end_rate=1e-5,
+                accumulate=2,
+                clip_norm=0.5,
+            )
             | dict(seed=7, epochs=3, batch=30, learning_rate=0.01),
         ),
         (
             "--optimizer momentum --schedule step --decay-every 4 --decay 0.5 --no-shuffle --epochs 4 --memory-budget 18000".split(),
-            dict(optimizer="momentum", schedule="step", decay_every=4, decay=0.5, shuffle=False, epochs=4, memory_budget=18000),
+            dict(
+                optimizer="momentum",
+                schedule="step",
+                decay_every=4,
+                decay=0.5,
+                shuffle=False,
+                epochs=4,
+                memory_budget=18000,
+            ),
         ),
     ],
     ids=["defaults", "cosine", "step"],
@@ -74,12 +90,25 @@ def test_the_same_bits_as_the_program(tmp_path, words, options):
     (tmp_path / "graph.json").write_text(graph.to_json())
     for name, array in data.items():
         np.save(tmp_path / f"{name}.npy", array)
-    command = [PROGRAM, "train", "graph.json", "-o", "net.tenon", "--data", "x=x.npy", "--data", "label=label.npy", *words]
+    command = [
+        PROGRAM,
+        "train",
+        "graph.json",
+        "-o",
+        "net.tenon",
+        "--data",
+        "x=x.npy",
+        "--data",
+        "label=label.npy",
+        *words,
+    ]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     run = train(graph, data, **options)
     run.graph.save(tmp_path / "ours.tenon")
     assert_same_bits(tenon.load(tmp_path / "ours.tenon"), tenon.load(tmp_path / "net.tenon"))
-    assert not values(run.graph)["fc_weight"].same_bits(values(train(graph, data, **{**options, "seed": 8}).graph)["fc_weight"])
+    assert not values(run.graph)["fc_weight"].same_bits(
+        values(train(graph, data, **{**options, "seed": 8}).graph)["fc_weight"]
+    )
 
 
 # ---- what a run says ------------------------------------------------------------------------------------------
@@ -102,6 +131,7 @@ def test_history_curves_and_confusion():
     table = run.confusion(["red", "green", "blue"])
     np.testing.assert_array_equal(table.counts, counts)
     assert table.accuracy == pytest.approx(share)
+    assert list(run.graph.outputs()) == ["loss", "best"]
     assert "<svg" in table._repr_html_() and "green" in table._repr_html_() and "green" in repr(table)
     assert "5 epochs, 20 steps" in repr(run)
 
@@ -118,7 +148,9 @@ def test_a_trained_graph_learns_and_the_given_one_stays():
 def test_loss_and_accuracy_are_found_or_named():
     graph = network()
     data = examples()
-    named = train(graph, data, loss=graph["softmax_cross_entropy"], accuracy=(graph["scores"], graph["label"]), epochs=1)
+    named = train(
+        graph, data, loss=graph["softmax_cross_entropy"], accuracy=(graph["scores"], graph["label"]), epochs=1
+    )
     assert named.history[0]["accuracy"] > 0
     assert_same_bits(named.graph, train(graph, data, epochs=1).graph)
     two = tenon.Graph()
@@ -204,7 +236,11 @@ train(network(), examples(), epochs=10**6, checkpoint=sys.argv[2], callbacks=[te
 
 def test_ctrl_c_ends_the_step_and_saves(tmp_path):
     path = tmp_path / "net.checkpoint.tenon"
-    child = subprocess.Popen([sys.executable, "-c", CHILD, str(Path(__file__).parent), str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(Path(__file__).parent), str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         assert child.stdout.readline() == b"ready\n"
         child.send_signal(signal.SIGINT)
@@ -306,7 +342,9 @@ def test_a_sparse_matrix_trains():
     x, label = graph.input("x", "float32", (None, 4)), graph.input("label", "uint8", (None,))
     w = graph.variable("w", dtype="float32", shape=(4, 3))
     graph.outputs(loss=ops.softmax_cross_entropy(ops.matmul(x, w), label))
-    made = [train(graph, (array, data["label"]), epochs=3).graph["w"].numpy() for array in (dense, sparse.csr_array(dense))]
+    made = [
+        train(graph, (array, data["label"]), epochs=3).graph["w"].numpy() for array in (dense, sparse.csr_array(dense))
+    ]
     np.testing.assert_allclose(*made, rtol=1e-4, atol=1e-6)
 
 
@@ -336,8 +374,16 @@ def test_a_sparse_matrix_trains():
         (dict(early_stopping=3), tenon.UsageError, "needs validate="),
         (dict(validate={"x": np.ones((2, 4), np.float32)}), tenon.UsageError, "no examples for input 'label'"),
         (dict(validate={**examples(4), "y": np.ones(4)}), tenon.UsageError, "no input 'y'"),
-        (dict(validate=(np.ones((2, 4)), np.zeros(2, np.uint8))), tenon.UsageError, "float64 but the graph needs float32"),
-        (dict(validate=(np.ones((2, 4), np.float32), np.zeros(3, np.uint8))), tenon.UsageError, "numbers of examples differ"),
+        (
+            dict(validate=(np.ones((2, 4)), np.zeros(2, np.uint8))),
+            tenon.UsageError,
+            "float64 but the graph needs float32",
+        ),
+        (
+            dict(validate=(np.ones((2, 4), np.float32), np.zeros(3, np.uint8))),
+            tenon.UsageError,
+            "numbers of examples differ",
+        ),
     ],
 )
 def test_refused_before_the_first_step(options, kind, text):
@@ -411,7 +457,14 @@ def test_the_digits_are_learned_in_25_lines(tmp_path):
     example = REPOSITORY / "host/python/examples/digits.py"
     assert len(example.read_text().splitlines()) <= 25
     folders = [str(Path(tenon.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    done = subprocess.run([sys.executable, example], cwd=tmp_path, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)})
+    done = subprocess.run(
+        [sys.executable, example],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+    )
     right = float(done.stdout.split("right, ")[1].split(" %")[0])
     assert right >= 97
     images = np.load(REPOSITORY / "tests/data/digits_images.npy")[1500:].astype("float32").reshape(-1, 1, 8, 8) / 8 - 1

@@ -1,6 +1,7 @@
 """Gradients of functions against closed forms and finite differences."""
 
 import resource
+import shutil
 import threading
 from typing import NamedTuple
 
@@ -83,7 +84,9 @@ def test_trees_of_arrays_come_back_as_they_are():
 
 
 def test_more_than_the_value():
-    (value, more), dx = tenon.value_and_grad(lambda x: (ops.sum(x * x), {"twice": x * 2.0, "text": "as it is"}), has_aux=True)(np.arange(3.0))
+    (value, more), dx = tenon.value_and_grad(
+        lambda x: (ops.sum(x * x), {"twice": x * 2.0, "text": "as it is"}), has_aux=True
+    )(np.arange(3.0))
     assert value == 5 and more["text"] == "as it is"
     np.testing.assert_array_equal(more["twice"], [0, 2, 4])
     np.testing.assert_array_equal(dx, [0, 2, 4])
@@ -108,17 +111,31 @@ def test_it_is_traced_once_for_dtypes_and_numbers_of_dimensions():
     np.testing.assert_allclose(made(np.ones(3), 2.0), [2] * 3)
     np.testing.assert_allclose(made(np.ones(7), 2.0), [2] * 7)
     assert traced == [(None,)]
-    np.testing.assert_allclose(made(np.ones((2, 2), np.float32), 2.0), 2 * np.ones((2, 2)))
+    np.testing.assert_allclose(made(np.ones((2, 2)), 2.0), 2 * np.ones((2, 2)))
+    np.testing.assert_allclose(made(np.ones(2, np.float32), 2.0), [2, 2])
     np.testing.assert_allclose(made(np.ones(3), 3.0), [3] * 3)
     np.testing.assert_allclose(made(np.ones(3), 3.0, scale=2.0), [6] * 3)
     np.testing.assert_allclose(made(np.ones(3), 3), [3] * 3)
-    assert traced == [(None,), (None, None), (None,), (None,), (None,)]
+    assert traced == [(None,), (None, None), (None,), (None,), (None,), (None,)]
 
 
 def test_a_function_that_needs_sizes_is_traced_with_them():
-    mean = tenon.grad(lambda x: ops.sum(x) / float(x.shape[0]))
+    traced = []
+
+    def mean(x):
+        traced.append(x.shape)
+        return ops.sum(x) / float(x.shape[0])
+
+    made = tenon.grad(mean)
     for size in (2, 5, 2):
-        np.testing.assert_allclose(mean(np.ones(size)), [1 / size] * size)
+        np.testing.assert_allclose(made(np.ones(size)), [1 / size] * size)
+    assert traced == [(None,), (2,), (5,)]
+
+
+def test_arrays_by_name():
+    made = tenon.grad(lambda w, *, minus, plus: ops.sum(w * plus - w * w * minus))
+    np.testing.assert_allclose(made(np.ones(2), plus=np.array([5.0, 6.0]), minus=np.array([1.0, 2.0])), [3, 2])
+    np.testing.assert_allclose(made(np.ones(2), minus=np.array([1.0, 2.0]), plus=np.array([5.0, 6.0])), [3, 2])
 
 
 def test_what_the_value_does_not_depend_on_has_gradient_zero():
@@ -132,7 +149,9 @@ def test_layers_with_weights_that_are_given():
 
     weight, bias, x = numbers(2, 3), numbers(2), numbers(4, 3)
     made = tenon.grad(loss)(weight, bias, x)
-    np.testing.assert_allclose(made, differences(lambda w: (1 / (1 + np.exp(-x @ w.T - bias))).sum(), weight), rtol=1e-6)
+    np.testing.assert_allclose(
+        made, differences(lambda w: (1 / (1 + np.exp(-x @ w.T - bias))).sum(), weight), rtol=1e-6
+    )
 
 
 def test_kinds_of_arrays_come_back():
@@ -188,33 +207,80 @@ def test_each_call_draws_other_random_numbers():
     assert (two(x) == first).all() and (two(x) == second).all()
 
 
-def test_a_function_that_is_defined_again_for_the_same_operator_name():
-    made = tenon.grad(lambda x: ops.sum(ops.relu(x)))
-    with tenon.Host(seed=1):
-        np.testing.assert_array_equal(made(np.array([-1.0, 2.0])), [0, 1])
-    np.testing.assert_array_equal(made(np.array([-1.0, 2.0])), [0, 1])
+def test_it_is_traced_for_each_host_and_again_after_plugins_were_added(tmp_path):
+    traced = []
+
+    def loss(x):
+        traced.append(x)
+        return ops.sum(ops.relu(x))
+
+    made = tenon.grad(loss)
+    with tenon.Host(seed=1) as host:
+        plugin = host.describe("relu")["path"]
+        for _ in range(2):
+            np.testing.assert_array_equal(made(np.array([-1.0, 2.0])), [0, 1])
+        assert len(traced) == 1
+        host.add_plugins(shutil.copy(plugin, tmp_path))
+        made(np.array([-1.0, 2.0]))
+        assert len(traced) == 2
+    made(np.array([-1.0, 2.0]))
+    assert len(traced) == 3
 
 
-def test_threads():
-    made = tenon.value_and_grad(lambda x: ops.sum(x * x))
-    wrong = []
+def in_threads(count, work):
+    """All at once; what one of them raises is raised here."""
+    begin, failures = threading.Barrier(count), []
 
-    def work(seed):
+    def guarded(number):
         try:
-            for size in range(1, 100):
-                x = numbers(size, seed=seed)
-                value, dx = made(x)
-                np.testing.assert_array_equal(dx, 2 * x)
-                np.testing.assert_allclose(value, (x * x).sum())
+            begin.wait()
+            work(number)
         except BaseException as error:
-            wrong.append(error)
+            failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    for failure in failures:
+        raise failure
+
+
+def test_threads():
+    for _ in range(20):
+        made = tenon.value_and_grad(lambda x: ops.sum(x * x))
+
+        def work(number):
+            for size in range(1, 20):
+                x = numbers(size, seed=number)
+                value, dx = made(x)
+                np.testing.assert_array_equal(dx, 2 * x)
+                np.testing.assert_allclose(value, (x * x).sum())
+
+        in_threads(4, work)
+
+
+def test_threads_draw_different_random_numbers():
+    made = tenon.grad(lambda x: ops.sum(ops.dropout(x)), training=True)
+    x = np.ones(300_000, np.float32)
+    drawn = []
+    in_threads(3, lambda _: drawn.extend(made(x)[:64].tobytes() for _ in range(20)))
+    assert len(set(drawn)) == 60
+
+
+def test_one_session_serves_calls_one_after_the_other(monkeypatch):
+    sessions = []
+    new_session = tenon.Graph.session
+    monkeypatch.setattr(
+        tenon.Graph,
+        "session",
+        lambda *given, **options: sessions.append(new_session(*given, **options)) or sessions[-1],
+    )
+    made = tenon.grad(lambda x: ops.sum(x * x))
+    for _ in range(5):
+        made(np.ones(3))
+    assert len(sessions) == 1
 
 
 def test_ten_thousand_calls_need_no_more_memory():

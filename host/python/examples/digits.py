@@ -18,8 +18,12 @@ h = nn.max_pool(nn.batch_norm(nn.conv(h, 64, 3, pad="same", bias=False), activat
 scores = nn.dense(nn.dropout(nn.flatten(h), 0.5), 10, name="scores")
 graph.outputs(loss=ops.softmax_cross_entropy(scores, label), scores=scores)
 
-moved = [(images[:1500] + np.roll(images[:1500], move, axis)) / 2 for move in (0, -1, 1) for axis in (2, 3)][1:]  # by half a pixel
+moved = [(images[:1500] + np.roll(images[:1500], move, axis)) / 2 for move in (0, -1, 1) for axis in (2, 3)][
+    1:
+]  # by half a pixel
 train, test = (np.concatenate(moved), np.tile(labels[:1500], len(moved))), (images[1500:], labels[1500:])
-run = tenon.train(graph, train, validate=test, accuracy=(scores, label), learning_rate=3e-3, schedule="cosine", epochs=12)
+run = tenon.train(
+    graph, train, validate=test, accuracy=(scores, label), learning_rate=3e-3, schedule="cosine", epochs=12
+)
 print(run, run.confusion(), sep="\n")
 run.graph.save("digits.tenon")

@@ -61,7 +61,9 @@ def _scores_of(predicted: Any, labels: Any, classes: int) -> Any:
     """1 for the class that was predicted, 0 for the others."""
     places, wanted = predicted.to("cpu").numpy(), labels.to("cpu").numpy()
     if places.dtype.kind not in "iu" or wanted.dtype.kind not in "iu":
-        raise UsageError(f"confusion needs whole numbers as predicted classes and labels, not {places.dtype} and {wanted.dtype}")
+        raise UsageError(
+            f"confusion needs whole numbers as predicted classes and labels, not {places.dtype} and {wanted.dtype}"
+        )
     if places.size and int(places.min()) < 0:
         raise UsageError(f"predicted class {int(places.min())} is not a class: the first is 0")
     classes = classes or 1 + max(int(places.max(initial=0)), int(wanted.max(initial=0)))

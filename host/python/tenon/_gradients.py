@@ -113,7 +113,9 @@ class _Call:
                 self.wrt += range(first, len(self.leaves))
         for place in places:
             if place not in self.wrt_forms:
-                raise TypeError(f"{name}() is given {len(arguments)} arguments by position, and the gradient of number {place} is asked for")
+                raise TypeError(
+                    f"{name}() is given {len(arguments)} arguments by position, and the gradient of number {place} is asked for"
+                )
         if not self.wrt:
             raise TypeError(f"{name}(): the arguments that the gradient is asked for hold no arrays")
         names = tuple(sorted(named))
@@ -130,8 +132,8 @@ class _Call:
         at = dict(zip(self.wrt, made))
         whole: dict[int, Any] = {}
         rest = iter([at[leaf] for leaf in self.wrt])
-        for place in sorted(self.wrt_forms):
-            whole[place] = unflatten(self.wrt_forms[place], rest)
+        for place, form in self.wrt_forms.items():
+            whole[place] = unflatten(form, rest)
         return [whole[place] for place in places]
 
 
@@ -163,7 +165,12 @@ def _as_dense(gradient: Any) -> Any:
 
 class _Differentiated:
     def __init__(
-        self, function: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, value: bool, options: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        argnums: int | Sequence[int],
+        has_aux: bool,
+        value: bool,
+        options: dict[str, Any],
     ) -> None:
         self._single = not isinstance(argnums, Sequence)
         self._places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -205,7 +212,12 @@ class _Differentiated:
 
     def _trace(self, call: _Call, tensors: list[Any]) -> _Trace:
         host = _core.default_host()
-        key: Any = host, host.generation, call.form, tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors)
+        key: Any = (
+            host,
+            host.generation,
+            call.form,
+            tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors),
+        )
         with self._lock:
             if key in self._sized:
                 key = (*key, tuple(tensor.shape for tensor in tensors))
@@ -231,7 +243,8 @@ class _Differentiated:
     def _traced(self, call: _Call, tensors: list[Any], shapes: Sequence[Any]) -> _Trace:
         graph = Graph()
         values = [
-            graph.input(f"argument_{place}", tensor.dtype_name, shape) for place, (tensor, shape) in enumerate(zip(tensors, shapes))
+            graph.input(f"argument_{place}", tensor.dtype_name, shape)
+            for place, (tensor, shape) in enumerate(zip(tensors, shapes))
         ]
         value, more, gradients = self._differentiate(call, values)
         for variable in graph.variables:
@@ -253,7 +266,9 @@ class _Differentiated:
         """The function on values of a graph, with the nodes of its gradient."""
         for leaf in call.wrt:
             if values[leaf].dtype not in FLOATING:
-                raise UsageError(f"{self._name}(): the gradient of an array of {values[leaf].dtype} is asked for, which must be floating")
+                raise UsageError(
+                    f"{self._name}(): the gradient of an array of {values[leaf].dtype} is asked for, which must be floating"
+                )
         returned = call.apply(self._function, values)
         value, more = self._split(returned)
         graph = values[call.wrt[0]].graph
@@ -273,15 +288,22 @@ class _Differentiated:
         value, more = returned, None
         if self._has_aux:
             if not isinstance(returned, tuple) or len(returned) != 2:
-                raise TypeError(f"{self._name}() must return (value, more), since has_aux is true, but returned {type(returned).__name__}")
+                raise TypeError(
+                    f"{self._name}() must return (value, more), since has_aux is true, but returned {type(returned).__name__}"
+                )
             value, more = returned
         if not isinstance(value, Value):
-            raise UsageError(f"{self._name}() returned {type(value).__name__}, not a value that is computed from its arguments by operators")
+            raise UsageError(
+                f"{self._name}() returned {type(value).__name__}, not a value that is computed from its arguments by operators"
+            )
         return value, more
 
     def _on_values(self, call: _Call) -> Any:
         """Inside of another trace or of a graph: adds the nodes to that graph."""
         graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
-        values = [leaf if isinstance(leaf, Value) or place not in call.wrt else graph.constant(leaf) for place, leaf in enumerate(call.leaves)]
+        values = [
+            leaf if isinstance(leaf, Value) or place not in call.wrt else graph.constant(leaf)
+            for place, leaf in enumerate(call.leaves)
+        ]
         value, more, gradients = self._differentiate(call, values)
         return self._result(value, more, call.gradients(self._places, gradients))

@@ -51,7 +51,9 @@ class Run:
     def confusion(self, names: Sequence[str] = ()) -> Confusion:
         """The confusion table of the validation data. Needs validate= and accuracy=."""
         if self._validation is None or not self._scores:
-            raise UsageError("a confusion table needs validation data, and scores and labels", "train with validate= and accuracy=")
+            raise UsageError(
+                "a confusion table needs validation data, and scores and labels", "train with validate= and accuracy="
+            )
         graph = self.graph.clone()
         name = graph._free_name("scores of the table")
         graph.output(name, _value(graph, self._scores))
@@ -120,15 +122,21 @@ def train(
     return run
 
 
-def _check(checkpoint: Path | None, every: int, resume: bool | Path, patience: int | None, validate: Examples | None) -> None:
+def _check(
+    checkpoint: Path | None, every: int, resume: bool | Path, patience: int | None, validate: Examples | None
+) -> None:
     if every < 0:
         raise UsageError(f"checkpoint_every is {every} but must be 0 or more")
     if checkpoint is None and every > 0:
         raise UsageError("checkpoint_every needs a path to write to", 'for example checkpoint="net.checkpoint.tenon"')
     if checkpoint is None and resume is True:
-        raise UsageError("resume=True needs the checkpoint to go on from", 'for example checkpoint="net.checkpoint.tenon"')
+        raise UsageError(
+            "resume=True needs the checkpoint to go on from", 'for example checkpoint="net.checkpoint.tenon"'
+        )
     if patience is not None and patience < 1:
-        raise UsageError(f"early_stopping is {patience} but must be at least 1: so many epochs without a lower validation loss")
+        raise UsageError(
+            f"early_stopping is {patience} but must be at least 1: so many epochs without a lower validation loss"
+        )
     if patience is not None and validate is None:
         raise UsageError("early_stopping needs validate=: examples that are not trained on")
 
@@ -149,7 +157,9 @@ def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
         if name not in inputs:
             raise UsageError(f"validate: the graph has no input '{name}'; its inputs are {', '.join(inputs)}")
         if inputs[name].dtype not in (None, tensor.dtype_name):
-            raise UsageError(f"validate: input '{name}' is {tensor.dtype_name} but the graph needs {inputs[name].dtype}")
+            raise UsageError(
+                f"validate: input '{name}' is {tensor.dtype_name} but the graph needs {inputs[name].dtype}"
+            )
     for name in inputs:
         if name not in tensors:
             raise UsageError(f"validate: there are no examples for input '{name}'")
@@ -229,7 +239,9 @@ def _line(entry: dict[str, Any], epochs: int) -> str:
 def _signature() -> inspect.Signature:
     """With the options of Trainer, which notebooks complete."""
     own = inspect.signature(train)
-    theirs = [each for each in list(inspect.signature(Trainer).parameters.values())[2:] if each.name not in own.parameters]
+    theirs = [
+        each for each in list(inspect.signature(Trainer).parameters.values())[2:] if each.name not in own.parameters
+    ]
     named = [*list(own.parameters.values())[:-1], *theirs]
     return own.replace(parameters=named)
 

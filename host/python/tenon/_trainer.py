@@ -194,7 +194,9 @@ class Trainer:
     def __enter__(self) -> Trainer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if kind is not None and self.checkpoint is not None and not self._core.closed:
                 self._keep()
@@ -203,7 +205,9 @@ class Trainer:
 
     def _keep(self) -> None:
         if not self.can_be_saved:
-            warnings.warn("no checkpoint is written: some variables are updated and others are not", Warning, stacklevel=3)
+            warnings.warn(
+                "no checkpoint is written: some variables are updated and others are not", Warning, stacklevel=3
+            )
         elif self.steps > self._first_step:
             self._try_to_save()
 
@@ -237,7 +241,13 @@ def evaluate(
     scores, label = accuracy_of(accuracy)
     name = find_loss(graph) if loss is None and scores else loss_of(graph, loss)
     made = _core.Evaluator(
-        graph._core, loss=name, scores=scores, label=label, batch=whole("batch", batch), seed=whole("seed", seed), device=device
+        graph._core,
+        loss=name,
+        scores=scores,
+        label=label,
+        batch=whole("batch", batch),
+        seed=whole("seed", seed),
+        device=device,
     )
     _, mean, share = made.evaluate(named_tensors(tuple(graph.inputs), data))
     return Metrics(mean, share)
@@ -249,7 +259,9 @@ def named_tensors(inputs: Sequence[str], data: Examples) -> dict[str, _core.Tens
         if not isinstance(data, list | tuple):
             raise TypeError(f"examples are a dict or a tuple of arrays, one for each input, not {type(data).__name__}")
         if len(data) != len(inputs):
-            raise UsageError(f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but {len(data)} arrays are given")
+            raise UsageError(
+                f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but {len(data)} arrays are given"
+            )
         data = dict(zip(inputs, data))
     tensors = {}
     for name, array in data.items():

@@ -80,7 +80,9 @@ def conv(
     """
     graph, name = _begin("conv", x, name)
     sizes = _sizes(kernel, x, "kernel")
-    params = dict(kernel=sizes, stride=_list(stride), pad=_padding(pad, sizes, dilate), dilate=_list(dilate), groups=groups)
+    params = dict(
+        kernel=sizes, stride=_list(stride), pad=_padding(pad, sizes, dilate), dilate=_list(dilate), groups=groups
+    )
     weights = _weight(graph, f"{name}_weight", weight, init, x.dtype), _bias(graph, name, bias)
     made = graph.ops["convolution"](x, *weights, num_filter=filters, no_bias=bias is False, name=name, **params)
     return _activated(made, activation)
@@ -152,7 +154,9 @@ def embedding(
     """
     graph, name = _begin("embedding", indices, name)
     table = _weight(graph, f"{name}_weight", weight, init, "float32")
-    made: Value = graph.ops["embedding"](indices, table, input_dim=rows, output_dim=columns, sparse_grad=sparse_grad, name=name)
+    made: Value = graph.ops["embedding"](
+        indices, table, input_dim=rows, output_dim=columns, sparse_grad=sparse_grad, name=name
+    )
     return made
 
 
@@ -164,7 +168,9 @@ def max_pool(x: Value, kernel: Sizes, *, stride: Sizes | None = None, pad: Sizes
     """
     graph, name = _begin("max_pool", x, name)
     sizes = _sizes(kernel, x, "kernel")
-    made: Value = graph.ops["max_pool"](x, kernel=sizes, stride=sizes if stride is None else _list(stride), pad=_list(pad), name=name)
+    made: Value = graph.ops["max_pool"](
+        x, kernel=sizes, stride=sizes if stride is None else _list(stride), pad=_list(pad), name=name
+    )
     return made
 
 
@@ -180,7 +186,12 @@ def avg_pool(
     """The average of each window, with shapes as for max_pool(). count_include_pad: zeros of the padding count."""
     graph, name = _begin("avg_pool", x, name)
     sizes = _sizes(kernel, x, "kernel")
-    params = dict(kernel=sizes, stride=sizes if stride is None else _list(stride), pad=_list(pad), count_include_pad=count_include_pad)
+    params = dict(
+        kernel=sizes,
+        stride=sizes if stride is None else _list(stride),
+        pad=_list(pad),
+        count_include_pad=count_include_pad,
+    )
     made: Value = graph.ops["avg_pool"](x, name=name, **params)
     return made
 
@@ -190,7 +201,10 @@ def flatten(x: Value, *, name: str | None = None) -> Value:
     graph, name = _begin("flatten", x, name)
     shape = x.shape
     if shape is None or len(shape) == 0 or (shape[0] is None and None in shape[1:]):
-        raise UsageError(f"nn.flatten: the size of '{x.name}' is not known: {x!r}", "declare the input's shape, with None for the batch alone")
+        raise UsageError(
+            f"nn.flatten: the size of '{x.name}' is not known: {x!r}",
+            "declare the input's shape, with None for the batch alone",
+        )
     features = [dim for dim in shape[1:] if dim is not None]
     made: Value = graph.ops["reshape"](x, shape=[-1, prod(features)] if shape[0] is None else [shape[0], -1], name=name)
     return made
@@ -207,7 +221,13 @@ def sequence(x: Value, *layers: Callable[[Value], Value] | str) -> Value:
 
 
 def rnn(
-    x: Value, units: int, *, activation: Activation = "tanh", sequences: bool = False, init: Init = "automatic", name: str | None = None
+    x: Value,
+    units: int,
+    *,
+    activation: Activation = "tanh",
+    sequences: bool = False,
+    init: Init = "automatic",
+    name: str | None = None,
 ) -> Value:
     """h = activation(x[:, t] @ weight.T + bias + h @ recurrent) from step to step, beginning with zeros (Elman, 1990).
 
@@ -230,7 +250,9 @@ def gru(x: Value, units: int, *, sequences: bool = False, init: Init = "automati
 
     def cell(row: Value, recurrent: Value, h: Value) -> tuple[Value]:
         graph = h.graph
-        ours, theirs = graph.ops["split"](row, sections=3, axis=1), graph.ops["split"](h @ recurrent, sections=3, axis=1)
+        ours, theirs = graph.ops["split"](row, sections=3, axis=1), graph.ops["split"](
+            h @ recurrent, sections=3, axis=1
+        )
         reset, update = (graph.ops["sigmoid"](ours[gate] + theirs[gate]) for gate in (0, 1))
         candidate = graph.ops["tanh"](ours[2] + reset * theirs[2])
         return (candidate + update * (h - candidate),)
@@ -279,7 +301,9 @@ def _recurrent(
 
 def _begin(kind: str, x: Any, name: str | None) -> tuple[Graph, str]:
     if not isinstance(x, Value):
-        raise TypeError(f"nn.{kind}() takes a value of a graph, not {type(x).__name__}; the functions of tenon.ops compute on arrays")
+        raise TypeError(
+            f"nn.{kind}() takes a value of a graph, not {type(x).__name__}; the functions of tenon.ops compute on arrays"
+        )
     return x.graph, name or x.graph._free_name(kind)
 
 
@@ -313,7 +337,9 @@ def _sizes(sizes: Sizes, x: Value, what: str) -> list[int]:
     if isinstance(sizes, Sequence):
         return list(sizes)
     if x.ndim is None:
-        raise UsageError(f"the number of dimensions of '{x.name}' is not known, so that {what} needs a size for each spatial axis")
+        raise UsageError(
+            f"the number of dimensions of '{x.name}' is not known, so that {what} needs a size for each spatial axis"
+        )
     return [sizes] * max(x.ndim - 2, 1)
 
 
@@ -325,5 +351,8 @@ def _padding(pad: Sizes | str, kernel: list[int], dilate: Sizes) -> list[int]:
     apart = _list(dilate) * (len(kernel) if len(_list(dilate)) == 1 else 1)
     spans = [step * (size - 1) for step, size in zip(apart, kernel)]
     if any(span % 2 for span in spans):
-        raise UsageError(f'nn.conv: pad="same" needs the same zeros on both sides, which a kernel of {kernel} cannot have', "use odd sizes")
+        raise UsageError(
+            f'nn.conv: pad="same" needs the same zeros on both sides, which a kernel of {kernel} cannot have',
+            "use odd sizes",
+        )
     return [span // 2 for span in spans]
