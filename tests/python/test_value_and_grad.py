@@ -184,11 +184,11 @@ def test_what_has_no_gradient_is_refused(function, text):
 
 
 def test_arguments_without_a_gradient_are_refused():
-    with pytest.raises(tenon.UsageError, match="int64 is asked for"):
+    with pytest.raises(tenon.UsageError, match="one of int64 is asked for"):
         tenon.grad(lambda x: ops.sum(x))(np.arange(3))
     with pytest.raises(TypeError, match="hold no arrays"):
         tenon.grad(lambda text: ops.sum(text))("text")
-    with pytest.raises(TypeError, match="number 1"):
+    with pytest.raises(TypeError, match="argument 1 is asked for"):
         tenon.grad(lambda x: x, 1)(1.0)
     with pytest.raises(tenon.UsageError, match="argnums"):
         tenon.grad(lambda x: x, (0, 0))

@@ -1,8 +1,7 @@
-"""A convolutional network learns to read handwritten digits, images of 8 x 8 pixels. digits.py [FOLDER of digits_images.npy and digits_labels.npy]"""
+"""A convolutional network learns to read handwritten digits: digits.py [FOLDER of digits_*.npy]"""
 
 import sys
 from pathlib import Path
-
 import numpy as np
 import tenon
 from tenon import nn, ops
@@ -18,12 +17,9 @@ h = nn.max_pool(nn.batch_norm(nn.conv(h, 64, 3, pad="same", bias=False), activat
 scores = nn.dense(nn.dropout(nn.flatten(h), 0.5), 10, name="scores")
 graph.outputs(loss=ops.softmax_cross_entropy(scores, label), scores=scores)
 
-moved = [(images[:1500] + np.roll(images[:1500], move, axis)) / 2 for move in (0, -1, 1) for axis in (2, 3)][
-    1:
-]  # by half a pixel
-train, test = (np.concatenate(moved), np.tile(labels[:1500], len(moved))), (images[1500:], labels[1500:])
-run = tenon.train(
-    graph, train, validate=test, accuracy=(scores, label), learning_rate=3e-3, schedule="cosine", epochs=12
-)
+x, options = images[:1500], dict(learning_rate=3e-3, schedule="cosine", epochs=12)
+moved = [(x + np.roll(x, by, axis)) / 2 for by, axis in ((0, 2), (-1, 2), (-1, 3), (1, 2), (1, 3))]
+train, test = (np.concatenate(moved), np.tile(labels[:1500], 5)), (images[1500:], labels[1500:])
+run = tenon.train(graph, train, validate=test, accuracy=(scores, label), **options)
 print(run, run.confusion(), sep="\n")
 run.graph.save("digits.tenon")

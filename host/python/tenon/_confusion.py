@@ -14,9 +14,10 @@ from ._errors import UsageError
 
 
 class Confusion:
-    """counts: whole numbers [classes, classes], a row for each true class, a column for each class that was predicted. names: of the classes.
+    """A confusion table: as text a table, in notebooks a picture.
 
-    As text a table; in notebooks a picture.
+    counts: whole numbers [classes, classes], a row for each true class, a column for each class that was predicted.
+    names: of the classes.
     """
 
     def __init__(self, counts: Any, names: Sequence[str] = ()) -> None:
@@ -48,8 +49,8 @@ class Confusion:
 def confusion(labels: Any, scores: Any, *, names: Sequence[str] = ()) -> Confusion:
     """How often examples of each class got the highest score for each class; of equal scores the first counts.
 
-    labels: whole numbers [examples]. scores: floating [examples, classes], or the classes that were predicted, whole numbers [examples].
-    Raises UsageError for other arrays, and for labels that are not a class.
+    labels: whole numbers [examples]. scores: floating [examples, classes], or the classes that were predicted, whole
+    numbers [examples]. Raises UsageError for other arrays, and for labels that are not a class.
     """
     wanted, given = to_tensor(labels), to_tensor(scores)
     if len(given.shape) == 1:

@@ -32,15 +32,17 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """A function that returns `function`'s value, and its gradient with respect to the arguments that argnums numbers.
 
-    function: computes one floating number (0-d) from arrays by operators: tenon.ops, Python's on values, tenon.nn with weights that it is
-    given. Arguments are arrays, or lists, tuples and dicts of them, nested as you like; a gradient has the form of its argument, its dtypes and
-    kinds of arrays. Where argnums is a sequence there is a tuple of gradients. has_aux: function returns (value, more); the value is then
-    (value, more). Numbers, texts and None are passed on as they are, except for numbers among argnums, which count as arrays of float64 or int64.
+    function: computes one floating number (0-d) from arrays by operators: tenon.ops, Python's on values, tenon.nn with
+    weights that it is given. Arguments are arrays, or lists, tuples and dicts of them, nested as you like; a gradient
+    has the form of its argument, its dtypes and kinds of arrays. Where argnums is a sequence there is a tuple of
+    gradients. has_aux: function returns (value, more); the value is then (value, more). Numbers, texts and None are
+    passed on as they are, except for numbers among argnums, which count as arrays of float64 or int64.
 
-    The function runs once for each combination of dtypes, numbers of dimensions and other arguments: it is traced into a graph, which then
-    computes every call. Meanwhile its arguments are tenon.Value, with None in their shapes for sizes; where it cannot do without sizes, it is
-    traced for each combination of shapes. Arrays that it takes from elsewhere are constants of that first call. The gradient of a gradient
-    is one, too. training, seed, device: as of tenon.Session; each call draws other random numbers.
+    The function runs once for each combination of dtypes, numbers of dimensions and other arguments: it is traced into
+    a graph, which then computes every call. Meanwhile its arguments are tenon.Value, with None in their shapes for
+    sizes; where it cannot do without sizes, it is traced for each combination of shapes. Arrays that it takes from
+    elsewhere are constants of that first call. The gradient of a gradient is one, too. training, seed, device: as of
+    tenon.Session; each call draws other random numbers.
 
     Raises UsageError for what has no gradient. Threads: any number at a time.
     """
@@ -114,7 +116,7 @@ class _Call:
         for place in places:
             if place not in self.wrt_forms:
                 raise TypeError(
-                    f"{name}() is given {len(arguments)} arguments by position, and the gradient of number {place} is asked for"
+                    f"{name}(): the gradient of argument {place} is asked for, but {len(arguments)} are given"
                 )
         if not self.wrt:
             raise TypeError(f"{name}(): the arguments that the gradient is asked for hold no arrays")
@@ -267,7 +269,7 @@ class _Differentiated:
         for leaf in call.wrt:
             if values[leaf].dtype not in FLOATING:
                 raise UsageError(
-                    f"{self._name}(): the gradient of an array of {values[leaf].dtype} is asked for, which must be floating"
+                    f"{self._name}(): gradients are of floating arrays, but one of {values[leaf].dtype} is asked for"
                 )
         returned = call.apply(self._function, values)
         value, more = self._split(returned)
@@ -289,12 +291,12 @@ class _Differentiated:
         if self._has_aux:
             if not isinstance(returned, tuple) or len(returned) != 2:
                 raise TypeError(
-                    f"{self._name}() must return (value, more), since has_aux is true, but returned {type(returned).__name__}"
+                    f"{self._name}() returned {type(returned).__name__}, but has_aux=True needs (value, more)"
                 )
             value, more = returned
         if not isinstance(value, Value):
             raise UsageError(
-                f"{self._name}() returned {type(value).__name__}, not a value that is computed from its arguments by operators"
+                f"{self._name}() returned {type(value).__name__}, not a value that operators compute from its arguments"
             )
         return value, more
 

@@ -81,7 +81,7 @@ def make_progress(wanted: bool | None, total: int, done: int) -> Progress:
 
 
 def _bar(total: int, done: int, disable: bool | None) -> Any:
-    """None where there is no tqdm. In a notebook without ipywidgets tqdm.auto gives a bar that raises, and tqdm's plain one serves."""
+    """None where there is no tqdm. Without ipywidgets tqdm.auto raises in notebooks, and tqdm's plain bar serves."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in ("tqdm.auto", "tqdm.std"):

@@ -27,8 +27,9 @@ class Run:
     graph: Graph
     """The trained graph."""
     history: list[dict[str, Any]]
-    """An entry for each epoch that ended here: epoch (the first is 0), step, loss, learning_rate, seconds, and where they are measured
-    accuracy, validation_loss, validation_accuracy. Loss and accuracy are means over the steps of the epoch."""
+    """An entry for each epoch that ended here: epoch (the first is 0), step, loss, learning_rate, seconds, and where
+    they are measured accuracy, validation_loss, validation_accuracy. Loss and accuracy are means over the steps of the
+    epoch."""
     stopped: str
     """Why it ended: "epochs", "early stopping" or "callback"."""
     best: Graph | None
@@ -94,13 +95,15 @@ def train(
 ) -> Run:
     """Trains a copy of a graph on examples for a number of epochs.
 
-    options: those of tenon.Trainer, among them loss=, accuracy=, optimizer= and its parameters, learning_rate=, epochs=, batch=, seed=.
-    The same ones give the same bits as the program `tenon train`.
-
-    validate: examples that are not trained on; loss and accuracy on them are measured after each epoch. checkpoint: the path of a .tenon
-    file, written at the end, every `checkpoint_every` steps, and where a step fails or Ctrl-C ends the training. resume: True goes on from
-    the checkpoint if there is one, a path from that file. early_stopping: ends after so many epochs without a lower validation loss than
-    before; a resumed training counts anew. callbacks: functions that get each step's Report; one that returns True ends the training.
+    options: those of tenon.Trainer, among them loss=, accuracy=, optimizer= and its parameters, learning_rate=,
+        epochs=, batch=, seed=, device=. The same ones give the same bits as the program `tenon train`.
+    validate: examples that are not trained on; loss and accuracy on them are measured after each epoch.
+    checkpoint: the path of a .tenon file, written at the end, every `checkpoint_every` steps, and where a step fails or
+        Ctrl-C ends the training.
+    resume: True goes on from the checkpoint if there is one, a path from that file.
+    early_stopping: ends after so many epochs without a lower validation loss than before; a resumed training counts
+        anew. Run.best is the graph with the lowest.
+    callbacks: functions that get each step's Report. One that returns True ends the training.
     progress: tqdm's bar where that is installed, else a line, on stderr; None: only in notebooks and terminals.
 
     Ctrl-C lets the step come to its end, saves the checkpoint if there is a path for it, and raises KeyboardInterrupt.

@@ -41,22 +41,30 @@ class Metrics(NamedTuple):
 
 
 class Trainer:
-    """Trains a copy of a graph, a step at a time: `for report in trainer` takes the steps that are left of `epochs`, step() takes one.
+    """Trains a copy of a graph: `for report in trainer` takes the steps that are left of `epochs`, step() takes one.
 
-    data: an array for each input, by name or in the order of the inputs, whose first axis counts the examples; they are not copied, and must
-    not change. loss: a value or output that is one floating number, the mean over a batch; by default the output `loss`, or the only output
-    that can be one. accuracy: (scores, label), values or their names: floating [examples, classes], and an input of whole numbers
-    [examples]. optimizer: an operator; further keywords are its parameters, such as weight_decay=0.1.
+    data: an array for each input, by name or in the order of the inputs. Their first axis counts the examples. They
+        are not copied, and must not change.
+    loss: a value or output that is one floating number, the mean over a batch; by default the output `loss`, or the
+        only output that can be one.
+    accuracy: (scores, label), values or their names: floating [examples, classes], and an input of whole numbers
+        [examples].
+    optimizer: an operator. Further keywords are its parameters, such as weight_decay=0.1.
+    learning_rate: that after a warm-up over `warm_up` steps.
+    schedule: "constant"; "step": times `decay` every `decay_every` steps; "cosine": down to `end_rate` over
+        `total_steps`, by default those of all epochs.
+    batch: examples in a batch.
+    accumulate: batches whose gradients are averaged for a step.
+    clip_norm: the largest norm of all gradients together; 0: no limit.
+    memory_budget: bytes for the values of a batch; what does not fit is computed again; 0: no limit.
+    seed: of first values, of the order of examples and of random operators.
+    device: "cpu", "cuda", "cuda:1". capture: CUDA graphs.
+    checkpoint: a path that is written when a `with` block of the trainer ends by an exception, Ctrl-C among them.
 
-    learning_rate: after a warm-up over `warm_up` steps. schedule: "constant"; "step", times `decay` every `decay_every` steps; "cosine", down
-    to `end_rate` over `total_steps`, by default those of all epochs. batch: examples in a batch. accumulate: batches whose gradients are
-    averaged for a step. clip_norm: the largest norm of all gradients together; 0: no limit. memory_budget: bytes for the values of a batch;
-    what does not fit is computed again; 0: no limit. seed: of first values, of the order of examples and of random operators. capture: CUDA
-    graphs. checkpoint: a path that is written when a `with` block of the trainer ends by an exception, Ctrl-C among them.
-
-    The same graph, data, options and seed give the same bits as `tenon train`, on any number of threads, stopped and resumed or not. Ctrl-C
-    lets a step come to its end. A step that fails raises ExecutionError and changes nothing: the next one may be taken. If the update itself
-    failed, can_be_saved is false until resume(). Threads: one at a time; a second one gets a UsageError, as does any call after close().
+    The same graph, data, options and seed give the same bits as `tenon train`, on any number of threads, stopped and
+    resumed or not. Ctrl-C lets a step come to its end. A step that fails raises ExecutionError and changes nothing: the
+    next one may be taken. If the update itself failed, can_be_saved is false until resume(). Threads: one at a time; a
+    second one gets a UsageError, as does any call after close().
     """
 
     def __init__(
@@ -120,10 +128,12 @@ class Trainer:
         self._first_step = 0
 
     def step(self, batch: Examples | None = None) -> Report:
-        """One update of the variables, from the trainer's next examples or from a batch of your own, however many examples it has.
+        """One update of the variables, from the trainer's next examples or from a batch of your own, however many
+        examples it has.
 
-        A batch of your own is one batch: batch=, accumulate= and memory_budget= do not split it, and the place in the trainer's data stays
-        where it is. If every step brings its batch, the trainer's own data need no more than one example.
+        A batch of your own is one batch: batch=, accumulate= and memory_budget= do not split it, and the place in the
+        trainer's data stays where it is. If every step brings its batch, the trainer's own data need no more than one
+        example.
         """
         if batch is None:
             return Report(*self._core.step())
@@ -142,7 +152,8 @@ class Trainer:
         return Graph(self._host, _handle=self._core.graph())
 
     def save_checkpoint(self, path: Path | None = None) -> None:
-        """Writes a .tenon file, completely or not at all, from which resume() goes on. path: by default that of checkpoint=."""
+        """Writes a .tenon file, completely or not at all, from which resume() goes on. path: by default that of
+        checkpoint=."""
         target = checked_path(path) or self.checkpoint
         if target is None:
             raise UsageError("the trainer has no checkpoint= to write to, and save_checkpoint() is given no path")
@@ -151,7 +162,8 @@ class Trainer:
     def resume(self, path: Path | None = None) -> None:
         """Goes on from a checkpoint of the same graph, data, optimizer and seed. path: by default that of checkpoint=.
 
-        Raises FileError for another graph's, UsageError for another optimizer or seed; other options that differ are warned of.
+        Raises FileError for another graph's, UsageError for another optimizer or seed; other options that differ are
+        warned of.
         """
         source = self.checkpoint if path is None else os.fspath(path)
         if source is None:
@@ -287,7 +299,8 @@ def loss_of(graph: Graph, given: str | Value | None) -> str:
     if name:
         return name
     raise UsageError(
-        f"the graph has no output 'loss', and not just one that is a floating number: its outputs are {', '.join(graph.outputs()) or 'none'}",
+        "the graph has no output 'loss', and not just one that is a floating number; "
+        f"its outputs are {', '.join(graph.outputs()) or 'none'}",
         "name what to minimize: loss=",
     )
 
