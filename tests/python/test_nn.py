@@ -148,11 +148,14 @@ def test_embedding_takes_rows():
     rows = np.int32([[0, 5], [2, 2]])
     assert (graph(x=rows).y == weights(graph)["words_weight"][rows]).all() and graph(x=rows).y.min() >= 5
     shared = built(
-        lambda x: ops.sub(nn.embedding(x, 6, 4, name="one"), nn.embedding(x, 6, 4, weight=x.graph["one_weight"])),
+        lambda x: ops.sub(
+            nn.embedding(x, 6, 4, dtype="float64", name="one"), nn.embedding(x, 6, 4, weight=x.graph["one_weight"])
+        ),
         (None,),
         "int32",
     )
-    assert not shared(x=rows[0]).y.any() and list(shared.variables) == ["one_weight"]
+    made = shared(x=rows[0]).y
+    assert made.dtype == np.float64 and not made.any() and list(shared.variables) == ["one_weight"]
 
 
 def test_pools():

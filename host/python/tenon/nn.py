@@ -147,6 +147,7 @@ def embedding(
     rows: int,
     columns: int,
     *,
+    dtype: Any = "float32",
     init: Init = "automatic",
     weight: Weight | None = None,
     sparse_grad: bool = False,
@@ -154,11 +155,13 @@ def embedding(
 ) -> Value:
     """weight[indices]: a row for each whole number.
 
-    indices: any shape, from 0 to rows - 1. weight: [rows, columns]. sparse_grad: the gradient holds the rows of a batch
-    alone, and so do the optimizer's steps. Returns [shape of indices ..., columns].
+    indices: any shape, from 0 to rows - 1. weight: [rows, columns], of dtype. sparse_grad: the gradient holds the rows
+    of a batch alone, and so do the optimizer's steps. Returns [shape of indices ..., columns].
     """
     graph, name = _begin("embedding", indices, name)
-    table = _weight(graph, f"{name}_weight", weight, init, "float32")
+    if weight is None:
+        weight = graph.variable(f"{name}_weight", dtype=dtype, shape=(rows, columns), init=init)
+    table = _weight(graph, f"{name}_weight", weight)
     made: Value = graph.ops["embedding"](
         indices, table, input_dim=rows, output_dim=columns, sparse_grad=sparse_grad, name=name
     )
