@@ -2,16 +2,17 @@
 # All tests, each in the build where it finds most (tests/README.md has the table): the optimized build (default), and the unit tests under
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
-# (fuzz, not in all). Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy fuzz; or all but fuzz: run.sh all
+# (fuzz, not in all), the Python package as a wheel (wheel), and beside torch, which is gigabytes (torch, not in all). Says at the end what ran
+# and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy wheel torch fuzz; or all but the last two: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy fuzz)
+all=(default simulated cuda asan tsan clang tidy wheel torch fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=(default simulated cuda asan tsan clang tidy)  # fuzzing takes hours
+[[ ${stages[*]} != all ]] || stages=("${all[@]:0:8}")  # fuzzing takes hours
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but fuzz: all" >&2; exit 2; }
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last two: all" >&2; exit 2; }
 done
 summary=()
 failed=0
@@ -42,6 +43,16 @@ tests() {
   return $result
 }
 
+# venv NAME FOLDER REQUIREMENT...: a virtual environment of the system's Python, or NAME is skipped.
+venv() {
+  local name=$1 folder=$2 said
+  shift 2
+  echo "== $folder"
+  said=$(bash tests/house/venv.sh "$folder" "$(command -v /usr/bin/python3 || command -v python3)" "$@") && return
+  skipped "$name" "${said##*$'\n'}"
+  return 1
+}
+
 run_default() {
   # A build of its own, for time: one architecture for CUDA, few sources for nvcc and few unit tests; the stages cuda and simulated have the
   # others. `cmake --preset default` builds everything for you.
@@ -49,7 +60,9 @@ run_default() {
   [[ ! -e /dev/nvidia0 ]] || gpu=(-DTENON_TEST_NVCC=ON "-DTENON_CUDA_PLUGINS=")
   local elsewhere=()  # what the other stage runs, too, under sanitizers
   [[ " ${stages[*]} " != *" simulated "* ]] || elsewhere=(-E '^readme_commands$')
-  step configure cmake --preset ci "${gpu[@]}" && step build cmake --build build-ci && tests test build-ci "${elsewhere[@]}" || return
+  local python=(-DTENON_PYTHON=OFF)
+  ! venv python build-ci/venv -r tests/python/requirements.txt || python=(-DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python")
+  step configure cmake --preset ci "${gpu[@]}" "${python[@]}" && step build cmake --build build-ci && tests test build-ci "${elsewhere[@]}" || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
   [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build-ci/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
@@ -93,6 +106,20 @@ run_tidy() {
   step tidy-configure cmake --preset simulated -B build-tidy -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-Og -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
     step tidy-headers cmake --build build-tidy --target tenon_schema tenon_template &&
     step tidy run-clang-tidy -p build-tidy -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
+}
+
+run_wheel() {
+  venv wheel build-wheel/tools -r tests/house/wheel_requirements.txt && step wheel bash tests/house/wheel.sh build-wheel build-wheel/tools
+}
+
+# The tests that need torch, on the default stage's build.
+run_torch() {
+  [[ -d tests/python_torch ]] || { skipped torch "there is no folder tests/python_torch"; return; }
+  venv torch build-ci/venv -r tests/python/requirements.txt || return
+  venv torch build-torch/venv -r tests/python/requirements.txt 'torch>=2.4' || return
+  step torch-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
+    step torch-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
+    step torch env "PYTHONPATH=$PWD/build-ci/python" build-torch/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_torch
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.

@@ -1,4 +1,5 @@
 """Writes scipy_csr.npz: what scipy.sparse.save_npz makes of a small matrix."""
+
 import numpy
 import scipy.sparse
 

@@ -2,6 +2,7 @@
 
 Every array has the elements 0, 1, 2 ... (bool: their parity), so both sides know them. Exits 77 where there is no numpy.
 """
+
 import pathlib
 import sys
 
@@ -10,8 +11,22 @@ try:
 except ImportError:
     sys.exit(77)
 
-DTYPES = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64",
-          "int16", "uint16", "uint32", "uint64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "int16",
+    "uint16",
+    "uint32",
+    "uint64",
+    "complex64",
+    "complex128",
+]
 SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 3, 4), (1, 1, 1, 1, 1, 1, 2, 2)]
 
 

@@ -2,6 +2,7 @@
 
 Matrix NAME has its dense form beside it, in NAME.dense.npy. Exits 77 where there is no scipy.
 """
+
 import pathlib
 import sys
 

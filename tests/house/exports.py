@@ -2,6 +2,7 @@
 """exports.py LIBRARY HEADERS: libtenon exports what its public headers declare, and all of it.
 
 Reads declarations from the headers' text, whatever they are marked with, and compares them with the library's symbols."""
+
 import pathlib
 import re
 import subprocess
@@ -58,7 +59,9 @@ class Declared:
             elif parens == 0 and letter == "{":
                 head, end = text[start:at].strip(), end_of_braces(text, at)
                 space = re.search(r"^namespace ([\w:]+)$", head)
-                kind = re.search(r"^(?:template <[^{}]*> )?(?:class|struct) (\w+)(?: : [^()]*)?$", re.sub(r"\s+", " ", head))
+                kind = re.search(
+                    r"^(?:template <[^{}]*> )?(?:class|struct) (\w+)(?: : [^()]*)?$", re.sub(r"\s+", " ", head)
+                )
                 if space:
                     self.read(text[at + 1 : end - 1], scope + (space[1],))
                 elif kind:
@@ -101,7 +104,9 @@ def qualified_name(symbol):
 
 
 def symbols_of(library, *options):
-    symbols = subprocess.run(["nm", "-D", "--defined-only", *options, library], check=True, capture_output=True, text=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", *options, library], check=True, capture_output=True, text=True
+    ).stdout
     return [line.split(" ", 2)[2] for line in symbols.splitlines()]
 
 
@@ -126,7 +131,10 @@ def main():
         sys.exit(f"only {len(declared.functions)} functions are found in {headers}")
     symbols = exported(symbols_of(library, "-C"))
     allowed = declared.classes | set(declared.functions)
-    faults = [f"exported, but no public header declares it: {name}" for name in foreign(symbols_of(library)) + sorted(symbols - allowed)]
+    faults = [
+        f"exported, but no public header declares it: {name}"
+        for name in foreign(symbols_of(library)) + sorted(symbols - allowed)
+    ]
     for function, needed in sorted(declared.functions.items()):
         if needed and function not in symbols:
             faults.append(f"declared, but not exported: {function} (is it marked with TENON_API?)")

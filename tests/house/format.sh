@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# clang-format over everything but the examples, which are kept as they were given, and the template, which is not C++ yet. Exits 77 (skipped) without clang-format 14.
+# ruff format over Python, where there is a ruff, and clang-format over everything but the examples, which are kept as they were given, and the template, which is not C++ yet. Exits 77 (skipped) without clang-format 14.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+ruff=$(command -v ruff || compgen -G 'build*/venv/bin/ruff' | head -n 1) || true
+if [[ -n $ruff ]]; then
+  "$ruff" format --quiet --check --diff --no-cache --config host/python/pyproject.toml host sdk plugins tests
+else
+  echo "Python is not looked at: ruff is missing (pip install ruff)"
+fi
 format=$(command -v clang-format-14 || command -v clang-format) || { echo "skipped: clang-format is missing (apt install clang-format)"; exit 77; }
 "$format" --version | grep -q 'version 14\.' || { echo "skipped: $("$format" --version); this repository is formatted by version 14"; exit 77; }
 find host sdk plugins tests \( -path tests/examples -o -path sdk/template \) -prune -o \

@@ -47,6 +47,8 @@ while IFS=: read -r file line name; do
       fault "$file:$line: public headers include <tenon/...> and the standard library, not $name"
   elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' && $of_io != *" ${name:1:-1} "* ]]; then
     fault "$file:$line: the program includes public headers <tenon/...> and its own, not $name"
+  elif [[ $from == python && $name == \"* && $name != \"python/* ]]; then
+    fault "$file:$line: the Python module includes public headers <tenon/...> and its own \"python/...\", not $name"
   elif [[ $name == \"*plugins/* || $name == \"../* ]]; then
     fault "$file:$line: $name: includes are written relative to host/, and the host never includes plugins"
   elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] && ((${place[$from]:-0} <= ${place[$to]})); then
@@ -101,7 +103,7 @@ done < <(awk '
   { if (/\/\*/) open = 1; if (/\*\//) open = 0 }
   END { tell() }' "${read_by_authors[@]}")
 
-ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt} CMakeLists.txt)
+ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in,py,pyi,toml} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt,py} CMakeLists.txt)
 while read -r lines file; do
   [[ $file != total ]] || continue
   ((lines <= 450)) || fault "$file: $lines lines; above 450 a file is two files"

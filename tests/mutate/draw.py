@@ -3,6 +3,7 @@
 
 Prints for each: the file, the line, what is changed, and a sed line that does it, with tabs between them. The rules see clang-format's
 spacing: operators of two sides stand between blanks, the angle brackets of templates do not."""
+
 import random
 import re
 import sys

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# wheel.sh FOLDER TOOLS: makes sdist and wheel in FOLDER, as one would upload them, by the tools of that virtual environment, and tries the
+# wheel where nothing else is: in environments of the oldest and the newest Python that are installed besides the tools' own, the oldest
+# with the oldest numpy. TENON_PYTHONS names them, where neither the PATH nor pyenv does.
+set -euo pipefail
+mkdir -p "$1"
+folder=$(realpath "$1") tools=$(realpath "$2")
+cd "$(dirname "$0")/../.."
+source=$PWD
+export PATH=$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+say() { printf '\n== %s\n' "$*"; }
+fail() { echo "wheel.sh: $*" >&2; exit 1; }
+
+say "sdist"
+rm -rf "$folder"/{sdist,source,plain,wheel}
+python -m build --no-isolation --sdist --outdir "$folder/sdist" host/python
+mkdir "$folder/source"
+tar -x -f "$folder"/sdist/tenon-*.tar.gz -C "$folder/source"
+
+say "wheel of the sdist"
+# Where it was unpacked the last time, too, so that a compiler cache knows the sources.
+python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir "$folder/plain" "$folder"/source/tenon-*
+
+say "with the libraries that a machine may lack"
+auditwheel repair --wheel-dir "$folder/wheel" "$folder"/plain/*.whl
+wheel=$(echo "$folder"/wheel/*.whl)
+abi3audit --strict "$wheel"
+twine check --strict "$wheel" "$folder"/sdist/*
+bytes=$(stat -c %s "$wheel")
+echo "$(basename "$wheel"): $bytes bytes"
+((bytes <= 32000000)) || fail "the wheel has $bytes bytes; users should have to fetch no more than 32 MB"
+contents=$(python -m zipfile --list "$wheel")
+! grep -i 'libcrypto\|libssl' <<<"$contents" || fail "above: OpenSSL is in the wheel, which then needs each of its security updates"
+
+# MINOR PATH of every Python from 3.10 on, each version once.
+pythons() {
+  local python
+  {
+    printf '%s\n' ${TENON_PYTHONS:-}
+    for minor in {10..19}; do type -ap "python3.$minor" || true; done
+    ! command -v pyenv >/dev/null || compgen -G "$(pyenv root)/versions/*/bin/python" || true
+  } | while read -r python; do
+    "$python" -c 'import sys; sys.version_info >= (3, 10) and print(sys.version_info[1], sys.executable)' 2>/dev/null || true
+  done | sort -n -u -k 1,1
+}
+
+# try_in NAME PYTHON REQUIREMENT...: the wheel in an environment of its own, and there everything that Python's tests say.
+try_in() {
+  local env=$folder/$1 python=$2
+  shift 2
+  say "$("$python" --version): $*"
+  rm -rf "$env" "$folder/empty"
+  mkdir "$folder/empty"
+  "$python" -m venv "$env"
+  "$env/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" pytest scipy "$@"
+  cd "$folder/empty"
+  "$env/bin/tenon" list >/dev/null
+  "$env/bin/python" -m pytest -q -p no:cacheprovider "$source/tests/python"
+  "$env/bin/python" "$source/tests/house/wheel_alone.py"
+  cd "$source"
+}
+
+own=$(python -c 'import sys; print(sys.version_info[1])')
+mapfile -t others < <(pythons | grep -v "^$own " || true)
+if ((!${#others[@]})); then
+  echo "there is no Python besides 3.$own here, so the wheel is tried in that"
+  others=("$own $(command -v python)")
+fi
+oldest=()
+[[ ${others[0]%% *} != 10 ]] || oldest=('numpy==1.22.*')
+try_in oldest "${others[0]#* }" "${oldest[@]}"
+((${#others[@]} == 1)) || try_in newest "${others[-1]#* }"
+
+# An environment that an administrator made, or that a group shares: whoever can replace the library may bring plugins, too.
+if ((EUID == 0)); then
+  say "in somebody else's environment"
+  chown -R nobody "$folder/oldest"
+  "$folder/oldest/bin/python" -c 'import numpy, tenon; assert (tenon.ops.relu(numpy.array([-1.0, 2.0])) == [0, 2]).all()'
+  chgrp -R daemon "$folder/oldest"
+  chmod -R g+w "$folder/oldest"
+  "$folder/oldest/bin/python" -c 'import numpy, tenon; assert (tenon.ops.relu(numpy.array([-1.0, 2.0])) == [0, 2]).all()'
+else
+  echo "not tried, as only root can: plugins in somebody else's environment"
+fi

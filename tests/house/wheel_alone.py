@@ -1,0 +1,61 @@
+"""Run where a wheel is installed: what its operators bring into the process comes out of the wheel or belongs to every Linux, and importing
+Tenon takes no longer than it may."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+LIMIT = 0.020  # seconds that `import tenon` may take besides numpy's
+TIMES = 9
+MEASURE = """
+import time, numpy
+begin = time.perf_counter()
+import tenon
+print(time.perf_counter() - begin)
+"""
+# Those of glibc and g++ that manylinux takes for granted, and what Python itself may have loaded.
+EVERYWHERE = (
+    r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|python[\d.]*|z|ffi|bz2|lzma|ssl|crypto))\.so[\d.]*$"
+)
+
+
+def libraries() -> set[str]:
+    """The shared objects that this process has open, each by its path."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return set(re.findall(r"/\S+\.so[\w.]*", maps.read()))
+
+
+def foreign_libraries() -> list[str]:
+    import numpy as np
+
+    before = libraries()
+    from tenon import ops
+
+    ops.matmul(np.eye(2), np.eye(2))
+    ops.convolution(
+        np.ones((1, 1, 3, 3), np.float32), np.ones((1, 1, 2, 2), np.float32), num_filter=1, kernel=[2, 2], no_bias=True
+    )
+    opened = libraries() - before
+    if not any("dnnl" in path for path in opened) or not any("openblas" in path for path in opened):
+        raise SystemExit(f"oneDNN and OpenBLAS are not among the libraries that were opened: {sorted(opened)}")
+    return sorted(path for path in opened if not path.startswith(sys.prefix) and not re.search(EVERYWHERE, path))
+
+
+def import_seconds() -> float:
+    """Of the fastest of a few: others use this machine, too."""
+    runs = (
+        subprocess.run([sys.executable, "-c", MEASURE], check=True, capture_output=True, text=True)
+        for _ in range(TIMES)
+    )
+    return min(float(run.stdout) for run in runs)
+
+
+if __name__ == "__main__":
+    if foreign := foreign_libraries():
+        raise SystemExit(f"the wheel lacks libraries, which came from this machine: {foreign}")
+    seconds = import_seconds()
+    print(f"import tenon: {1000 * seconds:.1f} ms besides numpy's")
+    if seconds > LIMIT:
+        raise SystemExit(f"import tenon takes {1000 * seconds:.1f} ms besides numpy's; {1000 * LIMIT:.0f} are enough")
