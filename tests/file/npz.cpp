@@ -8,6 +8,8 @@
 #include <random>
 
 #include "failure_of.hpp"
+#include "file/array/npy_header.hpp"
+#include "file/array/zip_writer.hpp"
 #include "file_size_limit.hpp"
 #include "temporary_folder.hpp"
 #include "zip_builder.hpp"
@@ -66,9 +68,11 @@ TEST_CASE("what cannot be written says so, and leaves what was there") {
   } cases[] = {
       {at + "/no/x.npz", {}, 4, "cannot write " + at + "/no/x.npz: the folder " + at + "/no does not exist"},
       {path, {{"a", tensor}, {"b", Tensor()}}, 2, "this tensor is empty: it has no dtype, shape or elements"},
-      {path, {{"", tensor}}, 2, "an array in " + path + " needs a name without zero bytes"},
-      {path, {{std::string("a\0b", 3), tensor}}, 2, "an array in " + path + " needs a name without zero bytes"},
-      {path, {{"\xff\xfe", tensor}}, 2, "an array in " + path + " cannot be called '\xff\xfe' (Invalid argument)"},
+      {path, {{"", tensor}}, 2, "an array in " + path + " cannot be called ''"},
+      {path, {{std::string("a\0b", 3), tensor}}, 2, "an array in " + path + " cannot be called 'a\\x00b'"},
+      {path, {{"\xff\xfe", tensor}}, 2, "an array in " + path + " cannot be called '\\xff\\xfe'"},
+      {path, {{"two\nlines", tensor}}, 2, "an array in " + path + " cannot be called 'two\\x0alines'"},
+      {path, {{std::string(65532, 'x'), tensor}}, 2, "an array in " + path + " cannot be called '" + std::string(65532, 'x') + "'"},
   };
   for (const auto& test : cases) {
     const FailureText failure = failure_of([&] { write_npz(test.path, test.arrays); });
@@ -122,15 +126,15 @@ TEST_CASE("archives that are refused") {
     const std::string bytes = read_bytes(folder / "whole.npz");
     return bytes.substr(bytes.find("\x93NUMPY"), 132);
   }();
-  const ZipMember good{.name = "a.npy", .content = array};
+  const BuiltMember good{.name = "a.npy", .content = array};
   const auto changed = [&](auto&& change) {
-    ZipMember member = good;
+    BuiltMember member = good;
     change(member);
     return zip_of({member});
   };
   const auto deflated = [](const std::string& content, const std::string& said) {
     const auto length = static_cast<std::uint32_t>(content.size());  // one block, stored (RFC 1951, 3.2.4)
-    ZipMember member{.name = "a.npy", .content = "\1" + little_endian(length, 2) + little_endian(~length, 2) + content, .method = 8};
+    BuiltMember member{.name = "a.npy", .content = "\1" + little_endian(length, 2) + little_endian(~length, 2) + content, .method = 8};
     member.crc = crc32_of(member.content) ^ crc32_of(content);
     member.size = static_cast<std::uint32_t>(said.size());
     return member;
@@ -144,12 +148,18 @@ TEST_CASE("archives that are refused") {
   large.replace(large.find("(1,)"), 4, "(1000,)");
   large.erase(127 - 3, 3);
   const auto length = static_cast<std::uint32_t>(large.size());
-  const ZipMember whole{.name = "a.npy", .content = large},
+  const BuiltMember whole{.name = "a.npy", .content = large},
       overlapping{.name = "b.npy", .content = "", .size = length, .stored_size = length, .offset = 0};
 
+  const std::string bad_name = ": the archive is damaged: the name ",
+                    elsewhere = ", array 'a': the archive is damaged: its list of members leads elsewhere", whole_archive = zip_of({good});
+  const auto at_end = [&](std::size_t at, std::uint32_t value) {
+    auto archive = whole_archive;
+    return archive.replace(archive.size() - 22 + at, at < 12 ? 2 : 4, little_endian(value, at < 12 ? 2 : 4));
+  };
   const struct {
     std::string archive;
-    const char* reason;  // after the path
+    std::string reason;  // after the path
   } cases[] = {
       {"", ": it is empty"},
       {"hello", ": it is not a zip archive, as .npz files are"},
@@ -157,27 +167,40 @@ TEST_CASE("archives that are refused") {
       {zip_of({{.name = "notes.txt", .content = "hi"}}), ", array 'notes.txt': it is not an array: its name does not end in .npy"},
       {zip_of({{.name = "folder/", .content = ""}}), ", array 'folder/': it is not an array: its name does not end in .npy"},
       {zip_of({good, good}), ", array 'a': there are two of that name"},
-      {changed([](ZipMember& m) { m.content = "hello"; }), ", array 'a': it is no .npy file: it does not begin with \\x93NUMPY"},
-      {changed([](ZipMember& m) { m.content.pop_back(); }), ", array 'a': it is cut short: it has 3 of the 4 bytes of float32 [1]"},
-      {changed([](ZipMember& m) { m.content += 'x'; }), ", array 'a': it has 1 byte after its array of float32 [1]"},
-      {changed([](ZipMember& m) { m.name = "two\nlines.npy", m.content = ""; }), ", array 'two?lines': it is empty"},
-      {changed([](ZipMember& m) { m.name = "\x1b[2J.npy", m.flags = 0x800; }), ": the archive is broken (Zip archive inconsistent)"},
-      {changed([](ZipMember& m) { m.flags = 1; }), ", array 'a': it is encrypted"},
-      {changed([](ZipMember& m) { m.method = 12; }), ", array 'a': it is compressed by method 12, not stored or deflated"},
-      {changed([](ZipMember& m) { m.method = 8, m.content = "\xff\xff\xff"; }), ", array 'a': the archive is broken (Zlib error"},
-      {changed([](ZipMember& m) { m.crc ^= 1; }), ", array 'a': the archive is broken (CRC error"},
-      {changed([&](ZipMember& m) { m = deflated(array + 'x', array); }), ", array 'a': it has more bytes than the archive says"},
-      {changed([&](ZipMember& m) { m = deflated(array.substr(0, 131), array); }), ", array 'a': it has fewer bytes than the archive says"},
-      {changed([](ZipMember& m) { m.size = 200; }), ", array 'a': it says that it has more bytes than the archive holds"},
-      {changed([](ZipMember& m) { m.method = 8, m.size = 0xfffffff0; }),
+      {changed([](BuiltMember& m) { m.content = "hello"; }), ", array 'a': it is no .npy file: it does not begin with \\x93NUMPY"},
+      {changed([](BuiltMember& m) { m.content.pop_back(); }), ", array 'a': it is cut short: it has 3 of the 4 bytes of float32 [1]"},
+      {changed([](BuiltMember& m) { m.content += 'x'; }), ", array 'a': it has 1 byte after its array of float32 [1]"},
+      {changed([](BuiltMember& m) { m.name = "two\nlines.npy", m.content = ""; }),
+       bad_name + "'two\\x0alines.npy' in it is not UTF-8 without control characters"},
+      {changed([](BuiltMember& m) { m.name = "\x1b[2J.npy", m.flags = 0x800; }),
+       bad_name + "'\\x1b[2J.npy' in it is not UTF-8 without control characters"},
+      {changed([](BuiltMember& m) { m.flags = 1; }), ", array 'a': it is encrypted"},
+      {changed([](BuiltMember& m) { m.method = 12; }), ", array 'a': it is compressed by method 12, not stored or deflated"},
+      {changed([](BuiltMember& m) { m.method = 8, m.content = "\xff\xff\xff"; }), ", array 'a': it is damaged: it cannot be decompressed"},
+      {changed([](BuiltMember& m) { m.crc ^= 1; }), ", array 'a': it is damaged: its checksum is not the one that the archive says"},
+      {changed([&](BuiltMember& m) { m = deflated(array + 'x', array); }), ", array 'a': it has more bytes than the archive says"},
+      {changed([&](BuiltMember& m) { m = deflated(array.substr(0, 131), array); }),
+       ", array 'a': it has fewer bytes than the archive says"},
+      {changed([](BuiltMember& m) { m.size = 200; }), ", array 'a': it says that it has more bytes than the archive holds"},
+      {changed([](BuiltMember& m) { m.method = 8, m.size = 0xfffffff0; }),
        ", array 'a': it says that it has more bytes than the archive holds"},
       {zip_of({whole, overlapping}), ", array 'b': the archive is shorter than its members say"},
-      {changed([](ZipMember& m) { m.stored_size = 1000; }), ""},
-      {changed([](ZipMember& m) { m.offset = 100; }), ""},
-      {changed([](ZipMember& m) { m.offset = 0xfffffff0; }), ""},
+      {changed([&](BuiltMember& m) { m = deflated(array, array), m.content[0] = '\0'; }),
+       ", array 'a': it has fewer bytes than the archive says"},
+      {changed([](BuiltMember& m) { m.stored_size = 1000; }), ", array 'a': the archive is shorter than its members say"},
+      {changed([](BuiltMember& m) { m.offset = 100; }), elsewhere},
+      {changed([](BuiltMember& m) { m.offset = 0xfffffff0; }), elsewhere},
+      {changed([](BuiltMember& m) { m.offset = 0xffffffff; }), ": the archive is damaged: its list of members is damaged"},
+      {whole_archive.substr(0, whole_archive.size() - 1),
+       ": the archive is damaged: its list of members is missing, which is at its end: was it cut short?"},
+      {at_end(8, 2), ": the archive is damaged: it is one part of several"},
+      {at_end(10, 2), ": the archive is damaged: it is one part of several"},
+      {at_end(12, 100000), ": the archive is damaged: its list of members lies outside of it"},
+      {at_end(16, 0), ": the archive is damaged: its list of members is damaged"},
+      {at_end(12, 40), ": the archive is damaged: its list of members is longer or shorter than it says"},
   };
   for (const auto& test : cases) {
-    CAPTURE(std::string(test.reason));
+    CAPTURE(test.reason);
     write_bytes(path, test.archive);
     const FailureText failure = failure_of([&] { read_npz(path); });
     CHECK(failure.kind == 4);
@@ -186,6 +209,99 @@ TEST_CASE("archives that are refused") {
   }
   CHECK(failure_of([&] { read_npz(folder.path()); }).message ==
         "cannot read " + folder.path().string() + ": it is a folder, and a file is needed");
+}
+
+TEST_CASE("archives with a comment, and the records of 64 bits") {
+  TemporaryFolder folder;
+  const auto path = folder / "x.npz";
+  write_npz(path, some_arrays());
+  const auto plain = read_bytes(path);
+  for (const std::string& comment : {std::string("made PK\5\6 by hand"), std::string(65535, 'x')}) {
+    auto commented = plain;
+    commented.replace(plain.size() - 2, 2, little_endian(static_cast<std::uint32_t>(comment.size()), 2) + comment);
+    write_bytes(path, commented);
+    CHECK(same(read_npz(path), some_arrays()));
+    write_bytes(path, commented + 'x');
+    CHECK(failure_of([&] { read_npz(path); }).kind == 4);
+  }
+
+  // A member's numbers in the field of 64 bits, after another field, and what may be wrong there.
+  write_npz(path, {{"a", Tensor::from({1.0f}, {1})}});
+  const auto content = read_bytes(path).substr(35, 132);
+  const auto size = little_endian(132, 4) + little_endian(0, 4), offset = std::string(8, '\0'), other = std::string("\x37\x13\2\0ab", 6);
+  const auto field = [](const std::string& numbers) {
+    return std::string("\1\0", 2) + little_endian(static_cast<std::uint32_t>(numbers.size()), 2) + numbers;
+  };
+  const struct {
+    std::string extra;
+    bool read;
+  } cases[] = {
+      {field(size + size + offset), true},
+      {other + field(size + size + offset), true},
+      {field(size + size + offset) + other, true},
+      {field(size + size), false},
+      {other, false},
+      {"", false},
+      {field(size + size + offset).substr(0, 20), false},
+      {field(size + size + little_endian(0, 4) + little_endian(1, 4)), false},
+      {field(size + little_endian(132, 4) + little_endian(1, 4) + offset), false},
+      {std::string("\x37\x13\xff\xff", 4) + field(size + size + offset), false},
+  };
+  for (const auto& test : cases) {
+    constexpr auto there = 0xffffffffU;
+    write_bytes(path,
+                zip_of({{.name = "a.npy", .content = content, .size = there, .stored_size = there, .offset = there, .extra = test.extra}}));
+    CAPTURE(test.extra.size());
+    std::string found;
+    const auto failure = failure_of([&] { found = read_npz(path).at("a").to_string(); });
+    CHECK(found == (test.read ? "float32 [1]  1" : ""));
+    CHECK(failure.kind == (test.read ? 0 : 4));
+  }
+}
+
+TEST_CASE("archives written with the records of 64 bits come back; damaged ones do not, or are the same") {
+  TemporaryFolder folder;
+  const auto path = folder / "x.npz";
+  const auto arrays = some_arrays();
+  for (const std::uint64_t largest : {600, 400, 200, 0}) {
+    CAPTURE(largest);
+    AtomicFile file(path);
+    ZipWriter archive(file, largest);
+    for (const auto& [name, tensor] : arrays)
+      archive.add(name + ".npy", npy_header(tensor.dtype(), tensor.shape()),
+                  std::as_bytes(std::span(static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes()))));
+    archive.finish();
+    file.commit();
+    CHECK(same(read_npz(path), arrays));
+  }
+  const auto whole = read_bytes(path);
+  for (std::size_t at = whole.size() - 98; at < whole.size(); ++at) {
+    auto damaged = whole;
+    damaged[at] ^= 0x40;
+    write_bytes(folder / "y.npz", damaged);
+    bool unharmed = false;
+    const auto failure = failure_of([&] { unharmed = same(read_npz(folder / "y.npz"), arrays); });
+    CHECK(failure.kind == (unharmed ? 0 : 4));
+    write_bytes(folder / "y.npz", whole.substr(0, at));
+    CHECK(failure_of([&] { read_npz(folder / "y.npz"); }).kind == 4);
+  }
+}
+
+TEST_CASE("an archive of more arrays than 16 bits count") {
+  TemporaryFolder folder;
+  Arrays arrays;
+  for (std::uint8_t high = 0; high < 255; ++high)
+    for (int low = 0; low < 258; ++low) arrays.emplace(std::to_string(high * 258 + low), Tensor::from({high}, Shape::scalar()));
+  REQUIRE(arrays.size() > 0xffff);
+  write_npz(folder / "x.npz", arrays);
+  const auto read = read_npz(folder / "x.npz");
+  CHECK(read.size() == arrays.size());
+  CHECK(same(read, arrays));
+  auto bytes = read_bytes(folder / "x.npz");
+  for (const auto at : {74, 66})
+    bytes.replace(bytes.size() - static_cast<std::size_t>(at), 8, little_endian(100001, 4) + little_endian(0, 4));
+  write_bytes(folder / "x.npz", bytes);
+  CHECK(failure_of([&] { read_npz(folder / "x.npz"); }).message.ends_with("it has 100001 members, and at most 100000 are read"));
 }
 
 TEST_CASE("an archive cut short anywhere is refused") {

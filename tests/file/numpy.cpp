@@ -6,7 +6,9 @@
 #include <tenon/visit.hpp>
 
 #include "file/array/npy.hpp"
+#include "file/array/npy_header.hpp"
 #include "file/array/npz.hpp"
+#include "file/array/zip_writer.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
@@ -72,5 +74,12 @@ TEST_CASE("numpy and Tenon read each other's files") {
     write_npy((folder / "tenon" / name).string() + ".npy", tensor);
   }
   write_npz(folder / "tenon/tenon.npz", expected);
+  AtomicFile file(folder / "tenon/wide.npz");
+  ZipWriter wide(file, 0);  // all numbers that may have 64 bits have them
+  for (const auto& [name, tensor] : expected)
+    wide.add(name + ".npy", npy_header(tensor.dtype(), tensor.shape()),
+             {static_cast<const std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())});
+  wide.finish();
+  file.commit();
   CHECK(numpy_script("check", folder / "tenon") == 0);
 }

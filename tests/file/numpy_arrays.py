@@ -54,13 +54,15 @@ def write(folder):
 
 
 def check(folder):
-    with numpy.load(folder / "tenon.npz") as archive:
-        archived = dict(archive)
-    assert len(archived) == len(DTYPES) * len(SHAPES), len(archived)
+    archives = []
+    for archive_name in ["tenon.npz", "wide.npz"]:
+        with numpy.load(folder / archive_name) as archive:
+            archives.append(dict(archive))
+        assert len(archives[-1]) == len(DTYPES) * len(SHAPES), len(archives[-1])
     for dtype in DTYPES:
         for shape in SHAPES:
             key, expected = name(dtype, shape), numbered(dtype, shape)
-            for array in [numpy.load(folder / f"{key}.npy"), archived[key]]:
+            for array in [numpy.load(folder / f"{key}.npy"), *(archived[key] for archived in archives)]:
                 assert array.dtype == expected.dtype and array.shape == shape, (key, array.dtype, array.shape)
                 assert (array == expected).all(), key
 

@@ -41,13 +41,13 @@ struct Matrix {
 
   std::string archive() const {
     const auto list = [](const char* name, const char* descr, const std::vector<std::uint32_t>& values) {
-      return ZipMember{.name = name, .content = npy(descr, "(" + std::to_string(values.size()) + ",)", numbers(values))};
+      return BuiltMember{.name = name, .content = npy(descr, "(" + std::to_string(values.size()) + ",)", numbers(values))};
     };
-    std::vector<ZipMember> members = {list("indices.npy", "<i4", indices),
-                                      list("indptr.npy", "<i4", starts),
-                                      {.name = "format.npy", .content = format},
-                                      list("shape.npy", "<i4", shape),
-                                      list("data.npy", "<f4", data)};
+    std::vector<BuiltMember> members = {list("indices.npy", "<i4", indices),
+                                        list("indptr.npy", "<i4", starts),
+                                        {.name = "format.npy", .content = format},
+                                        list("shape.npy", "<i4", shape),
+                                        list("data.npy", "<f4", data)};
     if (plus) members.push_back(list("more.npy", "<i4", {}));
     return zip_of(members);
   }

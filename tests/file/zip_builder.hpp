@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-struct ZipMember {
+struct BuiltMember {
   std::string name, content;
   std::uint16_t flags = 0, method = 0;
   std::uint32_t crc = 0;                                                  // flips bits of the right one
   std::optional<std::uint32_t> size = {}, stored_size = {}, offset = {};  // what the directory says where it lies
+  std::string extra = {};                                                 // field of the directory
 };
 
 inline std::string little_endian(std::uint32_t value, int bytes) {
@@ -27,18 +28,19 @@ inline std::uint32_t crc32_of(const std::string& text) {
   return ~crc;
 }
 
-inline std::string zip_of(const std::vector<ZipMember>& members) {
+inline std::string zip_of(const std::vector<BuiltMember>& members) {
   std::string archive, directory;
-  for (const ZipMember& member : members) {
+  for (const BuiltMember& member : members) {
     const auto length = static_cast<std::uint32_t>(member.content.size());
     const std::string fields = little_endian(20, 2) + little_endian(member.flags, 2) + little_endian(member.method, 2) +
                                little_endian(0x210000, 4) + little_endian(crc32_of(member.content) ^ member.crc, 4) +
                                little_endian(member.stored_size.value_or(length), 4) + little_endian(member.size.value_or(length), 4) +
-                               little_endian(static_cast<std::uint32_t>(member.name.size()), 2) + little_endian(0, 2);
+                               little_endian(static_cast<std::uint32_t>(member.name.size()), 2);
+    const auto extra_size = little_endian(static_cast<std::uint32_t>(member.extra.size()), 2);
     const auto offset = static_cast<std::uint32_t>(archive.size());
-    archive += "PK\3\4" + fields + member.name + member.content;
-    directory +=
-        "PK\1\2" + little_endian(20, 2) + fields + std::string(10, '\0') + little_endian(member.offset.value_or(offset), 4) + member.name;
+    archive += "PK\3\4" + fields + std::string(2, '\0') + member.name + member.content;
+    directory += "PK\1\2" + little_endian(20, 2) + fields + extra_size + std::string(10, '\0') +
+                 little_endian(member.offset.value_or(offset), 4) + member.name + member.extra;
   }
   const auto count = static_cast<std::uint32_t>(members.size()), begin = static_cast<std::uint32_t>(archive.size());
   archive += directory;

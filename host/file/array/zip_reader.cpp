@@ -1,0 +1,201 @@
+#include "file/array/zip_reader.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <tenon/host/failure.hpp>
+
+#include "file/array/zip_format.hpp"
+#include "io/system_reason.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint64_t most_members = 100000;
+
+std::uint64_t number(std::string_view record, std::size_t at, std::size_t bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes; ++i) value |= std::uint64_t{static_cast<unsigned char>(record[at + i])} << (8 * i);
+  return value;
+}
+
+bool is(std::string_view record, const zip::Record& kind) {
+  return record.size() >= kind.size && record.starts_with(kind.signature);
+}
+
+/// Puts the numbers of the wide field in the place of those that say that they are there. False where one is missing.
+bool widen(std::string_view extra, std::initializer_list<std::uint64_t*> numbers) {
+  const auto is_wide = [](const auto* value) { return *value == zip::in_wide_field; };
+  if (std::none_of(numbers.begin(), numbers.end(), is_wide)) return true;
+  while (extra.size() >= 4) {
+    const auto id = number(extra, 0, 2), size = number(extra, 2, 2);
+    if (size > extra.size() - 4) return false;
+    if (id != zip::wide_field) {
+      extra.remove_prefix(4 + size);
+      continue;
+    }
+    extra = extra.substr(4, size);
+    for (auto* value : numbers) {
+      if (!is_wide(value)) continue;
+      if (extra.size() < 8) return false;
+      *value = number(extra, 0, 8);
+      extra.remove_prefix(8);
+    }
+    return true;
+  }
+  return false;
+}
+
+struct End {
+  void operator()(z_stream* stream) const { inflateEnd(stream); }
+};
+
+}  // namespace
+
+ZipReader::ZipReader(const std::filesystem::path& path) : path_(path), file_(OpenFile::for_reading(path)) {
+  if (file_.size() == 0) throw file_failure("read", path_, "it is empty");
+  const auto directory = find_directory();
+  directory_ = directory.offset;
+  if (directory.count > most_members)
+    throw file_failure("read", path_, "it has " + std::to_string(directory.count) + " members, and at most 100000 are read");
+  auto at = directory.offset;
+  for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_entry(at));
+  if (at != directory.offset + directory.size) refuse("its list of members is longer or shorter than it says");
+}
+
+// Its record is the last of the file, but for a comment.
+ZipReader::Directory ZipReader::find_directory() const {
+  constexpr std::uint64_t longest = zip::directory_end.size + 0xffff;
+  const auto first = file_.size() - std::min(file_.size(), longest);
+  const auto tail = text_at(first, static_cast<std::size_t>(file_.size() - first));
+  for (auto at = tail.rfind(zip::directory_end.signature); at != std::string::npos;
+       at = at == 0 ? std::string::npos : tail.rfind(zip::directory_end.signature, at - 1)) {
+    const auto record = std::string_view(tail).substr(at);
+    if (!is(record, zip::directory_end) || record.size() - zip::directory_end.size != number(record, 20, 2)) continue;
+    const auto end = first + at;
+    if (end >= zip::directory_end64_place.size &&
+        is(text_at(end - zip::directory_end64_place.size, zip::directory_end64_place.size), zip::directory_end64_place))
+      return directory64(end - zip::directory_end64_place.size);
+    const Directory found{number(record, 16, 4), number(record, 12, 4), number(record, 10, 2)};
+    if (number(record, 4, 4) != 0 || number(record, 8, 2) != found.count) refuse("it is one part of several");
+    if (found.offset > end || found.size > end - found.offset) refuse("its list of members lies outside of it");
+    return found;
+  }
+  if (text_at(0, std::min<std::size_t>(tail.size(), 4)) == zip::member_header.signature)
+    refuse("its list of members is missing, which is at its end: was it cut short?");
+  throw file_failure("read", path_, "it is not a zip archive, as .npz files are");
+}
+
+ZipReader::Directory ZipReader::directory64(std::uint64_t end) const {
+  const auto place = text_at(end, zip::directory_end64_place.size);
+  const auto at = number(place, 8, 8);
+  if (at > end || end - at < zip::directory_end64.size) refuse("its list of members lies outside of it");
+  const auto record = text_at(at, zip::directory_end64.size);
+  if (!is(record, zip::directory_end64)) refuse("its list of members is missing");
+  const Directory found{number(record, 48, 8), number(record, 40, 8), number(record, 32, 8)};
+  if (number(record, 16, 8) != 0 || number(record, 24, 8) != found.count) refuse("it is one part of several");
+  if (found.offset > at || found.size > at - found.offset) refuse("its list of members lies outside of it");
+  return found;
+}
+
+ZipMember ZipReader::read_entry(std::uint64_t& at) const {
+  const auto entry = text_at(at, zip::directory_entry.size);
+  if (!is(entry, zip::directory_entry)) refuse("its list of members is damaged");
+  const auto name_size = static_cast<std::size_t>(number(entry, 28, 2)), extra_size = static_cast<std::size_t>(number(entry, 30, 2));
+  auto name = text_at(at + entry.size(), name_size + extra_size);
+  const auto extra = name.substr(name_size);
+  name.resize(name_size);
+  ZipMember member{std::move(name),
+                   static_cast<std::uint16_t>(number(entry, 8, 2)),
+                   static_cast<std::uint16_t>(number(entry, 10, 2)),
+                   static_cast<std::uint32_t>(number(entry, 16, 4)),
+                   number(entry, 24, 4),
+                   number(entry, 20, 4),
+                   number(entry, 42, 4)};
+  if (!is_name(member.name)) refuse("the name '" + printable(member.name) + "' in it is not UTF-8 without control characters");
+  if (!widen(extra, {&member.size, &member.stored_size, &member.offset})) refuse("its list of members is damaged");
+  at += entry.size() + name_size + extra_size + number(entry, 32, 2);
+  return member;
+}
+
+void ZipReader::read(const ZipMember& member, const std::string& label, std::span<std::byte> content) const {
+  const auto at = content_of(member, label);
+  if (member.method == zip::deflated)
+    inflate(member, label, at, content);
+  else
+    read_at(at, content);
+  const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
+  if (crc != member.crc) throw file_failure("read", label, "it is damaged: its checksum is not the one that the archive says");
+}
+
+// Where a member's bytes begin: behind a header that names it once more.
+std::uint64_t ZipReader::content_of(const ZipMember& member, const std::string& label) const {
+  const auto damaged = [&] { return file_failure("read", label, "the archive is damaged: its list of members leads elsewhere"); };
+  const auto head = zip::member_header.size + member.name.size();
+  if (member.offset > directory_ || directory_ - member.offset < head) throw damaged();
+  const auto header = text_at(member.offset, head);
+  if (!is(header, zip::member_header) || number(header, 26, 2) != member.name.size() || !header.ends_with(member.name)) throw damaged();
+  const auto at = member.offset + head + number(header, 28, 2);
+  if (at > directory_ || member.stored_size > directory_ - at) throw damaged();
+  return at;
+}
+
+void ZipReader::inflate(const ZipMember& member, const std::string& label, std::uint64_t at, std::span<std::byte> content) const {
+  constexpr std::size_t largest = std::size_t{1} << 30;  // zlib counts in 32 bits
+  z_stream stream{};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, End> end(&stream);
+  std::vector<std::byte> input(std::size_t{1} << 16);
+  auto left = member.stored_size;
+  std::byte more{};
+  int status = Z_OK;
+  while (status == Z_OK) {
+    if (stream.avail_in == 0 && left > 0) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left, input.size()));
+      read_at(at, std::span(input).first(size));
+      at += size, left -= size;
+      stream.next_in = reinterpret_cast<Bytef*>(input.data());
+      stream.avail_in = static_cast<uInt>(size);
+    }
+    const auto room = std::min(content.size(), largest);
+    stream.next_out = reinterpret_cast<Bytef*>(room > 0 ? content.data() : &more);
+    stream.avail_out = static_cast<uInt>(std::max<std::size_t>(room, 1));
+    const auto before = stream.avail_out;
+    status = ::inflate(&stream, Z_NO_FLUSH);
+    const std::size_t made = before - stream.avail_out;
+    if (made > room) throw file_failure("read", label, "it has more bytes than the archive says");
+    content = content.subspan(made);
+    if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  }
+  if (status != Z_STREAM_END && status != Z_BUF_ERROR) throw file_failure("read", label, "it is damaged: it cannot be decompressed");
+  if (status == Z_BUF_ERROR || !content.empty()) throw file_failure("read", label, "it has fewer bytes than the archive says");
+}
+
+void ZipReader::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto got = pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw file_failure("read", path_, system_reason(errno));
+    if (got == 0) refuse("it ends before what it says it has");
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+std::string ZipReader::text_at(std::uint64_t offset, std::size_t size) const {
+  std::string text(size, '\0');
+  read_at(offset, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void ZipReader::refuse(const std::string& reason) const {
+  throw file_failure("read", path_, "the archive is damaged: " + reason);
+}
+
+}  // namespace tenon
