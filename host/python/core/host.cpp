@@ -107,6 +107,13 @@ void bind_host(nb::module_& module) {
              auto gone = std::move(self.host);
              without_gil([&] { gone.reset(); });
            })
+      .def(
+          "seed",
+          [](const HostHandle& self, std::uint64_t seed) {
+            const auto host = self.use();
+            host->seed(seed);
+          },
+          nb::arg("seed"))
       .def_prop_ro("closed", [](const HostHandle& self) { return self.host == nullptr; })
       .def_ro("number", &HostHandle::number)
       .def_prop_ro("generation", [](const HostHandle& self) { return self.use()->generation(); })

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from . import _core, nn, ops
-from ._check import CheckReport, CheckResult, check
-from ._compile import Compiled, compile
-from ._confusion import Confusion, confusion
+from typing import TYPE_CHECKING, Any
+
+from . import _core, ops
 from ._core import Tensor
-from ._define import operator
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
-from ._gradients import grad, value_and_grad
 from ._graph import Graph, Value, from_json, load
 from ._host import Host
-from ._places import cmake_dir, include_dir
 from ._session import Results, Session
-from ._tensors import csr, load_array, load_arrays, row_sparse, save_array, save_arrays, tensor
-from ._to_cpp import to_cpp
-from ._train import Run, train
-from ._trainer import Metrics, Report, Trainer, evaluate
+
+if TYPE_CHECKING:
+    from . import nn
+    from ._check import CheckReport, CheckResult, check
+    from ._compile import Compiled, compile
+    from ._confusion import Confusion, confusion
+    from ._define import operator
+    from ._gradients import grad, value_and_grad
+    from ._places import cmake_dir, include_dir
+    from ._tensors import csr, load_array, load_arrays, row_sparse, save_array, save_arrays, tensor
+    from ._to_cpp import to_cpp
+    from ._train import Run, train
+    from ._trainer import Metrics, Report, Trainer, evaluate
+
+# Imported when they are first asked for: what only calls operators and runs graphs begins in milliseconds.
+_LATER = {
+    "_check": ("CheckReport", "CheckResult", "check"),
+    "_compile": ("Compiled", "compile"),
+    "_confusion": ("Confusion", "confusion"),
+    "_define": ("operator",),
+    "_gradients": ("grad", "value_and_grad"),
+    "_places": ("cmake_dir", "include_dir"),
+    "_tensors": ("csr", "load_array", "load_arrays", "row_sparse", "save_array", "save_arrays", "tensor"),
+    "_to_cpp": ("to_cpp",),
+    "_train": ("Run", "train"),
+    "_trainer": ("Metrics", "Report", "Trainer", "evaluate"),
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
     "CheckReport",
@@ -61,11 +81,28 @@ __all__ = [
     "row_sparse",
     "save_array",
     "save_arrays",
+    "seed",
     "tensor",
     "to_cpp",
     "train",
     "value_and_grad",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in ("nn", "torch"):
+        return import_module(f"{__name__}.{name}")
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'tenon' has no attribute '{name}'")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def default_host() -> _core.Host:
@@ -76,3 +113,8 @@ def default_host() -> _core.Host:
 def add_plugins(path: str) -> None:
     """Adds a folder of plugins, or one plugin, to the default host."""
     _core.default_host().add_plugins(path)
+
+
+def seed(number: int) -> None:
+    """Starts the random numbers of calls again, as a new host with that seed would draw them. Sessions have seeds of their own."""
+    _core.default_host().seed(number)

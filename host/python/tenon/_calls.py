@@ -24,7 +24,7 @@ def call(op: _core.Operator, positional: tuple[Any, ...], named: dict[str, Any])
     info = info_of(op)
     arguments = sort(op, info, positional, named)
     if any(hasattr(value, "_graph_value") for value in arguments.inputs):
-        from ._graph import add_node
+        from ._nodes import add_node
 
         return add_node(op, info, arguments)
     if arguments.reserved.get("name") is not None:
