@@ -92,7 +92,8 @@ def _from_torch(value: Any) -> _core.Tensor:
         )
     if value.layout == torch.sparse_csr:
         parts = (value.values(), value.col_indices(), value.crow_indices())
-        return _core.csr(*(_core.tensor_from(part.detach()) for part in parts), tuple(value.shape))
+        values, columns, row_starts = (_core.tensor_from(part.detach()) for part in parts)
+        return _core.csr(values, columns, row_starts, tuple(value.shape))
     if value.layout != torch.strided:
         raise TypeError(f"a torch tensor has the layout {value.layout}, but must be strided or sparse_csr")
     return _core.tensor_from(value.detach())

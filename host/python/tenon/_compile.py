@@ -205,9 +205,9 @@ def _build(source: str, path: Path, command: list[str]) -> None:
             raise UsageError(f"the compiler {command[0]} cannot be run: {error.strerror}") from error
         if done.returncode != 0:
             output = done.stderr + done.stdout
-            error = CompileError(_compiler_errors.told(output, str(written)) or f"{command[0]} ended with status {done.returncode}")
-            error.output = output
-            raise error
+            failed = CompileError(_compiler_errors.told(output, str(written)) or f"{command[0]} ended with status {done.returncode}")
+            failed.output = output
+            raise failed
         os.replace(written, path.with_suffix(".cpp"))
         os.replace(made, path)
 

@@ -274,7 +274,7 @@ class Describer:
 
     def example(self, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> None:
         """Inputs that the operator takes, as shapes or arrays, and parameters: for documents and tenon.check."""
-        tensors = {}
+        tensors: dict[str, dict[str, Any]] = {}
         for name, given in inputs.items():
             if isinstance(given, np.ndarray):
                 tensors[name] = {"shape": list(given.shape), "dtype": _core.dtype_name(given.dtype), "values": [float(v) for v in given.flat]}
@@ -351,8 +351,8 @@ def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
         return choices[0] if choices else ZEROS[kind]
     try:
         if kind in ("ints", "floats", "texts"):
-            number = {"ints": _whole, "floats": float, "texts": str}[kind]
-            return [number(item) for item in default]
+            numbers: dict[str, Callable[[Any], Any]] = {"ints": _whole, "floats": float, "texts": str}
+            return [numbers[kind](item) for item in default]
         if kind in ("int32", "int64"):
             return _whole(default)
         if kind in ("float32", "float64"):

@@ -192,7 +192,8 @@ class Graph:
         if session is None:
             self.bind()
             session = self._sessions[None] = Session(self)
-        return session.run(inputs, outputs=outputs)
+        results: Results = session.run(inputs, outputs=outputs)
+        return results
 
     def bind(self) -> None:
         """Finds and loads every operator. The error names all missing ones at once."""

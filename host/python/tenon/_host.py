@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _core
 from ._errors import PluginError, UsageError, plain_type_errors, say
+from ._lookup import Operators
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
@@ -83,10 +84,8 @@ class Host(_core.Host):
         return add_to(self, operator)
 
     @property
-    def ops(self) -> Any:
+    def ops(self) -> Operators:
         """The operators of this host, as `tenon.ops` has those of the default one."""
-        from .ops import Operators
-
         return Operators(self)
 
     def __enter__(self) -> Host:

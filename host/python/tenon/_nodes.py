@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import UsageError
-from ._operators import OperatorInfo
+from ._lookup import Operators, find, lookup
+from ._operators import OperatorInfo, info_of
 from ._value import Value
 
 if TYPE_CHECKING:
@@ -22,25 +23,19 @@ class GraphOperators:
         self._graph = graph
 
     def __getattr__(self, name: str) -> Any:
-        from . import ops
-
         if name.startswith("__"):
             raise AttributeError(name)
-        found = ops.lookup(name, self._graph.host)
+        found = lookup(name, self._graph.host)
         return self._adding(found) if isinstance(found, _core.Operator) else found
 
     def __getitem__(self, name: str) -> Any:
-        from . import ops
-
-        return self._adding(ops.find(name, self._graph.host))
+        return self._adding(find(name, self._graph.host))
 
     def __dir__(self) -> list[str]:
-        from . import ops
-
-        return dir(ops)
+        return dir(Operators(self._graph.host))
 
     def _adding(self, op: _core.Operator) -> Any:
-        from ._calls import info_of, sort
+        from ._calls import sort
 
         def add(*inputs: Any, **named: Any) -> Any:
             info = info_of(op)

@@ -51,7 +51,7 @@ class Session(_core.SessionBase):
     ) -> None:
         if not hasattr(graph, "_core"):
             raise TypeError(f"Session(graph, ...) is given {type(graph).__name__} for the graph")
-        self._options = dict(device=device, training=training, seed=seed, trace=os.fspath(trace), profile=profile, plans=plans, keep_on_device=keep_on_device, debug=debug, capture=capture)
+        self._options: dict[str, Any] = dict(device=device, training=training, seed=seed, trace=os.fspath(trace), profile=profile, plans=plans, keep_on_device=keep_on_device, debug=debug, capture=capture)
         self._host = graph.host
         self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}
         self._core = _core.Session(graph._core, **self._options)

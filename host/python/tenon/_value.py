@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._errors import UsageError
@@ -36,16 +36,19 @@ class Value:
     @property
     def dtype(self) -> str | None:
         """None where it is not known yet, as is shape."""
-        return self.graph._core.info(self._handle)["dtype"]
+        dtype: str | None = self.graph._core.info(self._handle)["dtype"]
+        return dtype
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
-        return self.graph._core.info(self._handle)["shape"]
+        shape: tuple[int | None, ...] | None = self.graph._core.info(self._handle)["shape"]
+        return shape
 
     @property
     def role(self) -> str:
         """input, variable, state, constant or output."""
-        return self.graph._core.info(self._handle)["role"]
+        role: str = self.graph._core.info(self._handle)["role"]
+        return role
 
     @property
     def ndim(self) -> int | None:
@@ -78,17 +81,19 @@ class Value:
         return self._call("transpose")
 
     def _call(self, op: str, *others: Any, **params: Any) -> Value:
-        return self.graph.ops["tenon." + op](self, *others, **params)
+        made: Value = self.graph.ops["tenon." + op](self, *others, **params)
+        return made
 
-    def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
+    def _binary(self, op: str, other: Any, swapped: bool = False) -> Value:
         if not isinstance(other, Value) and not _is_array_like(other):
-            return NotImplemented
+            return cast(Value, NotImplemented)
         operands = (other, self) if swapped else (self, other)
-        return self.graph.ops["tenon." + op](*operands)
+        made: Value = self.graph.ops["tenon." + op](*operands)
+        return made
 
-    def _or_equal(self, op: str, other: Any) -> Any:
+    def _or_equal(self, op: str, other: Any) -> Value:
         first = self._binary(op, other)
-        return first if first is NotImplemented else self.graph.ops["where"](first, first, self._binary("equal", other))
+        return first if first is NotImplemented else first._call("where", first, self._binary("equal", other))
 
     def __add__(self, other: Any) -> Value:
         return self._binary("add", other)

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from . import _core, ops
+from . import _core
 from ._errors import PluginError, UsageError
+from ._lookup import find
 from ._operators import info_of
 from ._torch_module import GraphModule, module
 from ._torch_operator import RegisteredOperator
@@ -36,7 +37,7 @@ def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = N
     """
     if isinstance(what, os.PathLike) or isinstance(what, str) and (os.sep in what or what.endswith(".so")):
         return _register_plugins(Path(what), namespace, host)
-    op = what if isinstance(what, _core.Operator) else ops.find(what if isinstance(what, str) else what._name, host)
+    op = what if isinstance(what, _core.Operator) else find(what if isinstance(what, str) else what._name, host)
     return _register(op, namespace, op._host or host)
 
 
@@ -48,7 +49,7 @@ def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> di
     found = [each["shortest_name"] for each in described if each["path"] and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)]
     if not found:
         raise PluginError(f"'{path}' has no operators", "host.files() says what is wrong with each plugin")
-    return {name: _register(ops.find(name, host), namespace, host) for name in found}
+    return {name: _register(find(name, host), namespace, host) for name in found}
 
 
 def _register(op: _core.Operator, namespace: str, host: _core.Host | None) -> Any:
