@@ -13,9 +13,9 @@ LIMIT = 0.020  # seconds that `import tenon` may take besides numpy's
 TIMES = 9
 MEASURE = """
 import time, numpy
-begin = time.perf_counter()
+begin = time.process_time()
 import tenon
-print(time.perf_counter() - begin)
+print(time.process_time() - begin)
 """
 # Those of glibc and g++ that manylinux takes for granted, and what Python itself may have loaded.
 EVERYWHERE = (
@@ -48,7 +48,7 @@ def foreign_libraries() -> list[str]:
 
 
 def import_seconds() -> float:
-    """Of the fastest of a few: others use this machine, too."""
+    """Of the processor, in the fastest of a few runs: others use this machine, too."""
     runs = (
         subprocess.run([sys.executable, "-c", MEASURE], check=True, capture_output=True, text=True)
         for _ in range(TIMES)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from . import _core
 
 # The core module lies where the files were installed, also where this source is elsewhere (an editable installation).
-_package = Path(_core.__file__).parent
+_package = os.path.dirname(_core.__file__)
 
 
 def include_dir() -> str:
     """The folder of the headers <tenon/...>, for a compiler's -I: those of the SDK and of the C++ library."""
-    return str(_package / "include")
+    return os.path.join(_package, "include")
 
 
 def cmake_dir() -> str:
     """The folder of CMake's package, for cmake -DTenon_DIR=..., or list(APPEND CMAKE_PREFIX_PATH ...)."""
-    return str(_package / "lib" / "cmake" / "Tenon")
+    return os.path.join(_package, "lib", "cmake", "Tenon")
 
 
 def program() -> str:
     """The program `tenon`."""
-    return str(_package / "bin" / "tenon")
+    return os.path.join(_package, "bin", "tenon")
