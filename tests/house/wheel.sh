@@ -44,20 +44,25 @@ pythons() {
   done | sort -n -u -k 1,1
 }
 
+# test_in NAME TESTS: Python's tests by the Python of that environment, with nothing of the repository beside them.
+test_in() {
+  rm -rf "$folder/empty"
+  mkdir "$folder/empty"
+  (cd "$folder/empty" && "$folder/$1/bin/python" -m pytest -q -p no:cacheprovider "$source/tests/python/${2:-}")
+}
+
 # try_in NAME PYTHON REQUIREMENT...: the wheel in an environment of its own, and there everything that Python's tests say.
 try_in() {
-  local env=$folder/$1 python=$2
+  local name=$1 python=$2
+  local env=$folder/$name
   shift 2
-  say "$("$python" --version): $*"
-  rm -rf "$env" "$folder/empty"
-  mkdir "$folder/empty"
+  say "$("$python" --version) $*"
+  rm -rf "$env"
   "$python" -m venv "$env"
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" pytest scipy "$@"
-  cd "$folder/empty"
   "$env/bin/tenon" list >/dev/null
-  "$env/bin/python" -m pytest -q -p no:cacheprovider "$source/tests/python"
-  "$env/bin/python" "$source/tests/house/wheel_alone.py"
-  cd "$source"
+  test_in "$name"
+  "$env/bin/python" tests/house/wheel_alone.py
 }
 
 own=$(python -c 'import sys; print(sys.version_info[1])')
@@ -75,10 +80,10 @@ try_in oldest "${others[0]#* }" "${oldest[@]}"
 if ((EUID == 0)); then
   say "in somebody else's environment"
   chown -R nobody "$folder/oldest"
-  "$folder/oldest/bin/python" -c 'import numpy, tenon; assert (tenon.ops.relu(numpy.array([-1.0, 2.0])) == [0, 2]).all()'
+  test_in oldest test_install.py
   chgrp -R daemon "$folder/oldest"
   chmod -R g+w "$folder/oldest"
-  "$folder/oldest/bin/python" -c 'import numpy, tenon; assert (tenon.ops.relu(numpy.array([-1.0, 2.0])) == [0, 2]).all()'
+  test_in oldest test_install.py
 else
   echo "not tried, as only root can: plugins in somebody else's environment"
 fi
