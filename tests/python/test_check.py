@@ -33,7 +33,13 @@ def operator(name="Scaled", **functions):
     def backward(self, call):
         np.multiply(call.y_grad, self.factor, out=call.x_grad)
 
-    body = {"__doc__": "factor * x", "factor": 2.0, "describe": describe, "forward": forward, "backward": backward} | functions
+    body = {
+        "__doc__": "factor * x",
+        "factor": 2.0,
+        "describe": describe,
+        "forward": forward,
+        "backward": backward,
+    } | functions
     return tenon.operator(type(name, (), body))
 
 
@@ -47,7 +53,19 @@ def test_a_sound_operator_passes_all_that_concerns_it():
     assert not report.failed
     found = verdicts(report)
     assert set(found) == {name for name, _ in tenon._core.list_checks("")}
-    for name in ("inference", "dtypes", "coverage", "inputs", "guard", "determinism", "instances", "save_load", "gradient", "bounds", "parameters"):
+    for name in (
+        "inference",
+        "dtypes",
+        "coverage",
+        "inputs",
+        "guard",
+        "determinism",
+        "instances",
+        "save_load",
+        "gradient",
+        "bounds",
+        "parameters",
+    ):
         assert found[name] == "passed", report
     assert "scaled: " in repr(report) and "gradient" in repr(report)
     assert "<table>" in report._repr_html_() and "<td>gradient</td><td>passed</td>" in report._repr_html_()
@@ -113,7 +131,9 @@ def test_chosen_checks_and_unknown_ones():
 def test_an_operator_that_does_not_end_is_named():
     import time
 
-    report = tenon.check(operator("Endless", forward=lambda self, call: time.sleep(60)), timeout=0.3, checks=["coverage"])
+    report = tenon.check(
+        operator("Endless", forward=lambda self, call: time.sleep(60)), timeout=0.3, checks=["coverage"]
+    )
     assert report[0].verdict == "crashed" and "did not end within 0.3 s" in report[0].sentence
 
 
@@ -164,5 +184,7 @@ def test_checks_run_from_a_script_whose_host_has_run():
         stop.set(); other.join()
         print("end")
     """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=300
+    )
     assert (done.stdout.strip(), done.stderr) == ("end", "")

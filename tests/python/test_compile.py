@@ -19,7 +19,9 @@ import pytest
 import tenon
 from tenon import _compiler_errors, ops
 
-pytestmark = pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler")
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler"
+)
 
 SOURCE = """#include <tenon/operator.hpp>
 
@@ -66,7 +68,9 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
     mine = tenon.compile(SOURCE, flags=FLAGS)
     np.testing.assert_array_equal(mine.scaled(X, factor=3.0), 3 * X)
     np.testing.assert_array_equal(ops.scaled(X), 2 * X)
-    assert mine.scaled.info.full_name == "compiled.scaled" and dir(mine) == ["path", "scaled"] and "scaled" in repr(mine)
+    assert (
+        mine.scaled.info.full_name == "compiled.scaled" and dir(mine) == ["path", "scaled"] and "scaled" in repr(mine)
+    )
     assert "multiplier" in mine._repr_html_()
     assert Path(mine.path).is_file() and Path(mine.path).is_relative_to(cache)
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
@@ -90,7 +94,9 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
 def test_a_cell_that_runs_again_replaces_the_operator():
     first = tenon.compile(SOURCE, flags=FLAGS)
     assert first.scaled(X)[-1] == 4
-    changed = tenon.compile(SOURCE.replace("static_cast<T>(factor) * x[i]", "100 + static_cast<T>(factor) * x[i]"), flags=FLAGS)
+    changed = tenon.compile(
+        SOURCE.replace("static_cast<T>(factor) * x[i]", "100 + static_cast<T>(factor) * x[i]"), flags=FLAGS
+    )
     assert changed.scaled(X)[-1] == 104 and ops.scaled(X)[-1] == 104 and ops.compiled.scaled(X)[-1] == 104
     assert changed.path != first.path
     assert tenon.compile(SOURCE, flags=FLAGS).scaled(X)[-1] == 4, "back again, from the cache"
@@ -127,7 +133,11 @@ def test_several_operators_and_another_host():
 @pytest.mark.parametrize(
     "before, after, first_lines",
     [
-        ("static_cast<T>(factor) * x[i]", "unknown_name * x[i]", [r"scaled.cpp:17: .*unknown_name.*", r" .*unknown_name.*"]),
+        (
+            "static_cast<T>(factor) * x[i]",
+            "unknown_name * x[i]",
+            [r"scaled.cpp:17: .*unknown_name.*", r" .*unknown_name.*"],
+        ),
         ('op.doc("factor * x");', "", [r"scaled.cpp:21: .*describe has no doc: add op.doc.*"]),
         ("factor = 2", "factor = -2", [r"scaled.cpp:21: .*the default of a parameter is outside its bounds.*"]),
         ("double factor", "std::string factor", [r"scaled.cpp:\d+: .*"]),
@@ -144,7 +154,9 @@ def test_errors_have_the_authors_lines_first(cache, before, after, first_lines):
     for line, expected in zip(lines, first_lines):
         assert re.fullmatch(expected, line), str(caught.value)
     assert len(lines) < 40 and caught.value.output and isinstance(caught.value, ImportError)
-    assert not list(cache.glob("*/*.tmp")) and all(not list(folder.glob("tmp*")) for folder in cache.iterdir()), "nothing is left of it"
+    assert not list(cache.glob("*/*.tmp")) and all(
+        not list(folder.glob("tmp*")) for folder in cache.iterdir()
+    ), "nothing is left of it"
     again = time.perf_counter()
     with pytest.raises(tenon.CompileError):
         tenon.compile(source, flags=FLAGS)
@@ -196,11 +208,14 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     """Three at once: one builds, all get it. A lock that is held ends in an error; one whose process died does not."""
     counter = tmp_path / "runs"
     compiler = tmp_path / "counting"
-    compiler.write_text(f"#!/bin/sh\necho run >> {counter}\nexec c++ \"$@\"\n")
+    compiler.write_text(f'#!/bin/sh\necho run >> {counter}\nexec c++ "$@"\n')
     compiler.chmod(0o755)
     environment = os.environ | {"CXX": str(compiler), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     script = f"import tenon; print(tenon.compile({SOURCE!r}, flags={FLAGS!r}).scaled([1.0, 2.0]).tolist())"
-    running = [subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
     assert [process.communicate(timeout=120)[0].strip() for process in running] == ["[2.0, 4.0]"] * 3
     assert counter.read_text() == "run\n"
     (folder,) = (tmp_path / "cache" / "tenon" / "compiled").iterdir()
@@ -275,7 +290,9 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
             op.require("count", "less_than", "needed")
             op.renamed(2, "counts", "count")
             op.added(3, "text")
-            op.example({"x": (3,), "w": np.array([1.0, 2.5, 3.0])}, {"count": 2, "mode": "3d", "axes": [1, 3], "factor": 0.25})
+            op.example(
+                {"x": (3,), "w": np.array([1.0, 2.5, 3.0])}, {"count": 2, "mode": "3d", "axes": [1, 3], "factor": 0.25}
+            )
 
         def infer(self, io):
             io.set_output("y", io.shape("x"))
@@ -293,7 +310,9 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
     mine = tenon.compile(text, flags=[*FLAGS, "-Wall", "-Wextra", "-Wpedantic", "-Werror"])
     ours, theirs = ops["app.everything"].info.raw, mine.everything.info.raw
     known = {"space", "full_name", "shortest_name", "plugin", "path", "plugin_version", "strides"}
-    assert {key: value for key, value in ours.items() if key not in known} == {key: value for key, value in theirs.items() if key not in known}
+    assert {key: value for key, value in ours.items() if key not in known} == {
+        key: value for key, value in theirs.items() if key not in known
+    }
     assert "// " in text and "call.y = call.x" in text
     with pytest.raises(tenon.Error, match="write infer here"):
         mine.everything(X, needed=5)

@@ -68,14 +68,19 @@ class CheckReport(Sequence[CheckResult]):
 
     @staticmethod
     def _counts(results: Iterable[CheckResult]) -> str:
-        return ", ".join(f"{count} {verdict}" for verdict, count in Counter(result.verdict for result in results).items())
+        return ", ".join(
+            f"{count} {verdict}" for verdict, count in Counter(result.verdict for result in results).items()
+        )
 
     def __repr__(self) -> str:
         lines = []
         for op, results in self._by_operator().items():
             lines.append(f"{op}: {self._counts(results)}")
             width = max(len(result.check) for result in results)
-            lines += [f"  {result.check:{width}}  {result.verdict.upper() if result.verdict in FAULTS else result.verdict:8} {result.sentence}".rstrip() for result in results]
+            lines += [
+                f"  {result.check:{width}}  {result.verdict.upper() if result.verdict in FAULTS else result.verdict:8} {result.sentence}".rstrip()
+                for result in results
+            ]
         return "\n".join(lines) or "no operator was checked"
 
     def _repr_html_(self) -> str:
@@ -143,12 +148,17 @@ def _told(write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], N
     """Runs the checks, and writes each result, and what they raise, as a line of JSON."""
 
     def report(op: str, check: str, verdict: str, sentence: str, calls: list[str]) -> None:
-        write(json.dumps({"op": op, "check": check, "verdict": verdict, "sentence": sentence, "calls": calls}).encode() + b"\n")
+        write(
+            json.dumps({"op": op, "check": check, "verdict": verdict, "sentence": sentence, "calls": calls}).encode()
+            + b"\n"
+        )
 
     try:
         work(report)
     except _errors.Error as error:
-        write(json.dumps({"kind": type(error).__name__, "text": str(error.args[0]), "hint": error.hint}).encode() + b"\n")
+        write(
+            json.dumps({"kind": type(error).__name__, "text": str(error.args[0]), "hint": error.hint}).encode() + b"\n"
+        )
 
 
 def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -208,9 +218,15 @@ def _use_one_thread(before: _core.Host) -> None:
 
 def _of_plugin(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """In a new interpreter: the checks fork, which a process with threads must not."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
     command = [sys.executable, "-c", "from tenon._check import _main; _main()", path, json.dumps(options)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
         assert process.stdout is not None and process.stderr is not None
         try:
             for line in process.stdout:
@@ -220,7 +236,9 @@ def _of_plugin(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]
             process.kill()
             raise
     if process.returncode != 0:
-        raise ExecutionError(f"the process of the checks ended with status {process.returncode}: {said.strip()[-2000:]}")
+        raise ExecutionError(
+            f"the process of the checks ended with status {process.returncode}: {said.strip()[-2000:]}"
+        )
 
 
 def _main() -> None:

@@ -81,7 +81,9 @@ def compile(  # noqa: A001 - tenon.compile
     space = name or SPACE
     name = name or found[1]
     if not name.isidentifier():
-        raise UsageError(f"the plugin's name is '{name}', but it must have letters, digits and underscores, and no digit first")
+        raise UsageError(
+            f"the plugin's name is '{name}', but it must have letters, digits and underscores, and no digit first"
+        )
     compiler = _compiler(cuda)
     headers = _headers()
     key = _key(source, space, cuda, flags, compiler, headers)
@@ -100,7 +102,9 @@ def _added(name: str, space: str, path: Path, host: _core.Host) -> Compiled:
     file = next((each for each in reversed(host.files()) if each["path"] == str(path)), None)
     if file is None or not file["usable"]:
         reason = file["reason"] if file is not None and file["reason"] else "the host does not know it"
-        raise CompileError(f"the compiled plugin '{name}' cannot be used: {reason}", file["hint"] if file is not None else "")
+        raise CompileError(
+            f"the compiled plugin '{name}' cannot be used: {reason}", file["hint"] if file is not None else ""
+        )
     return Compiled(name, str(path), [_full_name(host, space, each, str(path)) for each in file["operators"]], host)
 
 
@@ -125,8 +129,14 @@ def _compiler(cuda: bool) -> str:
         if found is not None:
             return found
     if cuda:
-        raise UsageError("there is no nvcc, which compiles for CUDA", "install the CUDA toolkit, name nvcc by CUDACXX, or leave cuda=True out")
-    raise UsageError("there is no C++ compiler", "install g++ 12 or clang 14, or a later one, or name yours by the environment variable CXX")
+        raise UsageError(
+            "there is no nvcc, which compiles for CUDA",
+            "install the CUDA toolkit, name nvcc by CUDACXX, or leave cuda=True out",
+        )
+    raise UsageError(
+        "there is no C++ compiler",
+        "install g++ 12 or clang 14, or a later one, or name yours by the environment variable CXX",
+    )
 
 
 def _headers() -> Path:
@@ -138,11 +148,27 @@ def _headers() -> Path:
 
 
 def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) -> list[str]:
-    shared = [f"-I{headers}", f'-DTENON_PLUGIN_NAME="{name}"', f'-DTENON_SPACE="{space}"', "-std=c++20", "-O2", "-shared"]
+    shared = [
+        f"-I{headers}",
+        f'-DTENON_PLUGIN_NAME="{name}"',
+        f'-DTENON_SPACE="{space}"',
+        "-std=c++20",
+        "-O2",
+        "-shared",
+    ]
     if not cuda:
         return [compiler, *shared, "-fPIC", "-fvisibility=hidden", "-Wl,--exclude-libs,ALL", "-Wl,--no-undefined"]
     architectures = "native" if os.path.exists("/dev/nvidiactl") else "all-major"
-    return [compiler, *shared, "-x", "cu", f"-arch={architectures}", "--extended-lambda", "-Xcompiler", "-fPIC,-fvisibility=hidden"]
+    return [
+        compiler,
+        *shared,
+        "-x",
+        "cu",
+        f"-arch={architectures}",
+        "--extended-lambda",
+        "-Xcompiler",
+        "-fPIC,-fvisibility=hidden",
+    ]
 
 
 def _key(source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path) -> str:
@@ -168,9 +194,15 @@ def _cache() -> Path:
         if state.st_uid == os.getuid() and state.st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:
-        raise FileError(f"{folder}, where compiled operators are kept, cannot be used: {error.strerror}", "name another folder by XDG_CACHE_HOME") from error
+        raise FileError(
+            f"{folder}, where compiled operators are kept, cannot be used: {error.strerror}",
+            "name another folder by XDG_CACHE_HOME",
+        ) from error
     if state.st_uid != os.getuid():
-        raise FileError(f"{folder} belongs to another user, who could change what is loaded from it", "name another folder by XDG_CACHE_HOME")
+        raise FileError(
+            f"{folder} belongs to another user, who could change what is loaded from it",
+            "name another folder by XDG_CACHE_HOME",
+        )
     return folder
 
 
@@ -186,7 +218,9 @@ def _locked(folder: Path, timeout: float) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise FileError(f"another process has been compiling {folder} for {timeout:g} seconds", "give a longer timeout=") from None
+                    raise FileError(
+                        f"another process has been compiling {folder} for {timeout:g} seconds", "give a longer timeout="
+                    ) from None
                 time.sleep(0.02)
         yield
 
@@ -205,9 +239,10 @@ def _build(source: str, path: Path, command: list[str]) -> None:
             raise UsageError(f"the compiler {command[0]} cannot be run: {error.strerror}") from error
         if done.returncode != 0:
             output = done.stderr + done.stdout
-            failed = CompileError(_compiler_errors.told(output, str(written)) or f"{command[0]} ended with status {done.returncode}")
-            failed.output = output
-            raise failed
+            told = _compiler_errors.told(output, str(written))
+            refusal = CompileError(told or f"{command[0]} ended with status {done.returncode}")
+            refusal.output = output
+            raise refusal
         os.replace(written, path.with_suffix(".cpp"))
         os.replace(made, path)
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 
-PLACE = re.compile(r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$")
+PLACE = re.compile(
+    r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$"
+)
 LINKER = re.compile(r"(?:undefined reference|undefined symbol|multiple definition|cannot find -l).*")
 MOST_FAULTS, MOST_REST = 5, 20
 
 
 def _place(line: str) -> re.Match[str] | None:
     found = PLACE.match(line.replace("error: static assertion failed: ", "error: "))
-    return found if found is not None and (found["kind"] or "required from" in line or "instantiated from" in line) else None
+    return (
+        found
+        if found is not None and (found["kind"] or "required from" in line or "instantiated from" in line)
+        else None
+    )
 
 
 def _code_below(lines: list[str], at: int) -> list[str]:
@@ -35,7 +41,11 @@ def faults(output: str, source: str) -> list[list[str]]:
     for at, line in enumerate(lines):
         place = _place(line)
         if place is None:
-            if "In instantiation of" in line or "In substitution of" in line or line.startswith("In file included from"):
+            if (
+                "In instantiation of" in line
+                or "In substitution of" in line
+                or line.startswith("In file included from")
+            ):
                 led = None
             continue
         own, is_error = place["file"] == source, place["kind"] in ("error", "fatal error")

@@ -96,9 +96,15 @@ def _check_functions(cls: type) -> None:
         function = cls.__dict__.get(name)
         if inspect.isfunction(function):
             kinds = [each.kind for each in inspect.signature(function).parameters.values()]
-            positional = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+            positional = sum(
+                kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
+            )
             if positional != count and inspect.Parameter.VAR_POSITIONAL not in kinds:
-                form = "describe(op)" if name == "describe" else f"{name}(self, {'io' if name == 'infer' else 'graph' if name == 'gradient' else 'call'})"
+                form = (
+                    "describe(op)"
+                    if name == "describe"
+                    else f"{name}(self, {'io' if name == 'infer' else 'graph' if name == 'gradient' else 'call'})"
+                )
                 raise UsageError(f"{name}() of {cls.__name__} takes {positional} arguments", f"write `def {form}:`")
 
 
@@ -111,7 +117,9 @@ def _annotations(cls: type, local: dict[str, Any]) -> dict[str, Any]:
                 try:
                     type_ = eval(type_, space)  # noqa: S307 - the author's own annotation
                 except Exception as error:
-                    raise UsageError(f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be read: {error}") from None
+                    raise UsageError(
+                        f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be read: {error}"
+                    ) from None
             found[name] = type_
     return found
 
@@ -121,8 +129,15 @@ def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
     gradients = [entry["name"] + "_grad" for key in ("inputs", "outputs") for entry in manifest[key]]
     for name in names + gradients:
         if name in ("training", "random") or name.startswith("_") or (names + gradients).count(name) > 1:
-            raise UsageError(f"describe() of {cls.__name__} names '{name}', which the call has once already", "give it another name")
-    body = {"__slots__": tuple(names + gradients), "_of": cls.__name__, "_names": tuple(names), "_gradients": tuple(gradients)}
+            raise UsageError(
+                f"describe() of {cls.__name__} names '{name}', which the call has once already", "give it another name"
+            )
+    body = {
+        "__slots__": tuple(names + gradients),
+        "_of": cls.__name__,
+        "_names": tuple(names),
+        "_gradients": tuple(gradients),
+    }
     return type("Call", (Call,), body)
 
 
@@ -170,7 +185,7 @@ def add_to(host: _core.Host, cls: type) -> str:
     found = cls.__dict__.get("_tenon_definition")
     if not isinstance(found, Definition):
         raise TypeError(f"a class with @tenon.operator is needed, not {cls!r}")
-    full_name = _core.add_operator(host, found.data, cls, found.call_type, found.told)
+    full_name: str = _core.add_operator(host, found.data, cls, found.call_type, found.told)
     _decorated[full_name] = weakref.ref(cls)
     return full_name
 
@@ -179,7 +194,9 @@ def add_to(host: _core.Host, cls: type) -> str:
 def operator(cls: C, /) -> C: ...
 @overload
 def operator(*, name: str | None = None, host: _core.Host | None = None) -> Callable[[C], C]: ...
-def operator(cls: C | None = None, /, *, name: str | None = None, host: _core.Host | None = None) -> C | Callable[[C], C]:
+def operator(
+    cls: C | None = None, /, *, name: str | None = None, host: _core.Host | None = None
+) -> C | Callable[[C], C]:
     """Makes a class an operator: `ops.cosine` for the class Cosine, in eager calls, graphs, gradients, training and files.
 
     The class has the functions of an operator in C++: `describe(op)` tells inputs, outputs and parameters; `infer(self, io)` their shapes,

@@ -12,11 +12,35 @@ import numpy as np
 from . import _cbor, _core
 from ._errors import UsageError
 
-FLOATING = ("float16", "float32", "float64")  # numpy's own: bfloat16 needs the package ml_dtypes, and is named where it is meant
+FLOATING = (
+    "float16",
+    "float32",
+    "float64",
+)  # numpy's own: bfloat16 needs the package ml_dtypes, and is named where it is meant
 INTEGRAL = ("uint8", "int8", "int32", "int64")
 COMPLEX = ("complex64", "complex128")
-GROUPS = {"floating": FLOATING, "integral": INTEGRAL, "numeric": INTEGRAL + FLOATING, "any": ("bool", *INTEGRAL, *FLOATING)}
-ORDER = ("bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "int16", "uint16", "uint32", "uint64", *COMPLEX)
+GROUPS = {
+    "floating": FLOATING,
+    "integral": INTEGRAL,
+    "numeric": INTEGRAL + FLOATING,
+    "any": ("bool", *INTEGRAL, *FLOATING),
+}
+ORDER = (
+    "bool",
+    "uint8",
+    "int8",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int16",
+    "uint16",
+    "uint32",
+    "uint64",
+    *COMPLEX,
+)
 SINCE_0_2 = ORDER[9:]
 RELATIONS = ("same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of")
 ZEROS: dict[str, Any] = {
@@ -117,7 +141,9 @@ class Param:
     def _bound(self, key: str, value: float) -> Param:
         kind = self.entry["kind"]
         if kind not in ("int32", "int64", "float32", "float64", "ints", "floats"):
-            raise UsageError(f"parameter '{self.entry['name']}' is of kind {kind}, but only numbers and lists of numbers have bounds")
+            raise UsageError(
+                f"parameter '{self.entry['name']}' is of kind {kind}, but only numbers and lists of numbers have bounds"
+            )
         self.entry[key] = float(value) if kind in ("float32", "float64", "floats") else int(value)
         return self
 
@@ -140,7 +166,9 @@ class Param:
     def one_of(self, *choices: str) -> Param:
         """The texts that it may be."""
         if self.entry["kind"] not in ("text", "texts"):
-            raise UsageError(f"parameter '{self.entry['name']}' is of kind {self.entry['kind']}, but one_of() is for texts")
+            raise UsageError(
+                f"parameter '{self.entry['name']}' is of kind {self.entry['kind']}, but one_of() is for texts"
+            )
         self.entry["choices"] = list(choices)
         return self
 
@@ -160,7 +188,12 @@ class Conditional:
         """It holds only while the parameter has one of these values."""
         for names in self._said:
             self._op._conditions.append(
-                {"of": self._of, "names": [names] if isinstance(names, str) else list(names), "param": param, "values": list(values)}
+                {
+                    "of": self._of,
+                    "names": [names] if isinstance(names, str) else list(names),
+                    "param": param,
+                    "values": list(values),
+                }
             )
             if self._of != "backward_reads":  # as the SDK has it: what holds under a condition is not in the list
                 self._op._pairs[self._of].remove(names)
@@ -231,7 +264,14 @@ class Describer:
         if isinstance(default, enum.Enum):
             default = default.name
         entry: dict[str, Any] = {"name": name, "doc": doc, "kind": kind, "default": plain(name, kind, default, choices)}
-        entry |= {"required": default is MISSING, "min": None, "max": None, "above": None, "below": None, "choices": choices}
+        entry |= {
+            "required": default is MISSING,
+            "min": None,
+            "max": None,
+            "above": None,
+            "below": None,
+            "choices": choices,
+        }
         if convert is not None:
             self.conversions[name] = convert
         self._params.append(Param(entry))
@@ -277,7 +317,11 @@ class Describer:
         tensors: dict[str, dict[str, Any]] = {}
         for name, given in inputs.items():
             if isinstance(given, np.ndarray):
-                tensors[name] = {"shape": list(given.shape), "dtype": _core.dtype_name(given.dtype), "values": [float(v) for v in given.flat]}
+                tensors[name] = {
+                    "shape": list(given.shape),
+                    "dtype": _core.dtype_name(given.dtype),
+                    "values": [float(v) for v in given.flat],
+                }
             else:
                 tensors[name] = {"shape": [int(dim) for dim in given], "dtype": None, "values": None}
         self._examples.append({"inputs": tensors, "params": dict(params or {})})
@@ -322,7 +366,9 @@ def kind_of(name: str, type_: Any, default: Any) -> tuple[str, list[str], Callab
     """The kind of a parameter, its choices, and what makes the attribute of a choice: from the annotation, or else from the default."""
     if type_ is MISSING:
         if default is MISSING:
-            raise UsageError(f"parameter '{name}' is not an attribute of the class", f"write `{name}: float = 1.0` in the class")
+            raise UsageError(
+                f"parameter '{name}' is not an attribute of the class", f"write `{name}: float = 1.0` in the class"
+            )
         type_ = type(default) if not isinstance(default, list | tuple) else list[type(default[0]) if default else float]  # type: ignore[misc]
     if isinstance(type_, type) and issubclass(type_, enum.Enum):
         return "enum", list(type_.__members__), type_.__getitem__
@@ -331,7 +377,15 @@ def kind_of(name: str, type_: Any, default: Any) -> tuple[str, list[str], Callab
         if not all(isinstance(one, str) for one in arguments):
             raise UsageError(f"parameter '{name}' is {type_}, but choices are texts")
         return "enum", list(arguments), None
-    simple = {bool: "bool", int: "int64", float: "float64", str: "text", np.float32: "float32", np.int32: "int32", np.float64: "float64"}
+    simple = {
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "text",
+        np.float32: "float32",
+        np.int32: "int32",
+        np.float64: "float64",
+    }
     simple[np.int64] = "int64"
     if type_ in simple:
         return simple[type_], [], None
@@ -351,8 +405,8 @@ def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
         return choices[0] if choices else ZEROS[kind]
     try:
         if kind in ("ints", "floats", "texts"):
-            numbers: dict[str, Callable[[Any], Any]] = {"ints": _whole, "floats": float, "texts": str}
-            return [numbers[kind](item) for item in default]
+            made_of: dict[str, Callable[[Any], Any]] = {"ints": _whole, "floats": float, "texts": str}
+            return [made_of[kind](item) for item in default]
         if kind in ("int32", "int64"):
             return _whole(default)
         if kind in ("float32", "float64"):
@@ -360,7 +414,9 @@ def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
         if kind == "bool":
             return bool(default)
     except (TypeError, ValueError):
-        raise UsageError(f"the default of parameter '{name}' is {default!r}, but its annotation makes it {kind}") from None
+        raise UsageError(
+            f"the default of parameter '{name}' is {default!r}, but its annotation makes it {kind}"
+        ) from None
     if not isinstance(default, str):
         raise UsageError(f"the default of parameter '{name}' is {default!r}, but its annotation makes it {kind}")
     return default

@@ -27,7 +27,9 @@ RELATIONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 }  # fmt: skip
 
 
-def checked(manifest: Mapping[str, Any], conversions: Mapping[str, Callable[[str], Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(
+    manifest: Mapping[str, Any], conversions: Mapping[str, Callable[[str], Any]], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """What the object's attributes become. Raises UsageError with the first that is wrong."""
     params = {param["name"]: param for param in manifest["params"]}
     for name in given:
@@ -68,14 +70,18 @@ def _value(param: Mapping[str, Any], value: Any) -> Any:
 
 def _is_of(kind: str, value: Any) -> bool:
     if kind in ("ints", "floats", "texts"):
-        return isinstance(value, list) and all(_is_of({"ints": "int64", "floats": "float64", "texts": "text"}[kind], item) for item in value)
+        return isinstance(value, list) and all(
+            _is_of({"ints": "int64", "floats": "float64", "texts": "text"}[kind], item) for item in value
+        )
     if kind == "bool" or isinstance(value, bool):
         return kind == "bool" and isinstance(value, bool)
     if kind in ("text", "enum"):
         return isinstance(value, str)
     if kind in ("int32", "int64"):
         return isinstance(value, int) and (kind == "int64" or -(2**31) <= value < 2**31)
-    return isinstance(value, int | float) and not (kind == "float32" and abs(value) > 3.5e38 and abs(value) != float("inf"))
+    return isinstance(value, int | float) and not (
+        kind == "float32" and abs(value) > 3.5e38 and abs(value) != float("inf")
+    )
 
 
 def _keep(left: str, relation: str, right: str, values: Mapping[str, Any]) -> None:

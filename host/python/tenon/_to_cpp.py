@@ -86,7 +86,9 @@ def _param(cls: str, param: dict[str, Any]) -> str:
         if param[key] is not None:
             text += f".{word}({literal(param[key])})"
     if param["kind"] == "enum":
-        pairs = ", ".join(f"{{{literal(choice)}, {_enum(param['name'])}::{name_in_cpp(choice)}}}" for choice in param["choices"])
+        pairs = ", ".join(
+            f"{{{literal(choice)}, {_enum(param['name'])}::{name_in_cpp(choice)}}}" for choice in param["choices"]
+        )
         return f"{text}.one_of({{{pairs}}})"
     return text + (f".one_of({literal(param['choices'])})" if param["choices"] else "")
 
@@ -147,13 +149,21 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
     lines += [_input(entry) for entry in manifest["inputs"]]
     lines += [_output(cls, entry, manifest.get("conditions", [])) for entry in manifest["outputs"]]
     for state in manifest["states"]:
-        lines.append(_call("state", state["name"], state["doc"]) + (f".initial({literal(state['initial'])})" if state["initial"] else ""))
+        lines.append(
+            _call("state", state["name"], state["doc"])
+            + (f".initial({literal(state['initial'])})" if state["initial"] else "")
+        )
     lines += [_param(cls, param) for param in manifest["params"]]
     lines += _said_of_pairs(manifest)
     lines += ["op.uses_random()"] if manifest["random"] else []
     lines += ["op.surrogate_gradient()"] if manifest.get("surrogate_gradient") else []
-    lines += [f"op.require({literal(left)}, tenon::{relation}, {literal(right)})" for left, relation, right in manifest.get("rules", [])]
-    lines += [_call("renamed", *entry) for entry in manifest["renamed"]] + [_call("added", *entry) for entry in manifest["added"]]
+    lines += [
+        f"op.require({literal(left)}, tenon::{relation}, {literal(right)})"
+        for left, relation, right in manifest.get("rules", [])
+    ]
+    lines += [_call("renamed", *entry) for entry in manifest["renamed"]] + [
+        _call("added", *entry) for entry in manifest["added"]
+    ]
     return [line + ";" for line in lines + [_example(example) for example in manifest.get("examples", [])]]
 
 
@@ -183,8 +193,17 @@ def to_cpp(operator: type) -> str:
         raise TypeError(f"a class with @tenon.operator is needed, not {operator!r}")
     manifest, cls = found.manifest, name_in_cpp(operator.__name__)
     body = _members(manifest["params"])
-    body += ([""] if body else []) + ["static constexpr void describe(auto& op) {", *("  " + line for line in _describe(cls, manifest)), "}"]
-    functions = {"infer": "tenon::Infer& io", "forward": "const tenon::Call& call", "backward": "const tenon::Call& call", "gradient": "tenon::Gradient& g"}
+    body += ([""] if body else []) + [
+        "static constexpr void describe(auto& op) {",
+        *("  " + line for line in _describe(cls, manifest)),
+        "}",
+    ]
+    functions = {
+        "infer": "tenon::Infer& io",
+        "forward": "const tenon::Call& call",
+        "backward": "const tenon::Call& call",
+        "gradient": "tenon::Gradient& g",
+    }
     for name, parameter in functions.items():
         if hasattr(operator, name):
             body += _function(operator, name, parameter)

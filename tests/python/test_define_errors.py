@@ -1,0 +1,215 @@
+"""What operators in Python do wrong, and what their users read."""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pytest
+import tenon
+from tenon import ops
+from python_operators import X
+
+
+@pytest.fixture(autouse=True)
+def host():
+    with tenon.Host(threads=2, seed=5) as made:
+        yield made
+
+
+def failing(work):
+    @tenon.operator
+    class Failing:
+        """Does what the test says."""
+
+        def describe(op):
+            op.input("x")
+            op.output("y")
+
+        def forward(self, call):
+            call.y = 0
+            return work(self, call)
+
+    return Failing
+
+
+def test_exceptions_arrive_as_the_cause_with_the_authors_line():
+    def work(self, call):
+        raise ValueError("too large\nby far")
+
+    failing(work)
+    with pytest.raises(
+        tenon.ExecutionError, match=r"\[failing\].*ValueError: too large by far \(.*test_define_errors.py:\d+ in work\)"
+    ) as caught:
+        ops.failing(X)
+    assert isinstance(caught.value.__cause__, ValueError)
+    graph = tenon.Graph()
+    graph.outputs(y=ops.failing(graph.input("x", "float64", (None, 4)), name="the_node"))
+    with pytest.raises(tenon.ExecutionError, match="the_node"):
+        graph(x=X)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_interrupts_pass_as_themselves(kind):
+    def work(self, call):
+        raise kind("stop")
+
+    failing(work)
+    with pytest.raises(kind):
+        ops.failing(X)
+
+
+def test_errors_of_the_host_inside_of_a_kernel_arrive_as_its_words():
+    failing(lambda self, call: ops.relu(call.x, nonsense=1) and None)
+    with pytest.raises(tenon.ExecutionError, match="unknown parameter 'nonsense'") as caught:
+        ops.failing(X)
+    assert isinstance(caught.value.__cause__, tenon.UsageError)
+
+
+@pytest.mark.parametrize(
+    "work, sentence",
+    [
+        (lambda self, call: setattr(self, "kept", call.x), "keeps the array 'x' beyond the call"),
+        (lambda self, call: setattr(self, "kept", call.x[1:]), "keeps the array 'x' beyond the call"),
+        (lambda self, call: setattr(self, "kept", [call.y]), "keeps the array 'y' beyond the call"),
+        (lambda self, call: setattr(self, "kept", call), "keeps its call"),
+        (lambda self, call: call.x + 1, "forward returns ndarray, which nobody reads"),
+        (lambda self, call: call.z, "the call has no 'z': describe.. of Failing names x, y"),
+        (lambda self, call: call.x_grad, "call.x_grad exists only in backward"),
+        (lambda self, call: call.x.__setitem__(0, 1), "read-only"),
+        (lambda self, call: setattr(call, "x", 1), "call.x is read-only"),
+        (
+            lambda self, call: setattr(call, "y", call.x.astype(complex)),
+            "call.y is float64, but the value is complex128",
+        ),
+        (lambda self, call: setattr(call, "y", call.x[:2]), r"call.y has the shape \[3, 4\], but the value \[2, 4\]"),
+        (lambda self, call: call.x.setflags(write=True), "writeable"),
+    ],
+)
+def test_what_a_kernel_must_not_do_is_an_error_and_the_next_call_works(work, sentence):
+    failing(work)
+    with pytest.raises(tenon.ExecutionError, match=sentence):
+        ops.failing(X)
+    failing(lambda self, call: None)
+    assert ops.failing(X).sum() == 0
+
+
+def test_kept_arrays_have_memory_of_their_own_after_the_error():
+    kept = []
+
+    def work(self, call):
+        local = call.x[1:]
+        kept.extend([call.x, call.x[::2, 1:], {"inside": (call.x.T,)}])
+        raise ValueError(f"with {local.shape}")
+
+    failing(work)
+    x = X.copy()
+    with pytest.raises(tenon.ExecutionError) as caught:
+        ops.failing(x)
+    x[...] = -99  # what the kernel saw is the caller's memory
+    np.testing.assert_array_equal(kept[0], X)
+    np.testing.assert_array_equal(kept[1], X[::2, 1:])
+    np.testing.assert_array_equal(kept[2]["inside"][0], X.T)
+    trace = caught.value.__cause__.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    np.testing.assert_array_equal(trace.tb_frame.f_locals["local"], X[1:])
+    np.testing.assert_array_equal(trace.tb_frame.f_locals["call"].x, X)
+
+
+def test_an_array_that_only_a_circle_has_is_not_kept():
+    def work(self, call):
+        circle = [call.x]
+        circle.append(circle)
+
+    failing(work)
+    assert ops.failing(X).shape == X.shape
+
+
+@pytest.mark.parametrize(
+    "body, sentence",
+    [
+        ({"describe": lambda op: None}, r"Broken has no forward\(\)"),
+        ({"forward": lambda self, call: None}, r"Broken has no describe\(\)"),
+        ({"describe": lambda op: (op.input("x"), op.output("y")), "forward": lambda self, call: None}, "says no doc"),
+        (
+            {"describe": lambda op: op.doc("d"), "forward": lambda self: None},
+            r"forward\(\) of Broken takes 1 arguments",
+        ),
+        ({"describe": lambda op: op.doc("d"), "forward": lambda self, call: None}, "outputs"),
+        (
+            {"describe": lambda op: (op.doc("d"), op.param("a")), "forward": lambda self, call: None},
+            "parameter 'a' is not an attribute",
+        ),
+        (
+            {"describe": lambda op: (op.doc("d"), op.param("a")), "forward": lambda self, call: None, "a": object()},
+            "annotated as object",
+        ),
+        (
+            {
+                "describe": lambda op: (op.doc("d"), op.output("y"), op.param("a").at_least(2)),
+                "forward": lambda self, call: None,
+                "a": 1,
+            },
+            "does not meet the parameter's own bounds",
+        ),
+        (
+            {
+                "describe": lambda op: (op.doc("d"), op.output("y"), op.param("a").at_least(2)),
+                "forward": lambda self, call: None,
+                "a": "t",
+            },
+            "only numbers and lists of numbers have bounds",
+        ),
+        (
+            {"describe": lambda op: (op.doc("d"), op.input("x"), op.output("x")), "forward": lambda self, call: None},
+            "names 'x'",
+        ),
+        (
+            {"describe": lambda op: (op.doc("d"), op.output("random")), "forward": lambda self, call: None},
+            "names 'random'",
+        ),
+        (
+            {
+                "describe": lambda op: (op.doc("d"), op.output("y"), op.backward_reads("z")),
+                "forward": lambda self, call: None,
+            },
+            "'z'",
+        ),
+        (
+            {
+                "describe": lambda op: (op.doc("d"), op.output("y"), op.space("tenon")),
+                "forward": lambda self, call: None,
+            },
+            "space 'tenon'",
+        ),
+        ({"describe": lambda op: op.doc("d"), "forwards": lambda self, call: None}, r"nobody calls forwards\(\)"),
+    ],
+)
+def test_faults_of_a_class_are_found_where_it_is_decorated(body, sentence):
+    with pytest.raises(tenon.UsageError, match=sentence):
+        tenon.operator(type("Broken", (), body))
+
+
+def test_constructors_and_configure_that_fail_are_named():
+    @tenon.operator
+    class Picky:
+        """Refuses in configure()."""
+
+        a: int = 1
+
+        def describe(op):
+            op.input("x")
+            op.output("y")
+            op.param("a", "odd")
+
+        def configure(self):
+            if self.a % 2 == 0:
+                raise ValueError(f"a is {self.a} but must be odd")
+
+        def forward(self, call):
+            call.y = self.a
+
+    assert ops.picky(X)[0, 0] == 1
+    with pytest.raises(tenon.Error, match="a is 2 but must be odd") as caught:
+        ops.picky(X, a=2)
+    assert isinstance(caught.value.__cause__, ValueError)
