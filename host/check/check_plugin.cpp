@@ -235,9 +235,9 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
 
 std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make,
                                         const CheckOptions& options, const std::function<void(const CheckResult&)>& report) {
-  const auto wanted = wanted_checks(options);
   if (!options.device.empty() && options.device != "cpu")
     throw Failure(FailureKind::usage, "operators of the application have kernels for the CPU alone, but the device is " + options.device);
+  const auto wanted = wanted_checks(options);
   const checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
   const std::lock_guard lock(one_at_a_time());
   PluginSet plugins(plugin_options(options), host_table());
