@@ -213,3 +213,42 @@ def test_constructors_and_configure_that_fail_are_named():
     with pytest.raises(tenon.Error, match="a is 2 but must be odd") as caught:
         ops.picky(X, a=2)
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_backward_reads_what_it_named_and_nobody_asks_for_every_gradient():
+    careless = False
+
+    @tenon.operator
+    class Product:
+        """left * right"""
+
+        def describe(op):
+            op.input("left")
+            op.input("right")
+            op.output("y")
+            op.backward_reads("right")
+
+        def forward(self, call):
+            np.multiply(call.left, call.right, out=call.y)
+
+        def backward(self, call):
+            if call.left_grad is not None or careless:
+                call.left_grad[...] = call.y_grad * call.right
+            if call.right_grad is not None:
+                call.right_grad[...] = call.y_grad * call.left
+
+    graph = tenon.Graph()
+    left, right = graph.input("left", "float64", (3,)), graph.input("right", "float64", (3,))
+    loss = ops.sum(ops.product(left, right))
+    (good,) = graph.gradient(loss, [left])
+    (unread,) = graph.gradient(loss, [right])
+    graph.outputs(good=good, unread=unread)
+    given = {"left": X[0, :3], "right": X[1, :3]}
+    np.testing.assert_array_equal(graph(outputs="good", **given).good, X[1, :3])
+    with pytest.raises(
+        tenon.ExecutionError, match=r"call.left is not kept for backward: name it in op.backward_reads\(\)"
+    ):
+        graph(outputs="unread", **given)
+    careless = True
+    with pytest.raises(tenon.ExecutionError, match="'NoneType'.*; a gradient that nobody asks for is None"):
+        graph(outputs="unread", **given)

@@ -145,6 +145,8 @@ def sentence_of(error: BaseException) -> str:
         return str(error.args[0])
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_PACKAGE)]
     text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
+    if isinstance(error, AttributeError) and hasattr(error.obj, "_why_missing"):  # of the call that a kernel gets
+        text = f"AttributeError: {error.obj._why_missing(error.name)}"
     if not frames:
         return text
     if frames[-1].name == "backward" and "'NoneType' object" in text:
