@@ -1,8 +1,8 @@
-"""Gradients of operators that have no kernel for it: a graph of one node, differentiated, and a session of that."""
+"""Gradients by graphs: of operators that have no kernel for it, and of whole graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,14 +19,27 @@ if TYPE_CHECKING:
 MOST_SESSIONS = 64
 
 
+def add_gradients(graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, Value]) -> dict[str, Value]:
+    """Adds an input for the gradient of each output, by the names given, and returns those of `wrt`; without the ones that are zero."""
+    totals: dict[str, Value] = {}
+    for name, output in outputs.items():
+        seed = graph.input(name, output.dtype, output.shape)
+        for of, made in zip(wrt, graph.gradient(output, list(wrt.values()), seed=seed)):
+            if made is not None:
+                totals[of] = made if of not in totals else graph.ops.add(totals[of], made)
+    return totals
+
+
 class GraphGradients:
-    """Threads: any; each call has a session of its own."""
+    """Of one operator: a graph of one node, differentiated, and sessions of that. Threads: any; each call has a session of its own."""
 
     def __init__(self, info: OperatorInfo) -> None:
         self._info = info
         self._idle: dict[Any, list[Session]] = {}
 
-    def run(self, host: _core.Host, call: Call, grads: Sequence[torch.Tensor | None], wanted: Sequence[bool]) -> list[_core.Tensor | None]:
+    def run(
+        self, host: _core.Host, call: Call, grads: Sequence[torch.Tensor | None], wanted: Sequence[bool]
+    ) -> list[_core.Tensor | None]:
         """Of each input; None where it is zero or not wanted."""
         from ._torch_operator import to_tenon
 
@@ -42,7 +55,6 @@ class GraphGradients:
         session = idle.pop() if idle else self._make(host, call, present, wanted)
         given = {f"x{place}": to_tenon(tensor) for place, tensor in enumerate(call.inputs) if tensor is not None}
         given |= {f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None}
-        given = {name: tensor for name, tensor in given.items() if name in session._inputs}
         made = session._core.run(given, arrays=False)
         if len(self._idle) > MOST_SESSIONS:
             self._idle.clear()
@@ -54,18 +66,11 @@ class GraphGradients:
 
         graph = Graph(host)
         inputs = [
-            None if tensor is None else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape)) for place, tensor in enumerate(call.inputs)
+            None if tensor is None else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape))
+            for place, tensor in enumerate(call.inputs)
         ]
         made = graph.ops[self._info.full_name](*inputs, **call.params)
-        outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
-        totals: dict[int, Value] = {}
-        places = [place for place, value in enumerate(inputs) if value is not None and wanted[place]]
-        for place, output in enumerate(outputs):
-            if not present[place]:
-                continue
-            seed = graph.input(f"dy{place}", output.dtype, output.shape)
-            for at, grad in zip(places, graph.gradient(output, [inputs[each] for each in places], seed=seed)):
-                if grad is not None:
-                    totals[at] = grad if at not in totals else graph.ops.add(totals[at], grad)
-        graph.outputs(**{f"dx{place}": value for place, value in totals.items()})
+        outputs = list(made) if isinstance(made, tuple) else [made]
+        wrt = {f"dx{place}": value for place, value in enumerate(inputs) if value is not None and wanted[place]}
+        graph.outputs(**add_gradients(graph, {f"dy{place}": output for place, output in enumerate(outputs) if present[place]}, wrt))
         return Session(graph, training=call.training, device="" if call.device.type == "cpu" else str(call.device))

@@ -1,2 +1,191 @@
-class GraphModule: pass
-def module(g): pass
+"""A graph as a torch.nn.Module."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from . import _core
+from ._errors import UsageError
+from ._graph import Graph, _from_bytes, from_json
+from ._session import Results, Session
+from ._torch_gradient import add_gradients
+from ._torch_operator import to_tenon, to_torch
+
+Tensor = torch.Tensor
+
+
+def module(graph: Graph, *, seed: int = 0) -> GraphModule:
+    """The graph as a module that torch's optimizers train: its variables are parameters, its states are buffers.
+
+    Called with the graph's inputs, by position or by name; returns its output, or a dict where there are several. module.train() and eval()
+    choose whether dropout drops and states change. seed: of random operators, and of variables that have no elements yet. The module has
+    copies: module.graph() returns a graph with what they are by then. Calls run outside of what torch.compile compiles.
+    """
+    return GraphModule(graph, seed)
+
+
+class GraphModule(torch.nn.Module):
+    """See tenon.torch.module. Threads: one at a time."""
+
+    def __init__(self, graph: Graph, seed: int = 0) -> None:
+        super().__init__()
+        if any(node["kind"] != "forward" for node in graph.nodes):
+            raise UsageError("the graph computes gradients, which torch does for a module", "give the graph as it was before Graph.gradient()")
+        whole = graph.clone()
+        whole.initialize(seed)
+        self._host = graph.host
+        self._seed = seed
+        self._text: dict[str, Any] = json.loads(whole.to_json())
+        self._text.pop("updates", None)
+        self._inputs = list(self._text.get("inputs", {}))
+        self._outputs = list(self._text.get("outputs", {}))
+        self._parameter_names = {name: self._free(name) for name in whole.variables}
+        self._state_names = {name: self._free(name) for name in whole.states}
+        for name, attribute in self._parameter_names.items():
+            tensor = to_torch(whole[name].tensor.clone())
+            self.register_parameter(attribute, torch.nn.Parameter(tensor, requires_grad=tensor.is_floating_point()))
+            self._text["variables"][name].pop("values", None)
+        for name, attribute in self._state_names.items():
+            self.register_buffer(attribute, to_torch(whole[name].tensor.clone()))
+            self._text["states"][name].pop("values", None)
+        self._step = 0
+        self._runs: dict[Any, StatefulSession] = {}
+
+    def _free(self, name: str) -> str:
+        """The name as an attribute: those of torch's modules have no dots, and may not be a module's own."""
+        attribute = name.replace(".", "_")
+        while hasattr(self, attribute):
+            attribute += "_"
+        self.__dict__.setdefault("_taken", set())
+        while attribute in self._taken:
+            attribute += "_"
+        self._taken.add(attribute)
+        return attribute
+
+    def forward(self, *positional: Any, **named: Any) -> Any:
+        return self._call(*positional, **named)
+
+    @torch.compiler.disable
+    def _call(self, *positional: Any, **named: Any) -> Any:
+        given = dict(zip(self._inputs, positional)) | named
+        missing = [name for name in self._inputs if name not in given]
+        unknown = [name for name in given if name not in self._inputs]
+        if missing or unknown or len(positional) > len(self._inputs) or len(positional) + len(named) != len(given):
+            raise TypeError(f"the graph's inputs are {', '.join(self._inputs)}, but {len(positional)} are given by position and {', '.join(named) or 'none'} by name")
+        tensors = [torch.as_tensor(given[name]) for name in self._inputs]
+        made = GraphCall.apply(self, self.training, *tensors, *(getattr(self, attribute) for attribute in self._parameter_names.values()))
+        return made[0] if len(made) == 1 else Results(zip(self._outputs, made))
+
+    def graph(self) -> Graph:
+        """An independent graph with the parameters and buffers as they are."""
+        with TemporaryDirectory() as folder:
+            text = self._with_states(self._states())
+            for place, (name, attribute) in enumerate(self._parameter_names.items()):
+                path = Path(folder) / f"{place}.npy"
+                _core.save_array(str(path), to_tenon(getattr(self, attribute).detach().cpu()))
+                text["variables"] = {**text["variables"], name: {**text["variables"][name], "npy": path.name}}
+            return _from_bytes(from_json(json.dumps(text), folder=folder, host=self._host).to_bytes())
+
+    # ---- sessions -----------------------------------------------------------------------------------------------------
+
+    def _states(self) -> dict[str, Tensor]:
+        return {name: getattr(self, attribute) for name, attribute in self._state_names.items()}
+
+    def _with_states(self, states: dict[str, Tensor]) -> dict[str, Any]:
+        text = dict(self._text)
+        if states:
+            text["states"] = {name: {**text["states"][name], "values": states[name].tolist()} for name in states}
+        return text
+
+    def _graph_of_inputs(self, states: dict[str, Tensor]) -> Graph:
+        """The graph with its variables as inputs: they are torch's, which may replace their memory at any time."""
+        text = self._with_states(states)
+        text["inputs"] = text.get("inputs", {}) | text.get("variables", {})
+        text["variables"] = {}
+        return from_json(json.dumps(text), host=self._host)
+
+    def _run(self, key: Any, make: Callable[[Graph], None], states: dict[str, Tensor], training: bool, device: torch.device) -> StatefulSession:
+        """The session of that key, with these states."""
+        found = self._runs.get((key, training, device))
+        if found is None or not found.has(states):
+            graph = self._graph_of_inputs(states)
+            make(graph)
+            found = self._runs[key, training, device] = StatefulSession(graph, training, device, self._seed, states)
+        return found
+
+
+class StatefulSession:
+    """A session, and the states that it has."""
+
+    def __init__(self, graph: Graph, training: bool, device: torch.device, seed: int, states: dict[str, Tensor]) -> None:
+        where = "" if device.type == "cpu" else str(device)
+        self._session = Session(graph, training=training, device=where, seed=seed, keep_on_device=bool(where))
+        self._names = list(states)
+        self.outputs = set(graph.outputs())
+
+    def has(self, states: dict[str, Tensor]) -> bool:
+        return all(torch.equal(to_torch(self.state(name)), states[name].cpu()) for name in self._names)
+
+    def state(self, name: str) -> _core.Tensor:
+        found = self._session.tensor(name)
+        assert found is not None
+        return found.clone()
+
+    def run(self, inputs: dict[str, Tensor], outputs: Sequence[str], step: int) -> dict[str, _core.Tensor]:
+        self._session.step = step
+        needed = self._session._inputs
+        made: dict[str, _core.Tensor] = self._session._core.run({name: to_tenon(inputs[name]) for name in needed}, list(outputs), arrays=False)
+        return made
+
+
+class GraphCall(torch.autograd.Function):
+    """A run of the graph; its gradient is a run of the differentiated graph, which computes again what it needs."""
+
+    @staticmethod
+    def forward(ctx: Any, of: GraphModule, training: bool, *tensors: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        names = [*of._inputs, *of._parameter_names]
+        ctx.of, ctx.training, ctx.names, ctx.step = of, training, names, of._step
+        ctx.states = {name: state.detach().clone() for name, state in of._states().items()}
+        ctx.device = next((tensor.device for tensor in tensors), torch.device("cpu"))
+        session = of._run("forward", lambda graph: None, ctx.states, training, ctx.device)
+        made = session.run(dict(zip(names, tensors)), of._outputs, of._step)
+        if training:
+            of._step += 1
+            for name, state in of._states().items():
+                state.copy_(to_torch(session.state(name)))
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+        outputs = tuple(to_torch(made[name]) for name in of._outputs)
+        ctx.mark_non_differentiable(*(tensor for tensor in outputs if not tensor.is_floating_point()))
+        return outputs
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        of: GraphModule = ctx.of
+        wanted = [name for name, each in zip(ctx.names, ctx.needs_input_grad[2:]) if each]
+        given = {name: grad for name, grad in zip(of._outputs, grads) if grad is not None}
+        if not wanted or not given:
+            return (None,) * (2 + len(ctx.names))
+        words = {name: f"__d_{name}" for name in wanted}
+        seeds = {name: f"__dy_{name}" for name in given}
+
+        def differentiate(graph: Graph) -> None:
+            outputs = graph.outputs()
+            made = add_gradients(graph, {seeds[name]: outputs[name] for name in given}, {words[name]: graph[name] for name in wanted})
+            graph.outputs(**made)
+
+        key = ("backward", tuple(wanted), tuple(given))
+        session = of._run(key, differentiate, ctx.states, ctx.training, ctx.device)
+        inputs = dict(zip(ctx.names, ctx.saved_tensors)) | {seeds[name]: grad for name, grad in given.items()}
+        reached = [words[name] for name in wanted if words[name] in session.outputs]
+        made = session.run(inputs, reached, ctx.step) if reached else {}
+        grads_by_name = {name: to_torch(made[words[name]]) for name in wanted if words[name] in made}
+        return (None, None, *(grads_by_name.get(name) for name in ctx.names))

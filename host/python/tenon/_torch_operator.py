@@ -269,8 +269,6 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
         op: RegisteredOperator = ctx.op
-        if op.info.gradient == "none":
-            raise UsageError(f"[{op.info.name}] has no gradient, but torch asks for one", "pass x.detach() where none is needed")
         inputs_count, states_count = ctx.counts
         saved = ctx.saved_tensors
         inputs, states, outputs = saved[:inputs_count], saved[inputs_count : inputs_count + states_count], saved[inputs_count + states_count :]

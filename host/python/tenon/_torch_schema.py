@@ -42,7 +42,10 @@ def tensors_of(info: OperatorInfo) -> str:
             words.append(f"Tensor {name}")
         else:
             words.append(f"Tensor? {name}" if any(required_later[place:]) else f"Tensor? {name}=None")
-    words += [f"Tensor? {_core.python_name(state['name'])}=None" for state in info.states]
+    taken = {*info.params, *(each.name for each in info.inputs)}
+    for state in info.states:
+        name = state["name"] + "_state" if state["name"] in taken else state["name"]
+        words.append(f"Tensor? {_core.python_name(name)}=None")
     return ", ".join(words)
 
 
