@@ -1,0 +1,392 @@
+"""torch.ops.tenon: every operator of the catalog under torch's own checks, and torch's own arithmetic as the oracle."""
+
+import json
+
+import numpy as np
+import pytest
+import tenon
+import tenon.torch
+import torch
+from torch.library import opcheck
+
+HOST = tenon.default_host()
+NAMES = [name for name in HOST.names() if "." not in name]
+DTYPES = ("float64", "float32", "bool")
+WHOLE_GRAPHS = ("if", "scan", "while")  # whose parameters are graphs: the test below has them
+
+
+def registered(name):
+    return tenon.torch.register(name)
+
+
+def examples(info):
+    """Those of the manifest; of operators that work element by element, two shapes that broadcast."""
+    if info["examples"]:
+        return info["examples"]
+    shapes = [[2, 3], [3], [2, 1]]
+    return [{"inputs": [{"name": each["name"], "dtype": None, "shape": shape, "values": []} for each, shape in zip(info["inputs"], shapes)], "params": []}]
+
+
+def arguments(info, example, dtype):
+    rng = np.random.default_rng(3)
+
+    def tensor(declared, given):
+        types = declared["types"] or [dtype]
+        name = given["dtype"] or (dtype if dtype in types else types[0])
+        values = np.array(given["values"]).reshape(given["shape"]) if given["values"] else rng.uniform(0.2, 0.9, given["shape"])
+        return torch.tensor(values).to(getattr(torch, name))
+
+    made = []
+    for declared in info["inputs"]:
+        named = [each for each in example["inputs"] if each["name"].rstrip("0123456789" if declared["variadic"] else "") == declared["name"]]
+        tensors = [tensor(declared, each) for each in named]
+        made.append(tensors if declared["variadic"] else tensors[0] if tensors else None)
+    while made and made[-1] is None:
+        made.pop()
+    return tuple(made), {each["name"]: each["value"] for each in example["params"]}
+
+
+def cases():
+    for name in NAMES:
+        if name not in WHOLE_GRAPHS:
+            for place, example in enumerate(examples(HOST.describe(name))):
+                yield pytest.param(name, example, id=f"{name}-{place}")
+
+
+def dtype_for(info, wanted=DTYPES):
+    return next((dtype for dtype in wanted if dtype in info["types"]), "float32")
+
+
+def leaves(args):
+    return [each for arg in args for each in (arg if isinstance(arg, list) else [arg]) if each is not None]
+
+
+def call_of(op, args, params):
+    """The operator as a function of its floating inputs alone, with its floating outputs, as gradcheck wants it."""
+
+    def call(*given):
+        rest = iter(given)
+
+        def put(value):
+            if isinstance(value, list):
+                return [put(each) for each in value]
+            return next(rest) if value is not None and (value.is_floating_point() or value.is_complex()) else value
+
+        made = op(*[put(arg) for arg in args], **params)
+        return tuple(each for each in (made if isinstance(made, tuple | list) else (made,)) if each.requires_grad)
+
+    return call
+
+
+@pytest.mark.parametrize(("name", "example"), cases())
+def test_passes_opcheck(name, example):
+    info = HOST.describe(name)
+    args, params = arguments(info, example, dtype_for(info))
+    tests = ["test_schema", "test_autograd_registration", "test_faketensor"]
+    if not info["random"]:  # which draws other numbers each time
+        tests.append("test_aot_dispatch_dynamic")
+    opcheck(registered(name).default, args, params, test_utils=tests)
+
+
+@pytest.mark.parametrize(("name", "example"), cases())
+def test_gives_what_the_function_on_arrays_gives(name, example):
+    info = HOST.describe(name)
+    args, params = arguments(info, example, dtype_for(info))
+    if info["random"]:
+        pytest.skip("draws other numbers each time")
+    found = registered(name)(*args, **params)
+    arrays = [each if each is None else each.numpy() for arg in args for each in (arg if isinstance(arg, list) else [arg])]
+    expected = tenon.ops[name](*arrays, **params)
+    found = list(found) if isinstance(found, tuple | list) else [found]
+    expected = list(expected) if isinstance(expected, tuple | list) else [expected]
+    for mine, its in zip(found[: len(found) - len(info["states"])], expected, strict=True):
+        np.testing.assert_array_equal(mine.numpy(), np.asarray(its))
+
+
+@pytest.mark.parametrize("complex_numbers", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize(("name", "example"), cases())
+def test_passes_gradcheck(name, example, complex_numbers):
+    info = HOST.describe(name)
+    dtype = "complex128" if complex_numbers else "float64"
+    if dtype not in info["types"] or info["surrogate_gradient"]:
+        pytest.skip(f"has no {dtype}, or a gradient that is another one on purpose")
+    args, params = arguments(info, example, dtype)
+    if complex_numbers:
+        args = tuple([each + 0.3j if each.is_complex() else each for each in arg] if isinstance(arg, list) else arg if arg is None or not arg.is_complex() else arg + 0.3j for arg in args)
+    inputs = [each.requires_grad_() for each in leaves(args) if each.is_floating_point() or each.is_complex()]
+    call = call_of(registered(name), args, params)
+    if not inputs or not call(*inputs):
+        pytest.skip("nothing to differentiate")
+    try:
+        assert torch.autograd.gradcheck(call, inputs)
+    except tenon.ExecutionError as error:
+        assert "no gradient" in str(error)  # optimizers
+        assert name in ("adagrad", "adam", "adamw", "momentum", "nesterov", "rmsprop", "sgd")
+
+
+# ---- torch's own arithmetic as the oracle ------------------------------------------------------------------------------
+
+
+def test_gradients_are_those_of_torch():
+    data = torch.randn(2, 3, 7, 7, dtype=torch.float32)
+    weight, bias = torch.randn(4, 3, 3, 3), torch.randn(4)
+    tensors = [each.requires_grad_() for each in (data, weight, bias)]
+    registered("max_pool")
+    ours = torch.ops.tenon.max_pool(registered("convolution")(*tensors, num_filter=4, kernel=[3, 3], pad=[1, 1]), kernel=[2, 2], stride=[2, 2])
+    theirs = torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(*tensors, padding=1), 2)
+    torch.testing.assert_close(ours, theirs)
+    weights = torch.randn_like(theirs)
+    for mine, its in zip(torch.autograd.grad((ours * weights).sum(), tensors), torch.autograd.grad((theirs * weights).sum(), tensors)):
+        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)
+
+
+def test_batch_norm_takes_and_returns_its_states():
+    norm = registered("batch_norm")
+    data = torch.randn(8, 3, dtype=torch.float64)
+    own = torch.nn.BatchNorm1d(3, momentum=0.1, dtype=torch.float64)
+    expected = own(data)
+    mean, var = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+    made, new_mean, new_var = norm(data, own.weight, own.bias, mean, var, momentum=0.9, training=True)
+    torch.testing.assert_close(made, expected)
+    torch.testing.assert_close(new_mean, own.running_mean)
+    assert mean.abs().sum() == 0  # its arguments are never changed
+    unbiased = data.var(0, unbiased=False)
+    torch.testing.assert_close(new_var, 0.9 + 0.1 * unbiased)
+
+
+def test_dropout_draws_in_training_and_its_gradient_is_of_the_same_draw():
+    drop = registered("dropout")
+    data = torch.ones(1000, requires_grad=True)
+    assert torch.equal(drop(data, p=0.5), data)
+    first, second = drop(data, p=0.5, training=True), drop(data, p=0.5, training=True)
+    assert not torch.equal(first, second)
+    for made in (second, first):
+        (grad,) = torch.autograd.grad(made.sum(), data)
+        assert torch.equal(grad, made.detach())
+
+
+def test_operators_whose_parameters_are_graphs():
+    body = tenon.Graph()
+    x = body.input("x", "float32", (2,))
+    body.output("y", x * 2.0)
+    other = tenon.Graph()
+    z = other.input("x", "float32", (2,))
+    other.output("y", z + 1.0)
+    branch = registered("if")
+    names = [each["name"] for each in HOST.describe("if")["params"]]
+    graphs = dict(zip([name for name in names if name in ("then", "otherwise", "yes", "no", "else")], (body.to_json(), other.to_json())))
+    assert len(graphs) == 2, names
+    data = torch.tensor([1.0, 2.0])
+    assert branch(torch.tensor(True), [data], **graphs)[0].tolist() == [2, 4]
+    assert branch(torch.tensor(False), [data], **graphs)[0].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int32, torch.complex64])
+def test_dtypes_go_in_and_out(dtype):
+    data = torch.tensor([1, 2, 3]).to(dtype)
+    made = registered("add")(data, data)
+    assert made.dtype == dtype
+    assert torch.equal(made, data + data)
+
+
+def test_views_and_pending_conjugations_are_what_torch_says():
+    data = torch.arange(12.0).reshape(3, 4)
+    add, neg = registered("add"), registered("neg")
+    for view in (data.T, data[:, ::2], data.expand(2, 3, 4), data[1:1], torch.tensor(3.0)):
+        assert torch.equal(add(view, view), view + view)
+    numbers = torch.tensor([1 + 2j, 3 - 1j])
+    assert torch.equal(neg(numbers.conj()), -(numbers.conj().resolve_conj()))
+    assert torch.equal(neg(numbers.conj().imag), -(numbers.conj().imag))
+    with torch.inference_mode():
+        assert torch.equal(neg(numbers.conj()), -(numbers.conj().resolve_conj()))
+
+
+# ---- modes of torch ----------------------------------------------------------------------------------------------------------
+
+
+def test_grad_modes():
+    sigmoid = registered("sigmoid")
+    data = torch.randn(3, requires_grad=True)
+    assert sigmoid(data).requires_grad
+    with torch.no_grad():
+        assert not sigmoid(data).requires_grad
+    with torch.inference_mode():
+        assert not sigmoid(data).requires_grad
+    assert not sigmoid(data.detach()).requires_grad
+    assert sigmoid(torch.nn.Parameter(data.detach())).requires_grad
+
+
+def test_gradients_of_gradients_are_refused():
+    data = torch.randn(3, requires_grad=True)
+    (grad,) = torch.autograd.grad(registered("sigmoid")(data).sum(), data, create_graph=True)
+    with pytest.raises(tenon.UsageError, match="gradient of that"):
+        grad.sum().backward()
+
+
+def test_a_tensor_that_backward_does_not_read_may_change():
+    data = torch.randn(3, dtype=torch.float64)
+    leaf = data.clone().requires_grad_()
+    between = leaf * 1
+    made = registered("sigmoid")(between)
+    between.add_(1)  # sigmoid's gradient reads its output alone
+    made.sum().backward()
+    expected = torch.sigmoid(data)
+    torch.testing.assert_close(leaf.grad, expected * (1 - expected))
+
+
+def test_modes_see_the_operator():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Seen(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.names.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    add = registered("add")
+    with Seen() as seen:
+        add(torch.ones(2), torch.ones(2))
+    assert "tenon.add.default" in seen.names
+
+
+def test_compiles_with_fixed_and_with_free_dimensions():
+    sigmoid, matmul, concat = registered("sigmoid"), registered("matmul"), registered("concat")
+
+    def function(x, y):
+        return concat([sigmoid(x) @ y, matmul(x, y)], axis=0) * 2
+
+    runs = []
+
+    def count(module, inputs):
+        runs.append(module)
+        return module.forward
+
+    for dynamic in (False, True):
+        compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+        for rows in (3, 5, 9):
+            x, y = torch.randn(rows, 4), torch.randn(4, 2)
+            torch.testing.assert_close(compiled(x, y), function(x, y))
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend=count, fullgraph=True, dynamic=True)
+    for rows in (3, 5, 9):
+        compiled(torch.randn(rows, 4), torch.randn(4, 2))
+    assert len(runs) == 1  # one graph for all of them
+
+
+def test_gradients_compile():
+    sigmoid = registered("sigmoid")
+    compiled = torch.compile(lambda x: (sigmoid(x) ** 2).sum(), backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows in (3, 6):
+        data = torch.randn(rows, 2, dtype=torch.float64, requires_grad=True)
+        (mine,) = torch.autograd.grad(compiled(data), data)
+        (its,) = torch.autograd.grad((torch.sigmoid(data) ** 2).sum(), data)
+        torch.testing.assert_close(mine, its)
+
+
+def test_a_dimension_that_no_rule_gives_is_traced_anew():
+    pool = registered("avg_pool")
+    compiled = torch.compile(lambda x: pool(x, kernel=[3, 3], stride=[2, 2]) + 1, backend="aot_eager", fullgraph=True, dynamic=True)
+    for size in (7, 8, 12):
+        data = torch.randn(2, 1, size, size)
+        torch.testing.assert_close(compiled(data), torch.nn.functional.avg_pool2d(data, 3, 2) + 1)
+
+
+# ---- registering -----------------------------------------------------------------------------------------------------------------
+
+
+def test_schemas_say_what_manifests_say():
+    schema = str(registered("convolution").default._schema)
+    assert "Tensor data" in schema and "Tensor? bias=None" in schema
+    assert "int num_filter" in schema and "int groups=1" in schema and "bool no_bias=False" in schema
+    assert str(registered("split").default._schema).endswith("-> Tensor[]")
+    assert "str" in json.dumps(str(registered("cast").default._schema))
+
+
+def test_bad_calls_are_refused():
+    add, relu = registered("add"), registered("relu")
+    with pytest.raises(tenon.ExecutionError, match="add"):
+        add(torch.ones(2), torch.ones(3))
+    with pytest.raises(RuntimeError, match="missing value|expected"):
+        add(torch.ones(2))
+    with pytest.raises(tenon.ExecutionError, match="relu"):
+        relu(torch.ones(2, dtype=torch.bool))
+    with pytest.raises((tenon.UsageError, tenon.ExecutionError), match="p"):
+        registered("dropout")(torch.ones(2), p=2.0)
+    with pytest.raises(tenon.PluginError, match="no_such"):
+        registered("no_such")
+
+
+def test_registering_again_gives_the_same_operator():
+    assert registered("add") is registered("add")
+    assert tenon.torch.register(tenon.ops.add) is registered("add")
+    other = tenon.torch.register("add", namespace="tenon_test")
+    assert torch.equal(other(torch.ones(2), torch.ones(2)), torch.tensor([2.0, 2.0]))
+
+
+def test_an_operator_written_in_python():
+    @tenon.operator
+    class TorchCube:
+        scale: float = 1.0
+
+        def describe(op):
+            op.doc("scale * x^3")
+            op.types("float64")
+            op.input("x", "any shape")
+            op.output("y", "same shape")
+            op.param("scale", "multiplier")
+
+        def forward(self, call):
+            np.multiply(call.x**3, self.scale, out=call.y)
+
+        def backward(self, call):
+            call.x_grad[...] = 3 * self.scale * call.x**2 * call.y_grad
+
+    cube = tenon.torch.register(TorchCube)
+    data = torch.randn(4, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(cube(data, scale=2.0), 2 * data**3)
+    assert torch.autograd.gradcheck(lambda x: cube(x, scale=2.0), (data,))
+    opcheck(cube.default, (data,), {"scale": 2.0})
+
+
+def test_eager_functions_refuse_tensors_that_want_a_gradient():
+    data = torch.randn(3, requires_grad=True)
+    with pytest.raises(tenon.UsageError, match="gradient") as caught:
+        tenon.ops.relu(data)
+    assert "tenon.torch.register" in caught.value.hint
+    with torch.no_grad():
+        assert torch.equal(tenon.ops.relu(data), torch.relu(data))
+    assert torch.equal(tenon.ops.relu(data.detach()), torch.relu(data))
+
+
+def test_100_000_calls_do_not_grow():
+    import resource
+
+    add = registered("add")
+    data = torch.ones(4)
+    for _ in range(2000):
+        add(data, data)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(100_000):
+        add(data, data)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2048  # KiB
+
+
+def test_threads_call_one_operator():
+    from concurrent.futures import ThreadPoolExecutor
+
+    add, sigmoid = registered("add"), registered("sigmoid")
+
+    def work(number):
+        data = torch.full((5000,), float(number), dtype=torch.float64, requires_grad=True)
+        for _ in range(20):
+            made = sigmoid(add(data, data))
+            (grad,) = torch.autograd.grad(made.sum(), data)
+        expected = torch.sigmoid(2 * data.detach())
+        torch.testing.assert_close(made.detach(), expected)
+        torch.testing.assert_close(grad, 2 * expected * (1 - expected))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(16)))
