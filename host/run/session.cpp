@@ -10,12 +10,12 @@
 #include "graph/expansion.hpp"
 #include "graph/initialize.hpp"
 #include "io/crash/crash_handler.hpp"
-#include "io/file_memory.hpp"
 #include "run/execution/filled_outputs.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"
 #include "run/tensor_placement.hpp"
+#include "run/watched_stop.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
@@ -303,24 +303,6 @@ void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
   given.require_unchanged();
 }
 
-namespace {
-
-/// The token is the caller's, and the execution outlives it.
-class WatchedStop {
- public:
-  WatchedStop(Execution& execution, const std::stop_token& stop) : execution_(execution) {
-    execution.set_stop(stop.stop_possible() ? &stop : nullptr);
-  }
-  ~WatchedStop() { execution_.set_stop(nullptr); }
-  WatchedStop(const WatchedStop&) = delete;
-  WatchedStop& operator=(const WatchedStop&) = delete;
-
- private:
-  Execution& execution_;
-};
-
-}  // namespace
-
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations,
                                 const std::stop_token& stop, std::uint64_t number) {
   auto outputs = bind_outputs(execution, inputs, destinations);
@@ -345,44 +327,6 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
   return outputs;
 }
 
-void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
-  const auto& names = model();
-  const auto count = [](const char* what, std::size_t given, std::size_t needed) {
-    if (given != needed) throw Failure(FailureKind::usage, fmt::format("{} {} are given but the graph has {}", given, what, needed));
-  };
-  count("inputs", inputs.size(), names.inputs.size());
-  count("outputs", outputs.size(), names.outputs.size());
-  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs)) {
-    auto& execution = quick->bind(inputs, outputs);
-    execution.set_step(step++);
-    const WatchedStop watched(execution, stop);
-    try {
-      execute(execution, stop);
-      end_copied_process();
-      return execution.finish();
-    } catch (...) {
-      execution.abandon();
-      throw;
-    }
-  }
-  NamedTensors given;
-  RunOptions options_of_run{.stop = stop};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i]) given.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i]) options_of_run.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
-  const auto number = step++;
-  const auto stage = stage_for({});
-  int stages_run = 0;
-  auto made = each_stage(given, options_of_run, [&](Execution& execution, const NamedTensors& all, const Destinations& destinations) {
-    ++stages_run;
-    return run(execution, all, destinations, stop, number);
-  });
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
-  const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1;
-  if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage, *plans.last());
-}
-
 Tensor Session::Impl::copy_of(ValueId value) const {
   const auto& own = tensor(value);
   if (!own) return own;
@@ -401,11 +345,6 @@ NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options)
   return impl_->each_stage(inputs, options, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
     return impl_->run(execution, given, destinations, options.stop, number);
   });
-}
-
-void Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
-  const Impl::Use use(impl_);
-  impl_->run_in_order(inputs, outputs, stop);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {

@@ -75,7 +75,7 @@ struct Session::Impl {
   std::optional<Kernels> kernels;
   ExecutionContext context;
   PlanCache plans;
-  std::unique_ptr<QuickRun> quick;  // for the plan that was used last
+  std::unique_ptr<QuickRun> quick;                                          // for the plan that was used last
   std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages;  // the first ones, by the outputs' names; none: of all
   std::uint64_t stage_count = 0;
   Trace trace{options.trace};

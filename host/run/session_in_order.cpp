@@ -1,0 +1,54 @@
+// Runs by places instead of names.
+#include <fmt/format.h>
+
+#include "io/crash/crash_handler.hpp"
+#include "io/file_memory.hpp"
+#include "run/session_impl.hpp"
+#include "run/watched_stop.hpp"
+
+namespace tenon {
+
+void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+  const auto& names = model();
+  const auto count = [](const char* what, std::size_t given, std::size_t needed) {
+    if (given != needed) throw Failure(FailureKind::usage, fmt::format("{} {} are given but the graph has {}", given, what, needed));
+  };
+  count("inputs", inputs.size(), names.inputs.size());
+  count("outputs", outputs.size(), names.outputs.size());
+  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs)) {
+    auto& execution = quick->bind(inputs, outputs);
+    execution.set_step(step++);
+    const WatchedStop watched(execution, stop);
+    try {
+      execute(execution, stop);
+      end_copied_process();
+      return execution.finish();
+    } catch (...) {
+      execution.abandon();
+      throw;
+    }
+  }
+  NamedTensors given;
+  RunOptions options_of_run{.stop = stop};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]) given.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) options_of_run.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
+  const auto number = step++;
+  const auto stage = stage_for({});
+  int stages_run = 0;
+  auto made = each_stage(given, options_of_run, [&](Execution& execution, const NamedTensors& all, const Destinations& destinations) {
+    ++stages_run;
+    return run(execution, all, destinations, stop, number);
+  });
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
+  const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1;
+  if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage, *plans.last());
+}
+
+void Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+  const Impl::Use use(impl_);
+  impl_->run_in_order(inputs, outputs, stop);
+}
+
+}  // namespace tenon

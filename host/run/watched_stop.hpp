@@ -1,0 +1,23 @@
+// What kernels look at that may be cancelled, for as long as a run lasts.
+#pragma once
+#include <stop_token>
+
+#include "run/execution/execution.hpp"
+
+namespace tenon {
+
+/// The token is the caller's, and the execution outlives it.
+class WatchedStop {
+ public:
+  WatchedStop(Execution& execution, const std::stop_token& stop) : execution_(execution) {
+    execution.set_stop(stop.stop_possible() ? &stop : nullptr);
+  }
+  ~WatchedStop() { execution_.set_stop(nullptr); }
+  WatchedStop(const WatchedStop&) = delete;
+  WatchedStop& operator=(const WatchedStop&) = delete;
+
+ private:
+  Execution& execution_;
+};
+
+}  // namespace tenon
