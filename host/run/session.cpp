@@ -134,7 +134,9 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   }
   for (const auto& [name, tensor] : inputs)
     if (find_input(model, name) == none) refuse_unknown_input(model, name);
-  if (!missing.empty()) throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", list_of(missing)));
+  if (!missing.empty())
+    throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", list_of(missing)),
+                  stage.part ? "" : "a run of some outputs, named, needs only their inputs");
   return types;
 }
 
