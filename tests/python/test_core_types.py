@@ -19,10 +19,14 @@ FUNCTIONS = {node.name: node for node in DECLARED if isinstance(node, Function)}
 TOO_PLAIN = re.compile(r"__(?!array__|dlpack|len__|call__).*__$")
 
 
-def members(node: ast.ClassDef) -> dict[str, Function | ast.AnnAssign]:
-    named = ((each.name, each) for each in node.body if isinstance(each, Function))
-    given = ((each.target.id, each) for each in node.body if isinstance(each, ast.AnnAssign))  # type: ignore[union-attr]
-    return dict(named) | dict(given)
+def members(node: ast.ClassDef) -> dict[str, ast.stmt]:
+    found: dict[str, ast.stmt] = {}
+    for each in node.body:
+        if isinstance(each, Function):
+            found.setdefault(each.name, each)  # a property's getter stands before its setter
+        elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+            found[each.target.id] = each
+    return found
 
 
 def functions() -> Iterator[tuple[str, Function, Any]]:
