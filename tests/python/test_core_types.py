@@ -34,10 +34,10 @@ def functions() -> Iterator[tuple[str, Function, Any]]:
     for name, node in FUNCTIONS.items():
         yield name, node, getattr(_core, name)
     for name, declared in CLASSES.items():
-        for member, node in members(declared).items():
+        for member, method in members(declared).items():
             found = vars(getattr(_core, name)).get(member)
-            if isinstance(node, Function) and hasattr(found, "__nb_signature__"):
-                yield f"{name}.{member}", node, found
+            if isinstance(method, Function) and hasattr(found, "__nb_signature__"):
+                yield f"{name}.{member}", method, found
 
 
 def test_the_module_has_what_is_declared_and_nothing_else() -> None:
