@@ -154,9 +154,9 @@ def test_errors_have_the_authors_lines_first(cache, before, after, first_lines):
     for line, expected in zip(lines, first_lines):
         assert re.fullmatch(expected, line), str(caught.value)
     assert len(lines) < 40 and caught.value.output and isinstance(caught.value, ImportError)
-    assert not list(cache.glob("*/*.tmp")) and all(
-        not list(folder.glob("tmp*")) for folder in cache.iterdir()
-    ), "nothing is left of it"
+    assert not list(cache.glob("*/*.tmp")) and all(not list(folder.glob("tmp*")) for folder in cache.iterdir()), (
+        "nothing is left of it"
+    )
     again = time.perf_counter()
     with pytest.raises(tenon.CompileError):
         tenon.compile(source, flags=FLAGS)
@@ -222,7 +222,7 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     (folder / "scaled.so").unlink()
     held = textwrap.dedent(f"""
         import fcntl, sys, time
-        file = open({str(folder / 'lock')!r}, "w"); fcntl.flock(file, fcntl.LOCK_EX); print("held", flush=True); time.sleep(60)
+        file = open({str(folder / "lock")!r}, "w"); fcntl.flock(file, fcntl.LOCK_EX); print("held", flush=True); time.sleep(60)
     """)
     holder = subprocess.Popen([sys.executable, "-c", held], stdout=subprocess.PIPE, text=True)
     try:

@@ -59,6 +59,8 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
                                     address_of(tensor), writable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   PyArray_UpdateFlags(array_of(made), NPY_ARRAY_UPDATE_ALL);
+  // An owner that gives no writable memory, without which numpy before 2.3 lets anybody make the array writable.
+  if (!writable && PyArray_SetBaseObject(array_of(made), nb::none().release().ptr()) < 0) throw nb::python_error();
   drop(array_);
   array_ = made;
   dtype_ = tensor.dtype;
@@ -80,6 +82,7 @@ void KernelArray::part_with(nb::list derived) {
   if (memory == nullptr) throw nb::python_error();
   auto& own = fields_of(array_);
   own.data = PyByteArray_AsString(memory);
+  Py_XDECREF(own.base);
   own.base = memory;
   for (const nb::handle one : derived)
     if (PyArray_Check(one.ptr())) fields_of(one.ptr()).data += own.data - before;
