@@ -167,3 +167,31 @@ def test_two_threads_may_use_one_operator():
     for thread in threads:
         thread.join()
     assert results == [True] * 4
+
+
+def test_layers_and_signs_mean_tenons_operators_whatever_the_application_calls_its_own():
+    from tenon import nn
+
+    def own(name):
+        def describe(op):
+            op.input("x")
+            op.input("rest").variadic()
+            op.output("y")
+
+        def forward(self, call):
+            raise AssertionError(f"{name} is called")
+
+        tenon.operator(type(name, (), {"__doc__": "Fails.", "describe": describe, "forward": forward}))
+
+    for name in ("Add", "Relu", "FullyConnected", "Reshape", "Where"):
+        own(name)
+    graph = tenon.Graph()
+    x = graph.input("x", "float64", (3, 4))
+    y = nn.dense(x, 2, name="layer")
+    graph.outputs(y=y, sum=x + x, ordered=x <= x)
+    graph.initialize(seed=1)
+    out = graph(x=X)
+    np.testing.assert_allclose(out.y, X @ graph["layer_weight"].numpy().T + graph["layer_bias"].numpy())
+    np.testing.assert_array_equal(out.sum, X + X)
+    with pytest.raises(tenon.ExecutionError, match="Relu is called"):
+        ops.relu(X)

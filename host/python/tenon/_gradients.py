@@ -283,7 +283,7 @@ class _Differentiated:
             )
         wrt = [values[leaf] for leaf in call.wrt]
         found = graph.gradient(value, wrt)
-        zero = graph.ops["fill_like"]
+        zero = graph.ops["tenon.fill_like"]
         return value, more, [zero(of) if gradient is None else gradient for gradient, of in zip(found, wrt)]
 
     def _split(self, returned: Any) -> tuple[Value, Any]:

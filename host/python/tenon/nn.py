@@ -54,7 +54,7 @@ def dense(
     """
     graph, name = _begin("dense", x, name)
     weights = _weight(graph, f"{name}_weight", weight, init, x.dtype), _bias(graph, name, bias)
-    made = graph.ops["fully_connected"](x, *weights, num_hidden=units, no_bias=bias is False, flatten=False, name=name)
+    made = graph.ops["tenon.fully_connected"](x, *weights, num_hidden=units, no_bias=bias is False, flatten=False, name=name)
     return _activated(made, activation)
 
 
@@ -86,7 +86,7 @@ def conv(
         kernel=sizes, stride=_list(stride), pad=_padding(pad, sizes, dilate), dilate=_list(dilate), groups=groups
     )
     weights = _weight(graph, f"{name}_weight", weight, init, x.dtype), _bias(graph, name, bias)
-    made = graph.ops["convolution"](x, *weights, num_filter=filters, no_bias=bias is False, name=name, **params)
+    made = graph.ops["tenon.convolution"](x, *weights, num_filter=filters, no_bias=bias is False, name=name, **params)
     return _activated(made, activation)
 
 
@@ -109,7 +109,7 @@ def batch_norm(
     """
     graph, name = _begin("batch_norm", x, name)
     weights = _weight(graph, f"{name}_gamma", gamma), _weight(graph, f"{name}_beta", beta)
-    made = graph.ops["batch_norm"](x, *weights, axis=axis, momentum=momentum, epsilon=epsilon, name=name)
+    made = graph.ops["tenon.batch_norm"](x, *weights, axis=axis, momentum=momentum, epsilon=epsilon, name=name)
     return _activated(made, activation)
 
 
@@ -130,7 +130,7 @@ def layer_norm(
     """
     graph, name = _begin("layer_norm", x, name)
     weights = _weight(graph, f"{name}_gamma", gamma), _weight(graph, f"{name}_beta", beta)
-    made = graph.ops["layer_norm"](x, *weights, axis=axis, epsilon=epsilon, name=name)
+    made = graph.ops["tenon.layer_norm"](x, *weights, axis=axis, epsilon=epsilon, name=name)
     return _activated(made, activation)
 
 
@@ -138,7 +138,7 @@ def dropout(x: Value, p: float = 0.5, *, name: str | None = None) -> Value:
     """In training, sets each element to 0 with probability p and scales the others by 1 / (1 - p); outside of it, x.
     Returns x's shape."""
     graph, name = _begin("dropout", x, name)
-    made: Value = graph.ops["dropout"](x, p=p, name=name)
+    made: Value = graph.ops["tenon.dropout"](x, p=p, name=name)
     return made
 
 
@@ -162,7 +162,7 @@ def embedding(
     if weight is None:
         weight = graph.variable(f"{name}_weight", dtype=dtype, shape=(rows, columns), init=init)
     table = _weight(graph, f"{name}_weight", weight)
-    made: Value = graph.ops["embedding"](
+    made: Value = graph.ops["tenon.embedding"](
         indices, table, input_dim=rows, output_dim=columns, sparse_grad=sparse_grad, name=name
     )
     return made
@@ -176,7 +176,7 @@ def max_pool(x: Value, kernel: Sizes, *, stride: Sizes | None = None, pad: Sizes
     """
     graph, name = _begin("max_pool", x, name)
     sizes = _sizes(kernel, x, "kernel")
-    made: Value = graph.ops["max_pool"](
+    made: Value = graph.ops["tenon.max_pool"](
         x, kernel=sizes, stride=sizes if stride is None else _list(stride), pad=_list(pad), name=name
     )
     return made
@@ -200,7 +200,7 @@ def avg_pool(
         pad=_list(pad),
         count_include_pad=count_include_pad,
     )
-    made: Value = graph.ops["avg_pool"](x, name=name, **params)
+    made: Value = graph.ops["tenon.avg_pool"](x, name=name, **params)
     return made
 
 
@@ -215,7 +215,7 @@ def flatten(x: Value, *, name: str | None = None) -> Value:
             "declare the input's shape, with None for the batch alone",
         )
     features = [dim for dim in shape[1:] if dim is not None]
-    made: Value = graph.ops["reshape"](x, shape=[-1, prod(features)] if shape[0] is None else [shape[0], -1], name=name)
+    made: Value = graph.ops["tenon.reshape"](x, shape=[-1, prod(features)] if shape[0] is None else [shape[0], -1], name=name)
     return made
 
 
@@ -260,11 +260,11 @@ def gru(x: Value, units: int, *, sequences: bool = False, init: Init = "automati
 
     def cell(row: Value, recurrent: Value, h: Value) -> tuple[Value]:
         graph = h.graph
-        ours, theirs = graph.ops["split"](row, sections=3, axis=1), graph.ops["split"](
+        ours, theirs = graph.ops["tenon.split"](row, sections=3, axis=1), graph.ops["tenon.split"](
             h @ recurrent, sections=3, axis=1
         )
-        reset, update = (graph.ops["sigmoid"](ours[gate] + theirs[gate]) for gate in (0, 1))
-        candidate = graph.ops["tanh"](ours[2] + reset * theirs[2])
+        reset, update = (graph.ops["tenon.sigmoid"](ours[gate] + theirs[gate]) for gate in (0, 1))
+        candidate = graph.ops["tenon.tanh"](ours[2] + reset * theirs[2])
         return (candidate + update * (h - candidate),)
 
     return _recurrent("gru", x, units, 3, 1, cell, sequences, init, name)
@@ -280,10 +280,10 @@ def lstm(x: Value, units: int, *, sequences: bool = False, init: Init = "automat
 
     def cell(row: Value, recurrent: Value, h: Value, memory: Value) -> tuple[Value, Value]:
         graph = h.graph
-        gates = graph.ops["split"](row + h @ recurrent, sections=4, axis=1)
-        enter, keep, leave = (graph.ops["sigmoid"](gates[gate]) for gate in (0, 1, 3))
-        memory = keep * memory + enter * graph.ops["tanh"](gates[2])
-        return leave * graph.ops["tanh"](memory), memory
+        gates = graph.ops["tenon.split"](row + h @ recurrent, sections=4, axis=1)
+        enter, keep, leave = (graph.ops["tenon.sigmoid"](gates[gate]) for gate in (0, 1, 3))
+        memory = keep * memory + enter * graph.ops["tenon.tanh"](gates[2])
+        return leave * graph.ops["tenon.tanh"](memory), memory
 
     return _recurrent("lstm", x, units, 4, 2, cell, sequences, init, name)
 
@@ -296,7 +296,7 @@ def _recurrent(
 ) -> Value:
     """What does not depend on h is computed for all steps at once; `scan` runs the cell for each."""
     graph, name = _begin(kind, x, name)
-    rows = graph.ops["transpose"](dense(x, gates * units, init=init, name=name), axes=[1, 0, 2])
+    rows = graph.ops["tenon.transpose"](dense(x, gates * units, init=init, name=name), axes=[1, 0, 2])
     recurrent = graph.variable(f"{name}_recurrent", dtype=x.dtype, shape=(units, gates * units), init=init)
     body = Graph(graph.host)
     state = [body.input(f"state_{place}", x.dtype, (None, units)) for place in range(carries)]
@@ -304,9 +304,9 @@ def _recurrent(
     after = cell(row, body.input("recurrent", x.dtype, (units, gates * units)), *state)
     for place, value in enumerate((*after, after[0])):
         body.output(f"output_{place}", value)
-    first = graph.ops["fill_like"](rows[0, :, :units])
-    made = graph.ops["scan"](*[first] * carries, rows, recurrent, body=body, carries=carries, outputs=carries + 1)
-    last: Value = graph.ops["transpose"](made[carries], axes=[1, 0, 2]) if sequences else made[0]
+    first = graph.ops["tenon.fill_like"](rows[0, :, :units])
+    made = graph.ops["tenon.scan"](*[first] * carries, rows, recurrent, body=body, carries=carries, outputs=carries + 1)
+    last: Value = graph.ops["tenon.transpose"](made[carries], axes=[1, 0, 2]) if sequences else made[0]
     return last
 
 
