@@ -268,7 +268,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   }
   std::vector<Tensor> grads(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool wants = inputs[i].present && floating.has(inputs[i].dtype) && (wanted.empty() || wanted[i]);
+    const bool wants = inputs[i].present && (floating + any_complex).has(inputs[i].dtype) && (wanted.empty() || wanted[i]);
     pass.tensors.writes[i] = wants ? TENON_WRITE_TO : TENON_WRITE_NONE;
     pass.tensors.input_grads[i] = wants ? &pass.written[i] : nullptr;
     if (wants) write(pass, i, grads[i], inputs[i]);

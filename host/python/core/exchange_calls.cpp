@@ -28,6 +28,7 @@ class ExchangeCalls {
     nb::object other;           ///< takes the same arguments: any memory, types and parameters
     nb::object differentiable;  ///< takes the same arguments: those that may need a gradient
     nb::object grad_enabled;    ///< whether gradients are wanted at all
+    bool counted;               ///< a parameter says how many outputs there are: the result is a list, even of one
     std::uint64_t plain_keys;   ///< of a tensor in which nothing but autograd is interested
   };
   ExchangeCalls(nb::object host, std::string op, const ExchangeTable& table, Ways ways)
@@ -249,7 +250,7 @@ nb::object ExchangeCalls::run(Entry& entry, const Given& given) {
     } const idle{entry};
     without_gil(forward);
   }
-  if (entry.visible.size() == 1) return object_from(made[entry.visible[0]], table_);
+  if (entry.visible.size() == 1 && !ways_.counted) return object_from(made[entry.visible[0]], table_);
   nb::list all;
   for (const auto i : entry.visible) all.append(object_from(made[i], table_));
   return all;
@@ -308,11 +309,12 @@ PyMethodDef method(const char* name) {
 
 // Two functions over one cache: for tensors that nobody differentiates, and the one that finds out.
 nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type, nb::object other, nb::object differentiable,
-                         nb::object grad_enabled, std::uint64_t plain_keys) {
+                         nb::object grad_enabled, bool counted, std::uint64_t plain_keys) {
   const auto* table = exchange_of(reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (table == nullptr || table->view_of == nullptr) return nb::make_tuple(nb::none(), nb::none());
   auto calls = std::make_unique<ExchangeCalls>(
-      std::move(host), op, *table, ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled), plain_keys});
+      std::move(host), op, *table,
+      ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled), counted, plain_keys});
   auto capsule = nb::steal(PyCapsule_New(calls.release(), capsule_name, [](PyObject* object) {
     delete static_cast<ExchangeCalls*>(PyCapsule_GetPointer(object, capsule_name));
   }));
@@ -326,7 +328,7 @@ nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type
 
 void bind_exchange_calls(nb::module_& module) {
   module.def("exchange_calls", &exchange_calls, nb::arg("host").none(), nb::arg("op"), nb::arg("type"), nb::arg("other"),
-             nb::arg("differentiable"), nb::arg("grad_enabled"), nb::arg("plain_keys"));
+             nb::arg("differentiable"), nb::arg("grad_enabled"), nb::arg("counted"), nb::arg("plain_keys"));
 }
 
 }  // namespace tenon::python

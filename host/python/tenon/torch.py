@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 from . import _core
+from ._compile import Compiled
+from ._define import _decorated
 from ._errors import PluginError, UsageError
 from ._lookup import find
 from ._operators import info_of
@@ -28,8 +30,9 @@ _registered: dict[tuple[str, str], tuple[RegisteredOperator, dict[str, str]]] = 
 def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = None) -> Any:
     """Makes an operator one of torch's: `torch.ops.tenon.NAME`, with schema, shapes for tracing, and its gradient.
 
-    what: the name of an operator, an operator, or the path of a plugin or a folder of plugins, whose operators are all registered.
-    namespace: `torch.ops.NAMESPACE`. Returns torch's operator; of a path, a dict of them by name.
+    what: the name of an operator, an operator, a class with @tenon.operator; or the path of a plugin or of a folder of plugins, or what
+    tenon.compile made, whose operators are all registered. namespace: `torch.ops.NAMESPACE`. Returns torch's operator; of several, a dict
+    of them by name.
 
     Tensors: dense, on the CPU or CUDA; inputs by position, parameters by name. Operators with states take them after their inputs, and
     return them, changed in training, after their outputs. Works in torch.compile; gradients of gradients are refused. Raises UsageError
@@ -37,8 +40,21 @@ def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = N
     """
     if isinstance(what, os.PathLike) or isinstance(what, str) and (os.sep in what or what.endswith(".so")):
         return _register_plugins(Path(what), namespace, host)
-    op = what if isinstance(what, _core.Operator) else find(what if isinstance(what, str) else what._name, host)
+    if isinstance(what, Compiled):
+        return {name: _register(op, namespace, op._host or host) for name, op in what._functions.items()}
+    if isinstance(what, type):
+        what = _name_of_class(what)
+    if not isinstance(what, str | _core.Operator):
+        raise TypeError(f"register() takes the name of an operator, an operator, or the path of a plugin, not {type(what).__name__}")
+    op = find(what, host) if isinstance(what, str) else what
     return _register(op, namespace, op._host or host)
+
+
+def _name_of_class(cls: type) -> str:
+    found = next((name for name, reference in _decorated.items() if reference() is cls), None)
+    if found is None:
+        raise TypeError(f"register() takes a class with @tenon.operator, not {cls!r}")
+    return found
 
 
 def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> dict[str, Any]:
@@ -80,7 +96,8 @@ def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str
     op.overload_of_backward = getattr(space, name + "_backward").default
 
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).add(torch._C.DispatchKey.AutogradCPU).raw_repr()
-    plain, keyed = _core.exchange_calls(op._host, op.name, torch.Tensor, op.kernel, op.differentiable, torch.is_grad_enabled, keys)
+    counted = any(output.count for output in op.info.outputs)
+    plain, keyed = _core.exchange_calls(op._host, op.name, torch.Tensor, op.kernel, op.differentiable, torch.is_grad_enabled, counted, keys)
     if plain is None or has_training(op.info) or not op.info.inputs:
         plain, keyed = op.kernel, None
     if op.info.inputs:

@@ -60,8 +60,8 @@ class TENON_API PreparedCall {
 
   /// Returns the gradients of the inputs, computed from those of the outputs (empty: zero) and from the inputs, outputs and states of the
   /// forward call; tensors that backward does not read may be empty. An operator that draws random numbers gets those of this object's
-  /// latest forward call. `wanted`: one flag for each input, or none for all floating inputs; the gradients of the others are empty. Throws
-  /// Failure (usage) if has_backward() is false, and as forward() does.
+  /// latest forward call. `wanted`: one flag for each input, or none for all floating and complex inputs; the gradients of the others are
+  /// empty. Throws Failure (usage) if has_backward() is false, and as forward() does.
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                std::span<const Tensor> states = {}, const std::vector<bool>& wanted = {});
 
