@@ -75,7 +75,9 @@ def test_a_tensor_keeps_its_array_alive_and_lets_it_go():
     assert gone() is None
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+)
 def test_dlpack_carries_each_dtype(dtype):
     array = np.array([0, 1, 1], dtype=dtype)
     back = np.from_dlpack(tenon.tensor(array))
@@ -316,4 +318,6 @@ def test_tenon_imports_no_library_of_arrays_but_numpy():
     import subprocess
 
     code = "import sys, tenon; print([name for name in ('torch', 'jax', 'scipy', 'cupy') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

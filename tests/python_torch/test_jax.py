@@ -32,7 +32,9 @@ def test_values_and_gradients_are_those_of_jax():
 
     for wrap in (lambda f: f, jax.jit):
         np.testing.assert_allclose(wrap(ours)(x, w), theirs(x, w), rtol=1e-5)
-        for mine, its in zip(wrap(jax.grad(ours, argnums=(0, 1)))(x, w), jax.grad(theirs, argnums=(0, 1))(x, w), strict=True):
+        for mine, its in zip(
+            wrap(jax.grad(ours, argnums=(0, 1)))(x, w), jax.grad(theirs, argnums=(0, 1))(x, w), strict=True
+        ):
             np.testing.assert_allclose(mine, its, rtol=1e-5, atol=1e-7)
 
 

@@ -26,7 +26,9 @@ def inputs(rows=5, dtype=torch.float64):
 
 def twin(module):
     """The same network of torch's own layers, with the module's parameters."""
-    own = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 2)).double()
+    own = torch.nn.Sequential(
+        torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 2)
+    ).double()
     with torch.no_grad():
         for mine, its in zip(own.parameters(), module.parameters(), strict=True):
             mine.copy_(its)
@@ -35,7 +37,14 @@ def twin(module):
 
 def test_parameters_are_variables_and_buffers_are_states():
     module = tenon.torch.module(network())
-    assert [name for name, _ in module.named_parameters()] == ["first_weight", "first_bias", "norm_gamma", "norm_beta", "last_weight", "last_bias"]
+    assert [name for name, _ in module.named_parameters()] == [
+        "first_weight",
+        "first_bias",
+        "norm_gamma",
+        "norm_beta",
+        "last_weight",
+        "last_bias",
+    ]
     assert [name for name, _ in module.named_buffers()] == ["norm_moving_mean", "norm_moving_var"]
 
 

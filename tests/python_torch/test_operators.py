@@ -26,7 +26,15 @@ def examples(info):
     if info["examples"]:
         return info["examples"]
     shapes = [[2, 3], [3], [2, 1]]
-    return [{"inputs": [{"name": each["name"], "dtype": None, "shape": shape, "values": []} for each, shape in zip(info["inputs"], shapes)], "params": []}]
+    return [
+        {
+            "inputs": [
+                {"name": each["name"], "dtype": None, "shape": shape, "values": []}
+                for each, shape in zip(info["inputs"], shapes)
+            ],
+            "params": [],
+        }
+    ]
 
 
 def arguments(info, example, dtype):
@@ -35,12 +43,20 @@ def arguments(info, example, dtype):
     def tensor(declared, given):
         types = declared["types"] or [dtype]
         name = given["dtype"] or (dtype if dtype in types else types[0])
-        values = np.array(given["values"]).reshape(given["shape"]) if given["values"] else rng.uniform(0.2, 0.9, given["shape"])
+        values = (
+            np.array(given["values"]).reshape(given["shape"])
+            if given["values"]
+            else rng.uniform(0.2, 0.9, given["shape"])
+        )
         return torch.tensor(values).to(getattr(torch, name))
 
     made = []
     for declared in info["inputs"]:
-        named = [each for each in example["inputs"] if each["name"].rstrip("0123456789" if declared["variadic"] else "") == declared["name"]]
+        named = [
+            each
+            for each in example["inputs"]
+            if each["name"].rstrip("0123456789" if declared["variadic"] else "") == declared["name"]
+        ]
         tensors = [tensor(declared, each) for each in named]
         made.append(tensors if declared["variadic"] else tensors[0] if tensors else None)
     while made and made[-1] is None:
@@ -103,7 +119,9 @@ def test_gives_what_the_function_on_arrays_gives(name, example):
     if info["random"]:
         pytest.skip("draws other numbers each time")
     found = registered(name)(*args, **params)
-    arrays = [each if each is None else each.numpy() for arg in args for each in (arg if isinstance(arg, list) else [arg])]
+    arrays = [
+        each if each is None else each.numpy() for arg in args for each in (arg if isinstance(arg, list) else [arg])
+    ]
     expected = tenon.ops[name](*arrays, **params)
     found = list(found) if isinstance(found, tuple | list) else [found]
     expected = expected.toarray() if hasattr(expected, "toarray") else expected
@@ -121,15 +139,18 @@ def test_passes_gradcheck(name, example, complex_numbers):
         pytest.skip(f"has no {dtype}, or a gradient that is another one on purpose")
     args, params = arguments(info, example, dtype)
     if complex_numbers:
-        args = tuple([each + 0.3j for each in arg] if isinstance(arg, list) else arg + 0.3j if is_exact(arg) else arg for arg in args)
+        args = tuple(
+            [each + 0.3j for each in arg] if isinstance(arg, list) else arg + 0.3j if is_exact(arg) else arg
+            for arg in args
+        )
     inputs = [each.requires_grad_() for each in leaves(args) if is_exact(each)]
     call = call_of(registered(name), args, params)
     if not inputs or not call(*inputs):
         pytest.skip("nothing to differentiate")
     try:
         assert torch.autograd.gradcheck(call, inputs)
-    except tenon.ExecutionError as error:
-        assert "no gradient" in str(error)
+    except tenon.Error as error:
+        assert "no gradient" in str(error) or "has states" in str(error)
         assert name in NO_GRADIENT
 
 
@@ -141,11 +162,15 @@ def test_gradients_are_those_of_torch():
     weight, bias = torch.randn(4, 3, 3, 3), torch.randn(4)
     tensors = [each.requires_grad_() for each in (data, weight, bias)]
     registered("max_pool")
-    ours = torch.ops.tenon.max_pool(registered("convolution")(*tensors, num_filter=4, kernel=[3, 3], pad=[1, 1]), kernel=[2, 2], stride=[2, 2])
+    ours = torch.ops.tenon.max_pool(
+        registered("convolution")(*tensors, num_filter=4, kernel=[3, 3], pad=[1, 1]), kernel=[2, 2], stride=[2, 2]
+    )
     theirs = torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(*tensors, padding=1), 2)
     torch.testing.assert_close(ours, theirs)
     weights = torch.randn_like(theirs)
-    for mine, its in zip(torch.autograd.grad((ours * weights).sum(), tensors), torch.autograd.grad((theirs * weights).sum(), tensors)):
+    for mine, its in zip(
+        torch.autograd.grad((ours * weights).sum(), tensors), torch.autograd.grad((theirs * weights).sum(), tensors)
+    ):
         torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)
 
 
@@ -295,7 +320,9 @@ def test_gradients_compile():
 
 def test_a_dimension_that_no_rule_gives_is_traced_anew():
     pool = registered("avg_pool")
-    compiled = torch.compile(lambda x: pool(x, kernel=[3, 3], stride=[2, 2]) + 1, backend="aot_eager", fullgraph=True, dynamic=True)
+    compiled = torch.compile(
+        lambda x: pool(x, kernel=[3, 3], stride=[2, 2]) + 1, backend="aot_eager", fullgraph=True, dynamic=True
+    )
     for size in (7, 8, 12):
         data = torch.randn(2, 1, size, size)
         torch.testing.assert_close(compiled(data), torch.nn.functional.avg_pool2d(data, 3, 2) + 1)

@@ -16,7 +16,9 @@ import tenon
 
 
 @cache
-def gradients_of(op: str, types: tuple[tuple[str, tuple[int, ...]], ...], params: tuple[tuple[str, Any], ...]) -> tenon.Session:
+def gradients_of(
+    op: str, types: tuple[tuple[str, tuple[int, ...]], ...], params: tuple[tuple[str, Any], ...]
+) -> tenon.Session:
     """A session that computes the gradients dx0, dx1 ... of the inputs x0, x1 ... from that of the output, dy."""
     graph = tenon.Graph()
     inputs = [graph.input(f"x{place}", dtype, shape) for place, (dtype, shape) in enumerate(types)]

@@ -40,7 +40,9 @@ def csr(values: Any, columns: Any = None, row_starts: Any = None, shape: Sequenc
 
 def _widened(indices: Any) -> _core.Tensor:
     made = to_tensor(indices)
-    return _core.tensor_from(made.numpy().astype("int64")) if made.dtype_name == "int32" and made.device == "cpu" else made
+    return (
+        _core.tensor_from(made.numpy().astype("int64")) if made.dtype_name == "int32" and made.device == "cpu" else made
+    )
 
 
 def row_sparse(values: Any, row_ids: Any, shape: Sequence[int]) -> _core.Tensor:
@@ -63,7 +65,8 @@ def save_array(path: str | os.PathLike[str], array: Any) -> None:
 
 def load_arrays(path: str | os.PathLike[str]) -> dict[str, _core.Tensor]:
     """All arrays of a .npz file, by name. Raises FileError."""
-    return _core.load_arrays(os.fspath(path))
+    found: dict[str, _core.Tensor] = _core.load_arrays(os.fspath(path))
+    return found
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:

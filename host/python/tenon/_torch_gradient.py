@@ -43,9 +43,9 @@ class GraphGradients:
         """Of each input; None where it is zero or not wanted."""
         from ._torch_operator import to_tenon
 
-        if self._info.raw["random"]:
+        if self._info.raw["random"] or self._info.states:
             raise UsageError(
-                f"[{self._info.name}] draws random numbers and its gradient is a graph, which would draw others",
+                f"[{self._info.name}] draws random numbers or has states, and its gradient is a graph, which would have others",
                 "build it into a graph and take tenon.torch.module(graph)",
             )
         types = tuple(None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in call.inputs)
@@ -70,7 +70,11 @@ class GraphGradients:
             for place, tensor in enumerate(call.inputs)
         ]
         made = graph.ops[self._info.full_name](*inputs, **call.params)
-        outputs = list(made) if isinstance(made, tuple) else [made]
+        outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
         wrt = {f"dx{place}": value for place, value in enumerate(inputs) if value is not None and wanted[place]}
-        graph.outputs(**add_gradients(graph, {f"dy{place}": output for place, output in enumerate(outputs) if present[place]}, wrt))
+        graph.outputs(
+            **add_gradients(
+                graph, {f"dy{place}": output for place, output in enumerate(outputs) if present[place]}, wrt
+            )
+        )
         return Session(graph, training=call.training, device="" if call.device.type == "cpu" else str(call.device))

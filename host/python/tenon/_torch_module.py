@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from . import _core
 from ._errors import UsageError
 from ._graph import Graph, _from_bytes, from_json
 from ._session import Results, Session
+from ._torch_autograd import has_gradient
 from ._torch_gradient import add_gradients
 from ._torch_operator import to_tenon, to_torch
-
-Tensor = torch.Tensor
 
 
 def module(graph: Graph, *, seed: int = 0) -> GraphModule:
@@ -37,7 +37,10 @@ class GraphModule(torch.nn.Module):
     def __init__(self, graph: Graph, seed: int = 0) -> None:
         super().__init__()
         if any(node["kind"] != "forward" for node in graph.nodes):
-            raise UsageError("the graph computes gradients, which torch does for a module", "give the graph as it was before Graph.gradient()")
+            raise UsageError(
+                "the graph computes gradients, which torch does for a module",
+                "give the graph as it was before Graph.gradient()",
+            )
         whole = graph.clone()
         whole.initialize(seed)
         self._host = graph.host
@@ -46,28 +49,27 @@ class GraphModule(torch.nn.Module):
         self._text.pop("updates", None)
         self._inputs = list(self._text.get("inputs", {}))
         self._outputs = list(self._text.get("outputs", {}))
-        self._parameter_names = {name: self._free(name) for name in whole.variables}
-        self._state_names = {name: self._free(name) for name in whole.states}
-        for name, attribute in self._parameter_names.items():
-            tensor = to_torch(whole[name].tensor.clone())
-            self.register_parameter(attribute, torch.nn.Parameter(tensor, requires_grad=tensor.is_floating_point()))
-            self._text["variables"][name].pop("values", None)
-        for name, attribute in self._state_names.items():
-            self.register_buffer(attribute, to_torch(whole[name].tensor.clone()))
-            self._text["states"][name].pop("values", None)
         self._step = 0
         self._runs: dict[Any, StatefulSession] = {}
+        self._parameter_names = self._attributes(whole.variables)
+        self._state_names = self._attributes(whole.states)
+        for name, attribute in self._parameter_names.items():
+            tensor = to_torch(whole._core.tensor(whole[name]._handle).clone())
+            self.register_parameter(attribute, torch.nn.Parameter(tensor, requires_grad=has_gradient(tensor)))
+            self._text["variables"][name].pop("values", None)
+        for name, attribute in self._state_names.items():
+            self.register_buffer(attribute, to_torch(whole._core.tensor(whole[name]._handle).clone()))
+            self._text["states"][name].pop("values", None)
 
-    def _free(self, name: str) -> str:
-        """The name as an attribute: those of torch's modules have no dots, and may not be a module's own."""
-        attribute = name.replace(".", "_")
-        while hasattr(self, attribute):
-            attribute += "_"
-        self.__dict__.setdefault("_taken", set())
-        while attribute in self._taken:
-            attribute += "_"
-        self._taken.add(attribute)
-        return attribute
+    def _attributes(self, names: Iterable[str]) -> dict[str, str]:
+        """Names as attributes: those of torch's modules have no dots, and may not be a module's own."""
+        made: dict[str, str] = {}
+        for name in names:
+            attribute = name.replace(".", "_")
+            while hasattr(self, attribute) or attribute in made.values():
+                attribute += "_"
+            made[name] = attribute
+        return made
 
     def forward(self, *positional: Any, **named: Any) -> Any:
         return self._call(*positional, **named)
@@ -78,9 +80,13 @@ class GraphModule(torch.nn.Module):
         missing = [name for name in self._inputs if name not in given]
         unknown = [name for name in given if name not in self._inputs]
         if missing or unknown or len(positional) > len(self._inputs) or len(positional) + len(named) != len(given):
-            raise TypeError(f"the graph's inputs are {', '.join(self._inputs)}, but {len(positional)} are given by position and {', '.join(named) or 'none'} by name")
+            raise TypeError(
+                f"the graph's inputs are {', '.join(self._inputs)}, but {len(positional)} are given by position and {', '.join(named) or 'none'} by name"
+            )
         tensors = [torch.as_tensor(given[name]) for name in self._inputs]
-        made = GraphCall.apply(self, self.training, *tensors, *(getattr(self, attribute) for attribute in self._parameter_names.values()))
+        made = GraphCall.apply(
+            self, self.training, *tensors, *(getattr(self, attribute) for attribute in self._parameter_names.values())
+        )
         return made[0] if len(made) == 1 else Results(zip(self._outputs, made))
 
     def graph(self) -> Graph:
@@ -91,7 +97,8 @@ class GraphModule(torch.nn.Module):
                 path = Path(folder) / f"{place}.npy"
                 _core.save_array(str(path), to_tenon(getattr(self, attribute).detach().cpu()))
                 text["variables"] = {**text["variables"], name: {**text["variables"][name], "npy": path.name}}
-            return _from_bytes(from_json(json.dumps(text), folder=folder, host=self._host).to_bytes())
+            made: Graph = _from_bytes(from_json(json.dumps(text), folder=folder, host=self._host).to_bytes())
+            return made
 
     # ---- sessions -----------------------------------------------------------------------------------------------------
 
@@ -111,7 +118,9 @@ class GraphModule(torch.nn.Module):
         text["variables"] = {}
         return from_json(json.dumps(text), host=self._host)
 
-    def _run(self, key: Any, make: Callable[[Graph], None], states: dict[str, Tensor], training: bool, device: torch.device) -> StatefulSession:
+    def _run(
+        self, key: Any, make: Callable[[Graph], None], states: dict[str, Tensor], training: bool, device: torch.device
+    ) -> StatefulSession:
         """The session of that key, with these states."""
         found = self._runs.get((key, training, device))
         if found is None or not found.has(states):
@@ -124,7 +133,9 @@ class GraphModule(torch.nn.Module):
 class StatefulSession:
     """A session, and the states that it has."""
 
-    def __init__(self, graph: Graph, training: bool, device: torch.device, seed: int, states: dict[str, Tensor]) -> None:
+    def __init__(
+        self, graph: Graph, training: bool, device: torch.device, seed: int, states: dict[str, Tensor]
+    ) -> None:
         where = "" if device.type == "cpu" else str(device)
         self._session = Session(graph, training=training, device=where, seed=seed, keep_on_device=bool(where))
         self._names = list(states)
@@ -141,7 +152,9 @@ class StatefulSession:
     def run(self, inputs: dict[str, Tensor], outputs: Sequence[str], step: int) -> dict[str, _core.Tensor]:
         self._session.step = step
         needed = self._session._inputs
-        made: dict[str, _core.Tensor] = self._session._core.run({name: to_tenon(inputs[name]) for name in needed}, list(outputs), arrays=False)
+        made: dict[str, _core.Tensor] = self._session._core.run(
+            {name: to_tenon(inputs[name]) for name in needed}, list(outputs), arrays=False
+        )
         return made
 
 
@@ -149,7 +162,7 @@ class GraphCall(torch.autograd.Function):
     """A run of the graph; its gradient is a run of the differentiated graph, which computes again what it needs."""
 
     @staticmethod
-    def forward(ctx: Any, of: GraphModule, training: bool, *tensors: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def forward(ctx: Any, of: GraphModule, training: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         names = [*of._inputs, *of._parameter_names]
         ctx.of, ctx.training, ctx.names, ctx.step = of, training, names, of._step
         ctx.states = {name: state.detach().clone() for name, state in of._states().items()}
@@ -163,7 +176,7 @@ class GraphCall(torch.autograd.Function):
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         outputs = tuple(to_torch(made[name]) for name in of._outputs)
-        ctx.mark_non_differentiable(*(tensor for tensor in outputs if not tensor.is_floating_point()))
+        ctx.mark_non_differentiable(*(tensor for tensor in outputs if not has_gradient(tensor)))
         return outputs
 
     @staticmethod
@@ -179,7 +192,9 @@ class GraphCall(torch.autograd.Function):
 
         def differentiate(graph: Graph) -> None:
             outputs = graph.outputs()
-            made = add_gradients(graph, {seeds[name]: outputs[name] for name in given}, {words[name]: graph[name] for name in wanted})
+            made = add_gradients(
+                graph, {seeds[name]: outputs[name] for name in given}, {words[name]: graph[name] for name in wanted}
+            )
             graph.outputs(**made)
 
         key = ("backward", tuple(wanted), tuple(given))

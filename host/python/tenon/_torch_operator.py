@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from . import _core
 from ._errors import UsageError
 from ._operators import OperatorInfo
+from ._torch_autograd import Differentiable, Once
 from ._torch_gradient import GraphGradients
 from ._torch_schema import backward_schema_of, has_training, schema_of
 from ._torch_shapes import Dims, infer
 
-Tensor = torch.Tensor
 MOST_PREPARED = 64
 
 
@@ -48,7 +49,7 @@ def to_tenon(tensor: Tensor | None) -> _core.Tensor | None:
 
 def to_torch(tensor: _core.Tensor) -> Tensor:
     dense = tensor.to_dense() if tensor.storage != "dense" else tensor
-    made = torch.from_dlpack(dense)
+    made: Tensor = torch.utils.dlpack.from_dlpack(dense)
     if made.is_cuda:  # memory of torch's, so that its streams may go on with it when the tensor is gone
         made = made.clone()
         torch.cuda.current_stream(made.device).synchronize()
@@ -100,7 +101,11 @@ class RegisteredOperator:
 
     def prepare(self, shapes: Sequence[Dims | None], call: Call, device: str) -> _core.PreparedCall:
         types = [None if tensor is None else (dtype_name(tensor), shape) for tensor, shape in zip(call.inputs, shapes)]
-        params = {name: value.detach().cpu().numpy() if isinstance(value, Tensor) else value for name, value in call.params.items() if value is not None}
+        params = {
+            name: value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+            for name, value in call.params.items()
+            if value is not None
+        }
         return _core.prepare(self.host, self.name, types, params, device, call.training)
 
     @contextmanager
@@ -112,7 +117,11 @@ class RegisteredOperator:
             self._generation = generation
         shapes = [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs]
         types = tuple(None if tensor is None else (tensor.dtype, shape) for tensor, shape in zip(call.inputs, shapes))
-        key = None if any(isinstance(value, Tensor) for value in call.params.values()) else (types, repr(call.params), call.training, call.device)
+        key = (
+            None
+            if any(isinstance(value, Tensor) for value in call.params.values())
+            else (types, repr(call.params), call.training, call.device)
+        )
         idle = self._idle.setdefault(key, []) if key is not None else []
         one = idle.pop() if idle else self.prepare(shapes, call, str(call.device))
         yield one  # one that failed is not used again
@@ -127,7 +136,10 @@ class RegisteredOperator:
         def numbers(shapes: Sequence[Dims | None]) -> list[tuple[str, Dims | None]]:
             prepared = self.prepare(shapes, call, "cpu")
             if prepared.depends_on_values:
-                raise UsageError(f"[{self.info.name}] its shapes follow from elements of its inputs, which tracing does not know", "call it outside of torch.compile")
+                raise UsageError(
+                    f"[{self.info.name}] its shapes follow from elements of its inputs, which tracing does not know",
+                    "call it outside of torch.compile",
+                )
             hidden[:] = [each[4] for each in prepared.outputs] + [False] * len(prepared.states)
             return [(each[1], each[2]) for each in (*prepared.outputs, *prepared.states)]
 
@@ -149,7 +161,9 @@ class RegisteredOperator:
     def run(self, call: Call, hidden: bool) -> list[Tensor]:
         devices = {tensor.device for tensor in call.inputs if tensor is not None}
         if len(devices) > 1:
-            raise UsageError(f"[{self.info.name}] its inputs lie on {' and '.join(sorted(map(str, devices)))}, but must lie on one device")
+            raise UsageError(
+                f"[{self.info.name}] its inputs lie on {' and '.join(sorted(map(str, devices)))}, but must lie on one device"
+            )
         inputs = [to_tenon(tensor) for tensor in call.inputs]
         with self.prepared(call) as prepared:
             if prepared.depends_on_values:
@@ -157,7 +171,11 @@ class RegisteredOperator:
             outputs = [self._empty(each, call.device) for each in prepared.outputs]
             states = self._states(call, prepared)
             made = prepared.forward(inputs, [to_tenon(each) for each in outputs], [to_tenon(each) for each in states])
-            results = [to_torch(tensor) if own is None else own for tensor, own, each in zip(made, outputs, prepared.outputs) if hidden or not each[4]]
+            results = [
+                to_torch(tensor) if own is None else own
+                for tensor, own, each in zip(made, outputs, prepared.outputs)
+                if hidden or not each[4]
+            ]
         return results + states
 
     @staticmethod
@@ -180,7 +198,11 @@ class RegisteredOperator:
         return self._fake(self.sort(given, named), hidden=True)
 
     def _fake(self, call: Call, hidden: bool) -> Any:
-        made = [self._fake_one(dtype, shape, call.device) for dtype, shape, is_hidden in self.types(call) if hidden or not is_hidden]
+        made = [
+            self._fake_one(dtype, shape, call.device)
+            for dtype, shape, is_hidden in self.types(call)
+            if hidden or not is_hidden
+        ]
         return self.result(made)
 
     @staticmethod
@@ -192,31 +214,63 @@ class RegisteredOperator:
 
     # ---- gradients ----------------------------------------------------------------------------------------------------
 
-    def backward(self, grads: Sequence[Tensor | None], inputs: Sequence[Tensor | None], states: Sequence[Tensor | None], outputs: Sequence[Tensor | None], wanted: Sequence[bool], **named: Any) -> list[Tensor]:
+    def backward(
+        self,
+        grads: Sequence[Tensor | None],
+        inputs: Sequence[Tensor | None],
+        states: Sequence[Tensor | None],
+        outputs: Sequence[Tensor | None],
+        wanted: Sequence[bool],
+        **named: Any,
+    ) -> list[Tensor]:
         """The gradients of the inputs that `wanted` names, in their order."""
         sorted_ = self.sort((), named)
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         with self.prepared(call) as prepared:
             if prepared.has_backward:
                 read = set(self.info.raw["read_by_backward"])
-                names = self._input_names(len(inputs))
+                names = self.input_names(len(inputs))
                 given = [to_tenon(tensor) if name in read else None for name, tensor in zip(names, inputs)]
                 tenon_outputs = [to_tenon(tensor) for tensor in outputs]
-                made = prepared.backward([to_tenon(grad) for grad in grads], given, tenon_outputs, [to_tenon(state) for state in states], list(wanted))
+                made = prepared.backward(
+                    [to_tenon(grad) for grad in grads],
+                    given,
+                    tenon_outputs,
+                    [to_tenon(state) for state in states],
+                    list(wanted),
+                )
             else:
                 made = self._gradients.run(self.host, call, grads, wanted)
-        return [torch.zeros_like(tensor) if grad is None else to_torch(grad) for grad, tensor, each in zip(made, inputs, wanted) if each]
+        return [
+            torch.zeros_like(tensor) if grad is None else to_torch(grad)
+            for grad, tensor, each in zip(made, inputs, wanted)
+            if each and tensor is not None
+        ]
 
-    def fake_backward(self, grads: Any, inputs: Sequence[Tensor | None], states: Any, outputs: Any, wanted: Sequence[bool], **named: Any) -> list[Tensor]:
-        return [torch.empty(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device) for tensor, each in zip(inputs, wanted) if each and tensor is not None]
+    def fake_backward(
+        self,
+        grads: Any,
+        inputs: Sequence[Tensor | None],
+        states: Any,
+        outputs: Any,
+        wanted: Sequence[bool],
+        **named: Any,
+    ) -> list[Tensor]:
+        return [
+            torch.empty(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device)
+            for tensor, each in zip(inputs, wanted)
+            if each and tensor is not None
+        ]
 
-    def _input_names(self, count: int) -> list[str]:
+    def input_names(self, count: int) -> list[str]:
         return [self.info.input_at(place).name for place in range(count)]
 
     def differentiable(self, *given: Any, **named: Any) -> Any:
         """The kernel of torch's key Autograd."""
         call = self.sort(given, named)
-        if not torch.is_grad_enabled() or not any(tensor is not None and tensor.requires_grad for tensor in (*call.inputs, *call.states)):
+        if not torch.is_grad_enabled() or not any(
+            tensor is not None and tensor.requires_grad for tensor in (*call.inputs, *call.states)
+        ):
             with torch._C._AutoDispatchBelowAutograd():
                 return self.overload(*given, **named)
         return self.result(list(Differentiable.apply(self, call, *call.inputs)))
@@ -242,73 +296,3 @@ class RegisteredOperator:
             made[name + "_forward"] = schema_of(self.info, name + "_forward", hidden=True)
         made[name + "_backward"] = backward_schema_of(self.info, name + "_backward")
         return made
-
-
-class Differentiable(torch.autograd.Function):
-    """The operator with its gradient. What backward does not read is not kept: a tensor of its shape without memory stands for it."""
-
-    @staticmethod
-    def forward(ctx: Any, op: RegisteredOperator, call: Call, *inputs: Tensor | None) -> tuple[Tensor, ...]:  # type: ignore[override]
-        with torch._C._AutoDispatchBelowAutograd():
-            made = op.overload_with_hidden(*op.unsort(call), **op.named(call))
-            everything = list(made) if isinstance(made, list | tuple) else [made]
-            outputs, states = everything[: len(everything) - len(op.info.states)], everything[len(everything) - len(op.info.states) :]
-            hidden = hidden_places(op.info, len(outputs))
-            read = set(op.info.raw["read_by_backward"])
-            everything_read = not op.has_kernel_of_backward
-            kept_inputs = [keep(tensor, everything_read or name in read) for name, tensor in zip(op._input_names(len(inputs)), inputs)]
-            names = output_names(op.info, len(outputs))
-            kept_outputs = [tensor if name in read and not everything_read else None for name, tensor in zip(names, outputs)]
-        visible = [tensor for tensor, is_hidden in zip(outputs, hidden) if not is_hidden]
-        ctx.save_for_backward(*kept_inputs, *states, *kept_outputs)
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*states, *(tensor for tensor in visible if not tensor.dtype.is_floating_point and not tensor.dtype.is_complex))
-        ctx.op, ctx.call, ctx.hidden, ctx.counts = op, op.named(call), hidden, (len(inputs), len(states))
-        return (*visible, *states)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        op: RegisteredOperator = ctx.op
-        inputs_count, states_count = ctx.counts
-        saved = ctx.saved_tensors
-        inputs, states, outputs = saved[:inputs_count], saved[inputs_count : inputs_count + states_count], saved[inputs_count + states_count :]
-        visible = iter(grads)
-        every_grad = [None if is_hidden else next(visible) for is_hidden in ctx.hidden]
-        wanted = list(ctx.needs_input_grad[2:])
-        if all(grad is None for grad in every_grad) or not any(wanted):
-            return (None,) * (2 + inputs_count)
-        made = iter(op.overload_of_backward(every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call))
-        return (None, None, *(next(made) if each else None for each in wanted))
-
-
-class Once(torch.autograd.Function):
-    """A gradient that has none itself."""
-
-    @staticmethod
-    def forward(ctx: Any, op: RegisteredOperator, counts: list[int], wanted: list[bool], named: dict[str, Any], *tensors: Tensor | None) -> tuple[Tensor, ...]:  # type: ignore[override]
-        ctx.op = op
-        rest = iter(tensors)
-        lists = [[next(rest) for _ in range(count)] for count in counts]
-        with torch._C._AutoDispatchBelowAutograd():
-            return tuple(op.overload_of_backward(*lists, wanted, **named))
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        raise UsageError(f"[{ctx.op.info.name}] has a gradient, but torch asks for the gradient of that", "Graph.gradient() takes gradients of gradients")
-
-
-def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
-    if tensor is None or read:
-        return tensor
-    return tensor.new_empty(()).expand(tensor.shape)
-
-
-def output_names(info: OperatorInfo, count: int) -> list[str]:
-    """One for each output of a call; of those that a parameter counts there is one kind."""
-    counted = count - sum(1 for output in info.outputs if not output.count)
-    return [output.name for output in info.outputs for _ in range(counted if output.count else 1)]
-
-
-def hidden_places(info: OperatorInfo, count: int) -> list[bool]:
-    hidden = {output.name: output.hidden for output in info.outputs}
-    return [hidden[name] for name in output_names(info, count)]

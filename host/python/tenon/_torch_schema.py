@@ -70,7 +70,10 @@ def _default(param: ParamInfo) -> str:
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"the default of parameter '{param.name}' is {value}, which a schema of torch cannot hold", "declare another default")
+        raise UsageError(
+            f"the default of parameter '{param.name}' is {value}, which a schema of torch cannot hold",
+            "declare another default",
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(json.dumps(item) if isinstance(item, str) else repr(item) for item in value) + "]"
     return repr(value)

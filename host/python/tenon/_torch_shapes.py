@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -55,7 +56,8 @@ def _symbols(shapes: Sequence[Dims | None]) -> list[Any]:
 def _hint(symbol: Any, shapes: Sequence[Dims | None]) -> int:
     for dim in (dim for shape in shapes if shape is not None for dim in shape):
         if isinstance(dim, torch.SymInt) and dim.node.expr == symbol and dim.node.has_hint():
-            return int(dim.node.hint)
+            known: Any = dim.node.hint
+            return int(known)
     return 8  # of a part of an expression, or one that no run knows yet
 
 
@@ -105,13 +107,25 @@ def _candidates(shapes: Sequence[Dims | None], inputs: list[list[Dims | None]]) 
 
     for place in present:
         for axis in range(len(shapes[place] or ())):
-            add(lambda given, place=place, axis=axis: given[place][axis])
+            add(partial(_one, place, axis))
     for place in present:
-        add(lambda given, place=place: math.prod(given[place]))
+        add(partial(_size, place))
     for axis in range(max((len(shapes[place] or ()) for place in present), default=0)):
         if all(len(shapes[place] or ()) > axis for place in present):
-            add(lambda given, axis=axis: sum(given[place][axis] for place in present))
+            add(partial(_sum, present, axis))
     return [(values, symbol) for values, symbol in found if isinstance(symbol, torch.SymInt)]
+
+
+def _one(place: int, axis: int, given: Sequence[Dims | None]) -> Any:
+    return (given[place] or ())[axis]
+
+
+def _size(place: int, given: Sequence[Dims | None]) -> Any:
+    return math.prod(given[place] or ())
+
+
+def _sum(places: list[int], axis: int, given: Sequence[Dims | None]) -> Any:
+    return sum(_one(place, axis, given) for place in places)
 
 
 def _dim(values: tuple[int, ...], candidates: list[tuple[tuple[int, ...], Any]]) -> Any:

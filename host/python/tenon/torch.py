@@ -45,7 +45,9 @@ def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = N
     if isinstance(what, type):
         what = _name_of_class(what)
     if not isinstance(what, str | _core.Operator):
-        raise TypeError(f"register() takes the name of an operator, an operator, or the path of a plugin, not {type(what).__name__}")
+        raise TypeError(
+            f"register() takes the name of an operator, an operator, or the path of a plugin, not {type(what).__name__}"
+        )
     op = find(what, host) if isinstance(what, str) else what
     return _register(op, namespace, op._host or host)
 
@@ -62,7 +64,11 @@ def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> di
     of.add_plugins(os.fspath(path))
     whole = path.resolve()
     described = (of.describe(name) for name in of.names())
-    found = [each["shortest_name"] for each in described if each["path"] and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)]
+    found = [
+        each["shortest_name"]
+        for each in described
+        if each["path"] and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)
+    ]
     if not found:
         raise PluginError(f"'{path}' has no operators", "host.files() says what is wrong with each plugin")
     return {name: _register(find(name, host), namespace, host) for name in found}
@@ -88,7 +94,7 @@ def _register(op: _core.Operator, namespace: str, host: _core.Host | None) -> An
 def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str, str]) -> None:
     library = _libraries.setdefault(namespace, torch.library.Library(namespace, "FRAGMENT"))
     tags = [torch.Tag.pt2_compliant_tag] + ([torch.Tag.nondeterministic_seeded] if op.info.raw["random"] else [])
-    for each, schema in schemas.items():
+    for schema in schemas.values():
         library.define(schema, tags=tags)
     space = getattr(torch.ops, namespace)
     op.overload = getattr(space, name).default
@@ -97,7 +103,9 @@ def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str
 
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).add(torch._C.DispatchKey.AutogradCPU).raw_repr()
     counted = any(output.count for output in op.info.outputs)
-    plain, keyed = _core.exchange_calls(op._host, op.name, torch.Tensor, op.kernel, op.differentiable, torch.is_grad_enabled, counted, keys)
+    plain, keyed = _core.exchange_calls(
+        op._host, op.name, torch.Tensor, op.kernel, op.differentiable, torch.is_grad_enabled, counted, keys
+    )
     if plain is None or has_training(op.info) or not op.info.inputs:
         plain, keyed = op.kernel, None
     if op.info.inputs:

@@ -1,0 +1,113 @@
+"""Gradients of registered operators in torch's autograd."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ._errors import UsageError
+from ._operators import OperatorInfo
+
+if TYPE_CHECKING:
+    from ._torch_operator import Call, RegisteredOperator
+
+
+class Differentiable(torch.autograd.Function):
+    """The operator with its gradient. What backward does not read is not kept: a tensor of its shape without memory stands for it."""
+
+    @staticmethod
+    def forward(ctx: Any, op: RegisteredOperator, call: Call, *inputs: Tensor | None) -> tuple[Tensor, ...]:
+        with torch._C._AutoDispatchBelowAutograd():
+            made = op.overload_with_hidden(*op.unsort(call), **op.named(call))
+            everything = list(made) if isinstance(made, list | tuple) else [made]
+            outputs, states = (
+                everything[: len(everything) - len(op.info.states)],
+                everything[len(everything) - len(op.info.states) :],
+            )
+            hidden = hidden_places(op.info, len(outputs))
+            read = set(op.info.raw["read_by_backward"])
+            everything_read = not op.has_kernel_of_backward
+            kept_inputs = [
+                keep(tensor, everything_read or name in read)
+                for name, tensor in zip(op.input_names(len(inputs)), inputs)
+            ]
+            names = output_names(op.info, len(outputs))
+            kept_outputs = [
+                tensor if name in read and not everything_read else None for name, tensor in zip(names, outputs)
+            ]
+        visible = [tensor for tensor, is_hidden in zip(outputs, hidden) if not is_hidden]
+        ctx.save_for_backward(*kept_inputs, *states, *kept_outputs)
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(
+            *states,
+            *(tensor for tensor in visible if not has_gradient(tensor)),
+        )
+        ctx.op, ctx.call, ctx.hidden, ctx.counts = op, op.named(call), hidden, (len(inputs), len(states))
+        return (*visible, *states)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        op: RegisteredOperator = ctx.op
+        inputs_count, states_count = ctx.counts
+        saved = ctx.saved_tensors
+        inputs, states, outputs = (
+            saved[:inputs_count],
+            saved[inputs_count : inputs_count + states_count],
+            saved[inputs_count + states_count :],
+        )
+        visible = iter(grads)
+        every_grad = [None if is_hidden else next(visible) for is_hidden in ctx.hidden]
+        wanted = list(ctx.needs_input_grad[2:])
+        if all(grad is None for grad in every_grad) or not any(wanted):
+            return (None,) * (2 + inputs_count)
+        made = iter(op.overload_of_backward(every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call))
+        return (None, None, *(next(made) if each else None for each in wanted))
+
+
+class Once(torch.autograd.Function):
+    """A gradient that has none itself."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        op: RegisteredOperator,
+        counts: list[int],
+        wanted: list[bool],
+        named: dict[str, Any],
+        *tensors: Tensor | None,
+    ) -> tuple[Tensor, ...]:
+        ctx.op = op
+        rest = iter(tensors)
+        lists = [[next(rest) for _ in range(count)] for count in counts]
+        with torch._C._AutoDispatchBelowAutograd():
+            return tuple(op.overload_of_backward(*lists, wanted, **named))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        raise UsageError(
+            f"[{ctx.op.info.name}] has a gradient, but torch asks for the gradient of that",
+            "Graph.gradient() takes gradients of gradients",
+        )
+
+
+def has_gradient(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
+    if tensor is None or read:
+        return tensor
+    return tensor.new_empty(()).expand(tensor.shape)
+
+
+def output_names(info: OperatorInfo, count: int) -> list[str]:
+    """One for each output of a call; of those that a parameter counts there is one kind."""
+    counted = count - sum(1 for output in info.outputs if not output.count)
+    return [output.name for output in info.outputs for _ in range(counted if output.count else 1)]
+
+
+def hidden_places(info: OperatorInfo, count: int) -> list[bool]:
+    hidden = {output.name: output.hidden for output in info.outputs}
+    return [hidden[name] for name in output_names(info, count)]
