@@ -3,11 +3,7 @@
 import copy
 import os
 import pickle
-import subprocess
-import sys
-import textwrap
 import traceback
-import warnings
 
 import numpy as np
 import pytest
@@ -15,13 +11,6 @@ import tenon
 from tenon import ops
 
 X = np.ones((2, 3), "float32")
-
-
-def python(code, *arguments, **environment):
-    """Another interpreter: its output. What it writes to stderr is a failure."""
-    done = subprocess.run([sys.executable, *arguments, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False)
-    assert done.returncode == 0 and not done.stderr, done
-    return done.stdout
 
 
 @pytest.mark.parametrize(
@@ -84,7 +73,7 @@ SPARSE = """
 """
 
 
-def test_a_warning_of_the_host_is_one_of_python():
+def test_a_warning_of_the_host_is_one_of_python(python):
     out = python(SPARSE + """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -95,7 +84,7 @@ def test_a_warning_of_the_host_is_one_of_python():
     assert "Warning <string>" in out and "softmax" in out and "dense" in out
 
 
-def test_a_warning_that_is_an_error_is_raised():
+def test_a_warning_that_is_an_error_is_raised(python):
     out = python(SPARSE + """
     warnings.simplefilter("error")
     try:
@@ -108,7 +97,7 @@ def test_a_warning_that_is_an_error_is_raised():
     assert out.startswith("raised ") and "softmax" in out
 
 
-def test_a_warning_in_another_thread():
+def test_a_warning_in_another_thread(python):
     out = python(SPARSE + """
     import threading
     warnings.simplefilter("always")
@@ -120,7 +109,7 @@ def test_a_warning_in_another_thread():
     assert out.count("shown") == 1
 
 
-def test_operators_in_showwarning():
+def test_operators_in_showwarning(python):
     """What shows a warning may call operators, the session that warns, too, and may close what it likes."""
     out = python(SPARSE + """
     graph = tenon.Graph()
@@ -144,7 +133,7 @@ def test_operators_in_showwarning():
     assert out.split() == ["4.0", "3"]
 
 
-def test_a_package_of_plugins_that_fails(tmp_path):
+def test_a_package_of_plugins_that_fails(tmp_path, python):
     package = tmp_path / "broken-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")

@@ -131,6 +131,17 @@ nb::object take_kept(const std::string& text) {
   return {};
 }
 
+// Functions of their own, since nothing that is destroyed in noexcept ones needs to be when a thread is ended there.
+[[gnu::noinline]] void take_gil_again(PyThreadState* state) {
+  const Stays stays;
+  PyEval_RestoreThread(state);
+}
+
+[[gnu::noinline]] nb::object made_error(const char* kind, const std::string& text, const std::string& hint) {
+  const Stays stays;
+  return error_class("make_error")(error_class(kind), text, hint);
+}
+
 void raise_failure(const char* kind, const std::string& text, const std::string& hint) {
   try {
     const nb::object cause = take_kept(text);
@@ -138,7 +149,7 @@ void raise_failure(const char* kind, const std::string& text, const std::string&
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
       return;
     }
-    const nb::object error = error_class("make_error")(error_class(kind), text, hint);
+    const nb::object error = made_error(kind, text, hint);
     if (cause.is_valid()) PyException_SetCause(error.ptr(), nb::object(cause).release().ptr());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (nb::python_error& error) {
@@ -148,15 +159,22 @@ void raise_failure(const char* kind, const std::string& text, const std::string&
 
 }  // namespace
 
+void Stays::if_python_has_ended() noexcept {
+  while (is_finalizing() && pthread_equal(pthread_self(), ending) == 0) pause();
+}
+
+PyGILState_STATE take_gil() {
+  const Stays stays;
+  return PyGILState_Ensure();
+}
+
 Released::Released() : state_(nullptr) {
   require_not_forked();
   state_ = PyEval_SaveThread();
 }
 
 Released::~Released() {
-  // A thread that Python left running when it ended: Python would end it here, in the middle of C++ that cannot be left so.
-  while (is_finalizing() && pthread_equal(pthread_self(), ending) == 0) pause();
-  PyEval_RestoreThread(state_);
+  take_gil_again(state_);
   if (left_over().any) run_left_over();
 }
 
@@ -195,7 +213,7 @@ void say_later(std::string category, std::string text) {
   leave([&](LeftOver& all) { all.texts.emplace_back(std::move(category), std::move(text)); });
 }
 
-void run_left_over() {
+[[gnu::noinline]] void run_left_over() {
   auto& all = left_over();
   std::vector<PyObject*> references;
   std::vector<std::pair<std::string, std::string>> texts;
@@ -207,6 +225,7 @@ void run_left_over() {
   }
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
+  const Stays stays;
   for (auto* object : references) Py_DECREF(object);
   for (const auto& [category, text] : texts) {
     try {
@@ -263,7 +282,9 @@ void bind_interpreter(nb::module_& module) {
   pthread_atfork(nullptr, nullptr, [] {
     if (threads_started) forked = true;
   });
-  std::atexit([] { end_workers(); });
+  std::atexit([] {
+    if (!forked) end_workers();  // a child has none, and would wait for its parent's
+  });
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -29,11 +29,27 @@ decltype(auto) without_gil(Work&& work) {
   return std::forward<Work>(work)();
 }
 
+/// Python ends threads that it left running where they next ask for the GIL, in the middle of C++ whose objects are Python's. This keeps
+/// such a thread where it is, until the process ends: the last object before what runs Python's code.
+class Stays {
+ public:
+  Stays() = default;
+  ~Stays() { if_python_has_ended(); }
+  Stays(const Stays&) = delete;
+  Stays& operator=(const Stays&) = delete;
+  static void if_python_has_ended() noexcept;
+};
+
+PyGILState_STATE take_gil();
+
 /// Holds the GIL for as long as it lives, on any thread. Not while another thread waits for this one with the GIL in its hands.
 class Acquired {
  public:
-  Acquired() : state_(PyGILState_Ensure()) {}
-  ~Acquired() { PyGILState_Release(state_); }
+  Acquired() : state_(take_gil()) {}
+  ~Acquired() {
+    Stays::if_python_has_ended();
+    PyGILState_Release(state_);
+  }
   Acquired(const Acquired&) = delete;
   Acquired& operator=(const Acquired&) = delete;
 

@@ -60,7 +60,9 @@ nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t
     auto found = nb::module_::import_("tenon._calls").attr("call");
     if (function == nullptr) function = nb::object(found).release().ptr();
   }
-  return nb::handle(function)(nb::borrow(self), positional, named);
+  const auto op = nb::borrow(self);
+  const Stays stays;
+  return nb::handle(function)(op, positional, named);
 }
 
 PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag, PyObject* keywords) {

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._interpreter import require_main
+
+require_main()  # before the core is imported
+
 from . import _core, ops
 from ._core import Tensor
 from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
