@@ -230,7 +230,7 @@ def test_functions_of_atexit_that_come_last(python):
     assert out == "2.0 1.0 3\n"
 
 
-@pytest.mark.parametrize("what", ["session(big)", "ops.exp(big)", "ops.add(big.tolist(), 1)", "tenon.Session(graph)", "ops.add(array, array)", "relu(array.tolist())"])
+@pytest.mark.parametrize("what", ["session(big)", "ops.exp(big)", "ops.add(big[:3_000].tolist(), 1)", "tenon.Session(graph)", "ops.add(array, array)", "relu(array.tolist())"])
 def test_daemons_that_run_when_the_interpreter_ends(what, python):
     code = ALIVE.format(
         first="",
@@ -244,10 +244,10 @@ def work():
 graph2 = tenon.Graph(); graph2.output("y", graph2.input("x") * 2)
 session = tenon.Session(graph2)
 for _ in range(3): threading.Thread(target=work, daemon=True).start()
-time.sleep(0.3)
+time.sleep(0.1)
 """,
     )
-    for _ in range(3):
+    for _ in range(2):
         python(code)
 
 
