@@ -144,7 +144,7 @@ def test_names_that_are_none(name):
     graph, _ = graph_of()
     with pytest.raises((tenon.UsageError, TypeError)) as error:
         graph.input(name)
-    assert "incompatible" not in str(error.value)
+    assert b"incompatible" not in str(error.value).encode()  # a text, whatever the name was
 
 
 @pytest.mark.parametrize("shape", [(-2,), (2**70,), (1,) * 9, "33", (1.5,), ("a",), 1.5, object(), (None, "a"), [[1]]], ids=str)

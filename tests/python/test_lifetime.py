@@ -275,8 +275,10 @@ def test_an_import_in_a_thread(python):
 def test_a_first_call_in_many_threads_makes_one_host(python):
     python(
         """
-        import threading, tenon
-        start = threading.Barrier(8)
+        import threading, tenon, tenon._host
+        start, made = threading.Barrier(8), []
+        plain = tenon._host.Host.add_installed
+        tenon._host.Host.add_installed = lambda host: (made.append(host), plain(host))
         def work():
             start.wait()
             hosts.append(tenon.default_host())
@@ -285,7 +287,7 @@ def test_a_first_call_in_many_threads_makes_one_host(python):
         threads = [threading.Thread(target=work) for _ in range(8)]
         for each in threads: each.start()
         for each in threads: each.join()
-        assert results == [3] * 8 and len({id(host) for host in hosts}) == 1
+        assert results == [3] * 8 and len({id(host) for host in hosts}) == len(made) == 1
         """
     )
 

@@ -247,8 +247,10 @@ def test_numbers_for_inputs_with_dtypes_of_their_own():
     assert np.array_equal(ops.take_rows(x, [2, 0]), x[[2, 0]]) and ops.take_rows(x, []).shape == (0,)
     assert np.array_equal(ops.where([True, False, True], x, 0), [1, 0, 3])
     assert np.array_equal(ops.where(np.array([True, False, True]), 1, 2.5), [1, 2.5, 1])
-    with pytest.raises((tenon.UsageError, tenon.ExecutionError), match="numbers"):
-        ops.take_rows(x, [0.5])
+    for numbers in ([0.5], [1.0]):
+        with pytest.raises((tenon.UsageError, tenon.ExecutionError), match="numbers"):
+            ops.take_rows(x, numbers)
+    assert ops.stop_gradient([True]).dtype == "bool" and ops.stop_gradient([2**63]).dtype == "uint64"
 
 
 def test_arrays_are_not_promoted():
