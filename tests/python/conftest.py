@@ -23,7 +23,12 @@ def python() -> Callable[..., str]:
     def run(code: str, *, quiet: bool = True, timeout: float = 60, **environment: str) -> str:
         program = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code)]
         with subprocess.Popen(
-            program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}, start_new_session=True
+            program,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+            start_new_session=True,
         ) as running:
             try:
                 out, err = running.communicate(timeout=timeout)

@@ -47,7 +47,18 @@ def test_each_kind(call, kind):
 
 
 @pytest.mark.parametrize(
-    "options", [dict(threads="a"), dict(seed=-1), dict(nix=1), dict(isolate=5), dict(prefer=5), dict(prefer=[5]), dict(memory_limit=-1), dict(threads=10**6)], ids=str
+    "options",
+    [
+        dict(threads="a"),
+        dict(seed=-1),
+        dict(nix=1),
+        dict(isolate=5),
+        dict(prefer=5),
+        dict(prefer=[5]),
+        dict(memory_limit=-1),
+        dict(threads=10**6),
+    ],
+    ids=str,
 )
 def test_options_of_hosts(options):
     with pytest.raises((TypeError, tenon.UsageError)) as error:
@@ -137,7 +148,9 @@ def test_a_package_of_plugins_that_fails(tmp_path, python):
     package = tmp_path / "broken-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (package / "entry_points.txt").write_text("[tenon.plugins]\nbroken = nix_package:plugins\nfolder = os.path:basename\n")
+    (package / "entry_points.txt").write_text(
+        "[tenon.plugins]\nbroken = nix_package:plugins\nfolder = os.path:basename\n"
+    )
     out = python("""
         import warnings, tenon
         with warnings.catch_warnings(record=True) as caught:
@@ -195,7 +208,9 @@ def test_what_objects_raise_is_raised(use, act, kind):
             use(make(act))
 
 
-@pytest.mark.parametrize("result", [None, 5, "a", [], object(), np.zeros(2, object)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "result", [None, 5, "a", [], object(), np.zeros(2, object)], ids=lambda value: type(value).__name__
+)
 @pytest.mark.parametrize("make", [Array, Exchanged])
 def test_what_is_no_array_after_all(make, result):
     if make is Array and isinstance(result, np.ndarray):

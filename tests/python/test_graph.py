@@ -27,7 +27,17 @@ def computed(make, x=X, shape=(3, 4)):
 
 # ---- operators of the language --------------------------------------------------------------------------------------
 
-BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.lt, operator.le, operator.gt, operator.ge]
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.pow,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+]
 
 
 @pytest.mark.parametrize("other", [2, 2.5, np.float32(3), X[0] + 1, (X + 2).tolist(), X[:, :1] + 1], ids=repr)
@@ -35,7 +45,10 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.p
 def test_binary_operators(function, other):
     x = X + 1
     array = np.asarray(other, "float32")
-    for got, want in ((computed(lambda v: function(v, other), x), function(x, array)), (computed(lambda v: function(other, v), x), function(array, x))):
+    for got, want in (
+        (computed(lambda v: function(v, other), x), function(x, array)),
+        (computed(lambda v: function(other, v), x), function(array, x)),
+    ):
         assert got.shape == want.shape
         np.testing.assert_allclose(got.astype("float64"), want.astype("float64"), rtol=1e-5)
 
@@ -58,7 +71,10 @@ def test_methods_of_values():
     assert np.array_equal(computed(lambda v: v.T), X.T)
     for shape in ((2, 6), ((2, -1),), (np.int64(12),), ([12],)):
         assert np.array_equal(computed(lambda v: v.reshape(*shape)), X.reshape(*shape))
-    assert computed(lambda v: v.astype("int32")).dtype == "int32" and computed(lambda v: v.astype(np.float64)).dtype == "float64"
+    assert (
+        computed(lambda v: v.astype("int32")).dtype == "int32"
+        and computed(lambda v: v.astype(np.float64)).dtype == "float64"
+    )
     assert np.array_equal(computed(lambda v: v.stop_gradient()), X)
 
 
@@ -131,12 +147,26 @@ def test_an_index_that_only_the_run_can_refuse():
 # ---- building -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape, want", [((3, 4), (3, 4)), ([None, 2], (None, 2)), (5, (5,)), ((), ()), (None, None), (np.array([3, 4]), (3, 4)), (iter([3]), (3,))], ids=str)
+@pytest.mark.parametrize(
+    "shape, want",
+    [
+        ((3, 4), (3, 4)),
+        ([None, 2], (None, 2)),
+        (5, (5,)),
+        ((), ()),
+        (None, None),
+        (np.array([3, 4]), (3, 4)),
+        (iter([3]), (3,)),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("dtype", ["float32", np.float32, np.dtype("float32"), "f4"], ids=str)
 def test_inputs(dtype, shape, want):
     graph = tenon.Graph()
     value = graph.input("x", dtype, [*want] if hasattr(shape, "__next__") else shape)
-    assert (value.name, value.dtype, value.shape, value.role) == ("x", "float32", want, "input") and list(graph.inputs) == ["x"]
+    assert (value.name, value.dtype, value.shape, value.role) == ("x", "float32", want, "input") and list(
+        graph.inputs
+    ) == ["x"]
 
 
 @pytest.mark.parametrize("name", ["", "x", "a\0b", "a:b", "\ud800", 5, None, b"y"])
@@ -147,7 +177,9 @@ def test_names_that_are_none(name):
     assert b"incompatible" not in str(error.value).encode()  # a text, whatever the name was
 
 
-@pytest.mark.parametrize("shape", [(-2,), (2**70,), (1,) * 9, "33", (1.5,), ("a",), 1.5, object(), (None, "a"), [[1]]], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(-2,), (2**70,), (1,) * 9, "33", (1.5,), ("a",), 1.5, object(), (None, "a"), [[1]]], ids=str
+)
 def test_shapes_that_are_none(shape):
     with pytest.raises((tenon.UsageError, TypeError), match="shape|dimension"):
         tenon.Graph().input("x", "float32", shape)
@@ -165,14 +197,19 @@ def test_variables():
     weight = graph.variable("w", given)
     given[...] = -1
     assert np.array_equal(weight.numpy(), X) and weight.role == "variable"
-    assert graph.variable("list", [1, 2], dtype="float32").dtype == "float32" and graph.variable("ints", [1, 2]).dtype == "int64"
+    assert (
+        graph.variable("list", [1, 2], dtype="float32").dtype == "float32"
+        and graph.variable("ints", [1, 2]).dtype == "int64"
+    )
     for init, want in (("zeros", 0), ("ones", 1), (2.5, 2.5), (3, 3)):
         graph.variable(f"v{want}", shape=(2,), init=init)
     graph.variable("spread", shape=(1000,), init=("normal", 5, 0.5))
     graph.variable("flat", shape=(1000,), init=("uniform", -1, 3))
     graph.initialize(4)
     assert all((graph[f"v{want}"].numpy() == want).all() for want in (0, 1, 2.5, 3))
-    assert graph["spread"].numpy().mean() == pytest.approx(5, abs=0.1) and graph["spread"].numpy().std() == pytest.approx(0.5, abs=0.1)
+    assert graph["spread"].numpy().mean() == pytest.approx(5, abs=0.1) and graph[
+        "spread"
+    ].numpy().std() == pytest.approx(0.5, abs=0.1)
     assert graph["flat"].numpy().min() > -1 and graph["flat"].numpy().max() < 3
     with pytest.raises(tenon.UsageError, match="no elements"):
         graph.input("x").numpy()
@@ -200,7 +237,11 @@ def test_names_of_nodes_and_outputs():
     assert graph["first"].name == "first" and graph["low"].name == low.name and graph["split:1"].name == high.name
     assert "first" in graph and "nix" not in graph and [node["op"] for node in graph.nodes] == ["relu", "split"]
     out = graph(x=X)
-    assert np.array_equal(out["high"], X[:, 2:]) and np.array_equal(out.self, X) and list(graph.outputs()) == ["low", "high", "self"]
+    assert (
+        np.array_equal(out["high"], X[:, 2:])
+        and np.array_equal(out.self, X)
+        and list(graph.outputs()) == ["low", "high", "self"]
+    )
     with pytest.raises(KeyError, match="nix"):
         graph["nix"]
     for name in (5, None):
@@ -222,7 +263,13 @@ def test_words_that_are_for_arrays(word, value):
 
 def test_values_of_other_graphs():
     (graph, x), (other, y) = graph_of(), graph_of()
-    for call in (lambda: x + y, lambda: graph.output("o", y), lambda: graph.gradient(y, [x]), lambda: graph.gradient(x, [y]), lambda: graph.update(x, y)):
+    for call in (
+        lambda: x + y,
+        lambda: graph.output("o", y),
+        lambda: graph.gradient(y, [x]),
+        lambda: graph.gradient(x, [y]),
+        lambda: graph.update(x, y),
+    ):
         with pytest.raises(tenon.UsageError):
             call()
     with pytest.raises(TypeError, match="a value of the graph"):
@@ -277,7 +324,13 @@ def net():
 
 @pytest.mark.parametrize(
     "copied",
-    [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g)), lambda g: g.clone(), lambda g: tenon.from_json(g.to_json())],
+    [
+        copy.copy,
+        copy.deepcopy,
+        lambda g: pickle.loads(pickle.dumps(g)),
+        lambda g: g.clone(),
+        lambda g: tenon.from_json(g.to_json()),
+    ],
     ids=["copy", "deepcopy", "pickle", "clone", "json"],
 )
 def test_copies(copied, request):
@@ -301,7 +354,16 @@ def test_files(tmp_path):
     assert graph.to_bytes(seed=1) == graph.to_bytes(seed=1)
 
 
-@pytest.mark.parametrize("path, error", [("/nix/net.tenon", tenon.FileError), ("a\0b", tenon.UsageError), ("", tenon.FileError), (5, TypeError), (None, TypeError)])
+@pytest.mark.parametrize(
+    "path, error",
+    [
+        ("/nix/net.tenon", tenon.FileError),
+        ("a\0b", tenon.UsageError),
+        ("", tenon.FileError),
+        (5, TypeError),
+        (None, TypeError),
+    ],
+)
 def test_paths_that_are_none(path, error, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for call in (tenon.load, net().save):
@@ -332,13 +394,19 @@ def test_a_graph_whose_plugin_is_not_there(tmp_path):
     net().save(path)
     with tenon.Host(search_defaults=False) as host:
         graph = tenon.load(path)
-        assert graph.host is host and len(graph.nodes) == 3 and {each["name"] for each in graph.operators} >= {"tenon.matmul", "tenon.relu"}
+        assert (
+            graph.host is host
+            and len(graph.nodes) == 3
+            and {each["name"] for each in graph.operators} >= {"tenon.matmul", "tenon.relu"}
+        )
         for call in (lambda: graph(x=X), graph.bind, lambda: tenon.Session(graph), lambda: graph.plan(x=(2, 4))):
             with pytest.raises(tenon.PluginError, match="tenon.matmul|matmul") as error:
                 call()
             assert "relu" in str(error.value)
         again = graph.to_bytes()
-    assert again == tenon.load(path).to_bytes() or np.array_equal(pickle.loads(pickle.dumps(tenon.load(path)))(x=X)["y"], net()(x=X)["y"])
+    assert again == tenon.load(path).to_bytes() or np.array_equal(
+        pickle.loads(pickle.dumps(tenon.load(path)))(x=X)["y"], net()(x=X)["y"]
+    )
 
 
 # ---- runs of a graph, plans, drawings ------------------------------------------------------------------------------------
@@ -349,7 +417,13 @@ def test_calls():
     want = np.maximum(X @ X.T[:, :2] + 1, 0)
     for got in (graph(X), graph(x=X), graph(X, outputs="y"), graph(X, outputs=["y"]), graph(X.tolist())):
         np.testing.assert_allclose(got["y"], want)
-    for call, error in ((lambda: graph(X, X), TypeError), (lambda: graph(X, x=X), TypeError), (lambda: graph(), tenon.UsageError), (lambda: graph(z=X), tenon.UsageError), (lambda: graph(X, outputs="nix"), tenon.UsageError)):
+    for call, error in (
+        (lambda: graph(X, X), TypeError),
+        (lambda: graph(X, x=X), TypeError),
+        (lambda: graph(), tenon.UsageError),
+        (lambda: graph(z=X), tenon.UsageError),
+        (lambda: graph(X, outputs="nix"), tenon.UsageError),
+    ):
         with pytest.raises(error):
             call()
 
@@ -374,7 +448,12 @@ def test_plans():
     graph = net()
     plan = graph.plan(x=(256, 4))
     assert [step["op"] for step in plan.steps][-1] == "relu" and plan.bytes >= 256 * 2 * 4
-    assert "relu" in repr(plan) and plan.svg().startswith("<svg") and plan.memory() and "image/svg+xml" in plan._repr_mimebundle_()
+    assert (
+        "relu" in repr(plan)
+        and plan.svg().startswith("<svg")
+        and plan.memory()
+        and "image/svg+xml" in plan._repr_mimebundle_()
+    )
     for shapes in ({"nix": 3}, {"x": (3, 5)}, {"x": "a"}):
         with pytest.raises((tenon.Error, TypeError)):
             graph.plan(**shapes)

@@ -57,8 +57,16 @@ CALLS = {
     "random": (lambda: ops.normal(shape=[4]), 10_000),
     "out": (lambda: ops.add(X, X, out=np.empty_like(X)), 10_000),
     "tensors": (lambda: ops.relu(EXPORTED).numpy(), 10_000),
-    "exports": (lambda: np.from_dlpack(tenon._core.tensor_from(X)) if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack(), 20_000),
-    "capsules that nobody reads": (lambda: EXPORTED.__dlpack__() if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack(), 20_000),
+    "exports": (
+        lambda: (
+            np.from_dlpack(tenon._core.tensor_from(X)) if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack()
+        ),
+        20_000,
+    ),
+    "capsules that nobody reads": (
+        lambda: EXPORTED.__dlpack__() if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack(),
+        20_000,
+    ),
     "wrong": (lambda: failing(lambda: ops.add(X, "a")), 5_000),
     "wrong parameter": (lambda: failing(lambda: ops.quadratic(X, d=1)), 5_000),
     "wrong name": (lambda: failing(lambda: ops.nix), 300),
@@ -226,11 +234,25 @@ def test_the_interpreter_ends(how, python):
 
 def test_functions_of_atexit_that_come_last(python):
     """What was registered before tenon runs after its own end."""
-    out = python(ALIVE.format(first="atexit.register(lambda: print(session(array)['y'][0, 0], relu(array)[0, 0], ops.add(1, 2)))", last=""))
+    out = python(
+        ALIVE.format(
+            first="atexit.register(lambda: print(session(array)['y'][0, 0], relu(array)[0, 0], ops.add(1, 2)))", last=""
+        )
+    )
     assert out == "2.0 1.0 3\n"
 
 
-@pytest.mark.parametrize("what", ["session(big)", "ops.exp(big)", "ops.add(big[:3_000].tolist(), 1)", "tenon.Session(graph)", "ops.add(array, array)", "relu(array.tolist())"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "session(big)",
+        "ops.exp(big)",
+        "ops.add(big[:3_000].tolist(), 1)",
+        "tenon.Session(graph)",
+        "ops.add(array, array)",
+        "relu(array.tolist())",
+    ],
+)
 def test_daemons_that_run_when_the_interpreter_ends(what, python):
     code = ALIVE.format(
         first="",
@@ -252,7 +274,12 @@ time.sleep(0.1)
 
 
 def test_an_import_that_does_nothing_else(python):
-    assert python("import sys, tenon; print([name for name in ('scipy', 'torch', 'IPython', 'importlib.metadata') if name in sys.modules])") == "[]\n"
+    assert (
+        python(
+            "import sys, tenon; print([name for name in ('scipy', 'torch', 'IPython', 'importlib.metadata') if name in sys.modules])"
+        )
+        == "[]\n"
+    )
 
 
 def test_an_import_in_a_thread(python):
@@ -356,7 +383,15 @@ EXITS = {
     "os._exit": "os._exit(0)",
     "sys.exit": "sys.exit(0)",
     "deletes": "del session, graph, relu, host, tensor; ops.__dict__.clear(); import gc; gc.collect(); sys.exit(0)",
-    "closes": "\n".join(["", "    for one in (session, host):", "        try: one.close()", "        except tenon.UsageError: pass", "    sys.exit(0)"]),
+    "closes": "\n".join(
+        [
+            "",
+            "    for one in (session, host):",
+            "        try: one.close()",
+            "        except tenon.UsageError: pass",
+            "    sys.exit(0)",
+        ]
+    ),
 }
 
 
@@ -367,7 +402,13 @@ def test_a_fork_after_the_first_use(how, python):
 
 
 def test_a_fork_before_the_first_use(python):
-    python(FORK.format(before="", inside="assert ops.add(array, 1).sum() == 24 and tenon.Graph().input('x').name == 'x'; sys.exit(0)", after=""))
+    python(
+        FORK.format(
+            before="",
+            inside="assert ops.add(array, 1).sum() == 24 and tenon.Graph().input('x').name == 'x'; sys.exit(0)",
+            after="",
+        )
+    )
 
 
 def test_a_fork_with_workers(python):
@@ -389,5 +430,7 @@ if __name__ == "__main__":
 
 def test_multiprocessing(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    done = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0 and not done.stderr, done

@@ -32,7 +32,11 @@ def test_every_operator_documents_itself(name):
     names = list(signature.parameters)
     for each in (*op.info.inputs, *op.info.params.values()):
         assert each.name in names or each.name + "_" in names
-    assert all(parameter.kind is parameter.KEYWORD_ONLY for key, parameter in signature.parameters.items() if key in op.info.params)
+    assert all(
+        parameter.kind is parameter.KEYWORD_ONLY
+        for key, parameter in signature.parameters.items()
+        if key in op.info.params
+    )
     assert op.info.doc in op.__doc__ and op.info.full_name in op.__doc__
     assert all(param.doc in op.__doc__ for param in op.info.params.values())
     assert op.__name__ in pydoc.render_doc(op)
@@ -87,7 +91,9 @@ def test_unary(name, dtype):
         want = UNARY[name](x.astype("float64"))
     got = ops[name](x)
     assert got.dtype == dtype and got.shape == x.shape
-    np.testing.assert_allclose(got.astype("float64"), want, rtol={"float16": 4e-3, "float32": 3e-6, "float64": 1e-12}[dtype])
+    np.testing.assert_allclose(
+        got.astype("float64"), want, rtol={"float16": 4e-3, "float32": 3e-6, "float64": 1e-12}[dtype]
+    )
 
 
 @pytest.mark.parametrize("dtype", REALS + INTEGERS)
@@ -155,10 +161,23 @@ def test_layouts(layout):
 
 @pytest.mark.parametrize(
     "given",
-    [array.array("f", [1, 2]), bytearray(b"\1\2"), b"\1\2", memoryview(b"\1\2"), np.float32(3), np.array(3, "int16"), [1, 2], (1.5, 2)],
+    [
+        array.array("f", [1, 2]),
+        bytearray(b"\1\2"),
+        b"\1\2",
+        memoryview(b"\1\2"),
+        np.float32(3),
+        np.array(3, "int16"),
+        [1, 2],
+        (1.5, 2),
+    ],
 )
 def test_buffers_scalars_and_lists(given):
-    want = np.asarray(memoryview(given)) if isinstance(given, bytes | bytearray | memoryview | array.array) else np.asarray(given)
+    want = (
+        np.asarray(memoryview(given))
+        if isinstance(given, bytes | bytearray | memoryview | array.array)
+        else np.asarray(given)
+    )
     got = ops.add(given, 1)
     assert got.dtype == want.dtype and np.array_equal(got, want + 1)
 
@@ -182,7 +201,21 @@ class Odd(list):
     pass
 
 
-@pytest.mark.parametrize("given", ["a", None, object(), {}, {1}, range(3), iter([1.0]), lambda: 0, type("S", (str,), {})("1"), np.ma.masked_array([1.0], [True])])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "a",
+        None,
+        object(),
+        {},
+        {1},
+        range(3),
+        iter([1.0]),
+        lambda: 0,
+        type("S", (str,), {})("1"),
+        np.ma.masked_array([1.0], [True]),
+    ],
+)
 def test_what_is_no_array(given):
     with pytest.raises((TypeError, tenon.UsageError)) as error:
         ops.add(given, 1.0)
@@ -208,7 +241,10 @@ def test_lists_of_anything(given):
 @pytest.mark.parametrize("number", [1, 0, True, 100, 2.0])
 def test_numbers_take_the_dtype_of_arrays(dtype, number):
     x = np.array([1, 2], dtype)
-    for got, want in ((ops.add(x, number), x + np.asarray(number).astype(dtype)), (ops.sub(number, x), np.asarray(number).astype(dtype) - x)):
+    for got, want in (
+        (ops.add(x, number), x + np.asarray(number).astype(dtype)),
+        (ops.sub(number, x), np.asarray(number).astype(dtype) - x),
+    ):
         assert got.dtype == dtype and np.array_equal(got, want)
 
 
@@ -231,11 +267,22 @@ def test_the_ends_of_dtypes_fit():
     assert ops.add(np.zeros(1, "float32"), 2**24 + 1)[0] == np.float32(2**24 + 1)
     assert ops.add(np.zeros(1, "float64"), 2**53 + 1)[0] == float(2**53 + 1)
     assert ops.add(np.zeros(1, "float64"), -(2**63))[0] == -(2.0**63)
-    assert np.isinf(ops.add(np.zeros(1, "float32"), float("inf")))[0] and np.isnan(ops.add(np.zeros(1, "float32"), float("nan")))[0]
+    assert (
+        np.isinf(ops.add(np.zeros(1, "float32"), float("inf")))[0]
+        and np.isnan(ops.add(np.zeros(1, "float32"), float("nan")))[0]
+    )
 
 
 def test_numbers_alone():
-    for got, want in ((ops.add(1, 2), "int64"), (ops.add(1.5, 2), "float64"), (ops.add([1.5, 2], 1), "float64"), (ops.add([1, 2], [0.5, 1]), "float64"), (ops.sqrt(4), "float64"), (ops.exp([1, 2]), "float64"), (ops.relu([1.0]), "float64")):
+    for got, want in (
+        (ops.add(1, 2), "int64"),
+        (ops.add(1.5, 2), "float64"),
+        (ops.add([1.5, 2], 1), "float64"),
+        (ops.add([1, 2], [0.5, 1]), "float64"),
+        (ops.sqrt(4), "float64"),
+        (ops.exp([1, 2]), "float64"),
+        (ops.relu([1.0]), "float64"),
+    ):
         assert got.dtype == want
     assert ops.add([1.5, 2], 1).tolist() == [2.5, 3] and ops.sqrt(4) == 2
 
@@ -302,14 +349,20 @@ def test_arguments_that_do_not_fit(call, error, text):
 
 
 @pytest.mark.parametrize(
-    "value", [True, "x", None, [1], 1j, object(), {}, 10**400, np.ones(2), np.array("a"), b"1", "\ud800"], ids=lambda value: type(value).__name__
+    "value",
+    [True, "x", None, [1], 1j, object(), {}, 10**400, np.ones(2), np.array("a"), b"1", "\ud800"],
+    ids=lambda value: type(value).__name__,
 )
 def test_a_number_as_a_parameter(value):
     with pytest.raises((TypeError, tenon.UsageError), match="parameter"):
         ops.quadratic(BASE, a=value)
 
 
-@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), np.array(2.0), np.array(2), np.float64(2)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value",
+    [2, 2.0, np.float32(2), np.int8(2), np.array(2.0), np.array(2), np.float64(2)],
+    ids=lambda value: type(value).__name__,
+)
 def test_numbers_that_are_parameters(value):
     assert np.array_equal(ops.quadratic(BASE, b=value), BASE * 2)
 
@@ -335,7 +388,9 @@ def test_parameters_that_are_equal_and_not_the_same():
     zero, one = np.zeros(1), np.ones(1)
     for _ in range(3):
         assert not np.signbit(ops.quadratic(zero, a=0.0, b=0.0, c=0.0))[0]
-        assert np.signbit(ops.clip(-one, low=-0.0, high=-0.0))[0] and not np.signbit(ops.clip(-one, low=0.0, high=0.0))[0]
+        assert (
+            np.signbit(ops.clip(-one, low=-0.0, high=-0.0))[0] and not np.signbit(ops.clip(-one, low=0.0, high=0.0))[0]
+        )
         assert ops.quadratic(one, a=1)[0] == ops.quadratic(one, a=1.0)[0] == 1
         with pytest.raises(tenon.UsageError, match="true but must be a number"):
             ops.quadratic(one, a=True)
@@ -380,7 +435,9 @@ def test_out_that_does_not_fit(out):
 
 def test_several_outputs():
     parts = ops.split(BASE, sections=3, axis=1)
-    assert isinstance(parts, tuple) and all(np.array_equal(part, BASE[:, 2 * i : 2 * i + 2]) for i, part in enumerate(parts))
+    assert isinstance(parts, tuple) and all(
+        np.array_equal(part, BASE[:, 2 * i : 2 * i + 2]) for i, part in enumerate(parts)
+    )
     (whole,) = ops.split(BASE, sections=1, axis=1)
     assert np.array_equal(whole, BASE)
     graph = tenon.Graph()
@@ -403,7 +460,9 @@ def test_training():
 def test_operators_with_states():
     x = np.random.default_rng(1).normal(size=(64, 3)).astype("float32")
     ones, zeros = np.ones(3, "float32"), np.zeros(3, "float32")
-    np.testing.assert_allclose(ops.batch_norm(x, ones, zeros, axis=1, epsilon=1e-12), x, rtol=1e-5)  # fresh states: mean 0, variance 1
+    np.testing.assert_allclose(
+        ops.batch_norm(x, ones, zeros, axis=1, epsilon=1e-12), x, rtol=1e-5
+    )  # fresh states: mean 0, variance 1
     normal = ops.batch_norm(x, ones, zeros, axis=1, epsilon=1e-12, training=True)
     np.testing.assert_allclose(normal, (x - x.mean(0)) / x.std(0), rtol=1e-4, atol=1e-5)
 

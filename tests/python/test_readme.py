@@ -21,7 +21,12 @@ def test_every_program_is_followed_by_what_it_prints() -> None:
 @pytest.mark.parametrize("program, expected", PROGRAMS, ids=lambda text: text.strip().splitlines()[-1][:40])
 def test_a_program_prints_what_the_readme_says(program: str, expected: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, env=dict(os.environ)
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=dict(os.environ),
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == expected

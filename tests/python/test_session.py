@@ -30,18 +30,40 @@ def session():
 
 @pytest.mark.parametrize(
     "x",
-    [X, np.asfortranarray(X), X[::-1], np.repeat(X, 2, axis=1)[:, ::2], X.astype(">f4"), X.tolist(), X.view(np.matrix), X[:0], tuple(map(tuple, X.tolist())), memoryview(X)],
+    [
+        X,
+        np.asfortranarray(X),
+        X[::-1],
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X.astype(">f4"),
+        X.tolist(),
+        X.view(np.matrix),
+        X[:0],
+        tuple(map(tuple, X.tolist())),
+        memoryview(X),
+    ],
     ids=["contiguous", "fortran", "negative", "strided", "swapped", "list", "matrix", "empty", "tuple", "buffer"],
 )
 def test_kinds_of_inputs(session, x):
     want = np.asarray(x, "float32").reshape(-1, 4)
     for _ in range(3):
         out = session.run({"x": x, "k": 2})
-        assert np.array_equal(out["y"], want * 2) and np.array_equal(out.z, np.maximum(want, 0)) and type(out.y) is np.ndarray
+        assert (
+            np.array_equal(out["y"], want * 2)
+            and np.array_equal(out.z, np.maximum(want, 0))
+            and type(out.y) is np.ndarray
+        )
 
 
 def test_kinds_of_calls(session):
-    for out in (session(X, K), session(X, k=K), session(k=K, x=X), session.run({"k": K, "x": X}), session.run(inputs={"k": 2.0, "x": X}), session(X, 2)):
+    for out in (
+        session(X, K),
+        session(X, k=K),
+        session(k=K, x=X),
+        session.run({"k": K, "x": X}),
+        session.run(inputs={"k": 2.0, "x": X}),
+        session(X, 2),
+    ):
         assert np.array_equal(out["y"], X * 2) and list(out) == ["y", "z"]
     assert list(session.run({"x": X}, outputs="z")) == list(session.run({"x": X}, outputs=["z"])) == ["z"]
     assert list(session.run({"x": X, "k": K}, outputs=[])) == ["y", "z"]
@@ -122,7 +144,12 @@ def test_dicts_of_others(session):
     import types
 
     given = {"x": X, "k": K}
-    for inputs in (Changing(given), collections.OrderedDict(given), types.MappingProxyType(given), collections.ChainMap(given)):
+    for inputs in (
+        Changing(given),
+        collections.OrderedDict(given),
+        types.MappingProxyType(given),
+        collections.ChainMap(given),
+    ):
         assert np.array_equal(session.run(inputs)["y"], X * 2)
 
 
@@ -186,7 +213,11 @@ def test_an_output_that_is_an_input():
     graph.outputs(same=x, rows=x[1:], w=graph.variable("w", X), c=graph.constant(X, "c"))
     session = tenon.Session(graph)
     given = read_only(X.copy())
-    for run in (lambda: session(given), lambda: session.run({"x": given}, outputs=["same", "w", "c"]), lambda: session.run({"x": given}, batch=2, outputs="same")):
+    for run in (
+        lambda: session(given),
+        lambda: session.run({"x": given}, outputs=["same", "w", "c"]),
+        lambda: session.run({"x": given}, batch=2, outputs="same"),
+    ):
         for _ in range(3):
             out = run()
             for array in out.values():
@@ -238,7 +269,9 @@ def test_options(tmp_path):
     session = tenon.Session(graph_xk(), profile=True, trace=trace, plans=1, capture=False)
     for rows in (1, 2, 1):
         session(np.ones((rows, 4), "float32"), K)
-    assert {time["op"] for time in session.times()} == {"mul", "relu"} and all(time["calls"] == 3 for time in session.times())
+    assert {time["op"] for time in session.times()} == {"mul", "relu"} and all(
+        time["calls"] == 3 for time in session.times()
+    )
     assert len(json.loads(trace.read_text())["traceEvents"]) >= 6
     assert np.array_equal(tenon.Session(graph_xk(), debug=True)(X, K)["y"], X * 2)
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
@@ -306,8 +339,19 @@ def test_a_host_that_is_closed():
     assert relu(np.float32([-1]))[0] == 0
     host.close()
     host.close()
-    for call in (lambda: relu(X), lambda: relu(X.tolist()), lambda: host.ops.relu, host.names, lambda: host.generation, lambda: tenon.Graph(host), lambda: host.add_plugins("/"), lambda: host.threads):
+    for call in (
+        lambda: relu(X),
+        lambda: relu(X.tolist()),
+        lambda: host.ops.relu,
+        host.names,
+        lambda: host.generation,
+        lambda: tenon.Graph(host),
+        lambda: host.add_plugins("/"),
+        lambda: host.threads,
+    ):
         with pytest.raises(tenon.UsageError, match="the host is closed"):
             call()
     assert repr(host) == "<tenon.Host, closed>"
-    assert np.array_equal(session(np.float32([-1, 1]))["y"], [0, 1]) and np.array_equal(graph(np.float32([-1, 1]))["y"], [0, 1])
+    assert np.array_equal(session(np.float32([-1, 1]))["y"], [0, 1]) and np.array_equal(
+        graph(np.float32([-1, 1]))["y"], [0, 1]
+    )

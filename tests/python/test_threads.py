@@ -127,7 +127,9 @@ def test_close_while_others_run(what):
                     one.close()
                 else:
                     for _ in range(20):
-                        assert (exp(x) if number % 2 else exp(x.reshape(2, -1).tolist() if number == 4 else x[::2])).flat[0] == 1
+                        assert (
+                            exp(x) if number % 2 else exp(x.reshape(2, -1).tolist() if number == 4 else x[::2])
+                        ).flat[0] == 1
                         session(x)
             except tenon.UsageError as error:
                 assert "closed" in str(error) or "in use" in str(error)
@@ -225,7 +227,12 @@ session(x[:10])
 
 def interrupted(code, seconds=60):
     """Runs code, sends SIGINT when it says "go", and returns the status, what it printed then, and how long it took after the signal."""
-    program = subprocess.Popen([sys.executable, "-u", "-c", textwrap.dedent(LONG) + textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = subprocess.Popen(
+        [sys.executable, "-u", "-c", textwrap.dedent(LONG) + textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert program.stdout.readline() == "go\n", program.stderr.read()
         time.sleep(0.3)

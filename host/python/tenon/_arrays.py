@@ -46,7 +46,12 @@ def _from_scipy(matrix: Any) -> _core.Tensor:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     # Kernels read int64: widened here, so that no call has to do it again.
-    return _core.csr(matrix.data, matrix.indices.astype(np.int64, copy=False), matrix.indptr.astype(np.int64, copy=False), matrix.shape)
+    return _core.csr(
+        matrix.data,
+        matrix.indices.astype(np.int64, copy=False),
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.shape,
+    )
 
 
 def _scipy_kind(matrix: bool) -> Kind:
@@ -108,7 +113,9 @@ def _unmasked(array: Any) -> _core.Tensor:
 def _to_torch(tensor: _core.Tensor) -> Any:
     torch = sys.modules["torch"]
     if tensor.storage == "csr":
-        return torch.sparse_csr_tensor(*(torch.from_dlpack(part) for part in (tensor.row_starts, tensor.columns, tensor.values)), tensor.shape)
+        return torch.sparse_csr_tensor(
+            *(torch.from_dlpack(part) for part in (tensor.row_starts, tensor.columns, tensor.values)), tensor.shape
+        )
     # torch has no read-only tensors.
     return tensor if tensor.storage != "dense" else torch.from_dlpack(tensor.clone() if tensor.read_only else tensor)
 
@@ -133,7 +140,9 @@ KINDS = (
 
 def kind_of_one(value: Any) -> Kind | None:
     found = next((kind for kind in KINDS if kind.is_one(value)), None)
-    return SCIPY_MATRIX if found is SCIPY_ARRAY and not isinstance(value, sys.modules["scipy.sparse"].sparray) else found
+    return (
+        SCIPY_MATRIX if found is SCIPY_ARRAY and not isinstance(value, sys.modules["scipy.sparse"].sparray) else found
+    )
 
 
 def kind_of(values: Sequence[Any]) -> Kind:

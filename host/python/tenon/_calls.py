@@ -52,7 +52,9 @@ def sort(op: _core.Operator, info: OperatorInfo, positional: tuple[Any, ...], na
         elif keyword in places:
             place = places[keyword]
             if inputs[place] is not None:
-                raise TypeError(f"{info.name}() got two values for the input '{keyword}': {info.name}{signature_of(op)}")
+                raise TypeError(
+                    f"{info.name}() got two values for the input '{keyword}': {info.name}{signature_of(op)}"
+                )
             inputs[place] = value
         elif variadic and keyword == _core.python_name(declared[-1].name):
             inputs += list(value)
@@ -68,7 +70,9 @@ def eager(op: _core.Operator, info: OperatorInfo, arguments: Arguments) -> Any:
     device = arguments.reserved.get("device")
     if device is not None:
         if not isinstance(device, str):
-            raise TypeError(f"{info.name}(): device= is {type(device).__name__}, but devices are named: 'cpu', 'cuda', 'cuda:1'")
+            raise TypeError(
+                f"{info.name}(): device= is {type(device).__name__}, but devices are named: 'cpu', 'cuda', 'cuda:1'"
+            )
         tensors = [tensor if tensor is None else tensor.to(device) for tensor in tensors]
     while tensors and tensors[-1] is None:
         tensors.pop()

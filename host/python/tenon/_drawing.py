@@ -19,7 +19,10 @@ LARGEST = 2000  # nodes: what graphviz draws in seconds
 def svg_of_dot(dot: str) -> str:
     program = shutil.which("dot")
     if program is None:
-        raise UsageError("graphs are drawn by graphviz's program 'dot', which is not installed", "install graphviz, or use Graph.dot()")
+        raise UsageError(
+            "graphs are drawn by graphviz's program 'dot', which is not installed",
+            "install graphviz, or use Graph.dot()",
+        )
     try:
         done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -117,7 +117,9 @@ def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def plain_error(error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> Exception | None:
+def plain_error(
+    error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+) -> Exception | None:
     """What to raise instead of the core's list of functions; None where the error is another one."""
     if "incompatible function arguments" not in str(error):
         return None

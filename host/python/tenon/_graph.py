@@ -36,7 +36,9 @@ class Graph:
         """A value that each run receives. None in the shape: each run chooses that dimension."""
         return self._new(self._core.input(name, dtype, shape))
 
-    def variable(self, name: str, value: Any = None, *, dtype: Any = None, shape: Shape = None, init: Init = "automatic") -> Value:
+    def variable(
+        self, name: str, value: Any = None, *, dtype: Any = None, shape: Shape = None, init: Init = "automatic"
+    ) -> Value:
         """A weight: from an array, which is copied, or of a dtype (float32, where none is named) and a shape, with first values by `init`.
 
         init: "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) or ("normal", mean, deviation).
@@ -44,7 +46,9 @@ class Graph:
         if value is not None:
             return self._new(self._core.variable(name, _elements(name, value, dtype, shape, init)))
         kind, first, second = _init_of(name, init)
-        return self._new(self._core.variable_of_type(name, "float32" if dtype is None else dtype, shape, kind, first, second))
+        return self._new(
+            self._core.variable_of_type(name, "float32" if dtype is None else dtype, shape, kind, first, second)
+        )
 
     def constant(self, value: Any, name: str | None = None) -> Value:
         """An array that is part of the graph."""

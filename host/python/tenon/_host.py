@@ -63,7 +63,9 @@ class Host(_core.Host):
                 found = point.load()
                 self.add_plugins(found() if callable(found) else found)
             except Exception as error:  # noqa: BLE001 - anything that a package does
-                say("warning", f"the plugins of the package {point.value} are left out: {type(error).__name__}: {error}")
+                say(
+                    "warning", f"the plugins of the package {point.value} are left out: {type(error).__name__}: {error}"
+                )
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""
@@ -75,7 +77,10 @@ class Host(_core.Host):
     def _require_usable(self, path: str) -> None:
         for file in self.files():
             if os.path.realpath(file["path"]) == path and not file["usable"]:
-                raise PluginError(f"plugin '{path}' is {file['status']}: {file['reason']}", "tenon.default_host().files() says of each plugin what became of it")
+                raise PluginError(
+                    f"plugin '{path}' is {file['status']}: {file['reason']}",
+                    "tenon.default_host().files() says of each plugin what became of it",
+                )
 
     def add(self, operator: type) -> str:
         """Adds an operator that is written in Python, a class with @tenon.operator, and returns its full name."""
@@ -93,8 +98,14 @@ class Host(_core.Host):
         _core.set_default_host(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _core.set_default_host(self._before.pop())
 
     def __repr__(self) -> str:
-        return "<tenon.Host, closed>" if self.closed else f"<tenon.Host of {len(self.names())} operators, {self.threads} threads>"
+        return (
+            "<tenon.Host, closed>"
+            if self.closed
+            else f"<tenon.Host of {len(self.names())} operators, {self.threads} threads>"
+        )

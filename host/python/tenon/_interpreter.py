@@ -14,5 +14,7 @@ def require_main() -> None:
         current = interpreters.get_current()
         number = current[0] if isinstance(current, tuple) else current
         if int(number) != 0:
-            raise ImportError("tenon cannot be imported in a subinterpreter; processes of multiprocessing's method spawn can")
+            raise ImportError(
+                "tenon cannot be imported in a subinterpreter; processes of multiprocessing's method spawn can"
+            )
         return

@@ -50,7 +50,9 @@ def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph
     """Adds a node: the value of its output, or a named tuple of several. Arrays and numbers become constants."""
     for word in ("device", "out", "training"):
         if arguments.reserved.get(word) is not None and arguments.reserved[word] is not False:
-            raise TypeError(f"{info.name}() is given values of a graph and {word}=, which is for arrays: sessions have devices and training")
+            raise TypeError(
+                f"{info.name}() is given values of a graph and {word}=, which is for arrays: sessions have devices and training"
+            )
     name = arguments.reserved.get("name")
     if name is not None and not isinstance(name, str):
         raise TypeError(f"{info.name}(): name= is a str, not {type(name).__name__}")
@@ -58,8 +60,20 @@ def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph
     graph = graph or values[0].graph
     if any(value.graph is not graph for value in values):
         raise UsageError(f"[{info.name}] its inputs are values of different graphs")
-    dtype = next((value.dtype for place, value in enumerate(arguments.inputs) if isinstance(value, Value) and info.input_at(place).types is None), None)
-    handles = [None if value is None else graph._own(value if isinstance(value, Value) else _constant(graph, info, place, value, dtype)) for place, value in enumerate(arguments.inputs)]
+    dtype = next(
+        (
+            value.dtype
+            for place, value in enumerate(arguments.inputs)
+            if isinstance(value, Value) and info.input_at(place).types is None
+        ),
+        None,
+    )
+    handles = [
+        None
+        if value is None
+        else graph._own(value if isinstance(value, Value) else _constant(graph, info, place, value, dtype))
+        for place, value in enumerate(arguments.inputs)
+    ]
     while handles and handles[-1] is None:
         handles.pop()
     handle = graph._core.add(op._name, handles, arguments.params, name or "")

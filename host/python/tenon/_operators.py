@@ -47,7 +47,12 @@ class ParamInfo:
     def range(self) -> str:
         parts = [
             f"{sign} {bound:g}"
-            for sign, bound in (("at least", self.min), ("greater than", self.above), ("at most", self.max), ("less than", self.below))
+            for sign, bound in (
+                ("at least", self.min),
+                ("greater than", self.above),
+                ("at most", self.max),
+                ("less than", self.below),
+            )
             if bound is not None
         ]
         if self.choices:
@@ -103,7 +108,13 @@ class OperatorInfo:
 def _info_from(raw: dict[str, Any]) -> OperatorInfo:
     def picked(kind: Any, values: dict[str, Any]) -> Any:
         names = kind.__dataclass_fields__
-        return kind(**{key: tuple(value) if isinstance(value, list) and key in ("types", "choices") else value for key, value in values.items() if key in names})
+        return kind(
+            **{
+                key: tuple(value) if isinstance(value, list) and key in ("types", "choices") else value
+                for key, value in values.items()
+                if key in names
+            }
+        )
 
     inputs = tuple(picked(InputInfo, {**value, "weight": bool(value["weight"])}) for value in raw["inputs"])
     params = {value["name"]: picked(ParamInfo, value) for value in raw["params"]}
@@ -184,7 +195,9 @@ def signature_of(op: _core.Operator) -> inspect.Signature:
     for param in info.params.values():
         default = kinds.empty if param.required else param.default
         parameters.append(
-            kinds(_core.python_name(param.name), kinds.KEYWORD_ONLY, default=default, annotation=ANNOTATIONS[param.kind])
+            kinds(
+                _core.python_name(param.name), kinds.KEYWORD_ONLY, default=default, annotation=ANNOTATIONS[param.kind]
+            )
         )
     for reserved, value in (("name", None), ("device", None), ("training", False), ("out", None)):
         parameters.append(kinds(reserved, kinds.KEYWORD_ONLY, default=value))
@@ -207,7 +220,9 @@ def doc_of(op: _core.Operator) -> str | None:
         for param in info.params.values():
             default = "required" if param.required else f"default {param.default!r}"
             bounds = f"; {param.range}" if param.range else ""
-            lines.append(f"    {_core.python_name(param.name)}: {param.doc} [{ANNOTATIONS[param.kind]}; {default}{bounds}]")
+            lines.append(
+                f"    {_core.python_name(param.name)}: {param.doc} [{ANNOTATIONS[param.kind]}; {default}{bounds}]"
+            )
     lines.append("Returns:")
     for output in info.visible:
         lines.append(f"    {output.name}: {output.doc}")

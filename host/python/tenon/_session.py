@@ -51,7 +51,17 @@ class Session(_core.SessionBase):
     ) -> None:
         if not hasattr(graph, "_core"):
             raise TypeError(f"Session(graph, ...) is given {type(graph).__name__} for the graph")
-        self._options: dict[str, Any] = dict(device=device, training=training, seed=seed, trace=os.fspath(trace), profile=profile, plans=plans, keep_on_device=keep_on_device, debug=debug, capture=capture)
+        self._options: dict[str, Any] = dict(
+            device=device,
+            training=training,
+            seed=seed,
+            trace=os.fspath(trace),
+            profile=profile,
+            plans=plans,
+            keep_on_device=keep_on_device,
+            debug=debug,
+            capture=capture,
+        )
         self._host = graph.host
         self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}
         self._core = _core.Session(graph._core, **self._options)
@@ -72,7 +82,9 @@ class Session(_core.SessionBase):
         if not isinstance(inputs or {}, Mapping) or not isinstance(into or {}, Mapping):
             raise TypeError("Session.run(): inputs and into are dicts of arrays by name")
         if batch < 0 or batch and into:
-            raise UsageError(f"batch is {batch}" if batch < 0 else "into= is given with batch=, whose runs have outputs of their own")
+            raise UsageError(
+                f"batch is {batch}" if batch < 0 else "into= is given with batch=, whose runs have outputs of their own"
+            )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = dict(inputs or {})
         kind = _arrays.NUMPY
@@ -85,7 +97,9 @@ class Session(_core.SessionBase):
                 return Results(self._core.run(given, names, dict(into or {}), add, batch))
             made = self._core.run(given, names, dict(into or {}), add, batch, False)
         except TypeError as error:
-            wrong = plain_error(error, Session._run, (self, inputs), {"outputs": names, "into": into, "add": add, "batch": batch})
+            wrong = plain_error(
+                error, Session._run, (self, inputs), {"outputs": names, "into": into, "add": add, "batch": batch}
+            )
             if wrong is None:
                 raise
             raise wrong from None
@@ -143,20 +157,28 @@ class Session(_core.SessionBase):
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, tuple[bytes, dict[str, Any]]]:
         return _restore, (self._core.graph().to_bytes(), self._options)
 
     def __repr__(self) -> str:
-        return "<tenon.Session, closed>" if self._core.closed else f"<tenon.Session of ({', '.join(self._inputs)}), {self.step} runs>"
+        return (
+            "<tenon.Session, closed>"
+            if self._core.closed
+            else f"<tenon.Session of ({', '.join(self._inputs)}), {self.step} runs>"
+        )
 
 
 def by_name(names: Sequence[str], positional: Sequence[Any], named: dict[str, Any], what: str) -> dict[str, Any]:
     """All inputs by name, those too that are given in the order of the inputs."""
     if len(positional) > len(names):
-        raise TypeError(f"the {what} has {len(names)} inputs ({', '.join(names)}) but is given {len(positional)} by position")
+        raise TypeError(
+            f"the {what} has {len(names)} inputs ({', '.join(names)}) but is given {len(positional)} by position"
+        )
     for name, array in zip(names, positional):
         if name in named:
             raise TypeError(f"the {what} got two arrays for the input '{name}'")

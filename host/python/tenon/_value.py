@@ -63,7 +63,11 @@ class Value:
         """A copy of the elements of a variable, state or constant."""
         tensor = self.tensor
         if tensor is None:
-            raise UsageError(f"value '{self.name}' has no elements" if self.role != "variable" else f"variable '{self.name}' has no elements yet; Graph.initialize() gives it some")
+            raise UsageError(
+                f"value '{self.name}' has no elements"
+                if self.role != "variable"
+                else f"variable '{self.name}' has no elements yet; Graph.initialize() gives it some"
+            )
         return tensor.clone().numpy()
 
     def stop_gradient(self, name: str = "") -> Value:
@@ -74,7 +78,9 @@ class Value:
         return self._call("cast", dtype=_core.dtype_name(dtype))
 
     def reshape(self, *shape: Any) -> Value:
-        return self._call("reshape", shape=list(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else list(shape))
+        return self._call(
+            "reshape", shape=list(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else list(shape)
+        )
 
     @property
     def T(self) -> Value:  # noqa: N802 - numpy's name
@@ -162,19 +168,29 @@ class Value:
         return shape[0]
 
     def __bool__(self) -> bool:
-        raise TypeError("a value of a graph is neither true nor false: it has no elements before a run; ops.where chooses between values")
+        raise TypeError(
+            "a value of a graph is neither true nor false: it has no elements before a run; ops.where chooses between values"
+        )
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("a value of a graph is no array: it has no elements before a run; call the graph to compute it")
 
     def __repr__(self) -> str:
         info = self.graph._core.info(self._handle)
-        shape = "[...]" if info["shape"] is None else "[" + ", ".join("?" if dim is None else str(dim) for dim in info["shape"]) + "]"
+        shape = (
+            "[...]"
+            if info["shape"] is None
+            else "[" + ", ".join("?" if dim is None else str(dim) for dim in info["shape"]) + "]"
+        )
         return f"<tenon.Value '{info['name']}': {info['dtype'] or 'dtype not known'} {shape}, {info['role']}>"
 
 
 def _is_array_like(value: Any) -> bool:
-    return isinstance(value, int | float | complex | list | tuple | _core.Tensor) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+    return (
+        isinstance(value, int | float | complex | list | tuple | _core.Tensor)
+        or hasattr(value, "__array__")
+        or hasattr(value, "__dlpack__")
+    )
 
 
 FAR = 2**62  # beyond every axis
@@ -194,7 +210,9 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
         raise IndexError(f"value '{value.name}' is indexed with '...' twice")
     if ellipses:
         if rank is None:
-            raise UsageError(f"value '{value.name}' cannot be indexed with '...': its number of dimensions is not known")
+            raise UsageError(
+                f"value '{value.name}' cannot be indexed with '...': its number of dimensions is not known"
+            )
         at = ellipses[0]
         key = key[:at] + (slice(None),) * (rank - len(parts) + 1) + key[at + 1 :]
         parts = [part for part in key if part is not None]
@@ -221,18 +239,26 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
             place = operator.index(part)
             size = None if value.shape is None else value.shape[axis]
             if not -far <= place < far or size is not None and not -size <= place < size:
-                raise IndexError(f"value '{value.name}' is indexed with {place} on axis {axis}, which has the size {size}")
+                raise IndexError(
+                    f"value '{value.name}' is indexed with {place} on axis {axis}, which has the size {size}"
+                )
             axes.append(axis)
             begin.append(place)
             end.append(place + 1 if place != -1 else far)
             step.append(1)
             dropped.append(axis)
         else:
-            raise TypeError(f"a value is indexed by whole numbers, slices, None and '...', not by {type(part).__name__}; ops.take_rows and ops.where take others")
+            raise TypeError(
+                f"a value is indexed by whole numbers, slices, None and '...', not by {type(part).__name__}; ops.take_rows and ops.where take others"
+            )
     made = value
     if axes:
         made = made._call("slice", axes=axes, begin=begin, end=end, step=step)
     if dropped:
         made = made._call("squeeze", axis=dropped)
-    new = [place for place, part in enumerate(part for part in key if part is None or isinstance(part, slice)) if part is None]
+    new = [
+        place
+        for place, part in enumerate(part for part in key if part is None or isinstance(part, slice))
+        if part is None
+    ]
     return made._call("expand_dims", axis=new) if new else made

@@ -54,7 +54,9 @@ def dense(
     """
     graph, name = _begin("dense", x, name)
     weights = _weight(graph, f"{name}_weight", weight, init, x.dtype), _bias(graph, name, bias)
-    made = graph.ops["tenon.fully_connected"](x, *weights, num_hidden=units, no_bias=bias is False, flatten=False, name=name)
+    made = graph.ops["tenon.fully_connected"](
+        x, *weights, num_hidden=units, no_bias=bias is False, flatten=False, name=name
+    )
     return _activated(made, activation)
 
 
@@ -215,7 +217,9 @@ def flatten(x: Value, *, name: str | None = None) -> Value:
             "declare the input's shape, with None for the batch alone",
         )
     features = [dim for dim in shape[1:] if dim is not None]
-    made: Value = graph.ops["tenon.reshape"](x, shape=[-1, prod(features)] if shape[0] is None else [shape[0], -1], name=name)
+    made: Value = graph.ops["tenon.reshape"](
+        x, shape=[-1, prod(features)] if shape[0] is None else [shape[0], -1], name=name
+    )
     return made
 
 
@@ -260,8 +264,9 @@ def gru(x: Value, units: int, *, sequences: bool = False, init: Init = "automati
 
     def cell(row: Value, recurrent: Value, h: Value) -> tuple[Value]:
         graph = h.graph
-        ours, theirs = graph.ops["tenon.split"](row, sections=3, axis=1), graph.ops["tenon.split"](
-            h @ recurrent, sections=3, axis=1
+        ours, theirs = (
+            graph.ops["tenon.split"](row, sections=3, axis=1),
+            graph.ops["tenon.split"](h @ recurrent, sections=3, axis=1),
         )
         reset, update = (graph.ops["tenon.sigmoid"](ours[gate] + theirs[gate]) for gate in (0, 1))
         candidate = graph.ops["tenon.tanh"](ours[2] + reset * theirs[2])

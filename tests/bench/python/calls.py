@@ -101,7 +101,10 @@ def onnxruntime_cases() -> dict[str, tuple[Callable[[], Any], int | None]]:
         return {}
     make = onnx.helper
     types = [make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in ("x", "y")]
-    model = make.make_model(make.make_graph([make.make_node("Add", ["x", "x"], ["y"])], "g", types[:1], types[1:]), opset_imports=[make.make_opsetid("", 17)])
+    model = make.make_model(
+        make.make_graph([make.make_node("Add", ["x", "x"], ["y"])], "g", types[:1], types[1:]),
+        opset_imports=[make.make_opsetid("", 17)],
+    )
     model.ir_version = 8
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     inputs = {"x": np.ones(4, np.float32)}
