@@ -11,7 +11,7 @@ from ._errors import UsageError, plain_type_errors, plainly
 from ._host import path_text
 from ._nodes import GraphOperators
 from ._session import Results, Session, by_name
-from ._value import Value
+from ._value import Value as Value
 
 Shape = Sequence[int | None] | int | None
 Init = str | float | tuple[str, float] | tuple[str, float, float]
