@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ import pytest
 
 _cache = tempfile.mkdtemp(prefix="tenon-tests-")
 os.environ["XDG_CACHE_HOME"] = _cache  # before tenon is imported
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in the background, and that to its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
