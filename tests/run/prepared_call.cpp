@@ -47,6 +47,27 @@ struct Absolute : tenon::Operator {
   }
 };
 
+/// Of complex numbers, whose backward reads the factor and not the number.
+struct Scaled : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("z * factor");
+    op.types({tenon::c64});
+    op.input("z", "any shape");
+    op.input("factor", "one number");
+    op.output("y", "same shape as z");
+    op.backward_reads("factor");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto z = call.input<tenon::Complex<float>>(0), factor = call.input<tenon::Complex<float>>(1);
+    for (std::int64_t i = 0; i < z.size(); ++i) call.output<tenon::Complex<float>>(0)[i] = z[i] * factor[0];
+  }
+  void backward(const tenon::Call& call) const {
+    const auto dy = call.output_grad<tenon::Complex<float>>(0), factor = call.input<tenon::Complex<float>>(1);
+    auto dz = call.input_grad<tenon::Complex<float>>(0);
+    for (std::int64_t i = 0; i < dz.size(); ++i) dz[i] = dy[i] * conj(factor[0]);
+  }
+};
+
 /// A parameter says how many outputs it has: none unless it is set.
 struct Some : tenon::Operator {
   std::int64_t count = 0;
@@ -117,6 +138,24 @@ TEST_CASE("prepared call: hidden outputs, and backward from them") {
   CHECK_FALSE(add_of(host, {1}).has_backward());
   const std::vector<Tensor> two{vector_of({1}), vector_of({1})}, one{vector_of({1})};
   CHECK(failure_of([&] { add_of(host, {1}).backward(one, two, one); }).message.find("has no backward kernel") != std::string::npos);
+}
+
+TEST_CASE("prepared call: backward of complex numbers, without the inputs that it does not read") {
+  using C = tenon::Complex<float>;
+  ApplicationHost host;
+  const auto name = host.add<Scaled>();
+  auto call = host.prepare(name, {{.dtype = tenon::c64, .shape = {2}}, {.dtype = tenon::c64, .shape = {1}}});
+  const auto factor = Tensor::from<C>({C{0, 2}}, {1}), dy = Tensor::from<C>({C{1, 0}, C{0, 3}}, {2});
+  const auto grads = call.backward(std::vector{dy}, std::vector{Tensor(), factor}, std::vector{Tensor()}, {}, {true, false});
+  REQUIRE(grads[0]);
+  const auto dz = grads[0].values<C>();
+  CHECK((dz[0].re == 0 && dz[0].im == -2));
+  CHECK((dz[1].re == 6 && dz[1].im == 0));
+  CHECK_FALSE(grads[1]);
+  const auto z = Tensor::from<C>({C{1, 0}, C{0, 1}}, {2});
+  CHECK(failure_of([&] {
+          call.backward(std::vector{dy}, std::vector{z, Tensor()}, std::vector{Tensor()});
+        }).message.find("input 'factor' is missing") != std::string::npos);
 }
 
 TEST_CASE("prepared call: states are new for each call, or the caller's") {

@@ -210,6 +210,19 @@ nb::object object_from(const Tensor& tensor, const ExchangeTable& table) {
   return nb::steal(static_cast<PyObject*>(made));
 }
 
+Tensor tensor_through(const ExchangeTable& table, nb::handle object) {
+  DLManagedTensorVersioned* managed = nullptr;
+  if (table.managed_of(object.ptr(), &managed) != 0) throw nb::python_error();
+  try {
+    if (managed->dl_tensor.device.device_type == kDLCPU) return Tensor::from_dlpack(managed);
+  } catch (...) {
+    managed->deleter(managed);
+    throw;
+  }
+  managed->deleter(managed);
+  return {};
+}
+
 bool has_dlpack(nb::handle object) {
   return nb::hasattr(object, "__dlpack__") && nb::hasattr(object, "__dlpack_device__");
 }
@@ -225,13 +238,29 @@ Tensor tensor_from_dlpack(nb::handle object) {
   return tensor;
 }
 
-void bind_dlpack(nb::class_<Tensor>& tensor) {
+void bind_dlpack(nb::module_& module, nb::class_<Tensor>& tensor) {
   tensor
       .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack_device__", [](const Tensor& self) { return device_of(self); });
   tensor.attr("__dlpack_c_exchange_api__") =
       nb::steal(PyCapsule_New(const_cast<ExchangeTable*>(tenon_exchange()), "dlpack_exchange_api", nullptr));
+  // For kernels of torch, where nothing is left to resolve: None where the type has no table, or the memory is not the CPU's.
+  module.def(
+      "from_exchange",
+      [](nb::handle object) {
+        const auto* table = exchange_of(Py_TYPE(object.ptr()));
+        const auto made = table != nullptr ? tensor_through(*table, object) : Tensor();
+        return made ? nb::cast(made) : nb::none();
+      },
+      nb::arg("object"));
+  module.def(
+      "to_exchange",
+      [](const Tensor& self, nb::handle type) {
+        const auto* table = exchange_of(reinterpret_cast<PyTypeObject*>(type.ptr()));
+        return table != nullptr && self.device() == "cpu" ? object_from(self, *table) : nb::none();
+      },
+      nb::arg("tensor"), nb::arg("type"));
 }
 
 }  // namespace tenon::python

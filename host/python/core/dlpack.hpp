@@ -41,6 +41,9 @@ const ExchangeTable* tenon_exchange();  ///< of tenon.Tensor
 
 /// The tensor's memory in a new object of the table's library. Throws nb::python_error.
 nb::object object_from(const Tensor& tensor, const ExchangeTable& table);
+/// The object's own memory where it lies on the CPU, as it is there; else empty: __dlpack__ waits for a GPU. Throws nb::python_error, or
+/// Failure (usage).
+Tensor tensor_through(const ExchangeTable& table, nb::handle object);
 /// unknown_dtype where Tenon lacks it.
 DType dtype_of(const DLDataType& type);
 
@@ -49,6 +52,6 @@ bool has_dlpack(nb::handle object);
 /// The object's own memory; waits for work on a GPU that is still on its way. Throws nb::python_error, or Failure (usage).
 Tensor tensor_from_dlpack(nb::handle object);
 
-void bind_dlpack(nb::class_<Tensor>& tensor);
+void bind_dlpack(nb::module_& module, nb::class_<Tensor>& tensor);
 
 }  // namespace tenon::python

@@ -34,23 +34,12 @@ nb::object as_array(const Tensor& self, nb::handle dtype, nb::handle copy) {
   return copy.ptr() == Py_True ? nb::object(array.attr("copy")()) : array;
 }
 
-// By the C functions of the object's library, which know of no pending conjugation or negation, as torch has them.
-Tensor tensor_through(const ExchangeTable& table, nb::handle given) {
+// torch's tensors may have a conjugation or a negation that is still to be done, of which its C functions know nothing.
+nb::object resolved(nb::handle given) {
   auto object = nb::borrow(given);
   for (const char* resolve : {"resolve_conj", "resolve_neg"})
     if (nb::hasattr(object, resolve)) object = object.attr(resolve)();
-  DLManagedTensorVersioned* managed = nullptr;
-  if (table.managed_of(object.ptr(), &managed) != 0) throw nb::python_error();
-  if (managed->dl_tensor.device.device_type != kDLCPU) {  // __dlpack__ waits for its streams
-    managed->deleter(managed);
-    return {};
-  }
-  try {
-    return Tensor::from_dlpack(managed);
-  } catch (...) {
-    managed->deleter(managed);
-    throw;
-  }
+  return object;
 }
 
 nb::object in_python(const char* function, const Tensor& self) {
@@ -63,7 +52,7 @@ Tensor any_tensor_from(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
   if (is_array(object.ptr())) return tensor_from(object);
   if (const auto* table = exchange_of(Py_TYPE(object.ptr())); table != nullptr && table != tenon_exchange())
-    if (auto tensor = tensor_through(*table, object)) return tensor;
+    if (auto tensor = tensor_through(*table, resolved(object))) return tensor;
   return has_dlpack(object) ? tensor_from_dlpack(object) : tensor_from(object);
 }
 
@@ -136,7 +125,7 @@ void bind_tensor(nb::module_& module) {
              return self.shape()[0];
            })
       .def("__repr__", [](const Tensor& self) { return "tenon.Tensor(" + self.to_string(8) + ")"; });
-  bind_dlpack(type);
+  bind_dlpack(module, type);
 
   module.def("tensor_from", &any_tensor_from, nb::arg("array"));
   module.def(

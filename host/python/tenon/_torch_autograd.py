@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from ._errors import UsageError
-from ._operators import OperatorInfo
 
 if TYPE_CHECKING:
     from ._torch_operator import Call, RegisteredOperator
@@ -22,21 +21,15 @@ class Differentiable(torch.autograd.Function):
         with torch._C._AutoDispatchBelowAutograd():
             made = op.overload_with_hidden(*op.unsort(call), **op.named(call))
             everything = list(made) if isinstance(made, list | tuple) else [made]
-            outputs, states = (
-                everything[: len(everything) - len(op.info.states)],
-                everything[len(everything) - len(op.info.states) :],
-            )
-            hidden = hidden_places(op.info, len(outputs))
-            read = set(op.info.raw["read_by_backward"])
-            everything_read = not op.has_kernel_of_backward
+            end = len(everything) - len(op.info.states)
+            outputs, states = everything[:end], everything[end:]
+            names, hidden = op.layout(end)
+            every_input = not op.has_kernel_of_backward
             kept_inputs = [
-                keep(tensor, everything_read or name in read)
+                keep(tensor, every_input or name in op.read_by_backward)
                 for name, tensor in zip(op.input_names(len(inputs)), inputs)
             ]
-            names = output_names(op.info, len(outputs))
-            kept_outputs = [
-                tensor if name in read and not everything_read else None for name, tensor in zip(names, outputs)
-            ]
+            kept_outputs = [tensor if name in op.read_by_backward else None for name, tensor in zip(names, outputs)]
         visible = [tensor for tensor, is_hidden in zip(outputs, hidden) if not is_hidden]
         ctx.save_for_backward(*kept_inputs, *states, *kept_outputs)
         ctx.set_materialize_grads(False)
@@ -96,18 +89,19 @@ def has_gradient(tensor: Tensor) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
+_stand_ins: dict[Any, Tensor] = {}
+
+
 def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
+    """The tensor, or one of its type without memory."""
     if tensor is None or read:
         return tensor
-    return tensor.new_empty(()).expand(tensor.shape)
-
-
-def output_names(info: OperatorInfo, count: int) -> list[str]:
-    """One for each output of a call; of those that a parameter counts there is one kind."""
-    counted = count - sum(1 for output in info.outputs if not output.count)
-    return [output.name for output in info.outputs for _ in range(counted if output.count else 1)]
-
-
-def hidden_places(info: OperatorInfo, count: int) -> list[bool]:
-    hidden = {output.name: output.hidden for output in info.outputs}
-    return [hidden[name] for name in output_names(info, count)]
+    key = (tensor.dtype, tensor.device, tensor.shape) if type(tensor) in (Tensor, torch.nn.Parameter) else None
+    found = None if key is None else _stand_ins.get(key)
+    if found is None:
+        found = tensor.new_empty(()).expand(tensor.shape)
+        if key is not None and type(found) is Tensor:  # and not one of a trace
+            if len(_stand_ins) >= 1024:
+                _stand_ins.clear()
+            _stand_ins[key] = found
+    return found

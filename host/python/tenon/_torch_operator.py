@@ -44,12 +44,18 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def to_tenon(tensor: Tensor | None) -> _core.Tensor | None:
-    return None if tensor is None else _core.tensor_from(tensor.detach())
+    """Of a kernel's tensor, in which nothing is left to conjugate."""
+    if tensor is None:
+        return None
+    found = _core.from_exchange(tensor)
+    return _core.tensor_from(tensor.detach()) if found is None else found
 
 
 def to_torch(tensor: _core.Tensor) -> Tensor:
     dense = tensor.to_dense() if tensor.storage != "dense" else tensor
-    made: Tensor = torch.utils.dlpack.from_dlpack(dense)
+    made: Tensor | None = _core.to_exchange(dense, Tensor)
+    if made is None:
+        made = torch.utils.dlpack.from_dlpack(dense)
     if made.is_cuda:  # memory of torch's, so that its streams may go on with it when the tensor is gone
         made = made.clone()
         torch.cuda.current_stream(made.device).synchronize()
@@ -66,6 +72,9 @@ class RegisteredOperator:
         self._idle: dict[Any, list[_core.PreparedCall]] = {}
         self._generation = -1
         self._gradients = GraphGradients(info)
+        self.read_by_backward = frozenset(info.raw["read_by_backward"])
+        self.has_kernel_of_backward = "backward" in info.functions
+        self._layouts: dict[int, tuple[list[str], list[bool]]] = {}
         self.overload: Any = None
         self.overload_with_hidden: Any = None
         self.overload_of_backward: Any = None
@@ -228,9 +237,10 @@ class RegisteredOperator:
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         with self.prepared(call) as prepared:
             if prepared.has_backward:
-                read = set(self.info.raw["read_by_backward"])
                 names = self.input_names(len(inputs))
-                given = [to_tenon(tensor) if name in read else None for name, tensor in zip(names, inputs)]
+                given = [
+                    to_tenon(tensor) if name in self.read_by_backward else None for name, tensor in zip(names, inputs)
+                ]
                 tenon_outputs = [to_tenon(tensor) for tensor in outputs]
                 made = prepared.backward(
                     [to_tenon(grad) for grad in grads],
@@ -275,9 +285,14 @@ class RegisteredOperator:
                 return self.overload(*given, **named)
         return self.result(list(Differentiable.apply(self, call, *call.inputs)))
 
-    @property
-    def has_kernel_of_backward(self) -> bool:
-        return "backward" in self.info.functions
+    def layout(self, count: int) -> tuple[list[str], list[bool]]:
+        """Names of this many outputs, and which are hidden; of those that a parameter counts there is one kind."""
+        found = self._layouts.get(count)
+        if found is None:
+            counted = count - sum(1 for output in self.info.outputs if not output.count)
+            each = [output for output in self.info.outputs for _ in range(counted if output.count else 1)]
+            found = self._layouts[count] = [output.name for output in each], [output.hidden for output in each]
+        return found
 
     def refuse_second_gradient(self, *given: Any, **named: Any) -> list[Tensor]:
         """The kernel of torch's key Autograd for the backward operator: a gradient's own gradient is not silently zero."""
