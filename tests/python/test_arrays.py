@@ -268,6 +268,7 @@ def test_other_formats_of_scipy_become_csr():
 
 def test_dense_csr_and_row_sparse():
     dense = sample().toarray()
+    assert tenon.csr(dense).storage == "csr"
     np.testing.assert_array_equal(tenon.csr(dense).to_scipy().toarray(), dense)
     rows = tenon.row_sparse(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 2], (4, 2))
     np.testing.assert_array_equal(rows.to_dense().numpy(), [[1, 2], [0, 0], [3, 4], [0, 0]])
