@@ -1,6 +1,7 @@
 #include "python/core/exchange_calls.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -25,11 +26,13 @@ constexpr std::int64_t small = 16 * 1024;  // bytes: below, a kernel takes less 
 class ExchangeCalls {
  public:
   struct Ways {
-    nb::object other;           ///< takes the same arguments: any memory, types and parameters
-    nb::object differentiable;  ///< takes the same arguments: those that may need a gradient
-    nb::object grad_enabled;    ///< whether gradients are wanted at all
-    bool counted;               ///< a parameter says how many outputs there are: the result is a list, even of one
-    std::uint64_t plain_keys;   ///< of a tensor in which nothing but autograd is interested
+    nb::object other;                ///< takes the same arguments: any memory, types and parameters
+    nb::object differentiable;       ///< takes the same arguments: those that may need a gradient
+    nb::object grad_enabled;         ///< whether gradients are wanted at all
+    bool counted;                    ///< a parameter says how many outputs there are: the result is a list, even of one
+    std::size_t tensors;             ///< arguments by position; what comes behind them are parameters
+    std::vector<nb::object> placed;  ///< the names of these
+    std::uint64_t plain_keys;        ///< of a tensor in which nothing but autograd is interested
   };
   ExchangeCalls(nb::object host, std::string op, const ExchangeTable& table, Ways ways)
       : host_object_(std::move(host)), op_(std::move(op)), table_(table), ways_(std::move(ways)) {}
@@ -63,6 +66,7 @@ class ExchangeCalls {
   std::shared_ptr<Host> current();
   bool sort(PyObject* const* given, std::size_t count, PyObject* keywords, Given& found) const;
   bool look(PyObject* object, Given& found) const;
+  static bool add_param(PyObject* name, PyObject* value, Given& found);
   Entry* find(const Given& given);
   Entry* prepare(const Given& given);
   nb::object run(Entry& entry, const Given& given);
@@ -130,8 +134,19 @@ bool ExchangeCalls::look(PyObject* object, Given& found) const {
   return view.device.device_type == kDLCPU && found.dtype[i] != unknown_dtype && view.ndim <= max_rank;
 }
 
+bool ExchangeCalls::add_param(PyObject* name, PyObject* value, Given& found) {
+  if (found.params >= most_params || !is_plain(value)) return false;
+  found.key[found.params] = name;
+  found.value[found.params++] = value;
+  return true;
+}
+
 bool ExchangeCalls::sort(PyObject* const* given, std::size_t count, PyObject* keywords, Given& found) const {
   for (std::size_t i = 0; i < count; ++i) {
+    if (i >= ways_.tensors) {
+      if (i - ways_.tensors >= ways_.placed.size() || !add_param(ways_.placed[i - ways_.tensors].ptr(), given[i], found)) return false;
+      continue;
+    }
     if (!PyList_CheckExact(given[i])) {
       if (!look(given[i], found)) return false;
       continue;
@@ -141,12 +156,8 @@ bool ExchangeCalls::sort(PyObject* const* given, std::size_t count, PyObject* ke
   }
   while (found.inputs < declared_)
     if (!look(Py_None, found)) return false;
-  for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i) {
-    auto* value = given[count + static_cast<std::size_t>(i)];
-    if (found.params >= most_params || !is_plain(value)) return false;
-    found.key[found.params] = PyTuple_GetItem(keywords, i);
-    found.value[found.params++] = value;
-  }
+  for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
+    if (!add_param(PyTuple_GetItem(keywords, i), given[count + static_cast<std::size_t>(i)], found)) return false;
   return true;
 }
 
@@ -284,8 +295,9 @@ nb::object ExchangeCalls::call_with_keys(PyObject* const* given, std::size_t cou
   const auto keys = nb::steal(PyObject_CallMethodObjArgs(given[0], name, nullptr));
   if (!keys.is_valid()) throw nb::python_error();
   if (PyLong_AsUnsignedLongLongMask(keys.ptr()) != ways_.plain_keys) return go(ways_.differentiable, given + 1, count - 1, keywords);
+  const auto* const end = given + 1 + std::min(count - 1, ways_.tensors);
   const bool wanted =
-      std::any_of(given + 1, given + count, requires_grad) && nb::steal(PyObject_CallNoArgs(ways_.grad_enabled.ptr())).ptr() != Py_False;
+      std::any_of(given + 1, end, requires_grad) && nb::steal(PyObject_CallNoArgs(ways_.grad_enabled.ptr())).ptr() != Py_False;
   return wanted ? go(ways_.differentiable, given + 1, count - 1, keywords) : call(given + 1, count - 1, keywords);
 }
 
@@ -309,12 +321,13 @@ PyMethodDef method(const char* name) {
 
 // Two functions over one cache: for tensors that nobody differentiates, and the one that finds out.
 nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type, nb::object other, nb::object differentiable,
-                         nb::object grad_enabled, bool counted, std::uint64_t plain_keys) {
+                         nb::object grad_enabled, bool counted, std::size_t tensors, std::vector<nb::object> placed,
+                         std::uint64_t plain_keys) {
   const auto* table = exchange_of(reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (table == nullptr || table->view_of == nullptr) return nb::make_tuple(nb::none(), nb::none());
-  auto calls = std::make_unique<ExchangeCalls>(
-      std::move(host), op, *table,
-      ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled), counted, plain_keys});
+  auto calls = std::make_unique<ExchangeCalls>(std::move(host), op, *table,
+                                               ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled),
+                                                                   counted, tensors, std::move(placed), plain_keys});
   auto capsule = nb::steal(PyCapsule_New(calls.release(), capsule_name, [](PyObject* object) {
     delete static_cast<ExchangeCalls*>(PyCapsule_GetPointer(object, capsule_name));
   }));
@@ -328,7 +341,8 @@ nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type
 
 void bind_exchange_calls(nb::module_& module) {
   module.def("exchange_calls", &exchange_calls, nb::arg("host").none(), nb::arg("op"), nb::arg("type"), nb::arg("other"),
-             nb::arg("differentiable"), nb::arg("grad_enabled"), nb::arg("counted"), nb::arg("plain_keys"));
+             nb::arg("differentiable"), nb::arg("grad_enabled"), nb::arg("counted"), nb::arg("tensors"), nb::arg("placed"),
+             nb::arg("plain_keys"));
 }
 
 }  // namespace tenon::python

@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._operators import OperatorInfo
 from ._torch_autograd import Differentiable, Once
 from ._torch_gradient import GraphGradients
-from ._torch_schema import backward_schema_of, has_training, schema_of
+from ._torch_schema import backward_schema_of, has_training, placed_params, schema_of
 from ._torch_shapes import Dims, infer
 
 MOST_PREPARED = 64
@@ -74,6 +74,7 @@ class RegisteredOperator:
         self._gradients = GraphGradients(info)
         self.read_by_backward = frozenset(info.raw["read_by_backward"])
         self.has_kernel_of_backward = "backward" in info.functions
+        self.placed = placed_params(info)
         self._layouts: dict[int, tuple[list[str], list[bool]]] = {}
         self.overload: Any = None
         self.overload_with_hidden: Any = None
@@ -87,14 +88,17 @@ class RegisteredOperator:
 
     def sort(self, given: Sequence[Any], named: dict[str, Any]) -> Call:
         """torch leaves out what equals its default."""
-        count = len(self.info.inputs)
-        tensors = list(given) + [None] * (count + len(self.info.states) - len(given))
+        count, states = len(self.info.inputs), len(self.info.states)
+        tensors = [*given[: count + states], *[None] * (count + states - len(given))]
         inputs = tensors[:count]
         if count and self.info.inputs[-1].variadic:
             inputs[-1:] = list(inputs[-1] or ())
-        params = dict(named)
+        params = self.by_name(given[count + states :], named)
         training = bool(params.pop("training", False)) if has_training(self.info) else False
         return Call(tuple(inputs), tuple(tensors[count:]), params, training)
+
+    def by_name(self, placed: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+        return {**dict(zip(self.placed, placed)), **named}
 
     def unsort(self, call: Call) -> tuple[Any, ...]:
         inputs: list[Any] = list(call.inputs)
@@ -230,10 +234,11 @@ class RegisteredOperator:
         states: Sequence[Tensor | None],
         outputs: Sequence[Tensor | None],
         wanted: Sequence[bool],
+        *placed: Any,
         **named: Any,
     ) -> list[Tensor]:
         """The gradients of the inputs that `wanted` names, in their order."""
-        sorted_ = self.sort((), named)
+        sorted_ = self.sort((), self.by_name(placed, named))
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         with self.prepared(call) as prepared:
             if prepared.has_backward:
@@ -264,6 +269,7 @@ class RegisteredOperator:
         states: Any,
         outputs: Any,
         wanted: Sequence[bool],
+        *_: Any,
         **named: Any,
     ) -> list[Tensor]:
         return [
@@ -302,7 +308,7 @@ class RegisteredOperator:
             with torch._C._AutoDispatchBelowAutograd():
                 made: list[Tensor] = self.overload_of_backward(*given, **named)
             return made
-        return list(Once.apply(self, [len(each) for each in lists], given[4], named, *tensors))
+        return list(Once.apply(self, [len(each) for each in lists], given[4], self.by_name(given[5:], named), *tensors))
 
     def schemas(self, name: str) -> dict[str, str]:
         """By the names of torch's operators: the operator, the same with hidden outputs, and its backward."""

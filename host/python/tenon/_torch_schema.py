@@ -49,20 +49,34 @@ def tensors_of(info: OperatorInfo) -> str:
     return ", ".join(words)
 
 
+CLASHING = ("kernel", "fx_node")
+"""torch's inductor passes what is given by name to functions of its own that have arguments of these names."""
+
+
+def placed_params(info: OperatorInfo) -> list[str]:
+    """Parameters that may be given by name, but that torch then passes by position, behind the tensors."""
+    return [name for name in info.params if name in CLASHING]
+
+
 def params_of(info: OperatorInfo) -> str:
     """Parameters, by name alone; empty where there are none."""
     params = sorted(info.params.values(), key=lambda param: not param.required)
-    words = [_param(param) for param in params]
+    placed = [_param(param, True) for param in params if param.name in CLASHING]
+    words = [_param(param) for param in params if param.name not in CLASHING]
     if has_training(info):
         words.append("bool training=False")
-    return "*, " + ", ".join(words) if words else ""
+    return ", ".join([*placed, "*", *words] if words else placed)
 
 
-def _param(param: ParamInfo) -> str:
-    word = f"{TYPES[param.kind]} {_core.python_name(param.name)}"
+def _param(param: ParamInfo, with_default: bool = False) -> str:
+    kind = TYPES[param.kind]
+    word = f"{kind} {_core.python_name(param.name)}"
     if param.kind == "tensor":
         return word + "=None"
-    return word if param.required else f"{word}={_default(param)}"
+    if not param.required:
+        return f"{word}={_default(param)}"
+    empty = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
+    return f"{word}={empty.get(kind, '[]')}" if with_default else word  # the host refuses a call without it
 
 
 def _default(param: ParamInfo) -> str:

@@ -104,7 +104,16 @@ def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).add(torch._C.DispatchKey.AutogradCPU).raw_repr()
     counted = any(output.count for output in op.info.outputs)
     plain, keyed = _core.exchange_calls(
-        op._host, op.name, torch.Tensor, op.kernel, op.differentiable, torch.is_grad_enabled, counted, keys
+        op._host,
+        op.name,
+        torch.Tensor,
+        other=op.kernel,
+        differentiable=op.differentiable,
+        grad_enabled=torch.is_grad_enabled,
+        counted=counted,
+        tensors=len(op.info.inputs),
+        placed=op.placed,
+        plain_keys=keys,
     )
     if plain is None or has_training(op.info) or not op.info.inputs:
         plain, keyed = op.kernel, None
