@@ -1,5 +1,6 @@
 """Arrays of other libraries and tenon.Tensor: whose memory it is, who may write it, and files."""
 
+import ctypes
 import gc
 import sys
 import weakref
@@ -204,8 +205,95 @@ def test_dlpack_says_version_copy_and_device():
     assert np.shares_memory(np.from_dlpack(Capsule(tensor.__dlpack__(dl_device=(1, 0)))), tensor.numpy())
 
 
-def test_the_table_of_c_functions_is_on_the_type():
-    assert "dlpack_exchange_api" in repr(tenon.Tensor.__dlpack_c_exchange_api__)
+class View(ctypes.Structure):
+    """DLTensor"""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("rank", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    )
+
+
+class Managed(ctypes.Structure):
+    """DLManagedTensorVersioned"""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("view", View),
+    )
+
+
+class Exchange(ctypes.Structure):
+    """DLPackExchangeAPI of DLPack 1.3, as its header has it."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("older", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("managed_of", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(Managed)))),
+        ("object_of", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Managed), ctypes.POINTER(ctypes.py_object))),
+        ("view_of", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(View))),
+        ("stream", ctypes.c_void_p),
+    )
+
+
+def exchange():
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return Exchange.from_address(get(tenon.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
+
+
+def test_the_c_functions_of_dlpack_share_memory():
+    table = exchange()
+    assert table.version[0] == 1
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = tenon.tensor(array)
+    view = View()
+    assert table.view_of(tensor, ctypes.byref(view)) == 0
+    assert (view.data, view.rank, list(view.shape[:2])) == (array.ctypes.data, 2, [2, 3])
+    assert (list(view.dtype[:2]), list(view.device)) == ([2, 32], [1, 0])  # a float of 32 bits, the CPU
+    managed, back = ctypes.POINTER(Managed)(), ctypes.py_object()
+    assert table.managed_of(tensor, ctypes.byref(managed)) == 0
+    assert table.object_of(managed, ctypes.byref(back)) == 0
+    assert isinstance(back.value, tenon.Tensor)
+    assert np.shares_memory(back.value.numpy(), array)
+
+
+def test_the_c_functions_of_dlpack_say_what_is_read_only_or_sparse():
+    table, managed, view = exchange(), ctypes.POINTER(Managed)(), View()
+    tensor = tenon.tensor(read_only(np.arange(3.0)))
+    assert table.managed_of(tensor, ctypes.byref(managed)) == 0
+    assert managed.contents.flags & 1
+    back = ctypes.py_object()
+    assert table.object_of(managed, ctypes.byref(back)) == 0
+    assert back.value.read_only
+    with pytest.raises(BufferError, match="read-only"):
+        table.view_of(tensor, ctypes.byref(view))
+    with pytest.raises(BufferError, match="sparse"):
+        table.view_of(tenon.csr(sample()), ctypes.byref(view))
+
+
+def test_100_000_exports_do_not_grow():
+    import resource
+
+    tensor = tenon.tensor(np.ones(100))
+
+    def export(times):
+        for _ in range(times):
+            np.from_dlpack(tensor)
+            tenon.tensor(np.ones(10)).__dlpack__()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = export(5000)
+    assert export(100_000) - before < 2048  # KiB
 
 
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()]), np.zeros(2, "M8[s]"), np.zeros((1,) * 9)])

@@ -236,6 +236,18 @@ def test_views_and_pending_conjugations_are_what_torch_says():
         assert torch.equal(neg(numbers.conj()), -(numbers.conj().resolve_conj()))
 
 
+def test_calls_are_kept_apart_by_types_and_parameters():
+    leaky, pool = registered("leaky_relu"), registered("max_pool")
+    for _ in range(2):
+        for slope in (0.1, 0.5, 0.01):
+            for data in (torch.randn(4), torch.randn(5), torch.randn(4).double()):
+                torch.testing.assert_close(leaky(data, slope=slope), torch.nn.functional.leaky_relu(data, slope))
+        for kernel in ([2, 2], [3, 3], [2, 3]):
+            data = torch.randn(1, 1, 6, 6)
+            expected = torch.nn.functional.max_pool2d(data, kernel, stride=1)
+            torch.testing.assert_close(pool(data, kernel=kernel, stride=[1, 1]), expected)
+
+
 # ---- modes of torch ----------------------------------------------------------------------------------------------------------
 
 
