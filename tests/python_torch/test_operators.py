@@ -1,6 +1,4 @@
-"""torch.ops.tenon: every operator of the catalog under torch's own checks, and torch's own arithmetic as the oracle."""
-
-import json
+"""torch.ops.tenon: torch's own arithmetic as the oracle, its modes, torch.compile, and how operators are registered."""
 
 import numpy as np
 import pytest
@@ -9,152 +7,9 @@ import tenon.torch
 import torch
 from torch.library import opcheck
 
-HOST = tenon.default_host()
-NAMES = [name for name in HOST.names() if "." not in name]
-DTYPES = ("float64", "float32", "bool")
-WHOLE_GRAPHS = ("if", "scan", "while")  # whose parameters are graphs: a test below has them
-NO_DERIVATIVE = ("stop_gradient", "cast")  # zero on purpose; less exact than differences need
-NO_GRADIENT = ("adagrad", "adam", "adamw", "global_norm_scale", "momentum", "nesterov", "rmsprop", "sgd")
-
 
 def registered(name):
     return tenon.torch.register(name)
-
-
-def examples(info):
-    """Those of the manifest; of operators that work element by element, two shapes that broadcast."""
-    if info["examples"]:
-        return info["examples"]
-    shapes = [[2, 3], [3], [2, 1]]
-    return [
-        {
-            "inputs": [
-                {"name": each["name"], "dtype": None, "shape": shape, "values": []}
-                for each, shape in zip(info["inputs"], shapes)
-            ],
-            "params": [],
-        }
-    ]
-
-
-def arguments(info, example, dtype):
-    rng = np.random.default_rng(3)
-
-    def tensor(declared, given):
-        types = declared["types"] or [dtype]
-        name = given["dtype"] or (dtype if dtype in types else types[0])
-        values = (
-            np.array(given["values"]).reshape(given["shape"])
-            if given["values"]
-            else rng.uniform(0.2, 0.9, given["shape"])
-        )
-        return torch.tensor(values).to(getattr(torch, name))
-
-    made = []
-    for declared in info["inputs"]:
-        named = [
-            each
-            for each in example["inputs"]
-            if each["name"].rstrip("0123456789" if declared["variadic"] else "") == declared["name"]
-        ]
-        tensors = [tensor(declared, each) for each in named]
-        made.append(tensors if declared["variadic"] else tensors[0] if tensors else None)
-    while made and made[-1] is None:
-        made.pop()
-    return tuple(made), {each["name"]: each["value"] for each in example["params"]}
-
-
-def cases():
-    return [
-        pytest.param(name, example, id=f"{name}-{place}")
-        for name in NAMES
-        if name not in WHOLE_GRAPHS
-        for place, example in enumerate(examples(HOST.describe(name)))
-    ]
-
-
-def dtype_for(info, wanted=DTYPES):
-    return next((dtype for dtype in wanted if dtype in info["types"]), "int64")
-
-
-def leaves(args):
-    return [each for arg in args for each in (arg if isinstance(arg, list) else [arg]) if each is not None]
-
-
-def is_exact(value):
-    return value is not None and value.dtype in (torch.float64, torch.complex128)
-
-
-def call_of(op, args, params):
-    """The operator as a function of its inputs of 64 bits, with its outputs that have a gradient, as gradcheck wants it."""
-
-    def call(*given):
-        rest = iter(given)
-
-        def put(value):
-            if isinstance(value, list):
-                return [put(each) for each in value]
-            return next(rest) if is_exact(value) else value
-
-        made = op(*[put(arg) for arg in args], **params)
-        return tuple(each for each in (made if isinstance(made, tuple | list) else (made,)) if each.requires_grad)
-
-    return call
-
-
-@pytest.mark.parametrize(("name", "example"), cases())
-def test_passes_opcheck(name, example):
-    info = HOST.describe(name)
-    args, params = arguments(info, example, dtype_for(info))
-    tests = ["test_schema", "test_autograd_registration", "test_faketensor"]
-    if not info["random"]:  # which draws other numbers each time
-        tests.append("test_aot_dispatch_dynamic")
-    opcheck(registered(name).default, args, params, test_utils=tests)
-
-
-@pytest.mark.parametrize(("name", "example"), cases())
-def test_gives_what_the_function_on_arrays_gives(name, example):
-    info = HOST.describe(name)
-    args, params = arguments(info, example, dtype_for(info))
-    if info["random"]:
-        pytest.skip("draws other numbers each time")
-    found = registered(name)(*args, **params)
-    arrays = [
-        each if each is None else each.numpy() for arg in args for each in (arg if isinstance(arg, list) else [arg])
-    ]
-    expected = tenon.ops[name](*arrays, **params)
-    found = list(found) if isinstance(found, tuple | list) else [found]
-    if hasattr(expected, "toarray"):  # csr, which torch gets as a dense tensor
-        expected = expected.toarray()
-    elif isinstance(expected, tenon.Tensor):
-        expected = expected.to_dense()
-    expected = list(expected) if isinstance(expected, tuple | list) else [expected]
-    for mine, its in zip(found[: len(found) - len(info["states"])], expected, strict=True):
-        np.testing.assert_array_equal(mine.numpy(), np.asarray(its))
-
-
-@pytest.mark.parametrize("complex_numbers", [False, True], ids=["real", "complex"])
-@pytest.mark.parametrize(("name", "example"), cases())
-def test_passes_gradcheck(name, example, complex_numbers):
-    info = HOST.describe(name)
-    dtype = "complex128" if complex_numbers else "float64"
-    if dtype not in info["types"] or info["surrogate_gradient"] or name in NO_DERIVATIVE:
-        pytest.skip(f"has no {dtype}, or a gradient that is another one on purpose")
-    args, params = arguments(info, example, dtype)
-    if complex_numbers:
-        args = tuple(
-            [each + 0.3j for each in arg] if isinstance(arg, list) else arg + 0.3j if is_exact(arg) else arg
-            for arg in args
-        )
-    inputs = [each.requires_grad_() for each in leaves(args) if is_exact(each)]
-    call = call_of(registered(name), args, params)
-    if not inputs or not call(*inputs):
-        pytest.skip("nothing to differentiate")
-    try:
-        assert torch.autograd.gradcheck(call, inputs)
-    except tenon.Error as error:
-        assert "no gradient" in str(error) or "has states" in str(error)
-        assert name in NO_GRADIENT
 
 
 # ---- torch's own arithmetic as the oracle ------------------------------------------------------------------------------
@@ -374,7 +229,7 @@ def test_schemas_say_what_manifests_say():
     assert "Tensor data" in schema and "Tensor? bias=None" in schema
     assert "int num_filter" in schema and "int groups=1" in schema and "bool no_bias=False" in schema
     assert str(registered("split").default._schema).endswith("-> Tensor[]")
-    assert "str" in json.dumps(str(registered("cast").default._schema))
+    assert "str dtype" in str(registered("cast").default._schema)
 
 
 def test_bad_calls_are_refused():
