@@ -15,7 +15,9 @@ import pytest
 
 _cache = tempfile.mkdtemp(prefix="tenon-tests-")
 os.environ["XDG_CACHE_HOME"] = _cache  # before tenon is imported
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in the background, and that to its children
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as a shell leaves it to what runs in the background, and that to its children
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

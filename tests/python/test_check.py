@@ -8,7 +8,6 @@ import textwrap
 
 import numpy as np
 import pytest
-
 import tenon
 from tenon import ops
 

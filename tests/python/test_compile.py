@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 import pytest
-
 import tenon
 from tenon import _compiler_errors, ops
 

@@ -8,10 +8,9 @@ from typing import Literal
 import numpy as np
 import pytest
 import tenon
+from python_operators import X, cosine
 from tenon import ops
 from tenon._describe import kind_of
-
-from python_operators import X, cosine
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 import tenon
-from tenon import ops
 from python_operators import X
+from tenon import ops
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ import weakref
 import numpy as np
 import pytest
 import tenon
-from tenon import ops
 from python_operators import X, cosine
+from tenon import ops
 
 
 @pytest.fixture(autouse=True)
