@@ -31,6 +31,12 @@ def module(graph: Graph, *, seed: int = 0) -> GraphModule:
     return GraphModule(graph, seed)
 
 
+def elements_of(graph: Graph, name: str) -> Tensor:
+    found = graph[name].tensor
+    assert found is not None  # initialize() has been called
+    return to_torch(found.clone())
+
+
 class GraphModule(torch.nn.Module):
     """See tenon.torch.module. Threads: one at a time."""
 
@@ -54,11 +60,11 @@ class GraphModule(torch.nn.Module):
         self._parameter_names = self._attributes(whole.variables)
         self._state_names = self._attributes(whole.states)
         for name, attribute in self._parameter_names.items():
-            tensor = to_torch(whole._core.tensor(whole[name]._handle).clone())
+            tensor = elements_of(whole, name)
             self.register_parameter(attribute, torch.nn.Parameter(tensor, requires_grad=has_gradient(tensor)))
             self._text["variables"][name].pop("values", None)
         for name, attribute in self._state_names.items():
-            self.register_buffer(attribute, to_torch(whole._core.tensor(whole[name]._handle).clone()))
+            self.register_buffer(attribute, elements_of(whole, name))
             self._text["states"][name].pop("values", None)
 
     def _attributes(self, names: Iterable[str]) -> dict[str, str]:
@@ -95,7 +101,7 @@ class GraphModule(torch.nn.Module):
             text = self._with_states(self._states())
             for place, (name, attribute) in enumerate(self._parameter_names.items()):
                 path = Path(folder) / f"{place}.npy"
-                _core.save_array(str(path), to_tenon(getattr(self, attribute).detach().cpu()))
+                _core.save_array(str(path), _core.tensor_from(getattr(self, attribute).detach().cpu()))
                 text["variables"] = {**text["variables"], name: {**text["variables"][name], "npy": path.name}}
             made: Graph = _from_bytes(from_json(json.dumps(text), folder=folder, host=self._host).to_bytes())
             return made

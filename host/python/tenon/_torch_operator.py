@@ -51,7 +51,8 @@ def to_tenon(tensor: Tensor | None) -> _core.Tensor | None:
     return _core.tensor_from(tensor.detach()) if found is None else found
 
 
-def to_torch(tensor: _core.Tensor) -> Tensor:
+def to_torch(tensor: _core.Tensor | None) -> Tensor:
+    assert tensor is not None  # only inputs may be missing
     dense = tensor.to_dense() if tensor.storage != "dense" else tensor
     made: Tensor | None = _core.to_exchange(dense, Tensor)
     if made is None:
@@ -113,7 +114,9 @@ class RegisteredOperator:
     # ---- preparing ------------------------------------------------------------------------------------------------
 
     def prepare(self, shapes: Sequence[Dims | None], call: Call, device: str) -> _core.PreparedCall:
-        types = [None if tensor is None else (dtype_name(tensor), shape) for tensor, shape in zip(call.inputs, shapes)]
+        types: list[tuple[Any, _core.Shape] | None] = [
+            None if tensor is None else (dtype_name(tensor), shape) for tensor, shape in zip(call.inputs, shapes)
+        ]
         params = {
             name: value.detach().cpu().numpy() if isinstance(value, Tensor) else value
             for name, value in call.params.items()
