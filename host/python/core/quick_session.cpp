@@ -64,17 +64,18 @@ void run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tens
   }
 }
 
-/// The results; nothing, and no Python error, where the run has to go the long way.
+/// The results; nothing, and no Python error, where the run has to go the long way. `room`: for inputs, and for outputs.
+template <std::size_t room>
 nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   const auto count = arrays.inputs.size();
   bool same = !arrays.made.empty() && arrays.given.size() == count;  // after a first run: a graph may have no inputs
-  Tensor inputs[most], outputs[most];
+  Tensor inputs[room], outputs[room];
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr || !is_fast_array(given[i])) return {};
     same = same && is_like(given[i], arrays.given[i]);
     inputs[i] = borrow_array(given[i]);
   }
-  nb::object made[most];
+  nb::object made[room];
   const std::span results(outputs, arrays.outputs.size());
   if (same) {
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -100,12 +101,10 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   return results_of(arrays, made);
 }
 
-/// `inputs`: a dict, or null; those that `positional` gives come first.
-nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count, PyObject* inputs) {
-  auto* arrays = arrays_of(self);
-  if (arrays == nullptr || arrays->session == nullptr) return {};
-  PyObject* given[most] = {};
-  nb::object kept[most];  // another thread may change the dict while this one runs
+template <std::size_t room>
+nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count, PyObject* inputs) {
+  PyObject* given[room] = {};
+  nb::object kept[room];  // another thread may change the dict while this one runs
   const auto all = arrays->inputs.size();
   const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
   if (count + named != all) return {};
@@ -118,7 +117,15 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
     }
     kept[i] = nb::borrow(given[i]);
   }
-  return run_arrays(*arrays, given);
+  return run_arrays<room>(*arrays, given);
+}
+
+/// `inputs`: a dict, or null; those that `positional` gives come first.
+nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count, PyObject* inputs) {
+  auto* arrays = arrays_of(self);
+  if (arrays == nullptr || arrays->session == nullptr) return {};
+  const bool few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;  // room costs time
+  return few ? quick<2>(arrays, positional, count, inputs) : quick<most>(arrays, positional, count, inputs);
 }
 
 // run(inputs) the short way; everything else is Session._run's.
