@@ -15,9 +15,8 @@ import pytest
 
 _cache = tempfile.mkdtemp(prefix="tenon-tests-")
 os.environ["XDG_CACHE_HOME"] = _cache  # before tenon is imported
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as a shell leaves it to what runs in the background, and that to its children
+# A shell lets what runs in the background ignore it, and its children, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

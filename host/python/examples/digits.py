@@ -17,9 +17,9 @@ h = nn.max_pool(nn.batch_norm(nn.conv(h, 64, 3, pad="same", bias=False), activat
 scores = nn.dense(nn.dropout(nn.flatten(h), 0.5), 10, name="scores")
 graph.outputs(loss=ops.softmax_cross_entropy(scores, label), scores=scores)
 
-x, options = images[:1500], dict(learning_rate=3e-3, schedule="cosine", epochs=12)
+x, goal = images[:1500], (scores, label)
 moved = [(x + np.roll(x, by, axis)) / 2 for by, axis in ((0, 2), (-1, 2), (-1, 3), (1, 2), (1, 3))]
 train, test = (np.concatenate(moved), np.tile(labels[:1500], 5)), (images[1500:], labels[1500:])
-run = tenon.train(graph, train, validate=test, accuracy=(scores, label), **options)
+run = tenon.train(graph, train, validate=test, accuracy=goal, learning_rate=3e-3, schedule="cosine", epochs=12)
 print(run, run.confusion(), sep="\n")
 run.graph.save("digits.tenon")

@@ -367,10 +367,10 @@ class PreparedCall:
     def has_backward(self) -> bool: ...
     @property
     def depends_on_values(self) -> bool: ...
-    def make_states(self) -> list[Tensor]: ...
+    def make_states(self) -> list[Any]: ...
     def forward(
         self, inputs: list[Array | None], outputs: list[Array | None], states: list[Array | None]
-    ) -> list[Tensor | None]: ...
+    ) -> list[Any]: ...  # Tensor, or None for one that is left out
     def backward(
         self,
         output_grads: list[Array | None],
@@ -383,7 +383,7 @@ class PreparedCall:
 def prepare(
     host: Host,
     op: str,
-    types: list[tuple[Dtype, Shape] | None],
+    types: Sequence[tuple[Dtype, Shape] | None],
     params: Params,
     device: str = "",
     training: bool = False,
