@@ -83,9 +83,9 @@ fi
 # An environment that an administrator made, or that a group shares: whoever can replace the library may bring plugins, too.
 if ((EUID == 0)); then
   say "in somebody else's environment"
-  chown -R nobody "$folder/oldest"
+  chown -R daemon "$folder/oldest"
   test_in oldest test_install.py
-  chgrp -R daemon "$folder/oldest"
+  chown -R root:daemon "$folder/oldest"
   chmod -R g+w "$folder/oldest"
   test_in oldest test_install.py
 else
