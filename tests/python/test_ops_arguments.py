@@ -213,3 +213,22 @@ def test_an_operator_of_a_host_of_its_own():
         with pytest.raises(tenon.PluginError, match="there is no operator 'add'"):
             ops.add(1, 2)
     assert ops.add(1, 2) == 3
+
+
+def test_hosts_with_other_plugins():
+    """What is known of an operator is of its host: another one has as many additions behind it."""
+    paths = {name: ops[name].info.path for name in ("sum", "add")}
+    assert paths["sum"] != paths["add"]
+    for _ in range(2):
+        for here, elsewhere in (("sum", "add"), ("add", "sum")):
+            with tenon.Host(search_defaults=False) as host:
+                host.add_plugins(paths[here])
+                assert (ops.sum(BASE) == BASE.sum()) if here == "sum" else (ops.add(BASE, BASE) == 2 * BASE).all()
+                for call in (
+                    lambda: ops[elsewhere],
+                    lambda: getattr(ops, elsewhere).info,
+                    lambda: getattr(ops, elsewhere)(BASE, BASE),
+                ):
+                    with pytest.raises(tenon.PluginError, match=f"no operator '{elsewhere}'"):
+                        call()
+            host.close()

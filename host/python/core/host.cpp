@@ -79,7 +79,7 @@ std::shared_ptr<Host> HostHandle::use() const {
 }
 
 HostHandle current_host() {
-  if (!chosen_host().is_valid()) nb::module_::import_("tenon._state").attr("make_default_host")();
+  if (!chosen_host().is_valid()) call_python("tenon._state", "make_default_host", nb::tuple());
   return nb::cast<const HostHandle&>(nb::object(chosen_host()));
 }
 

@@ -137,11 +137,6 @@ nb::object take_kept(const std::string& text) {
   PyEval_RestoreThread(state);
 }
 
-[[gnu::noinline]] nb::object made_error(const char* kind, const std::string& text, const std::string& hint) {
-  const Stays stays;
-  return error_class("make_error")(error_class(kind), text, hint);
-}
-
 void raise_failure(const char* kind, const std::string& text, const std::string& hint) {
   try {
     const nb::object cause = take_kept(text);
@@ -149,7 +144,7 @@ void raise_failure(const char* kind, const std::string& text, const std::string&
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
       return;
     }
-    const nb::object error = made_error(kind, text, hint);
+    const nb::object error = call_python("tenon._errors", "make_error", nb::make_tuple(error_class(kind), text, hint));
     if (cause.is_valid()) PyException_SetCause(error.ptr(), nb::object(cause).release().ptr());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (nb::python_error& error) {
@@ -161,6 +156,21 @@ void raise_failure(const char* kind, const std::string& text, const std::string&
 
 void Stays::if_python_has_ended() noexcept {
   while (is_finalizing() && pthread_equal(pthread_self(), ending) == 0) pause();
+}
+
+[[gnu::noinline]] nb::object call_python(nb::handle function, const nb::tuple& arguments, nb::handle named) {
+  auto result = nb::object();
+  {
+    const Stays stays;
+    result = nb::steal(PyObject_Call(function.ptr(), arguments.ptr(), named.ptr()));
+  }
+  if (!result.is_valid()) throw nb::python_error();
+  return result;
+}
+
+nb::object call_python(const char* module, const char* function, const nb::tuple& arguments) {
+  const nb::object found = nb::module_::import_(module).attr(function);
+  return call_python(found, arguments);
 }
 
 PyGILState_STATE take_gil() {
@@ -229,7 +239,7 @@ void say_later(std::string category, std::string text) {
   for (auto* object : references) Py_DECREF(object);
   for (const auto& [category, text] : texts) {
     try {
-      nb::module_::import_("tenon._errors").attr("say")(category, text);
+      call_python("tenon._errors", "say", nb::make_tuple(category, text));
     } catch (nb::python_error& error) {
       raise_later(error);
     }

@@ -41,6 +41,9 @@ class Stays {
 };
 
 PyGILState_STATE take_gil();
+/// What a function in Python returns, in frames that such a thread may stay in. Throws nb::python_error.
+nb::object call_python(nb::handle function, const nb::tuple& arguments, nb::handle named = {});
+nb::object call_python(const char* module, const char* function, const nb::tuple& arguments);
 
 /// Holds the GIL for as long as it lives, on any thread. Not while another thread waits for this one with the GIL in its hands.
 class Acquired {

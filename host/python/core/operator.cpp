@@ -60,9 +60,7 @@ nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t
     auto found = nb::module_::import_("tenon._calls").attr("call");
     if (function == nullptr) function = nb::object(found).release().ptr();
   }
-  const auto op = nb::borrow(self);
-  const Stays stays;
-  return nb::handle(function)(op, positional, named);
+  return call_python(function, nb::make_tuple(nb::borrow(self), positional, named));
 }
 
 PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag, PyObject* keywords) {

@@ -140,9 +140,7 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
     for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
       named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + i]);
     const auto function = nb::borrow(self).attr("_run");
-    const nb::tuple all(positional);
-    const Stays stays;
-    return PyObject_Call(function.ptr(), all.ptr(), named.ptr());
+    return call_python(function, nb::tuple(positional), named).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -158,8 +156,7 @@ PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
     if (count <= most) results = quick(self, given, count, named);
     if (results.is_valid()) return results.release().ptr();
     const auto function = nb::borrow(self).attr("_call");
-    const Stays stays;
-    return PyObject_Call(function.ptr(), positional, named);
+    return call_python(function, nb::borrow<nb::tuple>(positional), named).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;

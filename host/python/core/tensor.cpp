@@ -43,7 +43,7 @@ nb::object resolved(nb::handle given) {
 }
 
 nb::object in_python(const char* function, const Tensor& self) {
-  return nb::module_::import_("tenon._arrays").attr(function)(self);
+  return call_python("tenon._arrays", function, nb::make_tuple(self));
 }
 
 }  // namespace
