@@ -111,8 +111,23 @@ def test_parameters_that_are_equal_and_not_the_same():
         with pytest.raises(tenon.UsageError, match="whole number"):
             ops.softmax(one, axis=False)
         assert ops.sum(BASE, axis=(0,)).shape == (6,) and ops.sum(BASE, axis=(1,)).shape == (4,)
-        with pytest.raises(tenon.UsageError, match="list of whole numbers"):
-            ops.sum(BASE, axis=(0.5,))
+        for axis in ((0.0,), (0.5,), ["0"]):
+            with pytest.raises(tenon.UsageError, match="list of whole numbers"):
+                ops.sum(BASE, axis=axis)
+
+
+def test_lists_that_change_between_calls():
+    axes = [0]
+    for axis, size in ((0, 6), (1, 4), (0, 6), (True, 4)):
+        axes[0] = axis
+        if axis is True:
+            assert ops.sum(BASE, axis=axes).shape == (4,)  # as a list of whole numbers
+        else:
+            assert ops.sum(BASE, axis=axes).shape == ops.sum(BASE, axis=axes).shape == (size,)
+    axes.append(0)
+    assert ops.sum(BASE, axis=axes).shape == ()
+    axes.clear()
+    assert ops.sum(BASE, axis=axes).shape == ()
 
 
 def test_more_parameters_than_the_cache_holds():

@@ -197,7 +197,7 @@ ExchangeCalls::Entry* ExchangeCalls::prepare(const Given& given) {
   nb::dict params;
   for (std::size_t i = 0; i < given.params; ++i) {
     entry->params.emplace_back(nb::borrow(given.key[i]), kept_value(given.value[i]));
-    params[nb::borrow(given.key[i])] = nb::borrow(given.value[i]);
+    params[nb::borrow(given.key[i])] = entry->params.back().second;
   }
   try {
     const auto op = without_gil([&] { return host_->catalog().find(op_); });

@@ -167,7 +167,7 @@ QuickCalls::Entry* QuickCalls::prepare(const Given& given) {
   nb::dict params;
   for (std::size_t i = 0; i < given.params; ++i) {
     entry->params.emplace_back(nb::borrow(given.key[i]), kept_value(given.value[i]));
-    params[nb::borrow(given.key[i])] = nb::borrow(given.value[i]);
+    params[nb::borrow(given.key[i])] = entry->params.back().second;
   }
   const auto attributes = attributes_from(&op_->info, params);
   try {
