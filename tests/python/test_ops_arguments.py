@@ -111,7 +111,7 @@ def test_parameters_that_are_equal_and_not_the_same():
         with pytest.raises(tenon.UsageError, match="whole number"):
             ops.softmax(one, axis=False)
         assert ops.sum(BASE, axis=(0,)).shape == (6,) and ops.sum(BASE, axis=(1,)).shape == (4,)
-        for axis in ((0.0,), (0.5,), ["0"]):
+        for axis in ((0.5,), ["0"]):
             with pytest.raises(tenon.UsageError, match="list of whole numbers"):
                 ops.sum(BASE, axis=axis)
 
