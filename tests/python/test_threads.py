@@ -260,6 +260,25 @@ def test_an_interrupt_ends_a_run():
     assert (status, out, err) == (0, "interrupted\n", "") and took < 2.5
 
 
+def test_an_interrupt_ends_the_first_run_after_a_handler_is_set():
+    """As in notebooks, which set one for each cell."""
+    status, out, err, took = interrupted(
+        """
+        start = time.monotonic()
+        session(x)
+        whole = time.monotonic() - start
+        many = np.ones(int(100_000 * 5 / whole), "float32")
+        for _ in range(20): session(x[:10])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        time.sleep(0.02)
+        print("go")
+        try: session(many)
+        except KeyboardInterrupt: print("interrupted")
+        """
+    )
+    assert (status, out, err) == (0, "interrupted\n", "") and took < 2.5
+
+
 def test_an_interrupt_without_a_handler_ends_the_program():
     status, _, err, took = interrupted("print('go')\nwhile True: session(x)")
     assert status == -signal.SIGINT and err.strip().endswith("KeyboardInterrupt") and took < 3

@@ -1,8 +1,11 @@
 #include "python/core/interrupts.hpp"
 
 #include <signal.h>
+#include <time.h>
 
 #include <atomic>
+#include <cstdint>
+#include <utility>
 
 namespace tenon::python {
 namespace {
@@ -34,8 +37,10 @@ void watch() {
 }  // namespace
 
 std::stop_token interrupt_token() {
-  static unsigned calls = 0;  // a look costs a system call
-  if (calls++ % 16 == 0) watch();
+  static std::int64_t looked = 0;  // a look costs a system call, the coarse clock nothing: it ticks every few milliseconds
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (const auto tick = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec; tick != std::exchange(looked, tick)) watch();
   auto* current = source.load();
   if (current->stop_requested()) {  // an interrupt that came between runs is Python's alone
     current = new std::stop_source;
