@@ -17,7 +17,7 @@ struct Field {
 
 void append(std::string& record, std::initializer_list<Field> fields) {
   for (const auto& field : fields)
-    for (int i = 0; i < field.bytes; ++i) record += static_cast<char>(field.value >> (8 * i));
+    for (int i = 0; i < field.bytes; ++i) record += i < 8 ? static_cast<char>(field.value >> (8 * i)) : '\0';
 }
 
 std::string wide_field(std::initializer_list<std::uint64_t> numbers) {
