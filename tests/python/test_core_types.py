@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tenon
 from tenon import _core
 
 Function = ast.FunctionDef
-DECLARED = ast.parse((Path(_core.__file__).parent / "_core.pyi").read_text(encoding="utf-8")).body
+DECLARED = ast.parse((Path(tenon.__file__).parent / "_core.pyi").read_text(encoding="utf-8")).body
 CLASSES = {node.name: node for node in DECLARED if isinstance(node, ast.ClassDef)}
 FUNCTIONS = {node.name: node for node in DECLARED if isinstance(node, Function)}
 # What every class has, or Python asks for by itself.
