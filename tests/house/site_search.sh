@@ -3,6 +3,7 @@
 # that a plugin says becomes part of a page, and pages have their parts. Exits 77 (skipped) without a Chromium.
 set -euo pipefail
 build=$(realpath "$1")
+source=$(realpath "$(dirname "$0")/../..")
 browser=
 for name in chromium chromium-browser google-chrome chrome-headless-shell "$HOME"/.cache/ms-playwright/chromium*/chrome-*/{chrome,chrome-headless-shell,headless_shell}; do
   [[ -n $browser ]] || browser=$(command -v "$name" || true)
@@ -11,7 +12,8 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
-"$build/tenon" --plugins "$build/faults/speaks_markup.so" docs -o "$work/site"
+"${CXX:-g++}" -std=c++20 -fPIC -shared -fvisibility=hidden -I"$source/sdk/include" "$source/tests/faults/speaks_markup.cpp" -o "$work/speaks_markup.so"
+"$build/tenon" --plugins "$work/speaks_markup.so" docs -o "$work/site"
 
 page() {  # page ADDRESS: what the browser has made of it
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --virtual-time-budget=5000 \

@@ -2,6 +2,7 @@
 # typing.sh BUILD: mypy --strict accepts what `tenon typing` writes, and of typed_calls.py all but the lines that say so. Exits 77 (skipped)
 # without mypy, or where it sees no numpy.
 set -euo pipefail
+PATH=$(realpath "$1")/venv/bin:$PATH  # where run.sh has a mypy
 command -v mypy >/dev/null || { echo "skipped: mypy is missing (pip install mypy numpy)"; exit 77; }
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -15,11 +16,12 @@ mkdir "$work/tenon"
 cp host/python/tenon/typing.py tests/house/typed_calls.py "$work/tenon"
 mv "$work/tenon/typed_calls.py" "$work"
 printf 'from pathlib import Path\nfrom tenon import ops as ops\n\ndef add_plugins(path: Path) -> None: ...\n' >"$work/tenon/__init__.pyi"
-printf 'from collections.abc import Iterator\n\nclass Value:\n    def __iter__(self) -> Iterator[Value]: ...\n' >"$work/tenon/_core.pyi"
+printf 'from collections.abc import Iterator\n\nclass Value:\n    def __iter__(self) -> Iterator[Value]: ...\n' >"$work/tenon/_graph.pyi"
 touch "$work/tenon/py.typed"
+"${CXX:-g++}" -std=c++20 -fPIC -shared -fvisibility=hidden -Isdk/include tests/faults/speaks_markup.cpp -o "$work/speaks_markup.so"
 "$build/tenon" typing -o "$work/tenon/ops.pyi"
-"$build/tenon" --plugins "$build/faults/speaks_markup.so" typing -o "$work/all.pyi"
-for plugin in "$build"/tests/examples/*.so "$build"/plugins/*.so "$build/faults/speaks_markup.so"; do
+"$build/tenon" --plugins "$work/speaks_markup.so" typing -o "$work/all.pyi"
+for plugin in "$build"/tests/examples/*.so "$build"/plugins/*.so "$work/speaks_markup.so"; do
   name=made_$(basename "$plugin" .so)
   "$build/tenon" typing "$plugin" -o "$work/$name.py" 2>/dev/null || rm -f "$work/$name.py"  # some have kernels alone
 done
