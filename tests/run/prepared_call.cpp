@@ -48,7 +48,7 @@ struct Absolute : tenon::Operator {
 };
 
 /// Of complex numbers, whose backward reads the factor and not the number.
-struct Scaled : tenon::Operator {
+struct Weighted : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("z * factor");
     op.types({tenon::c64});
@@ -143,7 +143,7 @@ TEST_CASE("prepared call: hidden outputs, and backward from them") {
 TEST_CASE("prepared call: backward of complex numbers, without the inputs that it does not read") {
   using C = tenon::Complex<float>;
   ApplicationHost host;
-  const auto name = host.add<Scaled>();
+  const auto name = host.add<Weighted>();
   auto call = host.prepare(name, {{.dtype = tenon::c64, .shape = {2}}, {.dtype = tenon::c64, .shape = {1}}});
   const auto factor = Tensor::from<C>({C{0, 2}}, {1}), dy = Tensor::from<C>({C{1, 0}, C{0, 3}}, {2});
   const auto grads = call.backward(std::vector{dy}, std::vector{Tensor(), factor}, std::vector{Tensor()}, {}, {true, false});
