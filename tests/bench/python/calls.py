@@ -81,8 +81,8 @@ def torch_cases() -> dict[str, tuple[Callable[[], Any], int | None]]:
         return {}
     x = torch.ones(4)
 
-    @torch.library.custom_op("bench::cosine", mutates_args=())
-    def cosine(value: torch.Tensor) -> torch.Tensor:
+    @torch.library.custom_op("bench::cosine", mutates_args=(), schema="(Tensor value) -> Tensor")
+    def cosine(value: Any) -> Any:
         array = np.cos(value.numpy())
         return torch.from_numpy(np.negative(array, array))
 
