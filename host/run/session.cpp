@@ -329,6 +329,13 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
   return outputs;
 }
 
+NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages) {
+  return each_stage(inputs, request, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
+    ++stages;
+    return run(execution, given, destinations, request.stop, number);
+  });
+}
+
 Tensor Session::Impl::copy_of(ValueId value) const {
   const auto& own = tensor(value);
   if (!own) return own;
@@ -343,10 +350,8 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
   const Impl::Use use(impl_);
-  const auto number = impl_->step++;
-  return impl_->each_stage(inputs, options, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
-    return impl_->run(execution, given, destinations, options.stop, number);
-  });
+  int stages = 0;
+  return impl_->run(inputs, options, impl_->step++, stages);
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {

@@ -37,10 +37,7 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   const auto number = step++;
   const auto stage = stage_for({});
   int stages_run = 0;
-  auto made = each_stage(given, options_of_run, [&](Execution& execution, const NamedTensors& all, const Destinations& destinations) {
-    ++stages_run;
-    return run(execution, all, destinations, stop, number);
-  });
+  auto made = run(given, options_of_run, number, stages_run);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
   const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1;
   if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage, *plans.last());
