@@ -107,7 +107,7 @@ with tempfile.TemporaryDirectory() as folder:
         try:
             compile(sources["Python"], name, "exec")
         except SyntaxError as error:
-            faults.append(f"{name}.html: its program in Python is none: {error}")
+            faults.append(f"{name}.html: Python does not compile its program: {error}")
 
 for fault in faults:
     print(fault)

@@ -35,7 +35,7 @@ std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo
   return tensor;
 }
 
-// A table as its author wrote it, as a list; nothing where it is none.
+// The parameter as its author wrote it: a table of one axis becomes a list. Nothing for tables of other ranks.
 std::optional<ExampleInfo::Param> param_of(const ExampleInfo::Param& given) {
   const auto* table = std::get_if<Tensor>(&given.value.variant());
   if (table == nullptr) return given;

@@ -16,7 +16,7 @@ namespace tenon {
 /// Who else may change the host's library.
 struct LibraryRights {
   LibraryRights() = default;
-  /// Of the file at this path; nobody where there is none.
+  /// The owner of the file at this path; nobody if the file is missing.
   explicit LibraryRights(const std::filesystem::path& library);
   std::optional<uid_t> owner{};
   std::vector<gid_t> groups{};  ///< that may write to it, or put another file in its place

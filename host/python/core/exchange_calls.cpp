@@ -13,12 +13,13 @@
 #include "python/core/attributes.hpp"
 #include "python/core/dlpack.hpp"
 #include "python/core/host.hpp"
+#include "python/core/kept_calls.hpp"
 #include "python/core/plain_values.hpp"
 
 namespace tenon::python {
 namespace {
 
-constexpr std::size_t most_inputs = 16, most_params = 16, most_entries = 64;
+constexpr std::size_t most_inputs = 16, most_params = 16;
 constexpr std::int64_t small = 16 * 1024;  // bytes: below, a kernel takes less time than the GIL's way out and back
 
 /// Prepared calls of one operator on dense tensors on the CPU, found again by types and parameters. Everything else it leaves to `other`.
@@ -80,7 +81,7 @@ class ExchangeCalls {
   std::uint64_t host_number_ = 0, generation_ = 0;
   bool possible_ = false, keeps_gil_ = false;
   std::size_t declared_ = 0;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  KeptCalls<Entry> entries_;
 };
 
 nb::object ExchangeCalls::go(const nb::object& way, PyObject* const* given, std::size_t count, PyObject* keywords) {
@@ -103,7 +104,7 @@ std::shared_ptr<Host> ExchangeCalls::current() {
   if (handle.number == host_number_ && host->generation() == generation_) return possible_ ? host : nullptr;
   const auto generation = host->generation();
   const auto op = without_gil([&] { return host->catalog().find(op_); });
-  if (!op || std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) { return entry->busy; })) return nullptr;
+  if (!op || entries_.any_busy()) return nullptr;
   entries_.clear();
   host_ = host.get();
   host_number_ = handle.number;
@@ -163,23 +164,18 @@ bool ExchangeCalls::sort(PyObject* const* given, std::size_t count, PyObject* ke
 
 ExchangeCalls::Entry* ExchangeCalls::find(const Given& given) {
   const auto same_key = [](PyObject* left, PyObject* right) { return left == right || PyUnicode_Compare(left, right) == 0; };
-  const auto fits = [&](const std::unique_ptr<Entry>& entry) {
-    if (entry->busy || entry->inputs.size() != given.inputs || entry->params.size() != given.params) return false;
+  return entries_.find([&](const Entry& entry) {
+    if (entry.inputs.size() != given.inputs || entry.params.size() != given.params) return false;
     for (std::size_t i = 0; i < given.inputs; ++i) {
-      const auto& [dtype, dims] = entry->inputs[i];
+      const auto& [dtype, dims] = entry.inputs[i];
       if (dtype != given.dtype[i]) return false;
       if (dtype != unknown_dtype && !std::equal(dims.begin(), dims.end(), given.view[i].shape, given.view[i].shape + given.view[i].ndim))
         return false;
     }
     for (std::size_t i = 0; i < given.params; ++i)
-      if (!same_key(entry->params[i].first.ptr(), given.key[i]) || !same_value(entry->params[i].second.ptr(), given.value[i])) return false;
+      if (!same_key(entry.params[i].first.ptr(), given.key[i]) || !same_value(entry.params[i].second.ptr(), given.value[i])) return false;
     return true;
-  };
-  const auto at = std::find_if(entries_.begin(), entries_.end(), fits);
-  if (at == entries_.end()) return nullptr;
-  if (at - entries_.begin() <= 4) return at->get();
-  std::rotate(entries_.begin(), at, at + 1);  // what is used often is found first
-  return entries_.front().get();
+  });
 }
 
 ExchangeCalls::Entry* ExchangeCalls::prepare(const Given& given) {
@@ -216,11 +212,7 @@ ExchangeCalls::Entry* ExchangeCalls::prepare(const Given& given) {
     if (known) entry->bytes += outputs[i].shape.size() * static_cast<std::int64_t>(size_of(outputs[i].dtype));
   }
   if (entry->visible.empty() || host_->generation() != generation_) return nullptr;
-  if (entries_.size() >= most_entries) {
-    const auto idle = std::find_if(entries_.rbegin(), entries_.rend(), [](const auto& one) { return !one->busy; });
-    if (idle != entries_.rend()) entries_.erase(std::next(idle).base());
-  }
-  return entries_.insert(entries_.begin(), std::move(entry))->get();
+  return entries_.keep(std::move(entry));
 }
 
 bool is_contiguous(const DLTensor& view) {

@@ -13,7 +13,6 @@
 namespace tenon::python {
 namespace {
 
-constexpr std::size_t most_entries = 64;
 constexpr std::int64_t small = 16 * 1024;  // bytes: below, a kernel takes less time than the GIL's way out and back
 
 bool is_scalar(PyObject* object) {
@@ -122,8 +121,8 @@ bool QuickCalls::take_inputs(Given& given) const {
 }
 
 QuickCalls::Entry* QuickCalls::find(const Given& given) {
-  const auto fits = [&](const Entry& entry) {
-    if (entry.busy || entry.inputs.size() != given.inputs || entry.params.size() != given.params) return false;
+  return entries_.find([&](const Entry& entry) {
+    if (entry.inputs.size() != given.inputs || entry.params.size() != given.params) return false;
     for (std::size_t i = 0; i < given.inputs; ++i) {
       const auto& input = entry.inputs[i];
       auto* object = given.input[i];
@@ -137,11 +136,7 @@ QuickCalls::Entry* QuickCalls::find(const Given& given) {
     for (std::size_t i = 0; i < given.params; ++i)
       if (entry.params[i].first.ptr() != given.key[i] || !same_value(entry.params[i].second.ptr(), given.value[i])) return false;
     return true;
-  };
-  const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return fits(*entry); });
-  if (at == entries_.end()) return nullptr;
-  if (at - entries_.begin() > 4) std::rotate(entries_.begin(), at, at + 1);  // what is used often is found first
-  return at - entries_.begin() > 4 ? entries_.front().get() : at->get();
+  });
 }
 
 QuickCalls::Entry* QuickCalls::prepare(const Given& given) {
@@ -180,11 +175,7 @@ QuickCalls::Entry* QuickCalls::prepare(const Given& given) {
   if (entry->call->depends_on_values() || first == outputs.end() || host_->generation() != generation_) return nullptr;
   entry->result = static_cast<std::size_t>(first - outputs.begin());
   entry->usable = first->storage == Storage::dense && first->shape.known() && first->dtype != bf16;
-  if (entries_.size() >= most_entries)
-    if (const auto idle = std::find_if(entries_.rbegin(), entries_.rend(), [](const auto& one) { return !one->busy; });
-        idle != entries_.rend())
-      entries_.erase(std::next(idle).base());
-  return entries_.insert(entries_.begin(), std::move(entry))->get();
+  return entries_.keep(std::move(entry));
 }
 
 nb::object QuickCalls::run(Entry& entry, const Given& given) {

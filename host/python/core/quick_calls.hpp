@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "python/core/host.hpp"
+#include "python/core/kept_calls.hpp"
 
 namespace tenon::python {
 
@@ -46,7 +47,7 @@ class QuickCalls {
   std::shared_ptr<const CatalogOperator> op_;
   bool possible_, keeps_gil_;
   std::vector<PyObject*> input_names_, param_names_;  // interned
-  std::vector<std::unique_ptr<Entry>> entries_;
+  KeptCalls<Entry> entries_;
 };
 
 }  // namespace tenon::python

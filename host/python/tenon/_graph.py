@@ -85,7 +85,7 @@ class Graph:
     ) -> list[Value | None]:
         """Adds the nodes that compute the gradient of the loss with respect to each of `wrt`; None where it is zero.
 
-        seed: the gradient of the loss itself, of its shape; where there is none, ones, so that the loss is summed.
+        seed: the gradient of the loss itself, of its shape. Default: ones, which sum the loss.
         """
         made = self._core.gradient(
             self._own(loss),

@@ -285,7 +285,7 @@ def named_tensors(inputs: Sequence[str], data: Examples) -> dict[str, _core.Tens
 
 
 def find_loss(graph: Graph) -> str:
-    """The output `loss`, or the only one that is a floating number; empty where there is none."""
+    """The output `loss`, or the only one that is a floating number; empty if the graph has neither."""
     outputs = graph.outputs()
     if "loss" in outputs:
         return "loss"
