@@ -8,21 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 import tenon
+from small_graphs import X, graph_of
 from tenon import ops
-
-X = np.arange(12, dtype="float32").reshape(3, 4)
-
-
-def graph_of(shape=(3, 4), dtype="float32"):
-    graph = tenon.Graph()
-    return graph, graph.input("x", dtype, shape)
-
-
-def computed(make, x=X, shape=(3, 4)):
-    graph, value = graph_of(shape, str(x.dtype))
-    graph.output("y", make(value))
-    return graph(x=x)["y"]
-
 
 # ---- building -------------------------------------------------------------------------------------------------------------
 

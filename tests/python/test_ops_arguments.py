@@ -7,10 +7,6 @@ import pytest
 import tenon
 from tenon import ops
 
-FLOATS = np.array([[-2.5, -0.0, 0.5], [1.0, 3.25, 700.0]])
-REALS = ("float16", "float32", "float64")
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-COMPLEX = ("complex64", "complex128")
 BASE = np.arange(24, dtype="float32").reshape(4, 6)
 
 
