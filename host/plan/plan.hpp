@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <tenon/host/optimize.hpp>
 #include <tenon/host/plan_info.hpp>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct PlanRequest {
   bool capture = true;                    ///< capturable kernels on GPUs
   std::map<ValueId, Device*> devices{};   ///< of inputs that are not on the CPU
   const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
+  Optimize optimize = Optimize::full;     ///< what the plan may change: nothing, no bit of the results, or their rounding
 };
 
 /// `types`: those of all values, as infer_with() returns them. Throws Failure that names the node for what cannot be run.

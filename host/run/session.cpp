@@ -167,7 +167,7 @@ Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, cons
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
   auto plan = make_plan(now->graph, *kernels, tensors, std::move(inferred.types),
-                        {options.training, options.keep_on_device, options.capture, devices, now->wanted()});
+                        {options.training, options.keep_on_device, options.capture, devices, now->wanted(), options.optimize});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
   return plans.keep(std::move(key), std::move(plan), std::move(later));

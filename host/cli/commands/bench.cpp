@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/input/optimize.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/profile.hpp"
 #include "cli/print/show_graph.hpp"
@@ -51,6 +52,7 @@ int run_bench(Context& context, const Arguments& arguments) {
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
   options.profile = arguments.has("profile");
+  options.optimize = read_optimize(arguments);
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
@@ -70,6 +72,7 @@ std::vector<Option> bench_options() {
   all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
   all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
   all.push_back(profile_option());
+  for (auto& option : optimize_options()) all.push_back(std::move(option));
   all.push_back(no_verify_option());
   return all;
 }

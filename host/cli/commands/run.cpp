@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/input/optimize.hpp"
 #include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/output/wanted_outputs.hpp"
@@ -61,6 +62,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   options.trace = arguments.get("trace");
   options.debug = arguments.has("debug");
   options.profile = arguments.has("profile");
+  options.optimize = read_optimize(arguments);
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
   const auto batch = arguments.integer("batch");
@@ -82,6 +84,7 @@ std::vector<Option> run_options() {
   all.push_back({"debug", "", "fill outputs with NaN before each kernel on the CPU, and name the node that leaves some of them unwritten"});
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
   all.push_back(profile_option());
+  for (auto& option : optimize_options()) all.push_back(std::move(option));
   all.push_back(no_verify_option());
   return all;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/input/optimize.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
@@ -43,6 +44,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   SessionOptions options;
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
+  options.optimize = read_optimize(arguments);
   options.training = arguments.has("loss");
   if (options.training) {
     TrainerOptions training;
@@ -73,7 +75,7 @@ void check_one_form(const Context& context, const Arguments& arguments) {
       if (!together(forms[i], forms[j]))
         throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[i], forms[j]),
                       "give one of them; --plan and --memory go with --json, and --memory with --svg");
-  for (const std::string option : {"shape", "loss"})
+  for (const std::string option : {"shape", "loss", "no-optimize", "exact"})
     if (arguments.has(option) && !arguments.has("plan") && !arguments.has("memory"))
       throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
 }
@@ -110,6 +112,8 @@ const bool added_show = add_command(
                  {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},
                  {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
                  {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
+                 optimize_options()[0],
+                 optimize_options()[1],
                  no_verify_option()},
      .run = run_show,
      .plugins = Plugins::runs});

@@ -115,6 +115,13 @@ nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outp
   }
 }
 
+Optimize optimize_from(const std::string& word) {
+  if (word == "full") return Optimize::full;
+  if (word == "exact") return Optimize::exact;
+  if (word == "none") return Optimize::none;
+  throw Failure(FailureKind::usage, "optimize is '" + word + "' but must be 'full', 'exact' or 'none'");
+}
+
 }  // namespace
 
 void bind_session(nb::module_& module) {
@@ -149,7 +156,8 @@ void bind_session(nb::module_& module) {
       .def(
           "__init__",
           [](SessionHandle* self, GraphHandle& graph, std::uint64_t seed, bool training, const std::string& device,
-             const std::string& trace, bool profile, bool capture, int plans, bool keep_on_device, bool debug) {
+             const std::string& trace, bool profile, bool capture, int plans, bool keep_on_device, bool debug,
+             const std::string& optimize) {
             SessionOptions options{.seed = seed,
                                    .training = training,
                                    .device = device,
@@ -158,7 +166,8 @@ void bind_session(nb::module_& module) {
                                    .capture = capture,
                                    .plans = plans,
                                    .keep_on_device = keep_on_device,
-                                   .debug = debug};
+                                   .debug = debug,
+                                   .optimize = optimize_from(optimize)};
             new (self) SessionHandle();
             try {
               self->open.emplace(graph.use([&](Graph& of) { return Session(of, options); }));
@@ -169,7 +178,7 @@ void bind_session(nb::module_& module) {
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("seed") = 0, nb::arg("training") = false, nb::arg("device") = "", nb::arg("trace") = "",
           nb::arg("profile") = false, nb::arg("capture") = true, nb::arg("plans") = 64, nb::arg("keep_on_device") = false,
-          nb::arg("debug") = false)
+          nb::arg("debug") = false, nb::arg("optimize") = "full")
       .def("run", &run, nb::arg("inputs"), nb::arg("outputs") = std::vector<std::string>(), nb::arg("destinations") = nb::dict(),
            nb::arg("add") = false, nb::arg("batch") = 0, nb::arg("arrays") = true)
       .def(

@@ -203,6 +203,7 @@ class Session:
         plans: int = 64,
         keep_on_device: bool = False,
         debug: bool = False,
+        optimize: str = "full",
     ) -> None: ...
     def run(
         self,

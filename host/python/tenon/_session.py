@@ -32,7 +32,8 @@ class Session(_core.SessionBase):
     """Runs a graph as it was when the session was made.
 
     device: of nodes that name none: "cpu", "cuda", "cuda:1". training: dropout drops, states change, variables are updated. seed: of random
-    operators. trace: path of a trace in Chrome's format. plans: how many are kept. Threads: one at a time; a second one gets a UsageError.
+    operators. trace: path of a trace in Chrome's format. plans: how many are kept. optimize: what may be done to the graph before it runs:
+    "full", "exact" (nothing that changes a bit of the results) or "none". Threads: one at a time; a second one gets a UsageError.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Session(_core.SessionBase):
         keep_on_device: bool = False,
         debug: bool = False,
         capture: bool = True,
+        optimize: str = "full",
     ) -> None:
         if not hasattr(graph, "_core"):
             raise TypeError(f"Session(graph, ...) is given {type(graph).__name__} for the graph")
@@ -61,6 +63,7 @@ class Session(_core.SessionBase):
             keep_on_device=keep_on_device,
             debug=debug,
             capture=capture,
+            optimize=optimize,
         )
         self._host = graph.host
         self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}

@@ -9,6 +9,7 @@
 #include <string>
 #include <tenon/host/api.hpp>
 #include <tenon/host/graph.hpp>
+#include <tenon/host/optimize.hpp>
 #include <tenon/host/plan_info.hpp>
 #include <tenon/host/tensor.hpp>
 
@@ -37,6 +38,8 @@ struct SessionOptions {
   /// Fill workspace and dense outputs with NaN, or with unlikely integers, before each kernel on the CPU, and throw Failure (failed) with
   /// the node and the output if elements are the same after it. Runs then take two more passes over all outputs. Not together with `trace`.
   bool debug = false;
+  /// What may be done to the graph before it runs. Random numbers and the names of nodes and outputs are the same whatever it is.
+  Optimize optimize = Optimize::full;
 };
 
 using NamedTensors = std::map<std::string, Tensor>;

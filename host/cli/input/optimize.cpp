@@ -1,0 +1,20 @@
+#include "cli/input/optimize.hpp"
+
+#include <tenon/host/failure.hpp>
+
+namespace tenon::cli {
+
+std::vector<Option> optimize_options() {
+  return {{"no-optimize", "", "run the graph as it is written: no node is replaced, joined with others or left out"},
+          {"exact", "", "optimize only by what changes no bit of the results"}};
+}
+
+Optimize read_optimize(const Arguments& arguments) {
+  if (arguments.has("no-optimize") && arguments.has("exact"))
+    throw Failure(FailureKind::usage, "--no-optimize and --exact cannot be used together",
+                  "leave one of the two out; without optimization, results are exact, too");
+  if (arguments.has("no-optimize")) return Optimize::none;
+  return arguments.has("exact") ? Optimize::exact : Optimize::full;
+}
+
+}  // namespace tenon::cli
