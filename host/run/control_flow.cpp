@@ -44,7 +44,7 @@ std::span<const tenon_type> input_types(const Infer& io, std::size_t first, std:
 
 void set_output(Infer& io, int i, const tenon_type& type) {
   io.set_output(i, shape_of(type), static_cast<DType>(type.dtype));
-  io.raw().outputs[i].reserved = 1;  // without a dtype: it is not known yet
+  io.raw().outputs[i].layout = 1;  // without a dtype: it is not known yet
 }
 
 Tensor tensor_at(const tenon_tensor* tensor) {

@@ -26,7 +26,7 @@ static_assert(TENON_ABI_MINOR == 0);
   X(tenon_dense, type_lanes) X(tenon_dense, shape) X(tenon_dense, strides) X(tenon_dense, byte_offset) X(tenon_tensor, size) \
   X(tenon_tensor, dense) X(tenon_tensor, storage) X(tenon_tensor, dtype) X(tenon_tensor, index_dtype) X(tenon_tensor, reserved) \
   X(tenon_tensor, stored) X(tenon_tensor, indices) X(tenon_tensor, row_starts) X(tenon_type, dims) X(tenon_type, rank) \
-  X(tenon_type, dtype) X(tenon_type, storage) X(tenon_type, present) X(tenon_type, reserved) X(tenon_attribute, name) \
+  X(tenon_type, dtype) X(tenon_type, storage) X(tenon_type, present) X(tenon_attribute, name) \
   X(tenon_attribute, kind) X(tenon_attribute, reserved) X(tenon_attribute, count) X(tenon_attribute, i) X(tenon_attribute, f) \
   X(tenon_attribute, text) X(tenon_attribute, ints) X(tenon_attribute, floats) X(tenon_attribute, reserved2) X(tenon_host, size) \
   X(tenon_host, abi_major) X(tenon_host, abi_minor) X(tenon_host, parallel_for) X(tenon_host, allocate_sparse) X(tenon_fault, kind) \
@@ -49,6 +49,8 @@ static_assert(TENON_ABI_MINOR == 0);
   X(tenon_plugin, version) X(tenon_plugin, compiler)
 // clang-format on
 FIELDS(SAME_PLACE)
+// Zero then, a layout now: zero is plain.
+static_assert(offsetof(version_0_1::tenon_type, reserved) == offsetof(::tenon_type, layout) && sizeof(::tenon_type::layout) == 1);
 
 // These have no size that tells the reader how much there is.
 #define SAME_SIZE(type) static_assert(sizeof(version_0_1::type) == sizeof(::type) && alignof(version_0_1::type) == alignof(::type))

@@ -66,7 +66,7 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
   const bool refused = table->infer(instance.object(), &io) != 0;
   if (refused && error_text != nullptr) *error_text = error.text;
   REQUIRE_MESSAGE((!refused || error_text != nullptr), error.text);
-  CHECK(out.reserved == 0);
+  CHECK(out.layout == 0);
   return static_cast<DType>(out.dtype);
 }
 

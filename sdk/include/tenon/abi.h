@@ -46,6 +46,8 @@ enum tenon_dtype {
   TENON_DTYPE_COUNT = 15,
   TENON_DTYPE_UNKNOWN = 255
 };
+/* How a dense tensor of rank 3 to 5 lies in memory. channels_last: [N, C, H, W] with the strides of N, H, W, C. */
+enum tenon_layout { TENON_LAYOUT_PLAIN = 0, TENON_LAYOUT_CHANNELS_LAST = 1 };
 enum tenon_storage { TENON_DENSE = 0, TENON_ROW_SPARSE = 1, TENON_CSR = 2, TENON_STORAGE_UNKNOWN = 255 };
 
 /* How a kernel must write an output. in_place: the output is the memory of the input it was declared in place with. */
@@ -124,7 +126,7 @@ typedef struct tenon_type {
   uint8_t dtype;                /* TENON_DTYPE_UNKNOWN if unknown */
   uint8_t storage;
   uint8_t present; /* 0: an optional input that is not connected; infer() may give it a type, and a graph then makes a variable of it */
-  uint8_t reserved;
+  uint8_t layout;  /* enum tenon_layout, in what workspace(), prepare() and supports() see; else 0 */
 } tenon_type;
 
 /* ---- parameters ------------------------------------------------------------------------------------------------------ */
@@ -227,6 +229,11 @@ struct tenon_call {
   int32_t threads;           /* threads that parallel_for may use; 1: it runs the body in place */
   int32_t dispatch;          /* enum tenon_dispatch */
   tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: not requested */
+
+  /* Since minor 1: what prepare() filled, by slot. An entry is null where nothing is kept, and entries from kept_count on do not exist. */
+  const void* const* kept;
+  uint32_t kept_count;
+  uint32_t reserved2;
 };
 
 /* ---- inference ------------------------------------------------------------------------------------------------------- */
@@ -285,6 +292,30 @@ struct tenon_gradient {
   int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* of compose() alone */
 };
 
+/* ---- what kernels keep of constants ------------------------------------------------------------------------------------ */
+
+typedef int32_t (*tenon_fill)(void* fill_context, void* memory, tenon_error* error);
+typedef struct tenon_prepare tenon_prepare;
+
+/* Asked once while a plan is made, when memory is only counted, and again before it runs. The answer depends on parameters, types, dispatch
+ * and threads alone. */
+struct tenon_prepare {
+  uint64_t size;
+  tenon_error* error;
+  void* context; /* the host's own */
+  uint32_t input_count, output_count;
+  int32_t dispatch; /* enum tenon_dispatch: of the function that will find the memory; the inputs are those of forward in any case */
+  int32_t threads;  /* as in tenon_call */
+  const tenon_type *inputs, *outputs;   /* whole, as planned */
+  const tenon_tensor* const* constants; /* dense; a null entry: the elements of that input may change */
+
+  /* [caller] Memory (aligned to 64 bytes) for what the kernel makes of constant `input`; the call finds it as kept[slot]. `key` names what
+   * is made, sizes and layout included: plans and sessions that read the same tensor share what has one plugin, operator and key. `fill` is
+   * called before keep() returns, unless the memory is filled already or is only counted. The reason of a failure goes to self->error. */
+  int32_t (*keep)(tenon_prepare* self, uint32_t slot, uint32_t input, const char* key, uint64_t bytes, tenon_fill fill, void* fill_context);
+};
+#define TENON_MAX_KEPT 64 /* slots of a kernel */
+
 /* ---- an operator's functions ----------------------------------------------------------------------------------------- */
 
 typedef int32_t (*tenon_kernel_function)(void* instance, const tenon_call* call);
@@ -317,6 +348,7 @@ typedef struct tenon_operator {
   int32_t (*supports)(const void* instance, const tenon_infer* types);
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
   int32_t reserved;
+  int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] what a CPU kernel keeps of its constant inputs */
 } tenon_operator;
 
 /* ---- what a plugin exports -------------------------------------------------------------------------------------------- */

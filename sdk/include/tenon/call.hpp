@@ -217,6 +217,17 @@ class Call {
     return static_cast<T*>(raw_->workspace);
   }
 
+  /// What prepare() kept in this slot, filled; null where nothing is kept: the kernel then does without, with the same bits.
+  const void* kept(int slot) const {
+    if (raw_->size < offsetof(tenon_call, kept_count) + sizeof raw_->kept_count) return nullptr;  // an older host
+    return slot >= 0 && static_cast<std::uint32_t>(slot) < raw_->kept_count ? raw_->kept[slot] : nullptr;
+  }
+  /// Whether an input, or an output, is channels-last: [N, C, H, W] with the strides of N, H, W, C. Only in operators that say
+  /// op.takes_channels_last(); everywhere else all tensors are plain.
+  bool channels_last(int i) const { return channels_last(slot(Slot::input, i)); }
+  bool channels_last(std::string_view name) const { return channels_last(slot(Slot::input, find(Slot::input, name))); }
+  bool output_channels_last(int i) const { return channels_last(slot(Slot::output, i)); }
+
   /// This run's random numbers for this node; backward gets the same as forward. Declare op.uses_random().
   Random random() const { return {raw_->seed, raw_->step, raw_->node}; }
   /// Writes a line into the host's log, with node and operator before it: information is dropped unless the user asks for it, a warning
@@ -296,6 +307,18 @@ class Call {
     if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted) || tensor->storage != TENON_DENSE) [[unlikely]]
       refuse(where, i, wanted);
     return View<T>(tensor->dense);
+  }
+  static bool channels_last(const tenon_tensor* tensor) {
+    if (!tensor || tensor->storage != TENON_DENSE || !tensor->dense.strides || tensor->dense.ndim < 3) return false;
+    const tenon_dense& dense = tensor->dense;
+    if (dense.strides[1] != 1) return false;
+    std::int64_t expected = dense.shape[1];
+    for (int axis = dense.ndim - 1; axis >= 0; --axis) {
+      if (axis == 1) continue;
+      if (dense.strides[axis] != expected) return false;
+      expected *= dense.shape[axis];
+    }
+    return true;
   }
   // What the kernel writes: outputs in forward, input gradients in backward.
   Slot written() const { return backward() ? Slot::input_grad : Slot::output; }

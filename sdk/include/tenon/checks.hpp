@@ -45,6 +45,7 @@ constexpr ClassFault check_signatures() {
   if ((names_workspace<C> && !M::workspace) || (names_backward_workspace<C> && !M::backward_workspace))
     return ClassFault::workspace_signature;
   if (names_supports<C> && !M::supports) return ClassFault::supports_signature;
+  if (names_prepare<C> && !M::prepare) return ClassFault::prepare_signature;
   if (!M::configure) return ClassFault::configure_signature;
   if (M::compose && description_of<C>.states.size > 0) return ClassFault::composed_state;
   return ClassFault::none;
@@ -180,6 +181,7 @@ struct Verdict {
   TENON_SENTENCE(workspace_signature,
                  "workspace and backward_workspace must be public: std::size_t workspace(const tenon::Infer& io) const");
   TENON_SENTENCE(supports_signature, "supports must be public: bool supports(const tenon::Infer& types) const");
+  TENON_SENTENCE(prepare_signature, "prepare must be public: void prepare(tenon::Prepare& io) const");
   TENON_SENTENCE(configure_signature, "configure must be public: void configure()");
   TENON_SENTENCE(named_forwards, "nobody calls forwards: write void forward(const tenon::Call& call) const");
   TENON_SENTENCE(named_backwards, "nobody calls backwards: write void backward(const tenon::Call& call) const");

@@ -85,6 +85,7 @@ enum class ClassFault {
   infer_storage_signature,
   workspace_signature,
   supports_signature,
+  prepare_signature,
   configure_signature,
   empty_kernel,
   named_forwards,

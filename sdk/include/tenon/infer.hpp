@@ -69,6 +69,11 @@ class Infer {
   /// For optional inputs: io.require(has_bias == io.has_input("bias"), "...") needs no type of it. False for unknown names.
   bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
 
+  /// In workspace() and supports(): whether the call's tensor will be channels-last; see op.takes_channels_last().
+  bool channels_last(int i) const { return inputs_group().entry(i).layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool channels_last(std::string_view name) const { return inputs_group().entry(name).layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool output_channels_last(int i) const { return outputs_group().entry(i).layout == TENON_LAYOUT_CHANNELS_LAST; }
+
   /// What is known so far: unknown_dtype and a shape without rank for what is not, as for an optional input that is not connected. Error:
   /// no such position or name.
   TensorType input(int i) const { return read(inputs_group().entry(i)); }
@@ -88,7 +93,7 @@ class Infer {
   ///     io.set_output("indices", io.input(0).shape, tenon::i64);  // before any `return`
   void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) {
     outputs_group().merge(i, shape, dtype);
-    if (dtype != unknown_dtype) raw_->outputs[i].reserved = 1;  // until share_dtype()
+    if (dtype != unknown_dtype) raw_->outputs[i].layout = 1;  // a mark until share_dtype(): infer() knows no layouts
   }
   void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) {
     set_output(outputs_group().position(name), shape, dtype);
@@ -139,8 +144,8 @@ class Infer {
   void share_dtype(int input) const {
     const DType shared = input < inputs() ? static_cast<DType>(raw_->inputs[input].dtype) : unknown_dtype;
     for (int i = 0; i < outputs(); ++i) {
-      const bool has_its_own = raw_->outputs[i].reserved != 0;
-      raw_->outputs[i].reserved = 0;
+      const bool has_its_own = raw_->outputs[i].layout != 0;
+      raw_->outputs[i].layout = 0;
       if (!has_its_own && shared != unknown_dtype) outputs_group().merge(i, Shape(), shared);
     }
   }

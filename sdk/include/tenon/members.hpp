@@ -16,6 +16,7 @@
 #include "compose.hpp"
 #include "gradient.hpp"
 #include "operator_class.hpp"
+#include "prepare.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -47,6 +48,7 @@ TENON_NAMES(gradient)
 TENON_NAMES(workspace)
 TENON_NAMES(backward_workspace)
 TENON_NAMES(supports)
+TENON_NAMES(prepare)
 // What people write instead, out of habit: nobody would call it.
 TENON_NAMES(forwards)
 TENON_NAMES(backwards)
@@ -105,6 +107,9 @@ struct Members {
   };
   static constexpr bool supports = requires(const C& c, const Infer& types) {
     { c.supports(types) } -> std::same_as<bool>;
+  };
+  static constexpr bool prepare = requires(const C& c, Prepare& io) {
+    { c.prepare(io) } -> std::same_as<void>;
   };
   static constexpr bool storage_callable = requires(const C& c, InferStorage& io) {
     { c.infer_storage(io) } -> std::same_as<void>;

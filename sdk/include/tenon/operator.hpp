@@ -24,6 +24,7 @@
 #include "infer_storage.hpp"
 #include "manifest.hpp"
 #include "operator_class.hpp"
+#include "prepare.hpp"
 #include "registration.hpp"
 #include "table.hpp"
 #include "visit.hpp"

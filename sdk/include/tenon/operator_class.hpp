@@ -16,11 +16,12 @@ namespace tenon::TENON_SDK {
 ///     void gradient(Gradient&) const;           or its gradient as a graph of other operators
 ///     std::size_t workspace(const Infer&) const;           bytes of scratch that forward gets by call.workspace
 ///     std::size_t backward_workspace(const Infer&) const;  the same for backward
+///     void prepare(Prepare&) const;             what a CPU kernel keeps of inputs that do not change (prepare.hpp)
 ///     bool supports(const Infer& types) const;  whether this kernel computes these types; default: all that the operator has
 ///     static constexpr int priority = 1;        of several kernels for a device, the highest that supports the types runs; default: 0
 ///     static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the stream
 /// Each may throw; the reason reaches the user with node, operator and shapes. An object is used by one thread at a time, infer, workspace,
-/// supports and gradient by several.
+/// prepare, supports and gradient by several.
 struct Operator {
   /// Called once all parameters are set: check them together, derive members from them.
   void configure() {}

@@ -9,6 +9,7 @@
 //     workspace                workspace(),                     the same; null if it has neither
 //                              backward_workspace()
 //     supports                 supports()                       the same; null if it has none
+//     prepare              prepare()                        the same; null if it has none
 //     gradient                 gradient()                       the same; null if it has none
 //     compose                  forward(Compose&)                on any thread, several at once; null if it has none
 //     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
@@ -96,6 +97,13 @@ struct Trampolines {
         guarded(types->error, [&] { supported = static_cast<const C*>(instance)->supports(Infer(*types, names_of<C>)); });
     return failed ? -1 : supported;
   }
+  // What a CPU kernel keeps of its constant inputs. On the host's request, once for each function that a plan calls.
+  static std::int32_t prepare(const void* instance, tenon_prepare* io) noexcept {
+    return guarded(io->error, [&] {
+      Prepare wrapped(*io, names_of<C>);
+      static_cast<const C*>(instance)->prepare(wrapped);
+    });
+  }
   // Adds nodes to the host's graph and computes nothing. The host removes the nodes of a gradient() that throws. Names are
   // looked up among those of this operator.
   static std::int32_t gradient(const void* instance, tenon_gradient* io) noexcept {
@@ -145,6 +153,7 @@ constexpr tenon_operator make_table() {
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
   if constexpr (M::supports) table.supports = T::supports;
+  if constexpr (M::prepare) table.prepare = T::prepare;
   table.priority = M::priority;
   if constexpr (M::gradient) table.gradient = T::gradient;
   if constexpr (M::compose) table.compose = T::compose;
