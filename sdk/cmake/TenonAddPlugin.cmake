@@ -45,6 +45,8 @@ function(tenon_add_plugin name)
   if(NOT CMAKE_CUDA_FLAGS MATCHES "-std=")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
+  # The same bits on every processor: sums and products are not contracted. sqrt does not set errno, so that loops with it are vector code.
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)
   # An empty build type means no optimization at all, which nobody wants for a kernel.
   target_compile_options(${name} PRIVATE $<$<CONFIG:>:-O2>)
   set_target_properties(${name} PROPERTIES

@@ -85,7 +85,7 @@ done < <(includes plugins/**/*.{hpp,cpp,h,cu})
 
 # The headers that authors of operators read explain themselves: 30 % of the lines that are not blank are comments or end with one. Not
 # those that only the SDK reads, nor those that do no more than include another one.
-inner=" attribute_layout.hpp checks.hpp description.hpp description_checks.hpp members.hpp parallel.hpp written_attribute.hpp gpu/sort_and_scan.hpp "
+inner=" attribute_layout.hpp checks.hpp description.hpp description_checks.hpp members.hpp parallel.hpp vector_level.hpp written_attribute.hpp gpu/sort_and_scan.hpp "
 read_by_authors=()
 for file in sdk/include/tenon/{,gpu/}*.{h,hpp} sdk/include/tenon/elementwise/math/{functions,math}.hpp; do
   [[ $inner == *" ${file#sdk/include/tenon/} "* ]] || read_by_authors+=("$file")

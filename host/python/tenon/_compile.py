@@ -157,7 +157,16 @@ def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) ->
         "-shared",
     ]
     if not cuda:
-        return [compiler, *shared, "-fPIC", "-fvisibility=hidden", "-Wl,--exclude-libs,ALL", "-Wl,--no-undefined"]
+        numbers = ["-ffp-contract=off", "-fno-math-errno"]  # as tenon_add_plugin has it
+        return [
+            compiler,
+            *shared,
+            *numbers,
+            "-fPIC",
+            "-fvisibility=hidden",
+            "-Wl,--exclude-libs,ALL",
+            "-Wl,--no-undefined",
+        ]
     architectures = "native" if os.path.exists("/dev/nvidiactl") else "all-major"
     return [
         compiler,

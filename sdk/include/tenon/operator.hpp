@@ -28,3 +28,4 @@
 #include "registration.hpp"
 #include "table.hpp"
 #include "visit.hpp"
+#include "wide.hpp"

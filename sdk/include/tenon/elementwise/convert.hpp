@@ -9,32 +9,13 @@
 #include "../dtype.hpp"
 #include "../half.hpp"
 #include "../version.hpp"
+#include "for_each.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The loops of this SDK go in steps of this many elements: GCC 12 makes vector code at -O2 only of loops with a constant count.
-inline constexpr std::int64_t step = 64;
 /// Elements that are staged at a time where a tensor cannot be read or written in place.
 inline constexpr std::int64_t block = 256;
-
-// Iterations are independent, though out may be one of the inputs: element i is written from elements i alone.
-#if defined(__clang__)
-#define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define TENON_INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-/// body(i) for i in [0, n); its iterations must be independent.
-template <class Body>
-inline void for_each(std::int64_t n, Body body) {
-  std::int64_t i = 0;
-  for (; i + step <= n; i += step) {
-    TENON_INDEPENDENT
-    for (std::int64_t k = 0; k < step; ++k) body(i + k);
-  }
-  for (; i < n; ++i) body(i);
-}
 
 /// As variables, which device code may use where it may not call the functions.
 template <class Whole>

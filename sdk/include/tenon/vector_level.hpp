@@ -1,0 +1,72 @@
+// The vector level of this machine: which of its loops a plugin runs (wide.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+
+#include "error.hpp"
+#include "version.hpp"
+
+#if defined(__x86_64__) && !defined(__CUDACC__) && !defined(TENON_NO_WIDE)
+#define TENON_WIDE_LEVELS 1
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
+
+/// What a loop is compiled for. x86-64's levels are those of its psABI.
+enum class VectorLevel : unsigned char { unknown, plain, v3, v4 };
+
+/// Of this plugin, once it is known. Tests set it. Threads that look at the same time find the same.
+inline constinit std::atomic<VectorLevel> vector_level{VectorLevel::unknown};
+
+struct CpuidAnswer {
+  unsigned a, b, c, d;
+};
+
+/// Zeros where the processor does not know the question.
+inline CpuidAnswer cpuid(unsigned leaf) {
+  CpuidAnswer most, answer;
+  asm("cpuid" : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d) : "a"(leaf & 0x80000000u), "c"(0));
+  if (most.a < leaf) return {};
+  asm("cpuid" : "=a"(answer.a), "=b"(answer.b), "=c"(answer.c), "=d"(answer.d) : "a"(leaf), "c"(0));
+  return answer;
+}
+
+/// What the processor has and the system keeps for each thread (Intel's manual, volume 1, 13.3 and 15.2). No constructor of libgcc's is
+/// asked, for a plugin may be used before it has run.
+[[gnu::cold, gnu::noinline]] inline VectorLevel vector_level_of_processor() {
+  constexpr unsigned avx = 1u << 28, osxsave = 1u << 27, f16c = 1u << 29, movbe = 1u << 22, fma = 1u << 12;
+  constexpr unsigned avx2 = 1u << 5, bmi = 1u << 3, bmi2 = 1u << 8, lzcnt = 1u << 5;
+  constexpr unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  // f, dq, cd, bw, vl
+  constexpr unsigned first = avx | osxsave | f16c | movbe | fma, seventh = avx2 | bmi | bmi2;
+  const unsigned features = cpuid(7).b;
+  const bool has_v3 = (cpuid(1).c & first) == first && (features & seventh) == seventh && (cpuid(0x80000001u).c & lzcnt) != 0;
+  if (!has_v3) return VectorLevel::plain;
+  unsigned kept, high;
+  asm("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+  if ((kept & 0x06) != 0x06) return VectorLevel::plain;
+  return (features & avx512) == avx512 && (kept & 0xe6) == 0xe6 ? VectorLevel::v4 : VectorLevel::v3;
+}
+
+[[gnu::cold, gnu::noinline]] inline VectorLevel find_vector_level() {
+  VectorLevel level = vector_level_of_processor();
+  if (const char* most = std::getenv("TENON_WIDE"); most && *most) {
+    const std::string_view name = most;
+    const bool plain = name == "plain", v3 = name == "v3";
+    if (!plain && !v3 && name != "v4") fail(ErrorKind::failed, {"TENON_WIDE is ", most, "; set it to plain, v3 or v4, or not at all"});
+    if (plain) level = VectorLevel::plain;
+    if (v3 && level == VectorLevel::v4) level = VectorLevel::v3;
+  }
+  vector_level.store(level, std::memory_order_relaxed);
+  return level;
+}
+
+inline VectorLevel usable_vector_level() {
+  const VectorLevel level = vector_level.load(std::memory_order_relaxed);
+  return level != VectorLevel::unknown ? level : find_vector_level();
+}
+
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop
+#endif
