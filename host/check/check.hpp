@@ -95,6 +95,7 @@ Outcome check_inputs(const CheckedOperator& subject);
 Outcome check_in_place(const CheckedOperator& subject);
 Outcome check_add(const CheckedOperator& subject);
 Outcome check_determinism(const CheckedOperator& subject);
+Outcome check_kept(const CheckedOperator& subject);
 Outcome check_instances(const CheckedOperator& subject);
 Outcome check_float_modes(const CheckedOperator& subject);
 Outcome check_save_load(const CheckedOperator& subject);

@@ -7,28 +7,11 @@
 namespace tenon::checks {
 namespace {
 
-std::vector<Value> floating_inputs(const SingleNode& node, const TestInput& sample) {
-  std::vector<Value> found;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (SingleNode::is_input(sample, i) && floating.has(static_cast<DType>(sample.types.inputs[i].dtype))) found.push_back(node.inputs[i]);
-  return found;
-}
-
-void add_gradient(SingleNode& node, const TestInput& sample) {
-  int number = 0;
-  try {
-    for (const auto value : node.graph.gradient(node.output, floating_inputs(node, sample)))
-      if (!value.empty()) node.graph.output(fmt::format("gradient_{}", number++), value);
-  } catch (const Failure&) {
-    // it has none
-  }
-}
-
 /// Everything that the operator has is called, backward too where it has a gradient; with numbers of both signs too, where it takes them.
 void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample, bool training) {
   SingleNode node(host, subject.op, sample);
   node.graph.output("checked", node.output);
-  add_gradient(node, sample);
+  node.add_gradients(sample);
   NamedTensors inputs;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];

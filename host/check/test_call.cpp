@@ -190,16 +190,31 @@ void add_operators(Host& host, const CheckedOperator& subject) {
   if (subject.add_own) subject.add_own(host);
 }
 
-SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample) : graph(host) {
+SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample, const std::vector<Tensor>& fixed) : graph(host) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
     const auto name = fmt::format("input_{}", i);
-    if (is_input(sample, i))
+    if (i < fixed.size() && fixed[i])
+      inputs.push_back(graph.variable(name, fixed[i]));
+    else if (is_input(sample, i))
       inputs.push_back(graph.input(name, static_cast<DType>(type.dtype), shape_of(type)));
     else
       inputs.push_back(type.present ? graph.constant(name, sample.given[i]) : Value());
   }
   output = graph.add(op.info->full_name(), inputs, sample.attributes, "node");
+}
+
+void SingleNode::add_gradients(const TestInput& sample) {
+  std::vector<Value> by;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (sample.types.inputs[i].present && is_floating(sample.types.inputs[i])) by.push_back(inputs[i]);
+  int number = 0;
+  try {
+    for (const auto value : graph.gradient(output, by))
+      if (!value.empty()) graph.output(fmt::format("gradient_{}", number++), value);
+  } catch (const Failure&) {
+    // it has none
+  }
 }
 
 }  // namespace tenon::checks

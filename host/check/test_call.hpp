@@ -120,7 +120,10 @@ void add_operators(Host& host, const CheckedOperator& subject);
 /// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty, and those whose elements it has are
 /// constants, unless they are floating. The node is called `node`.
 struct SingleNode {
-  SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample);
+  /// `fixed`: elements of inputs that are variables instead; empty tensors for the others.
+  SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample, const std::vector<Tensor>& fixed = {});
+  /// Outputs `gradient_0` ... by all floating inputs, if the operator has a gradient.
+  void add_gradients(const TestInput& sample);
   static bool is_input(const TestInput& sample, std::size_t i) {
     return sample.types.inputs[i].present && (!sample.has_elements(i) || is_floating(sample.types.inputs[i]));
   }

@@ -11,6 +11,7 @@
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"
 #include "plugin/operator_name.hpp"
+#include "tensor/held_tensor.hpp"
 
 namespace tenon {
 
@@ -75,7 +76,7 @@ ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& ten
   if (!tensor) throw Failure(FailureKind::usage, fmt::format("the tensor for '{}' is empty", name));
   const auto id = add_value(name, role, type_of(tensor));
   model_.values[id].tensor = static_cast<std::uint32_t>(model_.tensors.size());
-  model_.tensors.push_back(tensor.make_contiguous());
+  model_.tensors.push_back(HeldTensor::hold(tensor.make_contiguous()));
   return id;
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "graph/operator_inference.hpp"
+#include "tensor/held_tensor.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -168,7 +169,7 @@ void initialize(GraphModel& model, std::uint64_t seed) {
     if (value.tensor != none || !can_begin(value, value.type)) continue;
     auto tensor = first.of(id, value.type);
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
-    model.tensors.push_back(std::move(tensor));
+    model.tensors.push_back(HeldTensor::hold(tensor));
   }
 }
 

@@ -74,6 +74,8 @@ std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph
   plan->memory = plan_memory(plan->graph, kernels, request.training, std::move(types));
   for (const auto id : plan->memory.order) require_tensors(plan->model(), tensors, id);
   plan->gpus = schedule_gpus(plan->graph, plan->memory, kernels, request.capture);
+  plan->constant = request.constant;
+  plan->kept = find_kept({*plan, kernels, tensors, request.threads});
   return plan;
 }
 

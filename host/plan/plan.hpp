@@ -8,6 +8,7 @@
 
 #include "graph/inference.hpp"
 #include "plan/gpu_schedule.hpp"
+#include "plan/kept.hpp"
 
 namespace tenon {
 
@@ -17,6 +18,8 @@ struct Plan {
   Lowered graph;
   MemoryPlan memory;
   GpuSchedule gpus;
+  std::vector<bool> constant;    ///< of each value of the session's graph: kernels may keep what they make of it; empty: of none
+  std::vector<KeptPart> kept{};  ///< in the order of the steps
 
   const GraphModel& model() const { return graph.model(); }  ///< the graph as it runs, conversions and copies too
   const std::vector<tenon_type>& types() const { return memory.types; }
@@ -50,6 +53,8 @@ struct PlanRequest {
   std::map<ValueId, Device*> devices{};   ///< of inputs that are not on the CPU
   const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
   Optimize optimize = Optimize::full;     ///< what the plan may change: nothing, no bit of the results, or their rounding
+  std::vector<bool> constant{};           ///< as the plan has it
+  int threads = 1;                        ///< that a kernel may use
 };
 
 /// `types`: those of all values, as infer_with() returns them. Throws Failure that names the node for what cannot be run.

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "io/counted.hpp"
 #include "isolate/isolated_plugin.hpp"
@@ -50,6 +53,10 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
     info.variant = variant->second;
   for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(output_of(plan, step, i));
   info.workspace = plan.workspace_of(step);
+  const auto kept = std::equal_range(plan.kept.begin(), plan.kept.end(), KeptPart{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
+                                     [](const KeptPart& left, const KeptPart& right) { return left.step < right.step; });
+  for (auto part = kept.first; part != kept.second; ++part)
+    info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
   return info;
 }
 
@@ -91,6 +98,16 @@ std::int64_t PlanInfo::bytes() const {
   return sum;
 }
 
+// Operators are compared by their names: kernels of one operator that differ, such as variants, rarely have a key in common.
+std::int64_t PlanInfo::kept_bytes() const {
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> counted;
+  std::int64_t sum = 0;
+  for (const auto& step : steps)
+    for (const auto& kept : step.kept)
+      if (counted.emplace(std::string_view(step.op).substr(0, step.op.find(' ')), kept.value, kept.key).second) sum += kept.bytes;
+  return sum;
+}
+
 std::string describe(const PlanInfo& plan) {
   std::string text;
   const auto to = std::back_inserter(text);
@@ -104,6 +121,7 @@ std::string describe(const PlanInfo& plan) {
     if (!step.variant.empty()) text += " by " + step.variant;
     for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
+    for (const auto& kept : step.kept) fmt::format_to(to, "  keeps {} of {}", counted(kept.bytes, "byte"), kept.value);
     text += '\n';
   }
   if (!plan.later.empty())
@@ -125,6 +143,9 @@ std::string describe_memory(const PlanInfo& plan) {
     fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,
                    device(plan.arenas[use.arena].device), use.bytes, use.offset, fmt::format("{}..{}", use.first, use.last),
                    use.in_place_of.empty() ? "-" : use.in_place_of);
+  for (const auto& step : plan.steps)
+    for (const auto& kept : step.kept)
+      fmt::format_to(std::back_inserter(text), "{} keeps {} of {}: {}\n", step.node, counted(kept.bytes, "byte"), kept.value, kept.key);
   return text + summarize(plan) + '\n';
 }
 
@@ -134,7 +155,9 @@ std::string summarize(const PlanInfo& plan) {
     fmt::format_to(std::back_inserter(text), "{}{} of memory, lower bound {}, ratio {:.3f}, {}",
                    plan.arenas.size() == 1 ? counted(plan.steps.size(), "step") + ", " : fmt::format("\n{}: ", arena.device),
                    counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(), arena.strategy);
-  return plan.arenas.size() == 1 ? text : counted(plan.steps.size(), "step") + text;
+  if (plan.arenas.size() != 1) text = counted(plan.steps.size(), "step") + text;
+  if (const auto kept = plan.kept_bytes(); kept > 0) text += fmt::format("; {} kept of constants", counted(kept, "byte"));
+  return text;
 }
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/initialize.hpp"
+#include "tensor/held_tensor.hpp"
 
 namespace tenon {
 
@@ -79,7 +80,7 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
       value.tensor = static_cast<std::uint32_t>(model.tensors.size());
       model.tensors.emplace_back();
     }
-    model.tensors[value.tensor] = std::move(tensor);
+    model.tensors[value.tensor] = HeldTensor::hold(tensor);
   }
   complete = was_complete;
 }

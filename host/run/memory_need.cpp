@@ -15,10 +15,10 @@ namespace {
 constexpr std::uint64_t small = 1 << 20;  // not worth the reading of system files
 
 struct Need {
-  std::uint64_t arena = 0, present = 0, outputs = 0;
+  std::uint64_t arena = 0, present = 0, outputs = 0, kept = 0;
   ValueId largest = none;
 
-  std::uint64_t bytes() const { return arena - std::min(arena, present) + outputs; }
+  std::uint64_t bytes() const { return arena - std::min(arena, present) + outputs + kept; }
 };
 
 bool lies_on_cpu(const Plan& plan, ValueId value) {
@@ -57,15 +57,17 @@ std::string largest_of(const Plan& plan, ValueId value) {
 
 }  // namespace
 
-void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t limit) {
-  const auto need = need_of(plan, present, destinations);
+void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
+  auto need = need_of(plan, present, destinations);
+  need.kept = kept;
   if (limit == 0 && need.bytes() < small) return;
   const auto available = available_memory(limit);
   if (need.bytes() <= available.bytes) return;
   throw Failure(
       FailureKind::failed,
-      fmt::format("the run needs {} for values inside the graph and {} for its outputs, but {} leaves {}{}", readable_bytes(need.arena),
-                  readable_bytes(need.outputs), available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
+      fmt::format("the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves {}{}", readable_bytes(need.arena),
+                  readable_bytes(need.outputs), kept == 0 ? "" : " and " + readable_bytes(kept) + " for what kernels keep of constants",
+                  available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
       "use a smaller batch; the graph's plan says what it needs");
 }
 

@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// Throws Failure (failed) with the bytes, what leaves no more, and the largest tensor, where the CPU's arena, larger than the present one,
-/// and the outputs without destinations take more than available_memory(limit).
-void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t limit);
+/// the outputs without destinations and `kept` bytes of kernels take more than available_memory(limit).
+void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit);
 
 }  // namespace tenon

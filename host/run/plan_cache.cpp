@@ -26,7 +26,12 @@ Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_
 Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
                                    const Destinations& destinations, std::uint64_t memory_limit) {
   if (!planned.execution) {
-    require_memory(*planned.plan, arenas_, destinations, memory_limit);
+    const auto& plan = *planned.plan;
+    const auto kept =
+        plan.kept.empty()
+            ? 0
+            : KeptMemory(plan, kernels, tensors, context.threads->count(), context.constant_weights, context.session).missing_bytes();
+    require_memory(plan, arenas_, destinations, kept, memory_limit);
     if (!arenas_.hold(*planned.plan)) make_room(*planned.plan, *context.streams);
     context.arenas = &arenas_;
     planned.execution = std::make_unique<Execution>(planned.plan, kernels, tensors, context);

@@ -16,6 +16,7 @@
 #include "run/session_impl.hpp"
 #include "run/tensor_placement.hpp"
 #include "run/watched_stop.hpp"
+#include "tensor/held_tensor.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
@@ -81,9 +82,11 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   initialize_missing(declared_types(model()));
   place_tensors(model(), *kernels, options.training, tensors);
   share_with_workers(model(), *kernels, options.training, tensors);
+  hold_constants();
   files.require_unchanged();
   files = BackingFiles(tensors);  // without those of which everything was copied
-  context = {&host_table(), &host().threads, &streams, nullptr, &error, &host().kernel_log, options.training, options.seed};
+  context = {&host_table(), &host().threads,          &streams, nullptr, &error, &host().kernel_log, options.training,
+             options.seed,  options.constant_weights, this};
 }
 
 Session::Impl::Use::Use(const std::unique_ptr<Impl>& session)
@@ -104,6 +107,27 @@ void Session::Impl::own_changing() {
     if (model().values[id].role == Role::state) own(id);
   if (options.training)
     for (const auto& [variable, value] : model().updates) own(variable);
+}
+
+// As graphs do, so that handles of an application can be told from these.
+void Session::Impl::hold_constants() {
+  for (ValueId id = 0; id < tensors.size(); ++id)
+    if (tensors[id] && !changes(id)) tensors[id] = HeldTensor::hold(tensors[id]);
+}
+
+// A trainer's variables are written by another of its sessions, which has a handle of them.
+std::vector<bool> Session::Impl::constants() const {
+  std::vector<bool> constant;
+  if (options.optimize == Optimize::none) return constant;
+  constant.resize(tensors.size());
+  for (ValueId id = 0; id < tensors.size(); ++id) {
+    const auto& tensor = tensors[id];
+    if (!tensor || changes(id) || tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu") continue;
+    const auto constancy = HeldTensor::constancy(tensor);
+    constant[id] = options.constant_weights || constancy == Constancy::always ||
+                   (constancy == Constancy::unless_held && !(options.training && HeldTensor::is_held_outside(tensor)));
+  }
+  return constant;
 }
 
 const Tensor& Session::Impl::tensor(ValueId value) const {
@@ -167,7 +191,8 @@ Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, cons
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
   auto plan = make_plan(now->graph, *kernels, tensors, std::move(inferred.types),
-                        {options.training, options.keep_on_device, options.capture, devices, now->wanted(), options.optimize});
+                        {options.training, options.keep_on_device, options.capture, devices, now->wanted(), options.optimize, constants(),
+                         context.threads->count()});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
   return plans.keep(std::move(key), std::move(plan), std::move(later));
@@ -180,6 +205,7 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   random_variables.insert(random_variables.end(), random.begin(), random.end());
   place_tensors(model(), *kernels, options.training, tensors);
   share_with_workers(model(), *kernels, options.training, tensors);
+  hold_constants();
 }
 
 Planned& Session::Impl::prepare(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs, const Destinations& destinations,
@@ -409,7 +435,7 @@ std::vector<NodeTime> Session::times() const {
 
 Tensor Session::tensor(Value value) const {
   const Impl::Use use(impl_);
-  return impl_->copy_of(impl_of(impl_->graph).id_of(value));
+  return HeldTensor::give_out(impl_->copy_of(impl_of(impl_->graph).id_of(value)));
 }
 
 Tensor Session::tensor(std::string_view name) const {

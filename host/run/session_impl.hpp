@@ -88,6 +88,8 @@ struct Session::Impl {
  private:
   Host::Impl& host() const { return impl_of(graph.host()); }
   void own_changing();
+  void hold_constants();
+  std::vector<bool> constants() const;
   void initialize_missing(const std::vector<tenon_type>& types);
   void require_unchanged_files(const NamedTensors& inputs) const;
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Stage& stage) const;

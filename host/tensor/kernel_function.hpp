@@ -26,6 +26,11 @@ inline bool chooses_types(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, supports) + sizeof table.supports && table.supports != nullptr;
 }
 
+/// Whether the kernel says what it keeps of constants.
+inline bool prepares(const tenon_operator& table) {
+  return table.size >= offsetof(tenon_operator, prepare) + sizeof table.prepare && table.prepare != nullptr;
+}
+
 /// The kernel's function for it; null where the kernel has none.
 inline tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
   switch (dispatch) {

@@ -42,7 +42,7 @@ Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<con
 Tensor Tensor::borrow_read_only(const void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
                                 std::shared_ptr<const void> owner) {
   Tensor result = borrow(const_cast<void*>(data), dtype, shape, strides, std::move(owner));
-  result.impl_->read_only = true;
+  result.impl_->read_only = result.impl_->unchanging = true;
   return result;
 }
 
@@ -165,6 +165,7 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   Tensor result = borrow_on(device_of(*this), data(), dtype(), filled, {},
                             impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
   result.impl_->read_only = impl_->read_only;
+  result.impl_->unchanging = impl_->unchanging;
   return result;
 }
 

@@ -1,5 +1,6 @@
 // What a Tensor's handle points to.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <tenon/host/tensor.hpp>
 
@@ -23,6 +24,15 @@ struct Tensor::Parts {
   Tensor values, indices, row_starts;
 };
 
+/// One of the handles that graphs and sessions have of a tensor: the others are an application's.
+struct Tensor::Hold {
+  explicit Hold(std::shared_ptr<Impl> held);
+  ~Hold();
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  const std::shared_ptr<Impl> of;
+};
+
 /// abi.dense points into the object itself, so it never moves. Strides there are null exactly where the elements are contiguous.
 struct Tensor::Impl {
   /// Throws Failure where the shape is not known or its bytes cannot be counted. `strides` may be null: contiguous.
@@ -44,7 +54,13 @@ struct Tensor::Impl {
   Memory memory;                      // null where the memory is somebody else's
   std::shared_ptr<const void> owner;  // keeps that memory alive
   bool read_only = false;             // of dense tensors; sparse ones ask their parts
-  Parts parts;                        // of sparse tensors; they own what abi points to
+  bool unchanging = false;            // somebody else's memory that nobody writes, as he says
+  bool exclusive = false;             // borrowed memory that nobody reaches but through handles of this object
+  std::unique_ptr<const Hold> hold;   // of what HeldTensor::hold() made; it keeps the elements alive
+
+  std::atomic<std::uint32_t> holds = 0;  // of this object
+  std::atomic<std::uint64_t> times_given_out = 0;
+  Parts parts;  // of sparse tensors; they own what abi points to
 };
 
 }  // namespace tenon

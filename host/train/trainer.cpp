@@ -227,7 +227,8 @@ struct Trainer::Impl {
   }
 
   Metrics evaluate(const NamedTensors& data) const {
-    Evaluator evaluator(forward, {options.loss, options.scores, options.label, options.batch, options.seed, options.device});
+    Evaluator evaluator(forward, {options.loss, options.scores, options.label, options.batch, options.seed, options.device,
+                                  true});  // no step is made meanwhile
     return metrics_of(evaluator.evaluate(data));
   }
 

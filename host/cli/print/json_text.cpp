@@ -119,9 +119,12 @@ JsonItem describe(const PlannedStep& step) {
                                   name_of(output.storage), "offset", known(output.offset), "write",
                                   writes[static_cast<int>(output.write)]));
   const bool copies = !step.copied_from.empty();
+  std::vector<JsonItem> kept;
+  for (const auto& part : step.kept) kept.push_back(json_object("value", part.value, "key", part.key, "bytes", part.bytes));
   return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
                      "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
-                     copies ? known(step.copied) : JsonItem(), "outputs", json_list(outputs), "workspace", step.workspace);
+                     copies ? known(step.copied) : JsonItem(), "outputs", json_list(outputs), "workspace", step.workspace, "kept",
+                     json_list(kept));
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {
@@ -225,8 +228,8 @@ std::string json_text(const PlanInfo& plan) {
   for (const auto& arena : plan.arenas)
     devices.push_back(json_object("device", arena.device, "bytes", arena.bytes, "lower_bound", arena.lower_bound, "ratio", arena.ratio(),
                                   "strategy", arena.strategy));
-  return indented(
-      json_object("steps", json_list(steps), "memory", json_list(memory), "devices", json_list(devices), "bytes", plan.bytes()));
+  return indented(json_object("steps", json_list(steps), "memory", json_list(memory), "devices", json_list(devices), "bytes", plan.bytes(),
+                              "kept_bytes", plan.kept_bytes()));
 }
 
 std::string json_text(const NamedTensors& tensors) {

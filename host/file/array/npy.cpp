@@ -13,6 +13,7 @@
 #include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
 #include "tensor/element_count.hpp"
+#include "tensor/held_tensor.hpp"
 #include "tensor/tensor_impl.hpp"
 
 namespace tenon {
@@ -53,7 +54,7 @@ static Tensor view(const NpyHeader& header, std::byte* elements, std::shared_ptr
       stride *= dim;
     }
   }
-  return Tensor::borrow(elements, header.dtype, header.shape, strides, std::move(owner));
+  return HeldTensor::exclusive(Tensor::borrow(elements, header.dtype, header.shape, strides, std::move(owner)));
 }
 
 Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, const std::shared_ptr<const void>& owner) {

@@ -1,6 +1,7 @@
 // Types, buffers, tensors: from offsets in a file to memory that kernels may trust.
 #include "file/tenon/read_context.hpp"
 #include "tensor/element_count.hpp"
+#include "tensor/held_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -149,7 +150,8 @@ void read_tensors(ReadContext& reading) {
     if (from->indices() != none || from->row_starts() != none || from->stored() != 0)
       reading.refuse("tensor {} is dense, but has the indices of a sparse one", i);
     const auto bytes = buffer(reading, from->values(), i, used, "values");
-    reading.model.tensors.push_back(array(reading, bytes, static_cast<DType>(type.dtype), shape_of(type), i, type, "values"));
+    const auto tensor = array(reading, bytes, static_cast<DType>(type.dtype), shape_of(type), i, type, "values");
+    reading.model.tensors.push_back(HeldTensor::hold(HeldTensor::exclusive(tensor)));
   }
 }
 

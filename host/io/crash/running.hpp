@@ -31,7 +31,8 @@ enum class PluginFunction : std::uint8_t {
   forward,
   backward,
   compose,
-  supports
+  supports,
+  prepare
 };
 /// `forward()`
 const char* name_of(PluginFunction function);

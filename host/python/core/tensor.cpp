@@ -67,7 +67,7 @@ Tensor read_only_view(const Tensor& tensor) {
       break;
   }
   if (tensor.device() != "cpu") return tensor;  // memory of a GPU leaves by DLPack alone
-  return Tensor::borrow_read_only(tensor.data(), tensor.dtype(), tensor.shape(), tensor.strides(), std::make_shared<Tensor>(tensor));
+  return tensor.read_only_view();
 }
 
 NamedTensors named_tensors_from(nb::dict given) {

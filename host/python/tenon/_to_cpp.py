@@ -25,7 +25,7 @@ KEYWORDS = frozenset(
     " decltype default delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new"
     " noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct switch template"
     " this throw true try typedef typeid typename union unsigned using virtual void volatile while xor describe infer forward backward"
-    " gradient configure infer_storage supports workspace priority".split()
+    " gradient configure infer_storage supports prepare workspace priority".split()
 )
 BOUNDS = {"min": "at_least", "max": "at_most", "above": "greater_than", "below": "less_than"}
 

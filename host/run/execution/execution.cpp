@@ -28,6 +28,14 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
       tensors_(*plan_, tensors, *context.arenas),
       copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
       calls_(*plan_, kernels, tensors_, copies_, {context.host, call_context_, error_.error, context.training, context.seed}) {
+  if (!plan_->kept.empty()) {
+    kept_.emplace(*plan_, kernels, tensors, context.threads->count(), context.constant_weights, context.session);
+    for (const auto& part : plan_->kept) {
+      const auto kept = kept_->of(part.step);
+      calls_[part.step].kept = kept.data();
+      calls_[part.step].kept_count = static_cast<std::uint32_t>(kept.size());
+    }
+  }
   if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
 }
 

@@ -11,6 +11,7 @@
 #include "device/float_modes.hpp"
 #include "graph/operator_inference.hpp"
 #include "run/execution/gpu_execution.hpp"
+#include "run/execution/kept_memory.hpp"
 
 namespace tenon {
 
@@ -24,6 +25,8 @@ struct ExecutionContext {
   KernelLog* log = nullptr;
   bool training = false;
   std::uint64_t seed = 0;
+  bool constant_weights = false;  ///< as in SessionOptions
+  const void* session = nullptr;  ///< whose executions these are
 };
 
 /// A plan with calls and streams, in the session's arenas, which hold it. Kernels, arenas and the session's tensors outlive it. Threads:
@@ -43,9 +46,13 @@ class Execution {
   /// One for each step of the plan.
   const std::vector<Step>& steps() const { return gpu_ ? gpu_->steps() : calls_.steps(); }
   /// What to call in this run: the steps, or launches of captured graphs instead of some.
-  const std::vector<Step>& start() { return gpu_ ? gpu_->start(true) : calls_.steps(); }
+  const std::vector<Step>& start() {
+    if (kept_) kept_->update();
+    return gpu_ ? gpu_->start(true) : calls_.steps();
+  }
   /// The same, without captured graphs: steps() are to be called one by one.
   void start_steps() {
+    if (kept_) kept_->update();
     if (gpu_) gpu_->start(false);
   }
   /// Why kernels are not captured although the plan says so; empty if they are.
@@ -99,6 +106,7 @@ class Execution {
   PlanTensors tensors_;
   std::deque<CopyStep> copies_;  // as in the plan's graph
   StepCalls calls_;
+  std::optional<KeptMemory> kept_;  // where kernels keep anything
   std::optional<GpuExecution> gpu_;
 };
 

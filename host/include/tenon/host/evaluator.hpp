@@ -11,11 +11,12 @@
 namespace tenon {
 
 struct EvaluatorOptions {
-  std::string loss;           ///< an output or value with one floating element, the mean over a batch; empty: no loss
-  std::string scores, label;  ///< for accuracy: an output [examples, classes] and an integer input [examples]; or neither
-  std::int64_t batch = 64;    ///< examples of one run
-  std::uint64_t seed = 0;     ///< of random operators
-  std::string device{};       ///< as in SessionOptions
+  std::string loss;               ///< an output or value with one floating element, the mean over a batch; empty: no loss
+  std::string scores, label;      ///< for accuracy: an output [examples, classes] and an integer input [examples]; or neither
+  std::int64_t batch = 64;        ///< examples of one run
+  std::uint64_t seed = 0;         ///< of random operators
+  std::string device{};           ///< as in SessionOptions
+  bool constant_weights = false;  ///< as in SessionOptions
 };
 
 struct Evaluation {

@@ -29,6 +29,13 @@ struct PlannedOutput {
   std::int64_t offset = -1;  ///< bytes from the start of its arena; -1: not in an arena
 };
 
+/// What a kernel keeps of a constant.
+struct PlannedKept {
+  std::string value;  ///< of which it is made
+  std::string key;    ///< what it is, in the kernel's words
+  std::int64_t bytes = 0;
+};
+
 struct PlannedStep {
   std::string node, op;              ///< op: with ` backward` or the like behind it, as plans print it
   std::string device;                ///< `cpu`, `cuda:0`; of a copy, the one it copies to
@@ -40,7 +47,8 @@ struct PlannedStep {
   bool sparse = false;               ///< by a sparse kernel
   std::string variant{};             ///< the class of the kernel that types chose (TENON_KERNEL_VARIANT); empty: the one kernel
   std::vector<PlannedOutput> outputs{};
-  std::int64_t workspace = 0;  ///< scratch bytes
+  std::int64_t workspace = 0;       ///< scratch bytes
+  std::vector<PlannedKept> kept{};  ///< made before the first run, and shared with others that keep the same
 };
 
 /// A value, or the scratch memory of a step, while it lies in an arena.
@@ -69,7 +77,8 @@ struct TENON_API PlanInfo {
   std::vector<PlannedArena> arenas;  ///< the CPU's first
   std::vector<std::string> later{};  ///< nodes that are planned when these steps have run: their shapes follow from elements
 
-  std::int64_t bytes() const;  ///< of all arenas
+  std::int64_t bytes() const;       ///< of all arenas
+  std::int64_t kept_bytes() const;  ///< of what all steps keep; what several share counts once
 };
 
 /// A line for each step (node, operator, device, outputs with type and place, scratch), then the summary.

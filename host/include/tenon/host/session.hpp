@@ -40,6 +40,11 @@ struct SessionOptions {
   bool debug = false;
   /// What may be done to the graph before it runs. Random numbers and the names of nodes and outputs are the same whatever it is.
   Optimize optimize = Optimize::full;
+  /// Kernels may keep what they make of weights and constants, such as packed ones, unless `optimize` is none. Without this they do so only
+  /// where nobody can write the elements: those of files and generated ones, those of borrow_read_only(), and those of tensors of which the
+  /// application has no handle any more, nor a pointer that it writes through. While it has one, kernels do without. True: the application
+  /// changes no weight and no constant as long as the session lives, borrowed memory and memory of its own tensors included.
+  bool constant_weights = false;
 };
 
 using NamedTensors = std::map<std::string, Tensor>;

@@ -110,6 +110,8 @@ class TENON_API Tensor {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
 
+  /// The same elements, shared, as a tensor that is read_only(); the tensor itself if it is that already, or sparse.
+  Tensor read_only_view() const;
   Tensor clone() const;            ///< a contiguous copy on the same device; any storage
   Tensor make_contiguous() const;  ///< a contiguous copy, or the tensor itself if it is contiguous; any storage
 
@@ -135,6 +137,7 @@ class TENON_API Tensor {
  private:
   struct TENON_HIDDEN Impl;
   struct TENON_HIDDEN Parts;
+  struct TENON_HIDDEN Hold;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Impl& impl() const;  // throws where the handle is empty
   static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
@@ -153,6 +156,7 @@ class TENON_API Tensor {
   void require_on_cpu() const;
 
   std::shared_ptr<Impl> impl_;
+  friend struct HeldTensor;   // who may write elements
   friend class SparseMemory;  // whose tensors were checked when their kernels returned
 };
 

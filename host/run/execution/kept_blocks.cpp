@@ -1,0 +1,83 @@
+#include "run/execution/kept_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tenon/host/failure.hpp>
+#include <tuple>
+
+namespace tenon {
+namespace {
+
+/// Of all sessions. An entry goes with its block.
+struct KeptTable {
+  std::mutex mutex;
+  std::map<KeptKey, std::weak_ptr<KeptBlock>> blocks;
+};
+
+// Never destroyed: sessions may outlive other static objects.
+KeptTable& kept_table() {
+  static auto& table = *new KeptTable;
+  return table;
+}
+
+auto order_of(const KeptKey& key) {
+  return std::make_tuple(key.kernel, key.data, key.version, key.session, key.type.dtype, key.type.rank);
+}
+
+}  // namespace
+
+bool operator<(const KeptKey& left, const KeptKey& right) {
+  const auto one = order_of(left), other = order_of(right);
+  if (one != other) return one < other;
+  if (!std::equal(std::begin(left.type.dims), std::end(left.type.dims), right.type.dims))
+    return std::lexicographical_compare(std::begin(left.type.dims), std::end(left.type.dims), std::begin(right.type.dims),
+                                        std::end(right.type.dims));
+  return left.text < right.text;
+}
+
+std::shared_ptr<KeptBlock> KeptBlock::find(const KeptKey& key, const Tensor& constant, std::uint64_t bytes) {
+  auto& table = kept_table();
+  std::shared_ptr<KeptBlock> block;
+  {
+    const std::lock_guard lock(table.mutex);
+    auto& entry = table.blocks[key];
+    block = entry.lock();
+    if (block == nullptr) entry = block = std::shared_ptr<KeptBlock>(new KeptBlock(key, constant, bytes));
+  }
+  if (block->bytes_ != bytes)
+    throw Failure(FailureKind::plugin, fmt::format("its prepare() keeps '{}' in {} bytes, but elsewhere in {}: the key must name the size",
+                                                   key.text, bytes, block->bytes_));
+  return block;
+}
+
+bool KeptBlock::exists(const KeptKey& key) {
+  auto& table = kept_table();
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.blocks.find(key);
+  return found != table.blocks.end() && !found->second.expired();
+}
+
+KeptBlock::KeptBlock(KeptKey key, Tensor constant, std::uint64_t bytes)
+    : key_(std::move(key)), constant_(std::move(constant)), bytes_(bytes) {}
+
+// Another block may have taken its place meanwhile.
+KeptBlock::~KeptBlock() {
+  auto& table = kept_table();
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.blocks.find(key_);
+  if (found != table.blocks.end() && found->second.expired()) table.blocks.erase(found);
+}
+
+const void* KeptBlock::filled(const Fill& fill) {
+  const std::lock_guard lock(filling_);
+  if (!filled_) {
+    if (memory_ == nullptr) memory_ = allocate(bytes_);
+    fill(memory_.get());
+    filled_ = true;
+  }
+  return memory_.get();
+}
+
+}  // namespace tenon

@@ -1,0 +1,104 @@
+#include "run/execution/kept_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tenon {
+
+KeptMemory::KeptMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised,
+                       const void* session)
+    : plan_(plan), kernels_(kernels), tensors_(tensors), threads_(threads), promised_(promised), session_(session) {
+  for (const auto& part : plan.kept) add(part);
+}
+
+void KeptMemory::add(const KeptPart& part) {
+  if (steps_.empty() || steps_.back().step != part.step) {
+    auto& kept = steps_.emplace_back();
+    kept.step = part.step;
+    const auto& node = forward_of(plan_.model(), plan_.node(part.step));
+    for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
+      if (const auto value = plan_.model().edges[edge]; value != none && value < plan_.constant.size() && plan_.constant[value])
+        kept.constants.push_back(value);
+  }
+  auto& kept = steps_.back();
+  kept.parts.push_back({part, nullptr});
+  if (kept.pointers.size() <= part.slot) kept.pointers.resize(part.slot + 1);
+}
+
+std::span<const void* const> KeptMemory::of(std::uint32_t step) const {
+  const auto found =
+      std::lower_bound(steps_.begin(), steps_.end(), step, [](const KeptStep& kept, std::uint32_t wanted) { return kept.step < wanted; });
+  return found == steps_.end() || found->step != step ? std::span<const void* const>() : std::span<const void* const>(found->pointers);
+}
+
+// What rests on this session's promise alone is not for others.
+KeptKey KeptMemory::key_of(const KeptPart& part) const {
+  const auto& tensor = tensors_[part.value];
+  const auto constancy = HeldTensor::constancy(tensor);
+  const bool safe = constancy == Constancy::always || (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
+  return {plan_.graph.kernel_of(plan_.node_of(part.step), kernels_).table(),
+          tensor.abi().dense.data,
+          plan_.types()[part.value],
+          HeldTensor::version(tensor),
+          safe ? nullptr : session_,
+          part.key};
+}
+
+std::uint64_t KeptMemory::missing_bytes() const {
+  std::uint64_t bytes = 0;
+  std::set<KeptKey> counted;
+  for (const auto& kept : steps_)
+    for (const auto& part : kept.parts)
+      if (auto key = key_of(part.planned); !KeptBlock::exists(key) && counted.insert(std::move(key)).second) bytes += part.planned.bytes;
+  return bytes;
+}
+
+void KeptMemory::forget(KeptStep& kept) {
+  kept.filled = false;
+  std::fill(kept.pointers.begin(), kept.pointers.end(), nullptr);
+  for (auto& part : kept.parts) part.block.reset();
+}
+
+void KeptMemory::fill() {
+  versions_ = HeldTensor::all_versions();  // before a look at any: what is given out meanwhile is looked at next time
+  waiting_ = true;                         // where filling fails
+  bool held = false;
+  for (auto& kept : steps_) {
+    const auto& of = kept.constants;
+    if (std::any_of(of.begin(), of.end(), [&](ValueId value) { return may_change(tensors_[value]); })) {
+      forget(kept);
+      held = true;
+      continue;
+    }
+    const bool same = std::equal(of.begin(), of.end(), kept.versions.begin(), kept.versions.end(),
+                                 [&](ValueId value, std::uint64_t version) { return HeldTensor::version(tensors_[value]) == version; });
+    if (kept.filled && (promised_ || same)) continue;
+    forget(kept);
+    fill(kept);
+  }
+  waiting_ = held;
+}
+
+void KeptMemory::fill(KeptStep& kept) {
+  kept.versions.clear();
+  for (const auto value : kept.constants) kept.versions.push_back(HeldTensor::version(tensors_[value]));
+  std::size_t asked = 0;
+  ask_kernel({plan_, kernels_, tensors_, threads_}, kept.step, [&](const KeptPart& part, tenon_fill fill, void* context) {
+    if (asked == kept.parts.size() || kept.parts[asked].planned != part)
+      throw Failure(FailureKind::plugin, "its prepare() asks for other memory than it did when the plan was made");
+    auto& block = kept.parts[asked++].block;
+    block = KeptBlock::find(key_of(part), tensors_[part.value], part.bytes);
+    kept.pointers[part.slot] = block->filled([&](void* memory) {
+      ErrorBuffer buffer;
+      if (fill(context, memory, &buffer.error) != 0) throw Failure(FailureKind::failed, buffer.reason());
+    });
+  });
+  if (asked != kept.parts.size())
+    throw Failure(FailureKind::plugin, fmt::format("{}: its prepare() asks for less memory than it did when the plan was made",
+                                                   node_label(plan_.model(), plan_.node_of(kept.step))));
+  kept.filled = true;
+}
+
+}  // namespace tenon

@@ -1,0 +1,82 @@
+#include "tensor/held_tensor.hpp"
+
+#include <atomic>
+
+#include "tensor/tensor_device.hpp"
+#include "tensor/tensor_impl.hpp"
+
+namespace tenon {
+namespace {
+
+std::atomic<std::uint64_t> given_out{0};
+
+}  // namespace
+
+// In this order, which the destructor reverses: whoever counts meanwhile finds a handle too many, never one too few.
+Tensor::Hold::Hold(std::shared_ptr<Impl> held) : of(std::move(held)) {
+  of->holds.fetch_add(1);
+}
+Tensor::Hold::~Hold() {
+  of->holds.fetch_sub(1);
+}
+
+Tensor HeldTensor::hold(const Tensor& tensor) {
+  if (!tensor || tensor.impl_->hold != nullptr) return tensor;
+  const auto& own = *tensor.impl_;
+  if (own.sparse() || (own.memory == nullptr && !own.exclusive) || own.abi.dense.device_type != TENON_CPU) return tensor;
+  auto held = std::make_shared<Tensor::Impl>(own.dtype(), own.shape(), own.contiguous() ? nullptr : own.strides);
+  held->abi.dense.data = own.abi.dense.data;
+  held->read_only = own.read_only;
+  held->unchanging = own.unchanging;
+  held->hold = std::make_unique<const Tensor::Hold>(tensor.impl_);
+  return Tensor(std::move(held));
+}
+
+Tensor HeldTensor::exclusive(Tensor tensor) {
+  if (tensor) tensor.impl_->exclusive = true;
+  return tensor;
+}
+
+Tensor HeldTensor::give_out(const Tensor& tensor) {
+  if (!tensor || tensor.impl_->hold == nullptr || tensor.impl_->read_only) return tensor;
+  const auto& original = tensor.impl_->hold->of;
+  Tensor handle(original);  // before it is counted: who sees the count sees the handle
+  original->times_given_out.fetch_add(1);
+  given_out.fetch_add(1);
+  return handle;
+}
+
+Constancy HeldTensor::constancy(const Tensor& tensor) {
+  if (!tensor || tensor.impl_->sparse()) return Constancy::changes;
+  if (tensor.impl_->unchanging) return Constancy::always;
+  return tensor.impl_->hold != nullptr ? Constancy::unless_held : Constancy::changes;
+}
+
+bool HeldTensor::is_held_outside(const Tensor& tensor) {
+  const auto* hold = tensor.impl_->hold.get();
+  return hold != nullptr && static_cast<std::uint64_t>(hold->of.use_count()) > hold->of->holds.load();
+}
+
+std::uint64_t HeldTensor::version(const Tensor& tensor) {
+  const auto* hold = tensor.impl_->hold.get();
+  return hold == nullptr ? 0 : hold->of->times_given_out.load();
+}
+
+std::uint64_t HeldTensor::all_versions() {
+  return given_out.load(std::memory_order_acquire);
+}
+
+// Where it can, as a graph's handle, which does not count as an application's: nobody writes through it.
+Tensor Tensor::read_only_view() const {
+  if (read_only() || impl_->sparse()) return *this;
+  Tensor view = HeldTensor::hold(impl_->hold != nullptr ? Tensor(impl_->hold->of) : *this);
+  if (view.impl_ == impl_) {
+    const bool keeps_alive = impl_->memory != nullptr;
+    view = borrow_on(device_of(*this), impl_->abi.dense.data, dtype(), shape(), strides(),
+                     keeps_alive ? std::shared_ptr<const void>(impl_) : impl_->owner);
+  }
+  view.impl_->read_only = true;
+  return view;
+}
+
+}  // namespace tenon
