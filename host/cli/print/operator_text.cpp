@@ -117,6 +117,8 @@ std::vector<std::string> traits_of(const OperatorInfo& info) {
   for (const auto& [left, right] : info.linear)
     traits.push_back(right < 0 ? fmt::format("it is linear in {}", input_at(left))
                                : fmt::format("it is linear in {} and in {}", input_at(left), input_at(right)));
+  if (!info.channels_last.empty())
+    traits.push_back(fmt::format("{} may be channels-last, all or none", fmt::join(info.channels_last, ", ")));
   if (info.has("forward_sparse")) traits.emplace_back("has kernels for sparse tensors");
   if (info.has("backward_sparse")) traits.emplace_back("has gradients for sparse tensors");
   traits.emplace_back(gradient_of(info));

@@ -73,7 +73,7 @@ class FieldReader {
   }
   void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
   void operator()(const char* key, bool& flag, const char* = "") const {
-    static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient"};
+    static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient", "prefers_channels_last"};
     if (std::find(std::begin(since_0_2), std::end(since_0_2), key) != std::end(since_0_2) && !from_.find(key)) return;
     flag = from_[key].boolean();
   }
@@ -93,6 +93,7 @@ class FieldReader {
     if (const auto field = from_.find(key)) flag = field->boolean();
   }
   void operator()(const char* key, std::vector<std::string>& names) const {
+    if (std::string_view(key) == "channels_last" && !from_.find(key)) return;
     names = read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
   }
   void operator()(const char* key, std::vector<ParamInfo>& params) const { params = read_list(from_[key], read_param); }

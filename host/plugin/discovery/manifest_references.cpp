@@ -102,6 +102,24 @@ void read_backward_reads(const JsonField& field, OperatorInfo& info) {
   }
 }
 
+void read_channels_last(const JsonField& root, OperatorInfo& info) {
+  info.channels_last_input.assign(info.inputs.size(), false);
+  info.channels_last_output.assign(info.outputs.size(), false);
+  for (std::size_t i = 0; i < info.channels_last.size(); ++i) {
+    const auto& name = info.channels_last[i];
+    const auto item = root["channels_last"].at(i);
+    const int input = info.find_input(name), output = info.find_output(name);
+    if (input < 0 && output < 0) item.refuse("is '{}', which is neither input nor output", name);
+    if (output >= 0 && info.allocates(static_cast<std::size_t>(output))) item.refuse("is '{}', which the kernel allocates", name);
+    auto taken = output >= 0 ? info.channels_last_output[static_cast<std::size_t>(output)]
+                             : info.channels_last_input[static_cast<std::size_t>(input)];
+    if (taken) item.refuse("is '{}', which the list has already", name);
+    taken = true;
+  }
+  if (info.prefers_channels_last && info.channels_last.empty())
+    root["prefers_channels_last"].refuse("is true, but channels_last names nothing");
+}
+
 /// A parameter has this name now, or had it until it was renamed (which may happen more than once).
 bool was_ever_known(const OperatorInfo& info, std::string_view name) {
   return info.find_param(name) >= 0 ||
@@ -134,6 +152,7 @@ void read_references(const JsonField& root, OperatorInfo& info) {
   info.inplace = read_pairs(root["inplace"], info, input_at, output_at);
   info.backward_inplace = read_pairs(root["backward_inplace"], info, output_at, input_at);
   read_backward_reads(root["backward_reads"], info);
+  read_channels_last(root, info);
   if (const auto linear = root.find("linear"))
     for (const auto& names : linear->list()) {
       const auto term = read_term(names, info);

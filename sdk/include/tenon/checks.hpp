@@ -133,12 +133,12 @@ struct Verdict {
   TENON_SENTENCE(describe_not_constant,
                  "describe must run at compile time: write static constexpr void describe(auto& op), and use only literals in it");
   TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
-  TENON_SENTENCE(
-      too_many,
-      "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
-      "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
-      "24 in zero_where, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 values each, 16 rules, 8 examples "
-      "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
+  TENON_SENTENCE(too_many,
+                 "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
+                 "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
+                 "24 in zero_where, 40 in takes_channels_last, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 "
+                 "values each, 16 rules, 8 examples "
+                 "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
   TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or not a number");
@@ -159,6 +159,9 @@ struct Verdict {
       "linear names one input, or two different ones that stand for one tensor each; none of them in two terms, and the operator "
       "has exactly one output");
   TENON_SENTENCE(zero_where_unknown, "zero_where names something that is not an input");
+  TENON_SENTENCE(
+      channels_last_unknown,
+      "takes_channels_last and prefers_channels_last name different inputs and outputs, none of them one that the kernel allocates");
   TENON_SENTENCE(zero_where_alone,
                  "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
   TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");

@@ -71,6 +71,7 @@ enum class ClassFault {
   linear_unknown,
   zero_where_unknown,
   zero_where_alone,
+  channels_last_unknown,
   renamed_unknown,
   added_unknown,
   version_too_new,
@@ -296,6 +297,8 @@ struct Description {
   Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; a second name may be empty
   bool gradient_of_duals = false;                ///< an elementwise class's own gradient takes dual numbers, too
   bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which the list does not have
+  Fixed<const char*, 40> channels_last;          ///< inputs and outputs that have that layout together
+  bool prefers_channels_last = false;            ///< the kernel is faster with it
   bool surrogate_gradient = false;               ///< it is not the derivative of forward, on purpose
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
@@ -332,6 +335,8 @@ struct Description {
     if (examples.size > 0) key("examples", examples);
     if (linear.size > 0) key("linear", TermsOf{linear});
     if (derivative) key("derivative", derivative);
+    if (channels_last.size > 0) key("channels_last", channels_last);
+    if (prefers_channels_last) key("prefers_channels_last", prefers_channels_last);
     if (surrogate_gradient) key("surrogate_gradient", surrogate_gradient);
   }
 };

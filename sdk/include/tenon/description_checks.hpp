@@ -30,9 +30,9 @@ constexpr bool overflows(const Description& d) {
     if (condition.values.overflow) return true;
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.texts.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
-         d.backward_reads.value.overflow || d.zero_where.overflow || d.linear.overflow || d.renamed.overflow || d.added.overflow ||
-         d.conditions.overflow || d.rules.overflow || d.examples.overflow || d.example_tensors.overflow || d.example_params.overflow ||
-         d.literals.overflow || d.example_values.overflow;
+         d.backward_reads.value.overflow || d.zero_where.overflow || d.channels_last.overflow || d.linear.overflow || d.renamed.overflow ||
+         d.added.overflow || d.conditions.overflow || d.rules.overflow || d.examples.overflow || d.example_tensors.overflow ||
+         d.example_params.overflow || d.literals.overflow || d.example_values.overflow;
 }
 
 /// std::isfinite is no constant expression in C++20.
@@ -132,7 +132,8 @@ constexpr bool shares_input(const NamePair& left, const NamePair& right) {
   return false;
 }
 
-/// Names in inplace, backward_inplace, backward_reads, linear and zero_where: describe() must declare them, before or after.
+/// Names in inplace, backward_inplace, backward_reads, linear, zero_where and takes_channels_last: describe() must declare them, before or
+/// after.
 constexpr Found check_references(const Description& d) {
   for (const auto& pair : d.inplace)
     if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0)
@@ -149,6 +150,13 @@ constexpr Found check_references(const Description& d) {
   }
   for (const char* name : d.zero_where)
     if (index_of(d.inputs, name) < 0) return {ClassFault::zero_where_unknown, name};
+  for (int i = 0; i < d.channels_last.size; ++i) {
+    const std::string_view name = d.channels_last[i];
+    const int output = index_of(d.outputs, name);
+    bool sound = output >= 0 ? !d.outputs[output].allocated : index_of(d.inputs, name) >= 0;
+    for (int before = 0; before < i; ++before) sound = sound && name != d.channels_last[before];
+    if (!sound) return {ClassFault::channels_last_unknown, d.channels_last[i]};
+  }
   return ClassFault::none;
 }
 

@@ -31,6 +31,8 @@
 //     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
 //     linear            array of terms of the output, each an array of one or two inputs in which it is linear
 //     derivative        true: nodes may have the attribute `derivative`, the input by which the operator is to be differentiated
+//     channels_last     array of the inputs and outputs that may be channels-last, all of them or none
+//     prefers_channels_last  true: the kernel is faster so
 //     surrogate_gradient  true: the gradient is not the derivative of forward, on purpose
 //     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
 //                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2; parameters: those of the

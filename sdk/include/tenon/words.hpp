@@ -295,6 +295,20 @@ class Words {
   /// Kernels accept strided views; otherwise the host makes them contiguous. Then do not use data()[i], begin() or end() unless
   /// View::contiguous().
   constexpr void takes_strides() { set(&Description::strides, true); }
+  /// These inputs and outputs, of rank 3 to 5, may be channels-last: [N, C, H, W] with the strides of N, H, W, C; all of them, or none. The
+  /// kernel asks call.channels_last(i), or walks by stride(axis); everything else that it reads and writes stays plain. workspace(),
+  /// prepare() and supports() see the layouts, too. Tenon chooses for a whole graph, where nodes prefer that layout, and only where nothing
+  /// is differentiated. Elementwise classes take it by themselves. A variadic input, or an output with a count, stands for all its tensors.
+  template <class... Names>
+  constexpr void takes_channels_last(Names... names) {
+    (add(&Description::channels_last, names), ...);
+  }
+  /// The same, and the kernel is faster so, as a convolution is: Tenon reorders tensors to make it so.
+  template <class... Names>
+  constexpr void prefers_channels_last(Names... names) {
+    takes_channels_last(names...);
+    set(&Description::prefers_channels_last, true);
+  }
   /// Kernels call call.random(): each run gives other results.
   constexpr void uses_random() { set(&Description::random, true); }
   /// A rule between two parameters, which documents and checks know, unlike one in configure(): op.require("stride", tenon::same_length,

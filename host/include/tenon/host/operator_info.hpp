@@ -155,7 +155,10 @@ struct TENON_API OperatorInfo {
   std::vector<bool> backward_reads_input, backward_reads_output;  ///< one entry for each of inputs and outputs
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   bool derivative = false;  ///< nodes may have the parameter `derivative`, which params does not list: the input to differentiate by
-  bool surrogate_gradient = false;     ///< it is not the derivative of forward, on purpose
+  std::vector<std::string> channels_last;                       ///< inputs and outputs that may have that layout, all or none
+  std::vector<bool> channels_last_input, channels_last_output;  ///< the same, one entry for each of inputs and outputs
+  bool prefers_channels_last = false;                           ///< the kernel is faster so
+  bool surrogate_gradient = false;                              ///< it is not the derivative of forward, on purpose
   std::vector<std::string> functions;  ///< of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
   struct Renamed {
     int version;
@@ -189,6 +192,8 @@ struct TENON_API OperatorInfo {
     field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
     field("derivative", self.derivative, "can compute its derivative by input i (derivative=i)");
     field("surrogate_gradient", self.surrogate_gradient, "its gradient is not the derivative of forward, on purpose");
+    field("channels_last", self.channels_last);
+    field("prefers_channels_last", self.prefers_channels_last, "is faster with channels last");
     field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
     field("rules", self.rules), field("examples", self.examples);
   }
