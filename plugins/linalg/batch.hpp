@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <tenon/operator.hpp>
+#include <utility>
 #include <vector>
 
 namespace batch {
@@ -49,6 +50,12 @@ inline std::vector<Term> terms(const std::vector<std::int64_t>& result, const st
   std::vector<Term> terms(result.size());
   for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = {result[i], left[i], right[i]};
   std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.result < b.result; });
+  return terms;
+}
+
+/// The same products with their sides changed.
+inline std::vector<Term> turned(std::vector<Term> terms) {
+  for (auto& term : terms) std::swap(term.left, term.right);
   return terms;
 }
 

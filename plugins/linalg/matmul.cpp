@@ -7,6 +7,19 @@
 #include "sparse_matmul.hpp"
 
 struct Matmul : MatmulShapes {
+  /// The matrices of a constant b, packed. Kept only for f32.
+  void prepare(tenon::Prepare& io) const {
+    if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 || !io.is_constant("b")) return;
+    const auto shape = oriented(io.input("b").shape, transpose_b);
+    if (shape.rank() < 2 || shape[-1] == 1 || shape.size() == 0) return;
+    const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1], size = product::packed_size(depth, columns);
+    const auto key = tenon::join("panels of 64 of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
+    io.keep(0, "b", key, sizeof(float) * static_cast<std::size_t>(count * size), [&](void* memory) {
+      const auto matrices = batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
+      for (std::int64_t i = 0; i < count; ++i) product::pack(matrices[i], depth, columns, static_cast<float*>(memory) + i * size);
+    });
+  }
+
   void forward(const tenon::Call& call) const {
     if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_forward(call);
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::multiply<double>) : run<float>(call, &Matmul::multiply<float>);
@@ -74,9 +87,9 @@ struct Matmul : MatmulShapes {
   template <class T>
   void multiply(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     const auto count = static_cast<std::int64_t>(members.product.size());
-    sum_products<T>(call, {call.output<T>(0).data(), count, {of.rows, of.columns}, call.write(0)}, of.inner,
-                    batch::terms(members.product, members.a, members.b), batch::matrices(of.a, of.rows, of.inner, transpose_a),
-                    batch::matrices(of.b, of.inner, of.columns, transpose_b));
+    batch::sum_products(call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0)}, of.inner,
+                        batch::terms(members.product, members.a, members.b), batch::matrices(of.a, of.rows, of.inner, transpose_a),
+                        batch::matrices(of.b, of.inner, of.columns, transpose_b), static_cast<const T*>(call.kept(0)));
   }
 
   template <class T>
@@ -93,11 +106,11 @@ struct Matmul : MatmulShapes {
     const auto b = batch::matrices(of.b, of.inner, of.columns, transpose_b);
     const auto da = call.input_grad<T>(0).data();
     if (transpose_a)
-      sum_products<T>(call, {da, of.count_a, {of.inner, of.rows}, call.write(0)}, of.columns,
-                      batch::terms(members.a, members.b, members.product), b, dy.transpose());
+      batch::sum_products(call, {da, of.count_a, of.inner, of.rows, call.write(0)}, of.columns,
+                          batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
-      sum_products<T>(call, {da, of.count_a, {of.rows, of.inner}, call.write(0)}, of.columns,
-                      batch::terms(members.a, members.product, members.b), dy, b.transpose());
+      batch::sum_products(call, {da, of.count_a, of.rows, of.inner, call.write(0)}, of.columns,
+                          batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
   /// db = a^T * dy; the other way round where b is given transposed.
@@ -108,11 +121,11 @@ struct Matmul : MatmulShapes {
     const auto a = batch::matrices(of.a, of.rows, of.inner, transpose_a);
     const auto db = call.input_grad<T>(1).data();
     if (transpose_b)
-      sum_products<T>(call, {db, of.count_b, {of.columns, of.inner}, call.write(1)}, of.rows,
-                      batch::terms(members.b, members.product, members.a), dy.transpose(), a);
+      batch::sum_products(call, {db, of.count_b, of.columns, of.inner, call.write(1)}, of.rows,
+                          batch::terms(members.b, members.product, members.a), dy.transpose(), a);
     else
-      sum_products<T>(call, {db, of.count_b, {of.inner, of.columns}, call.write(1)}, of.rows,
-                      batch::terms(members.b, members.a, members.product), a.transpose(), dy);
+      batch::sum_products(call, {db, of.count_b, of.inner, of.columns, call.write(1)}, of.rows,
+                          batch::terms(members.b, members.a, members.product), a.transpose(), dy);
   }
 
   template <class T>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../shared/gemm.hpp"
+#include "../shared/product/multiply.hpp"
 #include "batch.hpp"
 
 namespace batch {
@@ -24,29 +25,59 @@ Matrices<T> matrices(const T* data, std::int64_t rows, std::int64_t columns, boo
   return {{data, transposed ? rows : columns, transposed}, rows * columns};
 }
 
-/// Where the sums go: `count` matrices of the size of `tiles`.
+/// Where the sums go: `count` matrices of rows x columns.
 template <class T>
 struct Results {
   T* data;
-  std::int64_t count;
-  gemm::Tiles tiles;
+  std::int64_t count, rows, columns;
   tenon::Write write;
 };
 
-/// Each result becomes (with Write::add: grows by) the sum of left * right over its terms; 0 where it has none.
-template <class T>
-void sum_products(const tenon::Call& call, Results<T> results, std::int64_t depth, const std::vector<Term>& terms, Matrices<T> left,
-                  Matrices<T> right) {
-  const auto tiles = results.tiles;
+/// body(term) for the terms of one result, in their order; returns whether there are any.
+template <class Body>
+bool for_terms_of(std::int64_t result, const std::vector<Term>& terms, Body&& body) {
+  const auto before = [](const Term& term, std::int64_t wanted) { return term.result < wanted; };
+  const auto first = std::lower_bound(terms.begin(), terms.end(), result, before);
+  auto term = first;
+  for (; term != terms.end() && term->result == result; ++term) body(*term);
+  return term != first;
+}
+
+/// Each result becomes (with Write::add: grows by) the sum of left * right over its terms; 0 where it has none. `packed`: the right
+/// matrices as product::pack() leaves them, where somebody has kept that.
+inline void sum_products(const tenon::Call& call, const Results<float>& results, std::int64_t depth, const std::vector<Term>& terms,
+                         const Matrices<float>& left, const Matrices<float>& right, const float* packed = nullptr) {
+  if (results.columns == 1 && results.rows > 1 && !packed)  // a vector is cheaper on the left: its other side then makes whole panels
+    return sum_products(call, {results.data, results.count, 1, results.rows, results.write}, depth, turned(terms), right.transpose(),
+                        left.transpose());
+  const product::Size size{results.rows, results.columns, depth};
+  const auto step = product::packed_size(depth, results.columns);
+  const auto& level = product::usable_level();
+  product::for_each_tile(call, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
+    float* const to = results.data + result * size.rows * size.columns;
+    product::Start start;
+    if (results.write == tenon::Write::add) start = {to, size.columns};
+    const bool any = for_terms_of(result, terms, [&](const Term& term) {
+      product::multiply_tile(level, left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, to, size, start,
+                             tile);
+      start = {to, size.columns};
+    });
+    if (!any) product::multiply_tile(level, left.first, {right.first}, to, {size.rows, size.columns, 0}, start, tile);
+  });
+}
+
+inline void sum_products(const tenon::Call& call, const Results<double>& results, std::int64_t depth, const std::vector<Term>& terms,
+                         const Matrices<double>& left, const Matrices<double>& right, const double* = nullptr) {
+  const gemm::Tiles tiles{results.rows, results.columns};
   gemm::prepare({tiles.rows, tiles.columns, depth});
-  const auto before = [](const Term& term, std::int64_t result) { return term.result < result; };
   const auto one = [&](std::int64_t result, std::int64_t tile) {
-    T* const to = results.data + result * tiles.rows * tiles.columns;
-    T beta = results.write == tenon::Write::add ? 1 : 0;
-    auto term = std::lower_bound(terms.begin(), terms.end(), result, before);
-    if (term == terms.end() || term->result != result) gemm::multiply_tile(left.first, right.first, to, tiles, 0, beta, tile);
-    for (; term != terms.end() && term->result == result; ++term, beta = 1)
-      gemm::multiply_tile(left[term->left], right[term->right], to, tiles, depth, beta, tile);
+    double* const to = results.data + result * tiles.rows * tiles.columns;
+    double beta = results.write == tenon::Write::add ? 1 : 0;
+    const bool any = for_terms_of(result, terms, [&](const Term& term) {
+      gemm::multiply_tile(left[term.left], right[term.right], to, tiles, depth, beta, tile);
+      beta = 1;
+    });
+    if (!any) gemm::multiply_tile(left.first, right.first, to, tiles, 0, beta, tile);
   };
   const auto grain = gemm::grain(tiles.count(), tiles.rows, tiles.columns, depth);
   call.parallel_for(results.count * tiles.count(), grain, [&](std::int64_t begin, std::int64_t end) {

@@ -1,4 +1,4 @@
-// Matrix products in f32 and f64 through OpenBLAS, with the same bits on any number of threads.
+// Matrix products in f64 through OpenBLAS, with the same bits on any number of threads. Those in f32 are in product/multiply.hpp.
 #pragma once
 #include <cblas.h>
 
@@ -7,21 +7,14 @@
 #include <initializer_list>
 #include <limits>
 #include <tenon/operator.hpp>
-#include <type_traits>
+
+#include "product/operand.hpp"
 
 namespace gemm {
 
-/// Matrices lie row by row in memory without gaps; `transposed` reads one as its transpose.
-template <class T>
-struct Operand {
-  const T* data;
-  std::int64_t row_size;  ///< elements in one row as stored
-  bool transposed;
-
-  const T* row(std::int64_t i) const { return data + (transposed ? i : i * row_size); }
-  const T* column(std::int64_t j) const { return data + (transposed ? j * row_size : j); }
-  CBLAS_TRANSPOSE order() const { return transposed ? CblasTrans : CblasNoTrans; }
-};
+inline CBLAS_TRANSPOSE order(const Operand<double>& operand) {
+  return operand.transposed ? CblasTrans : CblasNoTrans;
+}
 
 /// The result of a product, cut into pieces that depend on its size alone: never on the number of threads.
 struct Tiles {
@@ -52,30 +45,24 @@ inline void prepare(std::initializer_list<std::int64_t> sizes) {
 }
 
 /// Tile number `tile` of result = left * right + beta * result, where left has `depth` columns.
-template <class T>
-void multiply_tile(Operand<T> left, Operand<T> right, T* result, Tiles tiles, std::int64_t depth, T beta, std::int64_t tile) {
+inline void multiply_tile(Operand<double> left, Operand<double> right, double* result, Tiles tiles, std::int64_t depth, double beta,
+                          std::int64_t tile) {
   const auto row = tile / tiles.across() * Tiles::tall, column = tile % tiles.across() * Tiles::wide;
   const auto rows = std::min(Tiles::tall, tiles.rows - row), columns = std::min(Tiles::wide, tiles.columns - column);
-  T* const corner = result + row * tiles.columns + column;
+  double* const corner = result + row * tiles.columns + column;
   if (depth == 0) {  // a sum of nothing; BLAS leaves open what it does
     if (beta == 0)
-      for (std::int64_t i = 0; i < rows; ++i) std::fill_n(corner + i * tiles.columns, columns, T(0));
+      for (std::int64_t i = 0; i < rows; ++i) std::fill_n(corner + i * tiles.columns, columns, 0.0);
     return;
   }
-  const auto multiply = [&](auto function) {
-    function(CblasRowMajor, left.order(), right.order(), static_cast<blasint>(rows), static_cast<blasint>(columns),
-             static_cast<blasint>(depth), T(1), left.row(row), static_cast<blasint>(left.row_size), right.column(column),
-             static_cast<blasint>(right.row_size), beta, corner, static_cast<blasint>(tiles.columns));
-  };
-  if constexpr (std::is_same_v<T, double>)
-    multiply(cblas_dgemm);
-  else
-    multiply(cblas_sgemm);
+  cblas_dgemm(CblasRowMajor, order(left), order(right), static_cast<blasint>(rows), static_cast<blasint>(columns),
+              static_cast<blasint>(depth), 1.0, left.row(row), static_cast<blasint>(left.row_size), right.column(column),
+              static_cast<blasint>(right.row_size), beta, corner, static_cast<blasint>(tiles.columns));
 }
 
 /// result[rows, columns] = left[rows, depth] * right[depth, columns] + beta * result, on the host's threads.
-template <class T>
-void multiply(const tenon::Call& call, Operand<T> left, Operand<T> right, T* result, Tiles tiles, std::int64_t depth, T beta) {
+inline void multiply(const tenon::Call& call, Operand<double> left, Operand<double> right, double* result, Tiles tiles, std::int64_t depth,
+                     double beta) {
   prepare({tiles.rows, tiles.columns, depth});
   const auto count = tiles.count();
   call.parallel_for(count, grain(count, tiles.rows, tiles.columns, depth), [&](std::int64_t begin, std::int64_t end) {

@@ -40,6 +40,7 @@ struct FullyConnected : tenon::Operator {
     io.set_output(0, output_shape(data));
   }
 
+  void prepare(tenon::Prepare& io) const;
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
 

@@ -1,0 +1,50 @@
+// Blocks in plain C++, for processors without AVX2: four rows of eight columns at once.
+#pragma once
+#include <algorithm>
+
+#include "block.hpp"
+
+namespace product::plain {
+
+inline std::int64_t most_rows(std::int64_t) {
+  return 4;
+}
+
+/// `columns`: those of this strip, 1 to 8. Columns behind them are computed, too, and dropped.
+template <int rows>
+void strip(const Block& b, std::int64_t columns) {
+  constexpr int width = 8;
+  float sums[rows][width] = {};
+  if (b.start)
+    for (int i = 0; i < rows; ++i) std::copy_n(b.start + i * b.start_row, columns, sums[i]);
+  const float *left = b.left, *right = b.right;
+  for (std::int64_t k = 0; k < b.depth; ++k, left += b.left_depth, right += b.right_row) {
+    PRODUCT_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      const float factor = left[i * b.left_row];
+      PRODUCT_UNROLL
+      for (int j = 0; j < width; ++j) sums[i][j] += factor * right[j];
+    }
+  }
+  for (int i = 0; i < rows; ++i) std::copy_n(sums[i], columns, b.result + i * b.result_row);
+}
+
+/// `rows`: 1 to most_rows().
+inline void multiply(std::int64_t rows, Block of) {
+  constexpr std::int64_t width = 8;
+  for (auto left = of.columns; left > 0; left -= width) {
+    const auto columns = std::min(left, width);
+    rows == 1 ? strip<1>(of, columns) : rows == 2 ? strip<2>(of, columns) : rows == 3 ? strip<3>(of, columns) : strip<4>(of, columns);
+    of.right += width;
+    of.result += width;
+    if (of.start) of.start += width;
+  }
+}
+
+/// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
+inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to, std::int64_t to_row) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < vector; ++j) to[i * to_row + j] = j < count ? from[i * from_row + j] : 0.0F;
+}
+
+}  // namespace product::plain

@@ -1,0 +1,40 @@
+// Which blocks this machine runs.
+#pragma once
+#include <tenon/vector_level.hpp>
+
+#include "block_plain.hpp"
+#if defined(TENON_WIDE_LEVELS)
+#include "block_v3.hpp"
+#include "block_v4.hpp"
+#endif
+
+namespace product {
+
+/// The functions of one level, which a product looks up once.
+struct Level {
+  std::int64_t (*most_rows)(std::int64_t columns);
+  void (*multiply)(std::int64_t rows, const Block& of);
+  void (*copy_rows)(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to, std::int64_t to_row);
+  /// Null where none is faster than a loop.
+  void (*transpose_square)(const float* from, std::int64_t from_row, float* to, std::int64_t to_row);
+};
+
+inline const Level& usable_level() {
+  static constexpr Level plain{plain::most_rows, [](std::int64_t rows, const Block& of) { plain::multiply(rows, of); }, plain::copy_rows,
+                               nullptr};
+#if defined(TENON_WIDE_LEVELS)
+  static constexpr Level v3{v3::most_rows, [](std::int64_t rows, const Block& of) { v3::multiply(rows, of); }, plain::copy_rows, nullptr};
+  static constexpr Level v4{v4::most_rows, v4::multiply, v4::copy_rows, v4::transpose_square};
+  switch (tenon::detail::usable_vector_level()) {
+    case tenon::detail::VectorLevel::v4:
+      return v4;
+    case tenon::detail::VectorLevel::v3:
+      return v3;
+    default:
+      break;
+  }
+#endif
+  return plain;
+}
+
+}  // namespace product

@@ -1,0 +1,130 @@
+// Products of f32 matrices on the host's threads.
+//
+// The result is cut into tiles of one panel's columns and up to 256 rows. How it is cut does not change its bits (block.hpp), so that it
+// may depend on the number of threads and on what is packed.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <tenon/operator.hpp>
+
+#include "panels.hpp"
+
+namespace product {
+
+struct Size {
+  std::int64_t rows, columns, depth;
+};
+
+/// The right side as it lies, and packed where somebody has kept that.
+struct Right {
+  gemm::Operand<float> matrix;
+  const float* packed = nullptr;
+};
+
+/// What each sum starts with: null for zeros. row_size 0 gives all rows the same.
+struct Start {
+  const float* data = nullptr;
+  std::int64_t row_size = 0;
+};
+
+struct Tile {
+  std::int64_t row, rows, column, columns;
+};
+
+/// Called for rows of a tile whose sums are complete, while they are in the cache.
+struct Nothing {
+  void operator()(const Tile&) const {}
+};
+
+/// Rows of a panel that are multiplied before the next ones: together they stay in the second-level cache.
+inline constexpr std::int64_t most_depth = 512;
+
+/// Memory for most_depth rows of a panel, this thread's own.
+inline float* panel_memory() {
+  struct Free {
+    void operator()(float* memory) const { ::operator delete (memory, std::align_val_t{64}); }
+  };
+  thread_local const std::unique_ptr<float, Free> memory(
+      static_cast<float*>(::operator new (sizeof(float) * most_depth * most_columns, std::align_val_t{64})));
+  return memory.get();
+}
+
+/// A few rows are read where they lie. More of them are worth a copy where rows are pages apart, which few sets of a cache could hold.
+inline bool readable_in_place(const gemm::Operand<float>& right, const Tile& tile) {
+  constexpr std::int64_t page = 1024;
+  return !right.transposed && tile.columns % vector == 0 && (tile.rows <= 2 * vector || right.row_size % page != 0);
+}
+
+/// One tile of result = start + left * right, where rows of the result have `columns` elements; then finish(rows of it).
+template <class Finish = Nothing>
+void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
+                   const Tile& tile, const Finish& finish = {}) {
+  const auto parts = std::max<std::int64_t>((size.depth + most_depth - 1) / most_depth, 1), width = padded(tile.columns);
+  const auto most_rows = level.most_rows(tile.columns), blocks = (tile.rows + most_rows - 1) / most_rows;
+  const bool in_place = !right.packed && readable_in_place(right.matrix, tile);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto first = size.depth * part / parts, depth = size.depth * (part + 1) / parts - first;
+    const float* panel = right.packed + tile.column * size.depth + first * width;
+    if (in_place) {
+      panel = right.matrix.row(first) + tile.column;
+    } else if (!right.packed) {
+      panel = panel_memory();
+      pack(level, right.matrix, first, depth, tile.column, tile.columns, panel_memory());
+    }
+    if (part > 0) start = {result, size.columns};
+    Block block{nullptr,
+                left.transposed ? 1 : left.row_size,
+                left.transposed ? left.row_size : 1,
+                panel,
+                in_place ? right.matrix.row_size : width,
+                nullptr,
+                start.row_size,
+                nullptr,
+                size.columns,
+                tile.columns,
+                depth};
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const auto begin = tile.row + tile.rows * i / blocks, end = tile.row + tile.rows * (i + 1) / blocks;
+      block.left = left.row(begin) + first * block.left_depth;
+      block.start = start.data ? start.data + begin * start.row_size + tile.column : nullptr;
+      block.result = result + begin * size.columns + tile.column;
+      level.multiply(end - begin, block);
+      if (part + 1 == parts) finish(Tile{begin, end - begin, tile.column, tile.columns});
+    }
+  }
+}
+
+/// body(result, tile) for all tiles of `count` results of one size.
+template <class Body>
+void for_each_tile(const tenon::Call& call, std::int64_t count, Size size, Body&& body) {
+  constexpr std::int64_t tall = 256, low = 48;
+  constexpr double worth_a_thread = 250'000;  // multiplications
+  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const auto panels = up(size.columns, most_columns);
+  if (count == 0 || panels == 0 || size.rows == 0) return;
+  const auto wanted =
+      call.threads() == 1 ? 1 : up(4 * std::int64_t{call.threads()}, count * panels);  // tiles of a panel, so that threads end together
+  const auto height = std::min(tall, std::max(low, up(up(size.rows, wanted), 24) * 24)), bands = up(size.rows, height);
+  const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
+                      static_cast<double>(std::min(size.columns, most_columns)) * static_cast<double>(size.depth);
+  const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
+  call.parallel_for(count * bands * panels, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto item = begin; item < end; ++item) {
+      const auto row = item / panels % bands * height, column = item % panels * most_columns;
+      body(item / panels / bands, Tile{row, std::min(height, size.rows - row), column, std::min(most_columns, size.columns - column)});
+    }
+  });
+}
+
+/// result[rows, columns] = start + left[rows, depth] * right[depth, columns]; then finish(tile) for parts of it.
+template <class Finish = Nothing>
+void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
+              const Finish& finish = {}) {
+  const Level& level = usable_level();
+  for_each_tile(call, 1, size,
+                [&](std::int64_t, const Tile& tile) { multiply_tile(level, left, right, result, size, start, tile, finish); });
+}
+
+}  // namespace product

@@ -1,0 +1,47 @@
+// How the right side of a product is packed: panels of 64 columns, each row by row; the last one is rounded up to whole vectors.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "level.hpp"
+#include "operand.hpp"
+
+namespace product {
+
+inline std::int64_t padded(std::int64_t columns) {
+  return vectors_of(columns) * vector;
+}
+
+/// Floats of a packed matrix.
+inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
+  return depth * padded(columns);
+}
+
+/// Columns `column` to `column + columns` of `right`, its rows from `first` to `first + depth`, at `to`. Padding is zero.
+inline void pack(const Level& level, const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column,
+                 std::int64_t columns, float* to) {
+  const auto width = padded(columns);
+  for (std::int64_t j = 0; j < columns; j += vector) {
+    const auto count = std::min(vector, columns - j);
+    if (!right.transposed) {
+      level.copy_rows(right.row(first) + column + j, right.row_size, count, depth, to + j, width);
+      continue;
+    }
+    std::int64_t k = 0;
+    const float* const from = right.column(column + j) + first;
+    if (level.transpose_square && count == vector)
+      for (; k + vector <= depth; k += vector) level.transpose_square(from + k, right.row_size, to + k * width + j, width);
+    for (; k < depth; ++k) {
+      for (std::int64_t i = 0; i < count; ++i) to[k * width + j + i] = from[i * right.row_size + k];
+      std::fill_n(to + k * width + j + count, vector - count, 0.0F);
+    }
+  }
+}
+
+/// The whole right side, packed_size() floats.
+inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, float* to) {
+  for (std::int64_t column = 0; column < columns; column += most_columns)
+    pack(usable_level(), right, 0, depth, column, std::min(most_columns, columns - column), to + column * depth);
+}
+
+}  // namespace product

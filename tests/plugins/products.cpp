@@ -1,0 +1,147 @@
+// Products of f32 matrices against their definition: each element is one chain of multiply-adds, bit for bit, however a product is cut into
+// tiles, packed and laid out, on every vector level.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "../../plugins/shared/product/multiply.hpp"
+#include "array.hpp"
+#include "sdk/vector_levels.hpp"
+
+namespace {
+
+struct MatrixPair {
+  product::Size size;
+  std::vector<float> left, right;
+
+  MatrixPair(product::Size of, unsigned seed) : size(of) {
+    const auto fill = [&](std::vector<float>& to, std::int64_t rows, std::int64_t columns) {
+      const auto numbers = random_doubles({rows, columns}, seed++);
+      to.assign(numbers.values.begin(), numbers.values.end());
+    };
+    fill(left, size.rows, size.depth);
+    fill(right, size.depth, size.columns);
+  }
+};
+
+std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> to(from.size());
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) to[static_cast<std::size_t>(j * rows + i)] = from[static_cast<std::size_t>(i * columns + j)];
+  return to;
+}
+
+/// `fused`: as AVX2 and AVX-512 multiply and add.
+std::vector<float> by_definition(const MatrixPair& of, const float* start, std::int64_t start_row, bool fused) {
+  const auto [rows, columns, depth] = of.size;
+  std::vector<float> result(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      float sum = start ? start[i * start_row + j] : 0.0F;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const float a = of.left[static_cast<std::size_t>(i * depth + k)], b = of.right[static_cast<std::size_t>(k * columns + j)];
+        const float together = a * b;
+        sum = fused ? std::fma(a, b, sum) : together + sum;
+      }
+      result[static_cast<std::size_t>(i * columns + j)] = sum;
+    }
+  return result;
+}
+
+/// All bits are the same, but that one NaN is like another.
+bool same_numbers(const std::vector<float>& left, const std::vector<float>& right) {
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (std::memcmp(&left[i], &right[i], sizeof(float)) != 0 && !(std::isnan(left[i]) && std::isnan(right[i]))) return false;
+  return left.size() == right.size();
+}
+
+struct Way {
+  int threads;
+  bool transpose_left, transpose_right, packed;
+};
+
+std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float* start, std::int64_t start_row) {
+  const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
+  const auto left = way.transpose_left ? transposed(of.left, rows, depth) : of.left;
+  const auto right = way.transpose_right ? transposed(of.right, depth, columns) : of.right;
+  const gemm::Operand<float> a{left.data(), way.transpose_left ? rows : depth, way.transpose_left},
+      b{right.data(), way.transpose_right ? depth : columns, way.transpose_right};
+  std::vector<float> packed;
+  if (way.packed) {
+    packed.assign(static_cast<std::size_t>(product::packed_size(depth, columns)), std::numeric_limits<float>::quiet_NaN());
+    product::pack(b, depth, columns, packed.data());
+  }
+  const float untouched = 12345;
+  std::vector<float> result(static_cast<std::size_t>(rows * columns) + 1, untouched);
+  tenon_call raw{};
+  raw.size = sizeof raw;
+  raw.threads = way.threads;
+  const tenon::detail::Names names{};
+  const tenon::Call call(raw, names);
+  std::vector<int> finished(result.size());
+  product::multiply(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row},
+                    [&](const product::Tile& tile) {
+                      for (auto i = tile.row; i < tile.row + tile.rows; ++i)
+                        for (auto j = tile.column; j < tile.column + tile.columns; ++j)
+                          ++finished[static_cast<std::size_t>(i * columns + j)];
+                    });
+  CHECK(result.back() == untouched);
+  result.pop_back();
+  finished.pop_back();
+  CHECK(std::all_of(finished.begin(), finished.end(), [](int times) { return times == 1; }));
+  return result;
+}
+
+void check_all_ways(const MatrixPair& of, bool fused) {
+  const auto sums = random_doubles({of.size.rows + 1, of.size.columns}, 7);
+  const std::vector<float> start(sums.values.begin(), sums.values.end());
+  const struct {
+    const float* data;
+    std::int64_t row;
+  } starts[] = {{nullptr, 0}, {start.data(), 0}, {start.data(), of.size.columns}};
+  for (const auto& from : starts) {
+    const auto expected = by_definition(of, from.data, from.row, fused);
+    for (const int threads : {1, 2, 3, 16})
+      for (int bits = 0; bits < 8; ++bits) {
+        CAPTURE(threads);
+        CAPTURE(bits);
+        CHECK(same_numbers(multiplied(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, from.data, from.row), expected));
+      }
+  }
+}
+
+constexpr product::Size product_sizes[] = {{1, 1, 1},     {3, 5, 7},    {6, 64, 513},   {13, 65, 1025}, {50, 130, 40}, {1, 200, 600},
+                                           {130, 17, 33}, {12, 16, 16}, {40, 1024, 20}, {9, 48, 530},   {7, 5, 0},     {0, 4, 4},
+                                           {4, 0, 4},     {70, 1, 90},  {11, 31, 47},   {270, 64, 3}};
+
+}  // namespace
+
+#if defined(TENON_WIDE_LEVELS)
+TEST_CASE("products of f32 are chains of multiply-adds, however they are cut, packed and laid out, on every vector level") {
+  for (const auto level : by_hand::vector_levels()) {
+    const by_hand::AtLevel at(level);
+    unsigned seed = 1;
+    for (const auto& size : product_sizes) {
+      CAPTURE(static_cast<int>(level));
+      CAPTURE(size.rows);
+      CAPTURE(size.columns);
+      CAPTURE(size.depth);
+      check_all_ways(MatrixPair(size, seed += 2), level != by_hand::VectorLevel::plain);
+    }
+  }
+}
+
+TEST_CASE("products of f32 with infinities and NaN give what the definition gives, in their rows and columns alone") {
+  for (const auto level : by_hand::vector_levels()) {
+    const by_hand::AtLevel at(level);
+    MatrixPair of({20, 70, 30}, 5);
+    of.left[3] = std::numeric_limits<float>::infinity();
+    of.left[100] = std::numeric_limits<float>::quiet_NaN();
+    of.right[69] = -std::numeric_limits<float>::infinity();
+    of.right[800] = std::numeric_limits<float>::max();
+    check_all_ways(of, level != by_hand::VectorLevel::plain);
+  }
+}
+#endif
