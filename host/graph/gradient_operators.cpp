@@ -10,6 +10,8 @@ namespace tenon {
 namespace {
 
 struct SumGradients : Operator {
+  static constexpr bool blockwise = true;
+
   static constexpr void describe(auto& op) {
     op.doc("left + right, two gradients of one value");
     op.types(floating + any_complex);

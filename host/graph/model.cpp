@@ -75,7 +75,7 @@ std::string work_label(const GraphModel& model, const NodeRecord& node) {
 
 std::string value_label(const GraphModel& model, ValueId value) {
   const auto& record = model.values[value];
-  if (record.role != Role::output) return std::string(model.strings[record.name]);
+  if (record.role != Role::output || record.name != 0) return std::string(model.strings[record.name]);
   const auto name = model.strings[model.nodes[record.producer].name];
   return record.index == 0 ? std::string(name) : fmt::format("{}:{}", name, record.index);
 }

@@ -27,7 +27,7 @@ inline constexpr std::uint32_t none = 0xffffffff;  // no node, no value, an inpu
 
 /// An edge of the graph.
 struct ValueRecord {
-  StringId name = 0;  // of inputs, variables, states, constants; node outputs are called node, node:1 ...
+  StringId name = 0;  // of inputs, variables, states, constants; node outputs are called node, node:1 ..., but for a plan's own
   Role role = Role::output;
   bool updated = false;         // a variable that GraphModel::updates has
   tenon_type type{};            // what is declared or inferred so far

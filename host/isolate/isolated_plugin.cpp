@@ -47,7 +47,7 @@ IsolatedTable::IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string
   functions_.size = record.size;
   functions_.abi_major = record.abi_major;
   functions_.abi_minor = record.abi_minor;
-  functions_.traits = record.traits & ~std::uint64_t{TENON_TRAIT_CAPTURABLE};
+  functions_.traits = record.traits & ~std::uint64_t{TENON_TRAIT_CAPTURABLE | TENON_TRAIT_BLOCKWISE};
   functions_.create = has() ? refuse_to_create : nullptr;
   functions_.destroy = has() ? remote::destroy : nullptr;
   functions_.infer = has() ? remote::infer : nullptr;

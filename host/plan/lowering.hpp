@@ -2,10 +2,12 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "graph/needed.hpp"
 #include "graph/snapshot.hpp"
+#include "plan/chains/element_chain.hpp"
 #include "plan/kernels.hpp"
 #include "plan/tensor_table.hpp"
 
@@ -38,8 +40,8 @@ struct Lowered {
   std::vector<Conversion> conversions;
   std::vector<DeviceCopy> copies;
   std::vector<std::uint32_t> copy_of;  // of each node: which of the copies it makes; none: it is a node of the graph, or converts
-  std::unique_ptr<GraphModel> own_model;
-  std::unique_ptr<Binding> own_binding;  // without objects: those are the Kernels'
+  std::vector<ElementChain> chains;    // their nodes are the last ones
+  NodeId first_chain = none;
 
   bool partial = false;  // only some outputs are wanted: nodes run for them alone
 
@@ -49,6 +51,19 @@ struct Lowered {
     return kernels_of_all.all_of(model(), id, *devices[id])[kernels[id]];
   }
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
+  /// The chain that the node runs; null: it runs a kernel, or copies.
+  const ElementChain* chain_at(NodeId id) const { return id < first_chain ? nullptr : &chains[id - first_chain]; }
+  /// The nodes that it stands for: of a chain those in it, else itself.
+  std::span<const NodeId> nodes_at(const NodeId& id) const {
+    const auto* chain = chain_at(id);
+    return chain == nullptr ? std::span(&id, 1) : std::span(chain->nodes);
+  }
+  NodeId last_of(NodeId id) const { return nodes_at(id).back(); }
+  /// Whether the node's step can add this output to what is there.
+  bool accumulates(NodeId id, std::uint32_t output) const {
+    if (const auto* chain = chain_at(id); chain != nullptr) return chain->adds[output];
+    return binding().nodes[id].info->accumulates && !sparse[id];
+  }
   /// In whose worker process the node runs; null: in this process.
   const IsolatedPlugin* worker_of(NodeId id) const {
     return copies_at(id) || !devices[id]->is_cpu() ? nullptr : binding().nodes[id].op->isolated_plugin();

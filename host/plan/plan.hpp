@@ -30,6 +30,8 @@ struct Plan {
   Device& device_of(std::size_t step) const { return *graph.devices[node_of(step)]; }
   /// Of a step that copies: which of graph.copies; none for others.
   std::uint32_t copy_of(std::size_t step) const { return graph.copy_of[node_of(step)]; }
+  /// Of a step that runs several element-wise nodes: which of graph.chains; none for others.
+  std::uint32_t chain_of(std::size_t step) const { return node_of(step) < graph.first_chain ? none : node_of(step) - graph.first_chain; }
   /// Of a step that copies: the device it copies from; null for others.
   const Device* copied_from(std::size_t step) const {
     return copy_of(step) == none ? nullptr : graph.places[graph.copies[copy_of(step)].value];
@@ -54,7 +56,8 @@ struct PlanRequest {
   const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
   Optimize optimize = Optimize::full;     ///< what the plan may change: nothing, no bit of the results, or their rounding
   std::vector<bool> constant{};           ///< as the plan has it
-  int threads = 1;                        ///< that a kernel may use
+  bool chains = true;                     ///< neighbouring element-wise nodes run as one step, but for Optimize::none
+  int threads = 1;                        ///< that a kernel may use, and for which such steps have scratch memory
 };
 
 /// `types`: those of all values, as infer_with() returns them. Throws Failure that names the node for what cannot be run.

@@ -57,6 +57,9 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
                                      [](const KeptPart& left, const KeptPart& right) { return left.step < right.step; });
   for (auto part = kept.first; part != kept.second; ++part)
     info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
+  if (plan.chain_of(step) != none)
+    for (const auto id : plan.graph.nodes_at(plan.memory.order[step]))
+      info.nodes.emplace_back(plan.model().strings[plan.model().nodes[id].name]);
   return info;
 }
 

@@ -177,7 +177,7 @@ const std::shared_ptr<const Stage>& Session::Impl::stage_for(const std::vector<s
 Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, const std::map<ValueId, tenon_type>& inputs,
                                  const std::map<ValueId, Device*>& devices, const Inference::Elements& elements) {
   quick.reset();
-  PlanCache::Key key{static_cast<std::int64_t>(stage->id)};
+  PlanCache::Key key{static_cast<std::int64_t>(stage->id), joins_chains()};
   for (const auto& [value, type] : inputs) {
     key.push_back(type.dtype << 16 | type.storage << 8 | type.rank);
     key.insert(key.end(), type.dims, type.dims + type.rank);
@@ -192,7 +192,7 @@ Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, cons
   if (later) later->id = stage_count++;
   auto plan = make_plan(now->graph, *kernels, tensors, std::move(inferred.types),
                         {options.training, options.keep_on_device, options.capture, devices, now->wanted(), options.optimize, constants(),
-                         context.threads->count()});
+                         joins_chains(), context.threads->count()});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
   return plans.keep(std::move(key), std::move(plan), std::move(later));
@@ -382,6 +382,7 @@ NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options)
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(impl_);
+  const Impl::StepByStep each_node(*impl_);
   std::string found;
   impl_->each_stage(inputs, {}, [&](Execution& execution, const NamedTensors& given, const Destinations&) {
     auto outputs = impl_->bind_outputs(execution, given, {});

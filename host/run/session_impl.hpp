@@ -65,6 +65,19 @@ struct Session::Impl {
     explicit Use(const std::unique_ptr<Impl>& session);
   };
 
+  /// While it lives, plans have a step for each node, whose values can be looked at.
+  class StepByStep {
+   public:
+    explicit StepByStep(Impl& session) : session_(session) { session.step_by_step = true; }
+    ~StepByStep() { session_.step_by_step = false; }
+    StepByStep(const StepByStep&) = delete;
+    StepByStep& operator=(const StepByStep&) = delete;
+
+   private:
+    Impl& session_;
+  };
+  bool joins_chains() const { return !options.debug && !step_by_step; }
+
   const Graph graph;
   const std::shared_ptr<const GraphSnapshot> running;  // the graph, with the nodes that composed operators consist of
   TensorTable tensors;
@@ -82,6 +95,7 @@ struct Session::Impl {
   std::uint64_t stage_count = 0;
   Trace trace{options.trace};
   bool trace_complete = true;
+  bool step_by_step = false;
   std::map<std::pair<std::string, std::string>, NodeTime> times;  // by node and what it does
   std::uint64_t step = 0;
 

@@ -63,7 +63,12 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
 // The first node of each operator that runs on the CPU for want of a kernel, and what that costs.
 void Session::Impl::warn_of_fallbacks(const Plan& plan) {
   const auto& model = this->model();
-  for (const auto id : plan.memory.order) {
+  std::vector<NodeId> nodes;
+  for (const auto& step : plan.memory.order) {
+    const auto run = plan.graph.nodes_at(step);
+    nodes.insert(nodes.end(), run.begin(), run.end());
+  }
+  for (const auto id : nodes) {
     if (id >= model.nodes.size()) continue;  // the plan's own
     const auto why = kernels->why_on_cpu(model, id);
     if (why.empty()) continue;

@@ -27,6 +27,7 @@ TENON_FN To convert(From value) {
 }
 
 struct Cast : tenon::Operator {
+  static constexpr bool blockwise = true;
   tenon::DType dtype = tenon::DType::f32;
 
   static constexpr void describe(auto& op) {

@@ -124,7 +124,7 @@ JsonItem describe(const PlannedStep& step) {
   return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
                      "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
                      copies ? known(step.copied) : JsonItem(), "outputs", json_list(outputs), "workspace", step.workspace, "kept",
-                     json_list(kept));
+                     json_list(kept), "nodes", list_of(step.nodes));
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {

@@ -18,9 +18,9 @@ std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type
     if (!is_sum(model, node)) continue;
     const FusedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
     const auto left = model.values[sum.left].producer, right = model.values[sum.right].producer;
-    if (left == none || right == none || left >= right) continue;
-    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.binding().nodes[right].info->accumulates) continue;
-    if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE || graph.sparse[right]) continue;
+    if (left == none || right == none || graph.last_of(left) >= graph.last_of(right)) continue;
+    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.accumulates(right, model.values[sum.right].index)) continue;
+    if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE) continue;
     if (is_sum(model, model.nodes[right])) continue;  // it may be folded itself
     sums.push_back(sum);
   }

@@ -10,6 +10,7 @@
 #include "graph/inference.hpp"
 #include "io/counted.hpp"
 #include "plan/memory/writers.hpp"
+#include "plan/running_order.hpp"
 
 namespace tenon {
 namespace {
@@ -77,8 +78,10 @@ class MemoryPlanner {
   MemoryPlan run(const Lowered& graph, const Kernels& kernels, bool training) {
     const auto& model = graph.model();
     const auto& binding = graph.binding();
-    choose_order(graph, training);
-    count_readers(model, training);
+    plan_.order = running_order(graph, training);
+    auto readers = count_readers(model, plan_.order, training);
+    plan_.readers = std::move(readers.all);
+    output_names_ = std::move(readers.output_names);
     for (const auto id : plan_.order) {
       require_known(model, binding, id, plan_.types, plan_.readers);
       if (model.nodes[id].pass == Pass::backward) require_known(model, binding, model.nodes[id].origin, plan_.types, plan_.readers);
@@ -97,8 +100,6 @@ class MemoryPlanner {
   }
 
  private:
-  void choose_order(const Lowered& graph, bool training);
-  void count_readers(const GraphModel& model, bool training);
   void fuse(const Lowered& graph);
   void find_last_uses(const GraphModel& model);
   void find_updates(const GraphModel& model, const Binding& binding);
@@ -117,44 +118,6 @@ class MemoryPlanner {
   std::vector<const IsolatedPlugin*> writers_;  // as find_writers() finds them
   std::vector<std::uint32_t> last_use_;         // of a piece of memory's owner: the last step that reads any of the values in it
 };
-
-// Only what the outputs need runs; in training, what variables are updated with as well, and, where all outputs are wanted, nodes that keep
-// states.
-void MemoryPlanner::choose_order(const Lowered& graph, bool training) {
-  const auto& model = graph.model();
-  std::vector<bool> needed(model.nodes.size());
-  const auto need = [&](ValueId value) {
-    if (value != none && model.values[value].producer != none) needed[model.values[value].producer] = true;
-  };
-  for (const auto& [name, value] : model.outputs) need(value);
-  if (training)
-    for (const auto& [variable, value] : model.updates) need(value);
-  for (auto next = graph.order.rbegin(); next != graph.order.rend(); ++next) {
-    const auto id = *next;
-    const auto& node = model.nodes[id];
-    if (training && !graph.partial && node.state_count > 0) needed[id] = true;
-    if (!needed[id]) continue;
-    for (std::uint32_t i = 0; i < node.input_count; ++i) need(model.edges[node.first_edge + i]);
-  }
-  for (const auto id : graph.order)
-    if (needed[id]) plan_.order.push_back(id);
-}
-
-void MemoryPlanner::count_readers(const GraphModel& model, bool training) {
-  plan_.readers.assign(model.values.size(), 0);
-  output_names_.assign(model.values.size(), 0);
-  for (const auto id : plan_.order) {
-    const auto& node = model.nodes[id];
-    for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto value = model.edges[node.first_edge + i]; value != none) ++plan_.readers[value];
-  }
-  for (const auto& [name, value] : model.outputs) {
-    ++plan_.readers[value];
-    ++output_names_[value];
-  }
-  if (training)
-    for (const auto& [variable, value] : model.updates) ++plan_.readers[value];
-}
 
 // A fused sum and its two sides are one piece of memory; the sum stands for all three.
 void MemoryPlanner::fuse(const Lowered& graph) {
@@ -226,7 +189,6 @@ void MemoryPlanner::find_buffers(const Lowered& graph) {
 // Finds memory for an output; how it is written.
 std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
   const auto& model = graph.model();
-  const auto& info = *graph.binding().nodes[plan_.order[step]].info;
   const auto& node = model.nodes[plan_.order[step]];
   const auto value = node.first_output + output;
   const auto root = plan_.root[value];
@@ -238,7 +200,7 @@ std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t ste
     return TENON_WRITE_ADD;
   }
   if (output_names_[root] > 0) {
-    const bool adds = info.accumulates && !graph.sparse[plan_.order[step]] && inside_readers(root) == 0;
+    const bool adds = graph.accumulates(plan_.order[step], output) && inside_readers(root) == 0;
     plan_.output_writes.emplace(root, MemoryPlan::OutputWrite{plan_.writes.size(), adds});
     return TENON_WRITE_TO;
   }
@@ -290,13 +252,17 @@ void MemoryPlanner::add_workspaces(const Lowered& graph, const Kernels& kernels)
     const auto id = plan_.order[step];
     const auto& node = model.nodes[id];
     const bool backward = node.pass == Pass::backward;
-    const auto& kernel = graph.kernel_of(id, kernels);
-    if (graph.copies_at(id) || kernel.table()->workspace == nullptr) continue;
-    gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
-    const auto dispatch = dispatch_of(backward, graph.sparse[id]);
-    const CurrentDevice current(*graph.devices[id]);  // how much scratch a library wants follows the device
-    plan_.workspace_bytes[step] =
-        at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].info, kernel, dispatch, types); });
+    if (const auto* chain = graph.chain_at(id); chain != nullptr) {
+      plan_.workspace_bytes[step] = chain->scratch_bytes();
+    } else {
+      const auto& kernel = graph.kernel_of(id, kernels);
+      if (graph.copies_at(id) || kernel.table()->workspace == nullptr) continue;
+      gather_types(model, forward_of(model, node), TypeTable(plan_.types), types);
+      const auto dispatch = dispatch_of(backward, graph.sparse[id]);
+      const CurrentDevice current(*graph.devices[id]);  // how much scratch a library wants follows the device
+      plan_.workspace_bytes[step] =
+          at_node(model, id, [&] { return workspace_bytes(*graph.binding().nodes[id].info, kernel, dispatch, types); });
+    }
     if (plan_.workspace_bytes[step] == 0) continue;
     plan_.workspace_buffer[step] =
         add_buffer(*graph.devices[id], nullptr, {static_cast<std::int64_t>(plan_.workspace_bytes[step]), step, step});

@@ -139,6 +139,7 @@ void bind_session(nb::module_& module) {
           one["device"] = step.device;
           one["variant"] = step.variant;
           one["workspace"] = step.workspace;
+          one["nodes"] = step.nodes;
           nb::list outputs;
           for (const auto& output : step.outputs) {
             nb::dict made;

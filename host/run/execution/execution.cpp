@@ -96,7 +96,7 @@ Failure Execution::failure_of(const Step& failed) const {
     if (const auto nodes = nodes_before(*plan_, step, gpu); !nodes.empty())
       reason += fmt::format("; before it {} was to do {}", gpu.name(), nodes);
   }
-  return failure_at(*plan_, step, reason);
+  return failure_at_node(*plan_, calls_.failed_node(step), reason);
 }
 
 }  // namespace tenon

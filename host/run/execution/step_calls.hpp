@@ -3,6 +3,7 @@
 #include <deque>
 #include <vector>
 
+#include "run/execution/chain_step.hpp"
 #include "run/execution/copy_step.hpp"
 #include "run/execution/plan_tensors.hpp"
 #include "run/execution/step.hpp"
@@ -23,6 +24,8 @@ class StepCalls {
   std::uint8_t& write(std::size_t entry) { return writes_[entry]; }  ///< as in MemoryPlan::writes
   void set_step(std::uint64_t step);                                 ///< of the random numbers
   void set_seed(std::uint64_t seed);
+  /// Of a step that failed: the node whose kernel did.
+  NodeId failed_node(std::size_t step) const;
 
  private:
   // A kernel with outputs that it allocates: sparse ones are checked before anybody follows their indices.
@@ -49,7 +52,8 @@ class StepCalls {
   std::vector<tenon_call> calls_;
   std::vector<tenon_call*> random_calls_;
   std::deque<SparseStep> sparse_steps_;
-  RunningRecords records_;  // one for each step
+  std::deque<ChainStep> chain_steps_;  // as in the plan's graph
+  RunningRecords records_;             // one for each step
   std::vector<Step> steps_;
 };
 

@@ -9,8 +9,11 @@
 namespace tenon {
 
 Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason, const std::string& hint) {
+  return failure_at_node(plan, plan.node_of(step), reason, hint);
+}
+
+Failure failure_at_node(const Plan& plan, NodeId id, const std::string& reason, const std::string& hint) {
   const auto& model = plan.model();
-  const auto id = plan.node_of(step);
   OperatorTypes types;
   auto known = plan.types();
   gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);

@@ -10,6 +10,9 @@ namespace tenon {
 /// `[add] node 'sum': REASON (with inputs ...)`
 Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason, const std::string& hint = {});
 
+/// The same of a node that a step runs.
+Failure failure_at_node(const Plan& plan, NodeId id, const std::string& reason, const std::string& hint = {});
+
 /// `nodes 'a' to 'b'`: the kernels before that step that were submitted to the device and may not be done; empty where there are none.
 std::string nodes_before(const Plan& plan, std::size_t step, const Device& device);
 

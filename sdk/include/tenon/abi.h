@@ -320,7 +320,13 @@ struct tenon_prepare {
 
 typedef int32_t (*tenon_kernel_function)(void* instance, const tenon_call* call);
 
-enum tenon_trait { TENON_TRAIT_CAPTURABLE = 1 /* the CUDA kernel only enqueues work on the stream: safe to capture */ };
+enum tenon_trait {
+  TENON_TRAIT_CAPTURABLE = 1, /* the CUDA kernel only enqueues work on the stream: safe to capture */
+  /* The CPU kernel computes each element of its dense outputs from the elements at the same place of its inputs, which broadcast as numpy's
+   * do. The host may call forward and backward for parts of the tensors, as tensors of one or two dimensions, on several threads at once
+   * with one instance. Such a kernel needs no workspace, has no state and draws no random numbers. */
+  TENON_TRAIT_BLOCKWISE = 2
+};
 
 /* The same struct serves an operator (with its CPU kernel, if its class has one) and a kernel registered on its own. Functions that a
  * class lacks are null. */

@@ -132,6 +132,16 @@ struct Members {
     else
       return false;
   }();
+  // static constexpr bool blockwise = true: each element of the outputs follows from those at the same place of the inputs, so that Tenon
+  // may call the kernel for parts of the tensors, on several threads at once.
+  static constexpr bool blockwise = [] {
+    if constexpr (requires {
+                    { C::blockwise } -> std::convertible_to<bool>;
+                  })
+      return bool(C::blockwise);
+    else
+      return false;
+  }();
   // static constexpr int priority: of several kernels for one device, the highest that supports the types runs.
   static constexpr int priority = [] {
     if constexpr (requires {

@@ -20,6 +20,8 @@ namespace tenon::TENON_SDK {
 ///     bool supports(const Infer& types) const;  whether this kernel computes these types; default: all that the operator has
 ///     static constexpr int priority = 1;        of several kernels for a device, the highest that supports the types runs; default: 0
 ///     static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the stream
+///     static constexpr bool blockwise = true;   a CPU kernel that may be called for parts of its tensors, see TENON_TRAIT_BLOCKWISE; the
+///                                               kernels of tenon::Elementwise are
 /// Each may throw; the reason reaches the user with node, operator and shapes. An object is used by one thread at a time, infer, workspace,
 /// prepare, supports and gradient by several.
 struct Operator {

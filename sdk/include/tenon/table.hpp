@@ -146,7 +146,7 @@ constexpr tenon_operator make_table() {
   table.abi_major = TENON_ABI_MAJOR;
   table.abi_minor = TENON_ABI_MINOR;
   // Every member above and below is set by name: what a later version of the struct appends stays 0.
-  table.traits = M::capturable ? TENON_TRAIT_CAPTURABLE : 0;
+  table.traits = (M::capturable ? TENON_TRAIT_CAPTURABLE : 0) | (M::blockwise ? TENON_TRAIT_BLOCKWISE : 0);
   table.create = T::create;
   table.destroy = T::destroy;
   if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // else compose tells

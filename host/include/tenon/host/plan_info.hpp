@@ -49,6 +49,7 @@ struct PlannedStep {
   std::vector<PlannedOutput> outputs{};
   std::int64_t workspace = 0;       ///< scratch bytes
   std::vector<PlannedKept> kept{};  ///< made before the first run, and shared with others that keep the same
+  std::vector<std::string> nodes{};  ///< of several element-wise nodes in one step: those, and `node` is their names with + between
 };
 
 /// A value, or the scratch memory of a step, while it lies in an arena.

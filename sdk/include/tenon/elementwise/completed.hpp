@@ -97,6 +97,7 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
 /// that then, and backward its derivatives.
 template <class Class>
 struct ForwardKernel : Semantics<Class> {
+  static constexpr bool blockwise = true;
   std::int32_t derivative = -1;  ///< the input; -1: none
 
   static constexpr void describe(auto& op) {

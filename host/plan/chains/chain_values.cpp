@@ -1,0 +1,206 @@
+#include "plan/chains/chain_values.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "device/memory.hpp"
+#include "plan/chains/extents.hpp"
+
+namespace tenon {
+namespace {
+
+class ChainValuesFinder {
+ public:
+  ChainValuesFinder(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
+                    std::span<const std::uint32_t> readers, const FoundChain& found)
+      : model_(model), binding_(binding), types_(types), readers_(readers), found_(found) {
+    values_.chain.nodes = found.nodes;
+    values_.chain.blocks = found.blocks;
+    for (const auto& sum : found.sums) sums_[sum.left] = sums_[sum.right] = sum.sum;
+    for (const auto& sum : found.sums) added_[sum.right] = true;
+  }
+
+  ChainValues run() {
+    find_uses();
+    for (std::uint32_t i = 0; i < found_.nodes.size(); ++i) place_values_of(i);
+    find_inplace();
+    return std::move(values_);
+  }
+
+ private:
+  /// Of a value of the chain; the sum of two stands for both. Nodes by their places in the chain.
+  struct Use {
+    std::uint32_t place = none;
+    std::uint32_t readers = 0;  // inside
+    std::uint32_t first_writer = none, last_reader = none, last = 0;
+    std::uint32_t edges_of_last = 0;  // by which the last one reads it
+  };
+  using Where = ChainPlace::Where;
+
+  const NodeRecord& node(std::uint32_t i) const { return model_.nodes[found_.nodes[i]]; }
+  ValueId root(ValueId value) const {
+    for (auto found = sums_.find(value); found != sums_.end(); found = sums_.find(value)) value = found->second;
+    return value;
+  }
+  bool is_computed(const NodeRecord& node, ValueId value) const { return node.pass != Pass::backward || readers_[value] > 0; }
+  bool escapes(ValueId value, const Use& use) const { return readers_[value] > use.readers; }
+  std::span<const std::pair<int, int>> pairs_of(std::uint32_t i) const {
+    const auto& info = *binding_.nodes[found_.nodes[i]].info;
+    return node(i).pass == Pass::backward ? info.backward_inplace : info.inplace;
+  }
+
+  void find_uses();
+  void place_values_of(std::uint32_t i);
+  std::uint32_t add_place(ValueId value, Where where, std::uint32_t index);
+  std::uint32_t place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write);
+  bool takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const;
+  void find_inplace();
+
+  const GraphModel& model_;
+  const Binding& binding_;
+  const std::span<const tenon_type> types_;
+  const std::span<const std::uint32_t> readers_;
+  const FoundChain& found_;
+  ChainValues values_;
+  std::unordered_map<ValueId, ValueId> sums_;  // of each side: the sum
+  std::unordered_map<ValueId, bool> added_;    // right sides
+  std::unordered_map<ValueId, Use> uses_;
+  std::vector<std::uint32_t> free_slots_;
+};
+
+void ChainValuesFinder::find_uses() {
+  for (std::uint32_t i = 0; i < found_.nodes.size(); ++i) {
+    const auto& each = node(i);
+    for (std::uint32_t k = 0; k < each.input_count; ++k) {
+      const auto value = model_.edges[each.first_edge + k];
+      if (value == none) continue;
+      auto& use = uses_[root(value)];
+      use.edges_of_last = use.last_reader == i ? use.edges_of_last + 1 : 1;
+      use.last_reader = use.last = i;
+      ++use.readers;
+    }
+    for (auto value = each.first_output; value < each.first_output + each.output_count; ++value) {
+      if (!is_computed(each, value)) continue;
+      auto& use = uses_[root(value)];
+      use.last = i;
+      if (use.first_writer == none) use.first_writer = i;
+    }
+  }
+}
+
+void ChainValuesFinder::place_values_of(std::uint32_t i) {
+  auto& chain = values_.chain;
+  const auto& each = node(i);
+  for (std::uint32_t k = 0; k < each.input_count; ++k) {
+    const auto value = model_.edges[each.first_edge + k];
+    if (value == none) {
+      chain.operands.push_back(none);
+      continue;
+    }
+    auto& use = uses_.at(root(value));
+    if (use.place == none) {  // from outside
+      use.place = add_place(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
+      values_.inputs.push_back(value);
+    }
+    chain.operands.push_back(use.place);
+  }
+  const auto first = chain.operands.end() - chain.operands.begin() - each.input_count;
+  for (std::uint32_t k = 0; k < each.output_count; ++k) {
+    std::uint8_t write = TENON_WRITE_NONE;
+    const auto place = is_computed(each, each.first_output + k) ? place_output(i, k, write) : none;
+    chain.operands.push_back(place);
+    chain.writes.push_back(write);
+  }
+  std::vector<std::uint32_t> done;  // slots; one that was taken over is in use
+  for (auto at = chain.operands.begin() + first; at != chain.operands.end(); ++at)
+    if (*at != none && chain.places[*at].where == Where::scratch) done.push_back(chain.places[*at].index);
+  for (const auto& [value, use] : uses_)
+    if (use.place != none && use.last > i)
+      std::erase(done, chain.places[use.place].where == Where::scratch ? chain.places[use.place].index : none);
+  std::sort(done.begin(), done.end());
+  done.erase(std::unique(done.begin(), done.end()), done.end());
+  free_slots_.insert(free_slots_.end(), done.begin(), done.end());
+}
+
+std::uint32_t ChainValuesFinder::add_place(ValueId value, Where where, std::uint32_t index) {
+  auto& chain = values_.chain;
+  const auto extent = *extent_in(types_[value], found_.whole);
+  chain.places.push_back({where, extent, types_[value].dtype, index});
+  if (where == Where::scratch) {
+    chain.scratch_slots = std::max(chain.scratch_slots, index + 1);
+    const auto bytes = chain.blocks.size * static_cast<std::int64_t>(size_of(static_cast<DType>(types_[value].dtype)));
+    chain.slot_bytes = std::max(chain.slot_bytes, align_up(static_cast<std::uint64_t>(bytes)));
+  }
+  return static_cast<std::uint32_t>(chain.places.size() - 1);
+}
+
+// Where an output goes: it may take the scratch memory of an input that nobody reads later.
+std::uint32_t ChainValuesFinder::place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write) {
+  auto& chain = values_.chain;
+  const auto& each = node(i);
+  const auto value = each.first_output + output;
+  auto& use = uses_.at(root(value));
+  write = added_.contains(value) ? TENON_WRITE_ADD : TENON_WRITE_TO;
+  if (use.place != none) return use.place;  // the left side of the sum is there
+  if (escapes(root(value), use)) {
+    use.place = add_place(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
+    values_.outputs.push_back(root(value));
+    const auto& info = *binding_.nodes[found_.nodes[i]].info;
+    chain.adds.push_back(info.accumulates && use.readers == 0);
+    return use.place;
+  }
+  for (const auto& [input, wanted] : pairs_of(i)) {
+    const auto k = static_cast<std::uint32_t>(input);
+    if (static_cast<std::uint32_t>(wanted) != output || k >= each.input_count) continue;
+    const auto source = model_.edges[each.first_edge + k];
+    if (source == none || !takes_over(i, output, root(source))) continue;
+    write = TENON_WRITE_IN_PLACE;
+    return use.place = add_place(root(value), Where::scratch, chain.places[uses_.at(root(source)).place].index);
+  }
+  auto slot = chain.scratch_slots;
+  if (!free_slots_.empty()) {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  return use.place = add_place(root(value), Where::scratch, slot);
+}
+
+bool ChainValuesFinder::takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const {
+  const auto& chain = values_.chain;
+  const auto& use = uses_.at(source);
+  if (use.place == none || chain.places[use.place].where != Where::scratch || use.last != i || use.edges_of_last != 1) return false;
+  if (types_[source].dtype != types_[node(i).first_output + output].dtype) return false;
+  const auto slot = chain.places[use.place].index;
+  return std::none_of(chain.operands.end() - output, chain.operands.end(), [&](std::uint32_t earlier) {
+    return earlier != none && chain.places[earlier].where == Where::scratch && chain.places[earlier].index == slot;
+  });
+}
+
+// Memory of an input from outside may become that of an output where nobody in the chain reads the input once the output is there.
+void ChainValuesFinder::find_inplace() {
+  for (std::uint32_t out = 0; out < values_.outputs.size(); ++out) {
+    const auto writer = uses_.at(values_.outputs[out]).first_writer;
+    for (std::uint32_t in = 0; in < values_.inputs.size(); ++in) {
+      const auto& use = uses_.at(values_.inputs[in]);
+      if (values_.chain.places[use.place].extent != ChainPlace::Extent::whole || use.last_reader > writer) continue;
+      const auto& each = node(writer);
+      const auto* edges = model_.edges.data() + each.first_edge;
+      const bool declared = std::any_of(pairs_of(writer).begin(), pairs_of(writer).end(), [&](const auto& pair) {
+        const auto k = static_cast<std::uint32_t>(pair.first);
+        return k < each.input_count && edges[k] == values_.inputs[in] &&
+               root(each.first_output + static_cast<std::uint32_t>(pair.second)) == values_.outputs[out];
+      });
+      if (use.last_reader < writer || (declared && use.edges_of_last == 1))
+        values_.inplace.emplace_back(static_cast<int>(in), static_cast<int>(out));
+    }
+  }
+}
+
+}  // namespace
+
+ChainValues chain_values(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
+                         std::span<const std::uint32_t> readers, const FoundChain& found) {
+  return ChainValuesFinder(model, binding, types, readers, found).run();
+}
+
+}  // namespace tenon

@@ -1,0 +1,227 @@
+#include "plan/chains/find_chains.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "plan/chains/extents.hpp"
+#include "tensor/kernel_function.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t most_nodes = 32;
+
+class ChainFinder {
+ public:
+  ChainFinder(const Lowered& graph, const Kernels& kernels, std::span<const tenon_type> types, const Readers& readers)
+      : graph_(graph), model_(graph.model()), kernels_(kernels), types_(types), readers_(readers), left_(readers.all) {}
+
+  std::vector<FoundChain> run(std::span<const NodeId> order) {
+    for (const auto& sum : fuse_sums(graph_, types_, order, readers_.all)) {
+      sums_.emplace(sum.node, sum);
+      left_sides_.emplace(sum.right, sum.left);
+    }
+    chain_of_.assign(model_.nodes.size(), none);
+    for (const auto id : order) visit(id);
+    std::erase_if(chains_, [](const Chain& chain) { return chain.nodes.size() < 2; });
+    std::sort(chains_.begin(), chains_.end(), [](const Chain& one, const Chain& other) { return one.last < other.last; });
+    std::vector<FoundChain> found;
+    for (auto& chain : chains_) {
+      std::sort(chain.nodes.begin(), chain.nodes.end());
+      for (const auto& [place, id] : chain.nodes) chain.found.nodes.push_back(id);
+      found.push_back(std::move(chain.found));
+    }
+    return found;
+  }
+
+ private:
+  struct Chain {
+    FoundChain found;
+    std::vector<std::pair<std::uint32_t, NodeId>> nodes;  // with their places in the order
+    std::uint32_t last = 0;                               // the place of its last node
+    bool open = true;                                     // nobody else needs its values yet
+  };
+  using Extent = ChainPlace::Extent;
+
+  void visit(NodeId id);
+  bool take_sum(const FusedSum& sum);
+  void join(NodeId id, const tenon_type& whole, std::int64_t row);
+  std::optional<std::int64_t> row_of(NodeId id, const tenon_type& whole) const;
+  const tenon_type* whole_of(NodeId id) const;
+  bool may_be_called_for_parts(NodeId id) const;
+  bool is_on_cpu(ValueId value) const { return types_[value].storage == TENON_DENSE && graph_.places[value]->is_cpu(); }
+  bool may_wait(const Chain& chain) const;
+  std::uint32_t merged(std::uint32_t one, std::uint32_t other);
+  std::uint32_t chain_of(ValueId value) const {
+    const auto producer = model_.values[value].producer;
+    return producer == none ? none : chain_of_[producer];
+  }
+  /// visit(value) for each that the node reads or, where its output is added to something, writes to.
+  template <class Visit>
+  void each_read(NodeId id, Visit visit) const;
+
+  const Lowered& graph_;
+  const GraphModel& model_;
+  const Kernels& kernels_;
+  const std::span<const tenon_type> types_;
+  const Readers& readers_;
+  std::vector<std::uint32_t> left_;                  // of each value: readers that have not come yet
+  std::unordered_map<NodeId, FusedSum> sums_;        // by their nodes, which do not run
+  std::unordered_map<ValueId, ValueId> left_sides_;  // of the fused sums, by the right sides
+  std::vector<Chain> chains_;
+  std::vector<std::uint32_t> chain_of_;  // of each node
+  std::uint32_t place_ = 0;              // of the node at hand among those that run
+};
+
+template <class Visit>
+void ChainFinder::each_read(NodeId id, Visit visit) const {
+  const auto& node = model_.nodes[id];
+  for (std::uint32_t i = 0; i < node.input_count; ++i)
+    if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(value);
+  if (left_sides_.empty()) return;
+  for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
+    if (const auto found = left_sides_.find(value); found != left_sides_.end()) visit(found->second);
+}
+
+void ChainFinder::visit(NodeId id) {
+  const auto sum = sums_.find(id);
+  const bool runs = sum == sums_.end();
+  if (runs || !take_sum(sum->second)) {
+    const auto* whole = runs ? whole_of(id) : nullptr;
+    const auto row = whole == nullptr ? std::nullopt : row_of(id, *whole);
+    if (row)
+      join(id, *whole, *row);
+    else
+      each_read(id, [&](ValueId value) {
+        if (const auto chain = chain_of(value); chain != none) chains_[chain].open = false;
+      });
+  }
+  const auto& node = model_.nodes[id];
+  for (std::uint32_t i = 0; i < node.input_count; ++i)
+    if (const auto value = model_.edges[node.first_edge + i]; value != none) --left_[value];
+  if (runs) ++place_;
+}
+
+// Of two values of one chain: then the chain has the sum as well.
+bool ChainFinder::take_sum(const FusedSum& sum) {
+  const auto chain = chain_of(sum.left);
+  if (chain == none || chain != chain_of(sum.right)) return false;
+  chains_[chain].found.sums.push_back(sum);
+  chain_of_[sum.node] = chain;
+  return true;
+}
+
+// Joins all chains whose values it reads, as far as they fit; the others end here.
+void ChainFinder::join(NodeId id, const tenon_type& whole, std::int64_t row) {
+  std::uint32_t own = none;
+  each_read(id, [&](ValueId value) {
+    const auto read = chain_of(value);
+    if (read == none || read == own || !chains_[read].open) return;
+    const auto& chain = chains_[read];
+    const auto rows = std::max(row, chain.found.blocks.row);
+    const auto nodes = chain.nodes.size() + (own == none ? 0 : chains_[own].nodes.size());
+    if (nodes < most_nodes && (row == 0 || chain.found.blocks.row == 0 || row == chain.found.blocks.row) &&
+        extent_in(chain.found.whole, whole) == Extent::whole && may_wait(chain)) {
+      row = rows;
+      own = own == none ? read : merged(own, read);
+    } else {
+      chains_[read].open = false;
+    }
+  });
+  if (own == none) {
+    own = static_cast<std::uint32_t>(chains_.size());
+    chains_.emplace_back().found.whole = whole;
+  }
+  auto& chain = chains_[own];
+  chain.nodes.emplace_back(place_, id);
+  chain.found.blocks = *blocks_of(element_count(whole), row);
+  chain.last = place_;
+  chain_of_[id] = own;
+}
+
+std::uint32_t ChainFinder::merged(std::uint32_t one, std::uint32_t other) {
+  if (chains_[one].nodes.size() < chains_[other].nodes.size()) std::swap(one, other);
+  auto &to = chains_[one], &from = chains_[other];
+  for (const auto& [place, id] : from.nodes) chain_of_[id] = one;
+  for (const auto& sum : from.found.sums) chain_of_[sum.node] = one;
+  to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
+  to.found.sums.insert(to.found.sums.end(), from.found.sums.begin(), from.found.sums.end());
+  from.nodes.clear();
+  from.open = false;
+  return one;
+}
+
+// Whether the chain may run later than now, behind what has come since: then its inputs stay in memory instead of its values.
+bool ChainFinder::may_wait(const Chain& chain) const {
+  if (chain.last + 1 == place_) return true;
+  const auto in_arena = [&](ValueId value) { return model_.values[value].role == Role::output && readers_.output_names[value] == 0; };
+  std::int64_t bytes = 0;  // more than without waiting
+  std::vector<ValueId> counted;
+  for (const auto& [place, id] : chain.nodes) {
+    const auto own = chain_of_[id];
+    const auto& node = model_.nodes[id];
+    for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
+      if (in_arena(value) && left_[value] > 0) bytes -= byte_count(types_[value]);
+    each_read(id, [&](ValueId value) {
+      if (!in_arena(value) || left_[value] > 0 || chain_of(value) == own) return;
+      if (std::find(counted.begin(), counted.end(), value) != counted.end()) return;
+      counted.push_back(value);
+      bytes += byte_count(types_[value]);
+    });
+  }
+  return bytes <= 0;
+}
+
+// The type of what the node computes, where a chain may have it; null otherwise.
+const tenon_type* ChainFinder::whole_of(NodeId id) const {
+  const auto& node = model_.nodes[id];
+  const tenon_type* whole = nullptr;
+  for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
+    if (node.pass == Pass::backward && readers_.all[value] == 0) continue;
+    const auto& type = types_[value];
+    if (!is_known(type) || element_count(type) < fewest_chain_elements || !is_on_cpu(value)) return nullptr;
+    if (whole != nullptr && extent_in(type, *whole) != Extent::whole) return nullptr;
+    if (whole == nullptr) whole = &type;
+  }
+  return whole != nullptr && may_be_called_for_parts(id) ? whole : nullptr;
+}
+
+bool ChainFinder::may_be_called_for_parts(NodeId id) const {
+  const auto& node = model_.nodes[id];
+  if (graph_.copies_at(id) || graph_.sparse[id] || !graph_.devices[id]->is_cpu() || graph_.worker_of(id) != nullptr) return false;
+  if (forward_of(model_, node).state_count > 0 || graph_.binding().nodes[id].info->random) return false;
+  const auto* table = graph_.kernel_of(id, kernels_).table();
+  if (table == nullptr || (table->traits & TENON_TRAIT_BLOCKWISE) == 0 || table->workspace != nullptr) return false;
+  return function_of(*table, dispatch_of(node.pass == Pass::backward, false)) != nullptr;
+}
+
+// The length of the rows that it reads, 0 where it reads none; nothing where it reads what a chain cannot cut.
+std::optional<std::int64_t> ChainFinder::row_of(NodeId id, const tenon_type& whole) const {
+  const auto& node = model_.nodes[id];
+  const auto needed = node.pass == Pass::backward ? forward_of(model_, node).output_count : node.input_count;
+  std::int64_t row = 0;
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = model_.edges[node.first_edge + i];
+    if (value == none && i < needed) return std::nullopt;
+    if (value == none) continue;
+    if (!is_known(types_[value]) || !is_on_cpu(value) || model_.values[value].role == Role::state) return std::nullopt;
+    const auto extent = extent_in(types_[value], whole);
+    if (!extent || (i < needed && node.pass == Pass::backward && *extent != Extent::whole)) return std::nullopt;
+    if (*extent != Extent::row) continue;
+    const auto length = element_count(types_[value]);
+    if (row != 0 && row != length) return std::nullopt;
+    row = length;
+  }
+  return blocks_of(element_count(whole), row) ? std::optional(row) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<FoundChain> find_chains(const Lowered& graph, const Kernels& kernels, std::span<const tenon_type> types,
+                                    std::span<const NodeId> order, const Readers& readers) {
+  return ChainFinder(graph, kernels, types, readers).run(order);
+}
+
+}  // namespace tenon

@@ -1,0 +1,246 @@
+#include "run/execution/chain_step.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "plugin/plugin_call.hpp"
+
+namespace tenon {
+namespace {
+
+std::size_t bytes_of_names(const Plan& plan, const ElementChain& chain) {
+  std::size_t bytes = 0;
+  for (const auto id : chain.nodes) bytes += plan.model().strings[plan.model().nodes[id].name].size() + 1;
+  return bytes;
+}
+
+// A thread that has a block to do gets no help with it: the others have theirs.
+void run_here(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
+  for (std::int64_t begin = 0; begin < n; begin += grain) body(context, begin, std::min(begin + grain, n));
+}
+
+tenon_host host_for_parts(const tenon_host& host) {
+  auto own = host;
+  own.parallel_for = run_here;
+  return own;
+}
+
+}  // namespace
+
+/// One that is idle; where all are in use, it waits for one.
+class ChainStep::LaneInUse {
+ public:
+  explicit LaneInUse(ChainStep& step) : step_(step) {
+    std::unique_lock lock(step.choosing_);
+    step.given_back_.wait(lock, [&] { return !step.idle_.empty(); });
+    lane_ = step.idle_.back();
+    step.idle_.pop_back();
+  }
+  ~LaneInUse() {
+    {
+      const std::lock_guard lock(step_.choosing_);
+      step_.idle_.push_back(lane_);
+    }
+    step_.given_back_.notify_one();
+  }
+  LaneInUse(const LaneInUse&) = delete;
+  LaneInUse& operator=(const LaneInUse&) = delete;
+  Lane& operator*() const { return *lane_; }
+
+ private:
+  ChainStep& step_;
+  Lane* lane_;
+};
+
+ChainStep::ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, const CallEnvironment& environment)
+    : chain_(chain),
+      threads_(environment.context.threads),
+      host_(host_for_parts(*environment.host)),
+      records_(chain.nodes.size(), bytes_of_names(plan, chain)),
+      writes_(chain.writes),
+      data_(chain.places.size()) {
+  make_kernels(plan, kernels);
+  find_writers(plan);
+  for (int i = 0; i < chain.threads; ++i) make_lane(plan, environment);
+  for (auto& lane : lanes_) idle_.push_back(&lane);
+}
+
+void ChainStep::make_kernels(const Plan& plan, const Kernels& kernels) {
+  for (const auto id : chain_.nodes) {
+    const auto& node = plan.model().nodes[id];
+    const auto dispatch = dispatch_of(node.pass == Pass::backward, false);
+    const auto& kernel = plan.graph.kernel_of(id, kernels);
+    const auto* running = records_.add(kernel.owner(), plan.model().strings[node.name], called_by(dispatch));
+    kernels_.push_back({function_of(*kernel.table(), dispatch), kernel.get(), &plan.operator_of(id), running});
+  }
+}
+
+void ChainStep::find_writers(const Plan& plan) {
+  writers_.resize(chain_.adds.size());
+  std::vector<bool> found(writers_.size());
+  std::size_t write = 0;
+  const auto* operands = chain_.operands.data();
+  for (const auto id : chain_.nodes) {
+    const auto& node = plan.model().nodes[id];
+    const auto* outputs = operands + node.input_count;
+    for (std::uint32_t i = 0; i < node.output_count; ++i, ++write) {
+      if (outputs[i] == none || chain_.places[outputs[i]].where != ChainPlace::Where::output) continue;
+      const auto output = chain_.places[outputs[i]].index;
+      if (!found[output]) writers_[output] = {write, {operands, outputs}};
+      found[output] = true;
+    }
+    operands = outputs + node.output_count;
+  }
+}
+
+void ChainStep::make_lane(const Plan& plan, const CallEnvironment& environment) {
+  auto& lane = lanes_.emplace_back();
+  lane.number = lanes_.size() - 1;
+  for (const auto& place : chain_.places) lane.tensors.push_back(tensor_for(lane, place.dtype, place.extent));
+  lane.calls.reserve(chain_.nodes.size());
+  const auto* operands = chain_.operands.data();
+  const auto* writes = writes_.data();
+  for (const auto id : chain_.nodes) {
+    const auto& node = plan.model().nodes[id];
+    add_call(plan, id, operands, writes, lane, environment);
+    operands += node.input_count + node.output_count;
+    writes += node.output_count;
+  }
+}
+
+// Its shape is the lane's, as place() sets it.
+tenon_tensor ChainStep::tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const {
+  const bool has_rows = chain_.blocks.row > 0 && chain_.blocks.row <= chain_.blocks.size;
+  tenon_type type{};
+  type.dtype = dtype;
+  type.rank = extent == ChainPlace::Extent::whole && has_rows ? 2 : 1;
+  auto tensor = tensor_of(type, TENON_DENSE);
+  tensor.dense.shape = extent == ChainPlace::Extent::whole ? lane.whole : extent == ChainPlace::Extent::row ? lane.row : lane.single;
+  return tensor;
+}
+
+void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane,
+                         const CallEnvironment& environment) {
+  const auto& model = plan.model();
+  const auto& node = model.nodes[id];
+  const auto& forward = forward_of(model, node);
+  const bool backward = node.pass == Pass::backward;
+  const auto tensors = [&](const std::uint32_t* first, std::uint32_t count) -> std::vector<tenon_tensor*>& {
+    auto& pointers = lane.pointers.emplace_back();
+    for (std::uint32_t i = 0; i < count; ++i) pointers.push_back(first[i] == none ? nullptr : &lane.tensors[first[i]]);
+    return pointers;
+  };
+  // Of what backward does not read, types alone: as in StepCalls.
+  const auto with_unread = [&](std::vector<tenon_tensor*>& pointers, const auto& value_of) -> std::vector<tenon_tensor*>& {
+    for (std::uint32_t i = 0; i < pointers.size(); ++i) {
+      if (const auto value = value_of(i); pointers[i] == nullptr && value != none) {
+        pointers[i] = &lane.unread.emplace_back(tensor_for(lane, plan.types()[value].dtype, ChainPlace::Extent::whole));
+        pointers[i]->storage = TENON_STORAGE_UNKNOWN;
+      }
+    }
+    return pointers;
+  };
+  CallArguments arguments;
+  if (backward) {
+    arguments.output_grads = tensors(operands, forward.output_count).data();
+    arguments.inputs = with_unread(tensors(operands + forward.output_count, forward.input_count),
+                                   [&](std::uint32_t i) { return model.edges[forward.first_edge + i]; });
+    arguments.outputs = with_unread(tensors(operands + forward.output_count + forward.input_count, forward.output_count),
+                                    [&](std::uint32_t i) { return forward.first_output + i; });
+    arguments.input_grads = tensors(operands + node.input_count, node.output_count).data();
+  } else {
+    arguments.inputs = tensors(operands, node.input_count);
+    arguments.outputs = tensors(operands + node.input_count, node.output_count);
+  }
+  arguments.writes = writes;
+  auto& call = lane.calls.emplace_back(make_call({&host_, environment.context, lane.error.error, environment.training, environment.seed},
+                                                 dispatch_of(backward, false), arguments, {}));
+  call.threads = 1;
+}
+
+std::int32_t ChainStep::run(void* self, const tenon_call* call) {
+  return static_cast<ChainStep*>(self)->run(*call);
+}
+
+std::int32_t ChainStep::run(const tenon_call& call) {
+  bind(call);
+  threads_.parallel_for(
+      chain_.blocks.count(), 1,
+      [](void* self, std::int64_t begin, std::int64_t end) { static_cast<ChainStep*>(self)->run_blocks(begin, end); }, this);
+  return stopped_ ? 1 : 0;
+}
+
+void ChainStep::bind(const tenon_call& call) {
+  error_ = call.error;
+  stopped_ = false;
+  scratch_ = static_cast<std::byte*>(call.workspace);
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const auto& place = chain_.places[i];
+    if (place.where == ChainPlace::Where::scratch) continue;
+    const auto& dense = (place.where == ChainPlace::Where::input ? *call.inputs[place.index] : *call.outputs[place.index]).dense;
+    data_[i] = static_cast<std::byte*>(dense.data) + dense.byte_offset;
+  }
+  for (std::uint32_t output = 0; output < writers_.size(); ++output) {
+    const auto& writer = writers_[output];
+    const auto* memory = static_cast<const std::byte*>(call.outputs[output]->dense.data) + call.outputs[output]->dense.byte_offset;
+    auto write = call.writes[output];
+    // what it takes over may have been read by an earlier node alone
+    if (write == TENON_WRITE_IN_PLACE &&
+        std::none_of(writer.read.begin(), writer.read.end(), [&](std::uint32_t place) { return place != none && data_[place] == memory; }))
+      write = TENON_WRITE_TO;
+    writes_[writer.write] = write;
+  }
+}
+
+void ChainStep::run_blocks(std::int64_t begin, std::int64_t end) noexcept {
+  const LaneInUse lane(*this);
+  const auto modes = FloatModes::now();
+  RunningCalls running;
+  for (auto block = begin; block < end && !stopped_.load(std::memory_order_relaxed); ++block)
+    if (!run_block(*lane, block, modes, running)) return;
+}
+
+bool ChainStep::run_block(Lane& lane, std::int64_t block, const FloatModes& modes, RunningCalls& running) {
+  place(lane, block);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    const auto& kernel = kernels_[i];
+    running.enter(kernel.running);
+    const bool failed = kernel.function(kernel.instance, &lane.calls[i]) != 0;
+    if (const auto left = FloatModes::after_call(); left != modes) [[unlikely]]
+      put_back(modes, left, *kernel.op, called_by(lane.calls[i].dispatch));
+    if (!failed) continue;
+    fail(i, lane);
+    return false;
+  }
+  return true;
+}
+
+void ChainStep::place(Lane& lane, std::int64_t block) const {
+  const auto& blocks = chain_.blocks;
+  const bool has_rows = blocks.row > 0 && blocks.row <= blocks.size, has_parts = blocks.row > blocks.size;
+  const auto in_row = has_parts ? block % blocks.per_row() * blocks.size : 0;
+  const auto first = has_parts ? block / blocks.per_row() * blocks.row + in_row : block * blocks.size;
+  const auto count = std::min(blocks.size, has_parts ? blocks.row - in_row : blocks.elements - first);
+  lane.whole[0] = has_rows ? count / blocks.row : count;
+  lane.whole[1] = blocks.row;
+  lane.row[0] = has_rows ? blocks.row : count;
+  auto* const scratch = scratch_ + lane.number * chain_.bytes_of_thread();
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const auto& place = chain_.places[i];
+    const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(place.dtype)));
+    auto* data = place.where == ChainPlace::Where::scratch   ? scratch + place.index * chain_.slot_bytes
+                 : place.extent == ChainPlace::Extent::whole ? data_[i] + first * size
+                 : place.extent == ChainPlace::Extent::row   ? data_[i] + in_row * size
+                                                             : data_[i];
+    lane.tensors[i].dense.data = data;
+  }
+}
+
+void ChainStep::fail(std::size_t node, Lane& lane) {
+  if (stopped_.exchange(true)) return;
+  failed_ = node;
+  error_->kind = lane.error.error.kind;
+  std::snprintf(error_->text, error_->capacity, "%s", lane.error.reason().c_str());
+}
+
+}  // namespace tenon

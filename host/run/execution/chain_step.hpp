@@ -1,0 +1,87 @@
+// A step of a plan that runs a chain of element-wise nodes, block by block.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "device/float_modes.hpp"
+#include "io/crash/running.hpp"
+#include "plan/plan.hpp"
+#include "run/execution/kernel_call.hpp"
+
+namespace tenon {
+
+/// Blocks are shared out among the host's threads; each thread calls the kernels one after the other for its block, with values inside of
+/// the chain in scratch memory of its own. The plan, the kernels and the environment's parts outlive it. Threads: one at a time.
+class ChainStep {
+ public:
+  ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, const CallEnvironment& environment);
+  ChainStep(const ChainStep&) = delete;
+  ChainStep& operator=(const ChainStep&) = delete;
+
+  /// A step's function; `self` is a ChainStep. The reason of a failure goes to the call's error.
+  static std::int32_t run(void* self, const tenon_call* call);
+
+  /// The node whose kernel failed in the last call.
+  NodeId failed() const { return chain_.nodes[failed_]; }
+
+ private:
+  struct Kernel {
+    tenon_kernel_function function;
+    void* instance;
+    const LoadedOperator* op;
+    const Running* running;
+  };
+  /// What kernels are called with in one thread at a time.
+  struct Lane {
+    std::vector<tenon_tensor> tensors;  // one for each place
+    std::deque<tenon_tensor> unread;    // that backward may only ask for types
+    std::deque<std::vector<tenon_tensor*>> pointers;
+    std::vector<tenon_call> calls;
+    ErrorBuffer error;
+    std::int64_t whole[2] = {}, row[1] = {}, single[1] = {1};
+    std::size_t number = 0;  // which part of the scratch memory is its own
+  };
+  class LaneInUse;
+
+  void make_kernels(const Plan& plan, const Kernels& kernels);
+  void make_lane(const Plan& plan, const CallEnvironment& environment);
+  tenon_tensor tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const;
+  void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane,
+                const CallEnvironment& environment);
+  void find_writers(const Plan& plan);
+  std::int32_t run(const tenon_call& call);
+  void bind(const tenon_call& call);
+  void run_blocks(std::int64_t begin, std::int64_t end) noexcept;
+  bool run_block(Lane& lane, std::int64_t block, const FloatModes& modes, RunningCalls& running);
+  void place(Lane& lane, std::int64_t block) const;
+  void fail(std::size_t node, Lane& lane);
+
+  /// The node that writes an output of the chain first: what it reads may be the output's memory.
+  struct Writer {
+    std::size_t write = 0;            // where writes_ says how
+    std::vector<std::uint32_t> read;  // places
+  };
+
+  const ElementChain& chain_;
+  const Threads& threads_;
+  tenon_host host_;  // whose parallel_for stays in its thread
+  RunningRecords records_;
+  std::vector<Kernel> kernels_;
+  std::vector<std::uint8_t> writes_;  // as the chain's, in this run
+  std::vector<Writer> writers_;       // of each output
+  std::vector<std::byte*> data_;      // of each place in this run
+  std::deque<Lane> lanes_;
+  std::mutex choosing_;
+  std::condition_variable given_back_;
+  std::vector<Lane*> idle_;
+  tenon_error* error_ = nullptr;
+  std::byte* scratch_ = nullptr;
+  std::atomic<bool> stopped_ = false;
+  std::size_t failed_ = 0;  // written by the one that sets stopped_
+};
+
+}  // namespace tenon

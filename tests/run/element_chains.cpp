@@ -1,0 +1,260 @@
+// Chains of element-wise nodes in one step: the same bits as one step a node, and the same words about what goes wrong.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct ChainHost : Host {
+  explicit ChainHost(int threads = 2) : Host(ApplicationHost::options(threads)) { add_plugins(TENON_TEST_PLUGINS); }
+};
+
+/// The square root, and no answer for negative numbers.
+struct Picky : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("the square root; an error below 0");
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+  }
+  template <class T>
+  T operator()(T x) const {
+    if (x < T(0)) throw std::runtime_error("a number is below 0");
+    return sqrt(x);
+  }
+};
+
+
+const SessionOptions node_by_node{.optimize = Optimize::none};
+
+/// Names of the nodes of each chain, in the order of the steps.
+std::vector<std::string> chains_of(const Graph& graph, SessionOptions options = {}, const std::map<std::string, Shape>& shapes = {}) {
+  std::vector<std::string> found;
+  for (const auto& step : Session(graph, options).plan(shapes).steps)
+    if (!step.nodes.empty()) found.push_back(step.node);
+  return found;
+}
+
+constexpr std::int64_t many = 70001;
+
+void same_with_and_without(const Graph& graph, const NamedTensors& inputs, SessionOptions options = {}) {
+  Session chained(graph, options);
+  options.optimize = Optimize::none;
+  Session plain(graph, options);
+  for (int run = 0; run < 2; ++run) {
+    const auto expected = plain.run(inputs), found = chained.run(inputs);
+    for (const auto& [name, tensor] : expected) {
+      CAPTURE(name);
+      CHECK(same_bits(found.at(name), tensor));
+    }
+  }
+}
+
+/// Values of one shape, rows and single elements, and what random operators make of them.
+class RandomGraph {
+ public:
+  RandomGraph(Host& host, std::uint32_t seed, DType dtype) : graph_(host), random_(seed), dtype_(dtype) {
+    static const std::vector<Shape> shapes = {{many}, {65, 1024}, {2, 520, 130}, {3, 40000}, {9, 8191}, {1, 5, 70, 256}};
+    whole_ = shapes[below(shapes.size())];
+    for (int i = 0; i < 3; ++i) add_input(whole_);
+    add_input({});
+    add_input({1, 1});
+    if (whole_.rank() > 1) {
+      add_input({whole_[whole_.rank() - 1]});
+      add_input({1, whole_[whole_.rank() - 1]});
+      add_input({whole_[whole_.rank() - 2], 1});  // no chain has it
+    }
+    for (int i = 0; i < 14; ++i) add_node();
+    for (const auto& value : values_)
+      if (below(4) == 0 || &value == &values_.back()) graph_.output("output " + std::to_string(outputs_++), value);
+  }
+
+  const Graph& graph() const { return graph_; }
+  const NamedTensors& inputs() const { return inputs_; }
+
+ private:
+  std::size_t below(std::size_t count) { return random_() % count; }
+  Value any() { return values_[values_.size() - 1 - below(std::min<std::size_t>(values_.size(), 9))]; }
+  void add_input(const Shape& shape) {
+    const auto name = "input " + std::to_string(inputs_.size());
+    values_.push_back(graph_.input(name, dtype_, shape));
+    inputs_.emplace(name, random_tensor(dtype_, shape, {.seed = random_()}));
+  }
+  void add_node() {
+    static const std::vector<const char*> real = {"exp", "tanh", "sigmoid", "relu", "square", "neg", "sin"};
+    static const std::vector<const char*> whole = {"abs", "square", "relu"};
+    static const std::vector<const char*> two = {"add", "mul", "sub", "maximum"};
+    const auto& one = floating.has(dtype_) ? real : whole;
+    if (const auto kind = below(8); kind < 3)
+      values_.push_back(graph_.add(one[below(one.size())], {any()}));
+    else if (kind == 3)
+      values_.push_back(graph_.add("where", {graph_.add("greater", {any(), any()}), any(), any()}));
+    else
+      values_.push_back(graph_.add(two[below(two.size())], {any(), any()}));
+  }
+
+  Graph graph_;
+  std::mt19937 random_;
+  DType dtype_;
+  Shape whole_;
+  std::vector<Value> values_;
+  NamedTensors inputs_;
+  int outputs_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("chains: random graphs give the bits that they give node by node, on 1 to 4 threads") {
+  std::size_t chains = 0;
+  for (const int threads : {1, 2, 4}) {
+    ChainHost host(threads);
+    std::uint32_t seed = 0;
+    for (const auto dtype : {f32, f16, bf16, f64, i32, u8, i64, f32, f16}) {
+      const RandomGraph random(host, ++seed + 100U * static_cast<std::uint32_t>(threads), dtype);
+      CAPTURE(seed);
+      CAPTURE(threads);
+      CAPTURE(name_of(dtype));
+      same_with_and_without(random.graph(), random.inputs());
+      chains += chains_of(random.graph()).size();
+    }
+  }
+  CHECK(chains > 20);
+}
+
+TEST_CASE("chains: numbers of a closed form, in rows and in parts of rows") {
+  ChainHost host;
+  for (const auto& shape : {Shape{many}, Shape{130, 1000}, Shape{3, 50, 520}, Shape{2, 49152}}) {
+    CAPTURE(shape);
+    const auto last = shape[shape.rank() - 1];
+    Graph graph(host);
+    const auto x = graph.input("x", f64, shape), row = graph.input("row", f64, {last}), one = graph.input("one", f64, {1});
+    const auto sum = graph.add("add", {graph.add("mul", {x, row}), one});
+    graph.output("y", graph.add("sub", {graph.add("square", {sum}), x}));
+    graph.output("sum", sum);
+    CHECK(chains_of(graph) == std::vector<std::string>{"mul+add+square+sub"});
+    const auto xs = random_tensor(f64, shape, {.seed = 1}), rows = random_tensor(f64, {last}, {.seed = 2});
+    const auto found = Session(graph).run({{"x", xs}, {"row", rows}, {"one", full(f64, {1}, 0.25)}});
+    const auto *y = found.at("y").values<double>().data(), *s = found.at("sum").values<double>().data();
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < xs.size(); ++i) {
+      const double each = xs.values<double>()[static_cast<std::size_t>(i)];
+      const double expected = each * rows.values<double>()[static_cast<std::size_t>(i % last)] + 0.25;
+      wrong += s[i] != expected || y[i] != expected * expected - each ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("chains: gradients, sums of gradients among them, and updates in place of variables") {
+  for (const int threads : {1, 3}) {
+    ChainHost host(threads);
+    for (const auto dtype : {f32, f16, f64}) {
+      CAPTURE(name_of(dtype));
+      Graph graph(host);
+      const auto x = graph.input("x", dtype, {70, 1024}), w = graph.variable("w", random_tensor(dtype, {70, 1024}, {.seed = 3}));
+      const auto gate = graph.add("sigmoid", {graph.add("mul", {x, w})});
+      const auto y = graph.add("add", {graph.add("mul", {gate, x}), graph.add("tanh", {gate})});
+      const auto gradients = graph.gradient(graph.add("sum", {graph.add("mul", {y, w})}), {x, w});
+      graph.output("dx", gradients[0]);
+      graph.output("dw", gradients[1]);
+      graph.output("y", y);
+      CHECK(chains_of(graph).size() >= 2);
+      same_with_and_without(graph, {{"x", random_tensor(dtype, {70, 1024}, {.seed = 4})}});
+      graph.update(w, graph.add("sub", {w, graph.add("mul", {gradients[1], graph.constant("rate", full(dtype, {}, 0.125))})}));
+      same_with_and_without(graph, {{"x", random_tensor(dtype, {70, 1024}, {.seed = 4})}}, {.training = true});
+    }
+  }
+}
+
+TEST_CASE("chains: who is joined, and who is not") {
+  ChainHost host;
+  const auto chains = [&](std::int64_t size, auto&& build) {
+    Graph graph(host);
+    build(graph, graph.input("x", f32, {size}));
+    return chains_of(graph);
+  };
+  using Names = std::vector<std::string>;
+  const auto line = [](Graph& graph, Value x) {
+    graph.output("y", graph.add("exp", {graph.add("neg", {graph.add("square", {x}, {}, "a")}, {}, "b")}, {}, "c"));
+  };
+  CHECK(chains(many, line) == Names{"a+b+c"});
+  CHECK(chains(1000, line) == Names{});  // what is in the cache anyway
+  CHECK(chains(many, [](Graph& graph, Value x) {
+          const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {x}, {}, "b");
+          graph.output("y", graph.add("mul", {a, b}, {}, "c"));
+        }) == Names{"a+b+c"});
+  // the sum needs a, and b needs the sum
+  CHECK(chains(many, [](Graph& graph, Value x) {
+          const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {a}, {}, "b");
+          const auto sum = graph.add("sum", {a}, {}, "sum"), c = graph.add("mul", {b, sum}, {}, "c");
+          graph.output("y", graph.add("neg", {c}, {}, "d"));
+        }) == Names{"a+b", "c+d"});
+  // while two large inputs wait for a third one, more memory would be in use than for their sum
+  CHECK(chains(many, [](Graph& graph, Value x) {
+          const auto softmax = [&](Value value, double scale) {
+            return graph.add("softmax", {graph.add("mul", {value, graph.constant("scale " + std::to_string(scale), full(f32, {}, scale))})}, {{"axis", 0}});
+          };
+          const auto sum = graph.add("add", {softmax(x, 1), softmax(x, 2)}, {}, "a");
+          graph.output("y", graph.add("add", {sum, softmax(x, 3)}, {}, "b"));
+        }).size() == 0);
+}
+
+TEST_CASE("chains: values inside take no memory of the plan") {
+  ChainHost host;
+  Graph graph(host);
+  auto value = graph.input("x", f32, {1 << 20});
+  for (int i = 0; i < 8; ++i) value = graph.add("mul", {value, graph.add("sigmoid", {value})});
+  graph.output("y", value);
+  CHECK(Session(graph).plan_bytes() < 1 << 20);
+  CHECK(Session(graph, node_by_node).plan_bytes() >= 2 << 22);
+}
+
+TEST_CASE("chains: failures name the node, profiles and traces all of them, and a search for NaN the first") {
+  for (const int threads : {1, 2}) {
+    ChainHost host(threads);
+    host.add<Picky>();
+    Graph graph(host);
+    const auto x = graph.input("x", f32, {many});
+    const auto a = graph.add("add", {x, x}, {}, "twice"), b = graph.add("picky", {a}, {}, "root");
+    graph.output("y", graph.add("neg", {graph.add("log", {b}, {}, "logarithm")}, {}, "minus"));
+    Session session(graph, {.profile = true});
+    auto values = full(f32, {many}, 4).clone();
+    session.run({{"x", values}});
+    REQUIRE(session.times().size() == 1);
+    CHECK(session.times()[0].node == "twice+root+logarithm+minus");
+    CHECK(session.times()[0].op == "add+picky+log+neg");
+    values.values<float>()[many - 2] = -1;
+    const auto failure = failure_of([&] { session.run({{"x", values}}); });
+    CHECK(failure.message == "[picky] node 'root': a number is below 0 (x float32 [70001])");
+    values.values<float>()[many - 2] = 0;
+    CHECK(session.run({{"x", values}}).at("y").values<float>()[many - 2] == std::numeric_limits<float>::infinity());
+    CHECK(session.first_non_finite({{"x", values}}) == "[log] node 'logarithm': element 69999 is -inf");
+    CHECK(session.run({{"x", values}}).at("y").values<float>()[0] == -std::log(std::sqrt(8.0F)));
+  }
+}
+
+TEST_CASE("chains: outputs are added to destinations where nothing inside reads them, and else as well") {
+  ChainHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {many});
+  const auto a = graph.add("square", {x}), b = graph.add("neg", {a});
+  graph.output("a", a);
+  graph.output("b", b);
+  REQUIRE(chains_of(graph).size() == 1);
+  Session session(graph);
+  for (int run = 0; run < 2; ++run) {
+    const auto to_a = full(f32, {many}, 10), to_b = full(f32, {many}, 20);
+    session.run({{"x", full(f32, {many}, 3)}}, {.destinations = {{"a", {to_a, Write::add}}, {"b", {to_b, Write::add}}}});
+    CHECK(same_bits(to_a, full(f32, {many}, 19)));
+    CHECK(same_bits(to_b, full(f32, {many}, 11)));
+    const auto plain = session.run({{"x", full(f32, {many}, 3)}});
+    CHECK(same_bits(plain.at("b"), full(f32, {many}, -9)));
+  }
+}
