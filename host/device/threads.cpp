@@ -1,19 +1,20 @@
 // Compiled without ThreadSanitizer (see host/CMakeLists.txt): oneTBB's library is not instrumented, so its templates must not be either, or
-// every task handed over would look like a race. What TSan needs to know about the order of things, Loop tells it.
+// every task handed over would look like a race. What TSan needs to know about the order of things, Loop and Run tell it.
 #include "device/threads.hpp"
 
-#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <optional>
 #include <string>
 #include <tenon/host/failure.hpp>
+#include <utility>
 
 #include "device/float_modes.hpp"
 #include "device/usable_cores.hpp"
@@ -28,10 +29,50 @@ extern "C" __attribute__((weak)) void __tsan_release(void* address);
 namespace tenon {
 namespace {
 
+void happens_before(char* moment) {
+  if (__tsan_release != nullptr) __tsan_release(moment);
+}
+void happens_after(char* moment) {
+  if (__tsan_acquire != nullptr) __tsan_acquire(moment);
+}
+
+// In whose arena this thread works.
+thread_local const void* arena_here = nullptr;
+
+}  // namespace
+
+// While a thread runs code that another one has asked for, in its name and with its floating-point modes.
+class ThreadCaller {
+ public:
+  const FloatModes& modes() const { return modes_; }
+
+  template <class Work>
+  void run_here(const void* arena, Work&& work) const {
+    const auto own = FloatModes::now();
+    if (own != modes_) modes_.set();
+    auto& slot = RunningSlot::here();
+    const auto* const before = slot.now();
+    const auto* const arena_before = arena_here;
+    arena_here = arena;
+    slot.enter(running_);
+    work();
+    slot.leave(before);
+    arena_here = arena_before;
+    if (own != modes_) own.set();
+  }
+
+ private:
+  const FloatModes modes_ = FloatModes::now();
+  const Running* const running_ = RunningSlot::here().now();
+};
+
+namespace {
+
 // One call of parallel_for, on the caller's stack.
 class Loop {
  public:
-  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context) : n_(n), grain_(grain), body_(body), context_(context) {}
+  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context, std::atomic<std::int64_t>* helped)
+      : n_(n), grain_(grain), body_(body), context_(context), helped_(helped) {}
 
   std::int64_t parts() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
 
@@ -39,68 +80,185 @@ class Loop {
     for (std::int64_t part = first; part < last; ++part) {
       const std::int64_t begin = part * grain_;
       body_(context_, begin, begin + std::min(grain_, n_ - begin));
-      if (FloatModes::after_call() == modes_) continue;
-      modes_.set();
+      if (FloatModes::after_call() == caller_.modes()) continue;
+      caller_.modes().set();
       left_modes_.store(true, std::memory_order_relaxed);
     }
   }
 
   bool kept_modes() const { return !left_modes_.load(std::memory_order_relaxed); }
 
-  void spread(tbb::task_arena& arena) {
+  // Each thread takes some of the parts that are left, fewer and fewer, until none is.
+  void spread(const void* arena, int threads) {
+    threads_ = std::min<std::int64_t>(threads, parts());
     happens_before(&begun_);
-    arena.execute([this] {
-      // Without isolation, a thread that waits here could take up a part of an outer loop, inside of one it is in the middle of.
-      tbb::this_task_arena::isolate([this] {
-        tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, parts()), [this](const tbb::blocked_range<std::int64_t>& range) {
-          happens_after(&begun_);
-          run_as_caller(range);
-          happens_before(&ended_);
-        });
-      });
+    // Without isolation, a thread that waits here could take up a part of an outer loop, inside of one it is in the middle of.
+    tbb::this_task_arena::isolate([&] {
+      tbb::task_group helpers;
+      for (std::int64_t i = 1; i < threads_; ++i) helpers.run([this, arena] { help(arena); });
+      caller_.run_here(arena, [this] { take_parts(); });  // where the arena was full, a worker does this for the caller
+      helpers.wait();
     });
     happens_after(&ended_);
   }
 
  private:
-  // A worker may have modes of its own, and runs the caller's code.
-  void run_as_caller(const tbb::blocked_range<std::int64_t>& range) {
-    const auto own = FloatModes::now();
-    if (own != modes_) modes_.set();
-    auto& slot = RunningSlot::here();
-    const auto* const before = slot.now();
-    slot.enter(running_);
-    run(range.begin(), range.end());
-    slot.leave(before);
-    if (own != modes_) own.set();
+  void help(const void* arena) {
+    if (next_.load(std::memory_order_relaxed) >= parts()) return;
+    happens_after(&begun_);
+    const auto begin = helped_ == nullptr ? Clock::time_point() : Clock::now();
+    caller_.run_here(arena, [this] { take_parts(); });
+    if (helped_ != nullptr) helped_->fetch_add(std::chrono::nanoseconds(Clock::now() - begin).count(), std::memory_order_relaxed);
+    happens_before(&ended_);
   }
 
-  static void happens_before(char* moment) {
-    if (__tsan_release != nullptr) __tsan_release(moment);
-  }
-  static void happens_after(char* moment) {
-    if (__tsan_acquire != nullptr) __tsan_acquire(moment);
+  void take_parts() {
+    const auto all = parts();
+    for (auto first = next_.load(std::memory_order_relaxed); first < all;) {
+      const auto last = first + std::max<std::int64_t>(1, (all - first) / (4 * threads_));
+      if (!next_.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
+      run(first, last);
+      first = next_.load(std::memory_order_relaxed);
+    }
   }
 
+  using Clock = std::chrono::steady_clock;
   const std::int64_t n_, grain_;
   const tenon_body body_;
   void* const context_;
-  const FloatModes modes_ = FloatModes::now();
-  const Running* const running_ = RunningSlot::here().now();
+  std::atomic<std::int64_t>* const helped_;
+  const ThreadCaller caller_;
+  std::int64_t threads_ = 1;
+  std::atomic<std::int64_t> next_ = 0;
   std::atomic<bool> left_modes_ = false;
   char begun_ = 0, ended_ = 0;  // two moments: with one, parts would seem to be ordered among themselves
 };
 
 }  // namespace
 
+struct Tasks::Left {
+  explicit Left(std::size_t count) : counts(count), moments(count) {}
+  std::vector<std::atomic<std::uint32_t>> counts;
+  std::vector<char> moments;  // for ThreadSanitizer: when all is done that a task waits for
+};
+
+Tasks::Tasks(std::span<const std::vector<std::uint32_t>> after)
+    : first_next_(after.size() + 1), left_(std::make_unique<Left>(after.size())) {
+  for (const auto& earlier : after) {
+    waits_.push_back(static_cast<std::uint32_t>(earlier.size()));
+    for (const auto task : earlier) ++first_next_[task + 1];
+  }
+  for (std::size_t i = 1; i < first_next_.size(); ++i) first_next_[i] += first_next_[i - 1];
+  next_.resize(first_next_.back());
+  auto place = first_next_;
+  for (std::uint32_t task = 0; task < after.size(); ++task)
+    for (const auto earlier : after[task]) next_[place[earlier]++] = task;
+}
+
+Tasks::~Tasks() = default;
+
+// One call of Threads::run, on the caller's stack.
+class Tasks::Run {
+ public:
+  Run(Tasks& tasks, Threads::TaskBody body, void* context) : tasks_(tasks), body_(body), context_(context) {}
+
+  void spread(const void* arena) {
+    for (std::size_t i = 0; i < tasks_.waits_.size(); ++i) tasks_.left_->counts[i].store(tasks_.waits_[i], std::memory_order_relaxed);
+    arena_ = arena;
+    happens_before(&begun_);
+    tbb::this_task_arena::isolate([this] {
+      tbb::task_group group;
+      group_ = &group;
+      for (std::uint32_t task = 0; task < tasks_.count(); ++task)
+        if (tasks_.waits_[task] == 0) start(task);
+      group.wait();
+    });
+    happens_after(&ended_);
+  }
+
+ private:
+  void start(std::uint32_t task) {
+    group_->run([this, task] { caller_.run_here(arena_, [this, task] { run_from(task); }); });
+  }
+
+  // And on with the first of those that waited for this one alone; the others are anybody's.
+  void run_from(std::uint32_t task) {
+    auto& left = *tasks_.left_;
+    happens_after(&begun_);
+    for (auto next = task; next != none_;) {
+      task = std::exchange(next, none_);
+      happens_after(&left.moments[task]);
+      body_(context_, task);
+      for (auto i = tasks_.first_next_[task]; i < tasks_.first_next_[task + 1]; ++i) {
+        const auto waiting = tasks_.next_[i];
+        happens_before(&left.moments[waiting]);
+        if (left.counts[waiting].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+        if (next == none_)
+          next = waiting;
+        else
+          start(waiting);
+      }
+    }
+    happens_before(&ended_);
+  }
+
+  static constexpr std::uint32_t none_ = UINT32_MAX;
+  Tasks& tasks_;
+  const Threads::TaskBody body_;
+  void* const context_;
+  const ThreadCaller caller_;
+  const void* arena_ = nullptr;
+  tbb::task_group* group_ = nullptr;
+  char begun_ = 0, ended_ = 0;
+};
+
 struct Threads::Arena {
-  explicit Arena(int count) : arena(count) {
+  explicit Arena(int count) : arena(count), most_callers(std::max(1, count / 2)) {
     // oneTBB starts no more workers than the machine has cores, unless it is told to.
     if (count > tbb::info::default_concurrency())
       more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count));
   }
   std::optional<tbb::global_control> more;
   tbb::task_arena arena;
+  const int most_callers;  // with more, each would have itself and nobody else
+  std::atomic<int> callers = 0;
+};
+
+// A thread's way into the arena; it is inside already where it runs a part or a task there.
+class Threads::Entry {
+ public:
+  explicit Entry(Arena* arena) : arena_(arena), inside_(arena != nullptr && arena_here == arena) {
+    if (arena == nullptr || inside_) return;
+    counted_ = arena->callers.load(std::memory_order_relaxed) < arena->most_callers;
+    if (counted_ && arena->callers.fetch_add(1, std::memory_order_relaxed) >= arena->most_callers) {
+      arena->callers.fetch_sub(1, std::memory_order_relaxed);
+      counted_ = false;
+    }
+  }
+  ~Entry() {
+    if (counted_) arena_->callers.fetch_sub(1, std::memory_order_relaxed);
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  explicit operator bool() const { return inside_ || counted_; }
+
+  template <class Work>
+  void run(Work&& work) const {
+    if (inside_) return work();
+    const auto* const before = arena_here;
+    arena_->arena.execute([&] {
+      arena_here = arena_;
+      work();
+      arena_here = nullptr;
+    });
+    arena_here = before;
+  }
+
+ private:
+  Arena* const arena_;
+  const bool inside_;
+  bool counted_ = false;
 };
 
 static int checked_count(int count) {
@@ -116,15 +274,25 @@ Threads::Threads(int count) : count_(checked_count(count)) {
 
 Threads::~Threads() = default;
 
-bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const {
+bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context, std::atomic<std::int64_t>* helped) const {
   if (n <= 0) return true;
-  Loop loop(n, std::max<std::int64_t>(grain, 1), body, context);
-  if (arena_ == nullptr || loop.parts() == 1) {
-    loop.run(0, loop.parts());
+  Loop loop(n, std::max<std::int64_t>(grain, 1), body, context, helped);
+  if (loop.parts() == 1) {
+    loop.run(0, 1);
+  } else if (const Entry entry(arena_.get()); entry) {
+    entry.run([&] { loop.spread(arena_.get(), count_); });
   } else {
-    loop.spread(arena_->arena);
+    loop.run(0, loop.parts());
   }
   return loop.kept_modes();
+}
+
+bool Threads::run(Tasks& tasks, TaskBody body, void* context) const {
+  const Entry entry(arena_.get());
+  if (!entry) return false;
+  Tasks::Run run(tasks, body, context);
+  entry.run([&] { run.spread(arena_.get()); });
+  return true;
 }
 
 void end_workers() noexcept {

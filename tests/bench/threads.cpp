@@ -1,0 +1,74 @@
+// What a loop over parts costs before it does anything: nanoseconds of parallel_for with empty parts, and with parts worth spreading.
+#include "device/threads.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace {
+
+// So long, without a clock: about a nanosecond for each turn.
+void work(std::int64_t turns) {
+  for (std::int64_t i = 0; i < turns; ++i) benchmark::DoNotOptimize(i);
+}
+
+struct Parts {
+  std::int64_t turns;
+};
+
+void part(void* context, std::int64_t begin, std::int64_t end) {
+  for (auto i = begin; i < end; ++i) work(static_cast<Parts*>(context)->turns);
+}
+
+// Arguments: threads, parts, turns of each part.
+void loop(benchmark::State& state) {
+  const tenon::Threads threads(static_cast<int>(state.range(0)));
+  Parts parts{state.range(2)};
+  for (auto _ : state) threads.parallel_for(state.range(1), 1, part, &parts);
+}
+
+// A loop inside of a part of another: what a kernel's loop is within a task of a parallel run.
+void nested(benchmark::State& state) {
+  const tenon::Threads threads(static_cast<int>(state.range(0)));
+  struct Outer {
+    const tenon::Threads& threads;
+    Parts parts;
+    std::int64_t inner, loops;
+  } outer{threads, {state.range(2)}, state.range(1), 100};
+  for (auto _ : state) {
+    threads.parallel_for(
+        state.range(0), 1,
+        [](void* context, std::int64_t, std::int64_t) {
+          auto& self = *static_cast<Outer*>(context);
+          for (std::int64_t i = 0; i < self.loops; ++i) self.threads.parallel_for(self.inner, 1, part, &self.parts);
+        },
+        &outer);
+  }
+  state.counters["ns_a_loop"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * outer.loops), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+// After a pause of so many microseconds in which the caller works alone: the workers may have gone to sleep. The pause does not count.
+void after_pause(benchmark::State& state) {
+  using Clock = std::chrono::steady_clock;
+  const tenon::Threads threads(static_cast<int>(state.range(0)));
+  Parts parts{state.range(2)};
+  for (auto _ : state) {
+    for (const auto end = Clock::now() + std::chrono::microseconds(state.range(3)); Clock::now() < end;) {
+    }
+    const auto begin = Clock::now();
+    threads.parallel_for(state.range(1), 1, part, &parts);
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+}
+
+}  // namespace
+
+BENCHMARK(after_pause)
+    ->ArgNames({"threads", "parts", "turns", "pause"})
+    ->ArgsProduct({{1, 2}, {2, 16}, {50'000, 200'000}, {0, 100, 2000}})
+    ->UseManualTime();
+BENCHMARK(loop)->ArgNames({"threads", "parts", "turns"})->ArgsProduct({{1, 2}, {2, 4, 16}, {0, 10'000, 50'000}})->UseRealTime();
+BENCHMARK(nested)->ArgNames({"threads", "parts", "turns"})->ArgsProduct({{2}, {2, 4, 16}, {0}})->UseRealTime();
+BENCHMARK_MAIN();
