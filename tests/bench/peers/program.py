@@ -1,0 +1,66 @@
+"""One program, one network, in a process of its own: program.py PROGRAM NETWORK inference|training THREADS RESULT.npy
+
+The first result goes into RESULT.npy. Then each line of stdin is a number of runs; the answer is a line of JSON, their seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import networks
+
+STEPS = 2
+LONG = 1.0  # seconds after which a turn ends early: where threads wait for cores that others have, runs take many times longer
+
+
+def prepared(program: str, net: networks.Network, threads: int, training: bool) -> tuple[Callable[[], Any], str]:
+    if program == "tenon":
+        import in_tenon
+
+        return (in_tenon.training if training else in_tenon.inference)(net, threads), in_tenon.version()
+    if program in ("onnxruntime", "openvino"):
+        import in_onnx
+
+        make = {"onnxruntime": in_onnx.in_onnxruntime, "openvino": in_onnx.in_openvino}[program]
+        return make(net, threads), in_onnx.versions()[program]
+    import in_torch
+
+    if training:
+        return in_torch.training(net, threads, program == "torch.compile"), in_torch.version()
+    return in_torch.inference(net, threads), in_torch.version()
+
+
+def timed(run: Callable[[], Any], times: int) -> list[float]:
+    """One run before them is not timed: it wakes threads, and brings what it needs into caches."""
+    run()
+    found: list[float] = []
+    while len(found) < times and (len(found) < 3 or sum(found) < LONG):
+        begin = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - begin)
+    return found
+
+
+def main() -> None:
+    program, name, mode, threads, path = sys.argv[1:]
+    training = mode == "training"
+    net = (networks.TRAINING if training else networks.NETWORKS)[name]()
+    run, version = prepared(program, net, int(threads), training)
+    result = [run() for _ in range(STEPS)] if training else run()
+    np.save(path, np.array(result))
+    pace = min(timed(run, 3))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    print(json.dumps({"version": version, "seconds": pace, "bytes": memory}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(timed(run, int(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Processes that are measured in turns: A B C A B C ..., so that whatever else the machine does meets all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TURN = 0.15  # seconds of runs in a turn, about
+PAUSE = 0.03  # for threads of the one before to stop waiting for work
+
+
+@dataclass
+class Case:
+    """seconds: the median of each turn's runs. least: of all runs."""
+
+    program: str
+    network: str
+    mode: str
+    threads: int
+    version: str = ""
+    bytes: int = 0
+    runs: int = 0
+    seconds: list[float] = field(default_factory=list)
+    least: float = float("inf")
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    def to_json(self) -> dict[str, Any]:
+        quarters = statistics.quantiles(self.seconds, n=4) if len(self.seconds) > 1 else [self.median] * 3
+        figures = {
+            "median_ms": self.median,
+            "least_ms": self.least,
+            "quarter_ms": quarters[0],
+            "three_quarters_ms": quarters[2],
+        }
+        return {
+            **{name: getattr(self, name) for name in ("program", "network", "mode", "threads", "version", "bytes")},
+            **{name: round(value * 1e3, 4) for name, value in figures.items()},
+            "turns": len(self.seconds),
+            "runs_a_turn": self.runs,
+        }
+
+
+class Process:
+    def __init__(self, case: Case, result: Path) -> None:
+        self.case, self.result = case, result
+        arguments = [case.program, case.network, case.mode, str(case.threads), str(result)]
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "program.py"), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        ready = self._answer()
+        case.version, case.bytes = ready["version"], ready["bytes"]
+        case.runs = max(3, min(50, round(TURN / ready["seconds"])))
+
+    def turn(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(f"{self.case.runs}\n")
+        self._process.stdin.flush()
+        found = self._answer()
+        self.case.seconds.append(statistics.median(found))
+        self.case.least = min(self.case.least, *found)
+        time.sleep(PAUSE)
+
+    def end(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout
+        for line in self._process.stdout:  # libraries print warnings, too
+            try:
+                return json.loads(line)
+            except json.JSONDecodeError:
+                print(line, end="", file=sys.stderr)
+        raise SystemExit(
+            f"{self.case.program}, {self.case.network}, {self.case.mode} ended with {self._process.wait()}: see above"
+        )
+
+
+class Load:
+    """How long 20 ms of this process's own work take: 1 on an idle machine, 2 where as many others want the core."""
+
+    def __init__(self) -> None:
+        self.found: list[float] = []
+
+    def look(self) -> None:
+        begin, work = time.perf_counter(), time.process_time()
+        while time.process_time() - work < 0.02:
+            pass
+        self.found.append((time.perf_counter() - begin) / (time.process_time() - work))
+
+    def __str__(self) -> str:
+        told = f"own work took {statistics.median(self.found):.2f} times its CPU time (most: {max(self.found):.2f}); 1.00 is an idle machine"
+        return f"{told}; load average {os.getloadavg()[0]:.1f}"
+
+
+def measure(cases: list[Case], turns: int, folder: Path, load: Load) -> dict[str, Path]:
+    """Fills the cases in, and returns the file of each program's first result."""
+    processes: list[Process] = []
+    try:
+        for case in cases:
+            processes.append(Process(case, folder / f"{case.network}-{case.mode}-{case.threads}-{case.program}.npy"))
+        for _ in range(turns):
+            load.look()
+            for process in processes:
+                process.turn()
+    finally:
+        for process in processes:
+            process.end()
+    return {process.case.program: process.result for process in processes}
