@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <tenon/host/failure.hpp>
 
 #include "graph/composition.hpp"
@@ -203,6 +204,18 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
   if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0) refuse(info, types, buffer.reason());
   if (bytes > limit) refuse(info, types, fmt::format("its workspace() asks for {} bytes, more than any machine has", bytes));
   return bytes;
+}
+
+double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
+  if (kernel.table() == nullptr || !tells_flops(*kernel.table())) return 0;
+  ErrorBuffer buffer;
+  const auto io = as_boundary(types, buffer);
+  double flops = 0;
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::flops);
+  if (kernel.table()->flops(kernel.get(), &io, dispatch, &flops) != 0) refuse(info, types, buffer.reason());
+  if (!(flops >= 0 && flops < std::numeric_limits<double>::infinity()))
+    refuse(info, types, fmt::format("its flops() says {}, but must say a number from 0 on", flops));
+  return flops;
 }
 
 bool supports(const OperatorInfo& info, const Instance& kernel, OperatorTypes& types) {

@@ -35,6 +35,9 @@ void infer_operator(const LoadedOperator& op, const void* instance, OperatorType
 /// Scratch that a kernel asks for, in bytes; dispatch is enum tenon_dispatch. Throws Failure like infer_operator.
 std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types);
 
+/// Floating-point operations of a call, as the kernel says; 0 where it does not. Throws Failure like infer_operator.
+double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types);
+
 /// Whether the kernel computes these types, as far as they are known. Throws Failure like infer_operator.
 bool supports(const OperatorInfo& info, const Instance& kernel, OperatorTypes& types);
 

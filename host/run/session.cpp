@@ -10,6 +10,7 @@
 #include "graph/expansion.hpp"
 #include "graph/initialize.hpp"
 #include "io/crash/crash_handler.hpp"
+#include "plan/step_cost.hpp"
 #include "run/execution/filled_outputs.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
@@ -275,13 +276,22 @@ void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
   }
 }
 
+static void add_call(NodeTime& time, double begin, double seconds, const StepCost& cost) {
+  time.least = time.calls == 0 ? seconds : std::min(time.least, seconds);
+  ++time.calls, time.seconds += seconds;
+  time.bytes += cost.bytes, time.flops += cost.flops;
+  time.begin = begin, time.last = seconds;
+}
+
 // Each step is waited for, so that its time is its own.
 void Session::Impl::execute_watched(Execution& execution, const std::stop_token& stop) {
   const auto& plan = execution.plan();
   const bool traces = !options.trace.empty();
+  const auto costs = options.profile ? step_costs(plan, *kernels) : std::vector<StepCost>();
   if (traces) trace.begin_run();
   execution.start_steps();
   StepWalk walk(execution);
+  const auto run_begin = Trace::Clock::now();
   for (std::size_t i = 0; i < plan.step_count(); ++i) {
     stop_where_asked(stop);
     const auto begin = Trace::Clock::now();
@@ -294,7 +304,8 @@ void Session::Impl::execute_watched(Execution& execution, const std::stop_token&
     if (traces) trace.add(name, work, stream == nullptr ? PlannedStream{&plan.device_of(i), StreamRole::kernels} : *stream, begin, end);
     if (options.profile) {
       auto& time = times.try_emplace({name, work}, NodeTime{name, work, plan.device_of(i).name()}).first->second;
-      ++time.calls, time.seconds += std::chrono::duration<double>(end - begin).count();
+      add_call(time, std::chrono::duration<double>(begin - run_begin).count(), std::chrono::duration<double>(end - begin).count(),
+               costs[i]);
     }
   }
   try {
@@ -432,6 +443,11 @@ std::vector<NodeTime> Session::times() const {
   for (const auto& [node, time] : impl_->times) times.push_back(time);
   std::stable_sort(times.begin(), times.end(), [](const auto& left, const auto& right) { return left.seconds > right.seconds; });
   return times;
+}
+
+void Session::clear_times() {
+  const Impl::Use use(impl_);
+  impl_->times.clear();
 }
 
 Tensor Session::tensor(Value value) const {

@@ -31,6 +31,11 @@ inline bool prepares(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, prepare) + sizeof table.prepare && table.prepare != nullptr;
 }
 
+/// Whether the kernel says how many operations a call does.
+inline bool tells_flops(const tenon_operator& table) {
+  return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops && table.flops != nullptr;
+}
+
 /// The kernel's function for it; null where the kernel has none.
 inline tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
   switch (dispatch) {

@@ -65,6 +65,13 @@ struct MatmulShapes : tenon::Operator {
     io.sparse_kernel();
   }
 
+  double flops(const tenon::Infer& io) const {
+    const auto a = io.input(0).shape;
+    const bool complex = tenon::any_complex.has(io.input(0).dtype);
+    return (complex ? 8.0 : 2.0) * static_cast<double>(io.output(0).shape.size()) * static_cast<double>(a[transpose_a ? -2 : -1]);
+  }
+  double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
+
  protected:
   /// The operands of a call as matrices: a vector has become one row or one column.
   template <class T>

@@ -277,8 +277,25 @@ def test_options(tmp_path):
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
 
-@pytest.mark.parametrize(
-    "options",
+    assert "2 runs" not in repr(session) and "3 runs" in repr(session)
+
+
+def test_profile():
+    session = tenon.Session(graph_xk(), profile=True)
+    session(X, K)
+    session.clear_times()
+    assert session.times() == []
+    for _ in range(3):
+        session(X, K)
+    of = {time["op"]: time for time in session.times()}
+    assert of["mul"]["bytes"] == 3 * (2 * X.nbytes + K.nbytes) and of["relu"]["bytes"] == 3 * 2 * X.nbytes
+    assert all(0 < time["least"] <= time["seconds"] / 3 and time["last"] > 0 and time["flops"] == 0 for time in of.values())
+    assert of["mul"]["begin"] + of["mul"]["last"] <= of["relu"]["begin"]
+    profile = session.profile()
+    assert profile.nodes == session.times() and "mul" in repr(profile)
+    page = profile._repr_html_()
+    assert page.count("<rect") == 2 and page.count("<table>") == 2 and "GB/s" in page and "<script" not in page
+
     [dict(device="nix"), dict(device=5), dict(training="a"), dict(seed=-1), dict(seed=2**64), dict(seed=1.5), dict(plans=0), dict(plans=-1),
      dict(plans="a"), dict(trace="/nix/trace.json"), dict(trace=5), dict(nix=1), dict(debug=True, trace="t.json"), dict(profile=None)],
     ids=str,

@@ -1,6 +1,7 @@
 // tenon run: a graph on arrays from files.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <tenon/host/batched_run.hpp>
 
 #include "cli/command.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 /// Files that would overwrite each other, or what is read, are refused before any work.
 void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
-  std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")}};
+  std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")}, {"--profile-html", arguments.get("profile-html")}};
   add_output_files(outputs, wanted);
   refuse_same_outputs(outputs);
   auto inputs = array_files(arguments, "input");
@@ -48,6 +49,14 @@ void check_gradient(const Arguments& arguments, const WantedOutputs& wanted) {
   require_wanted_gradient(wanted);
 }
 
+// Kernels get ready in first runs, which take longer; these are measured instead.
+void run_warm(Session& session, const NamedTensors& inputs, const RunOptions& request) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(300);
+  session.clear_times();
+  for (int i = 0; i < 10 && (i == 0 || Clock::now() < end); ++i) session.run(inputs, request);
+}
+
 int run_graph(Context& context, const Arguments& arguments) {
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.bind();
@@ -61,7 +70,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   options.device = context.device();
   options.trace = arguments.get("trace");
   options.debug = arguments.has("debug");
-  options.profile = arguments.has("profile");
+  options.profile = wants_profile(arguments);
   options.optimize = read_optimize(arguments);
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
@@ -70,7 +79,10 @@ int run_graph(Context& context, const Arguments& arguments) {
   Session session(graph, options);
   const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
   give_outputs(context, outputs, wanted);
-  if (options.profile) tell(profile_text(session.times()));
+  if (options.profile) {
+    if (batch == 0) run_warm(session, inputs, request);
+    give_profile(context, arguments, session.times(), tell);
+  }
   return session.trace_complete() ? 0 : static_cast<int>(FailureKind::failed);
 }
 
@@ -83,7 +95,7 @@ std::vector<Option> run_options() {
   all.push_back({"training", "", "run as in training: dropout drops, states change"});
   all.push_back({"debug", "", "fill outputs with NaN before each kernel on the CPU, and name the node that leaves some of them unwritten"});
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
-  all.push_back(profile_option());
+  for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
   all.push_back(no_verify_option());
   return all;
@@ -92,13 +104,15 @@ std::vector<Option> run_options() {
 const bool added_run = add_command(
     {.name = "run",
      .doc = "run a graph once",
-     .details = "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
-                "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
-                "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
-                "long as the operators have kernels for it. With --output, only the outputs named are computed, and only the inputs "
-                "that they need are read or made up: a classifier that was trained on labels needs none to classify. --batch takes rows of "
-                "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
-                "that look at several rows at once see those of one batch. --profile prints on stderr how long each operator took.",
+     .details =
+         "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
+         "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
+         "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
+         "long as the operators have kernels for it. With --output, only the outputs named are computed, and only the inputs "
+         "that they need are read or made up: a classifier that was trained on labels needs none to classify. --batch takes rows of "
+         "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
+         "that look at several rows at once see those of one batch. --profile prints on stderr how long each operator and node took in "
+         "further runs, as tenon bench does.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = run_options(),
      .run = run_graph,

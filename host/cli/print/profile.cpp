@@ -1,52 +1,73 @@
 #include "cli/print/profile.hpp"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+
+#include "io/atomic_file.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
 
-struct OperatorTime {
-  std::string op;
-  std::size_t nodes = 0;
-  std::uint64_t calls = 0;
-  double seconds = 0;
-};
+constexpr std::size_t most_nodes = 40;  // in a table of lines: the longest
 
-std::vector<OperatorTime> by_operator(const std::vector<NodeTime>& times) {
-  std::map<std::string, OperatorTime> found;
-  for (const auto& time : times) {
-    auto& sum = found[time.op];
-    sum.op = time.op, ++sum.nodes, sum.calls += time.calls, sum.seconds += time.seconds;
-  }
-  std::vector<OperatorTime> sorted;
-  for (const auto& [op, time] : found) sorted.push_back(time);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) { return left.seconds > right.seconds; });
-  return sorted;
+std::string per_second(double amount, double seconds) {
+  return amount > 0 && seconds > 0 ? fmt::format("{:.2f}", amount / seconds / 1e9) : std::string("-");
+}
+
+// draw_profile() is a part of one.
+std::string profile_page(const std::vector<NodeTime>& times, const MachineSpeed& machine) {
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Profile</title></head><body>\n" +
+         draw_profile(times, machine) + "</body></html>\n";
+}
+
+void add_titles(std::string& text, const char* what, const char* second) {
+  fmt::format_to(std::back_inserter(text), "{:<32} {:>24} {:>8} {:>12} {:>12} {:>7} {:>9} {:>9}\n", what, second, "calls", "ms",
+                 "us a call", "share", "GB/s", "GFLOP/s");
+}
+
+void add_line(std::string& text, const std::string& name, const std::string& second, const NodeTime& time, double whole) {
+  fmt::format_to(std::back_inserter(text), "{:<32} {:>24} {:>8} {:>12.3f} {:>12.2f} {:>5.1f} % {:>9} {:>9}\n", name, second, time.calls,
+                 1e3 * time.seconds, 1e6 * time.seconds / static_cast<double>(time.calls), whole > 0 ? 100 * time.seconds / whole : 0,
+                 per_second(time.bytes, time.seconds), per_second(time.flops, time.seconds));
 }
 
 }  // namespace
 
-Option profile_option() {
-  return {"profile", "", "measure each operator: each step is waited for, which makes runs slower"};
+std::vector<Option> profile_options() {
+  return {{"profile", "", "measure each node and operator: each step is waited for, which makes runs slower"},
+          {"profile-html", "FILE", "write the same, and the last run as a timeline, as a page by itself"}};
 }
 
-std::string profile_text(const std::vector<NodeTime>& times) {
+void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times, void (*told)(std::string_view)) {
+  const auto machine = measure_machine(context.host());
+  if (arguments.has("profile-html")) AtomicFile::write_text(arguments.get("profile-html"), profile_page(times, machine));
+  if (arguments.has("profile")) told(profile_text(times, machine));
+}
+
+std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed& machine) {
   double whole = 0;
   for (const auto& time : times) whole += time.seconds;
-  auto text = fmt::format("{:<32} {:>6} {:>8} {:>12} {:>12} {:>7}\n", "operator", "nodes", "calls", "ms", "us a call", "share");
-  for (const auto& [op, nodes, calls, seconds] : by_operator(times))
-    text += fmt::format("{:<32} {:>6} {:>8} {:>12.3f} {:>12.2f} {:>5.1f} %\n", op, nodes, calls, 1e3 * seconds,
-                        1e6 * seconds / static_cast<double>(calls), whole > 0 ? 100 * seconds / whole : 0);
-  return text;
+  std::string text;
+  add_titles(text, "operator", "nodes");
+  for (const auto& op : by_operator(times)) add_line(text, op.op, std::to_string(op.nodes), op, whole);
+  text += '\n';
+  add_titles(text, "node", "operator");
+  for (std::size_t i = 0; i < std::min(times.size(), most_nodes); ++i) add_line(text, times[i].node, times[i].op, times[i], whole);
+  if (times.size() > most_nodes)
+    text += fmt::format("and {} that took less: --json and --profile-html have them\n", counted(times.size() - most_nodes, "node"));
+  text += fmt::format("\nthis machine on {}: a copy moves {:.1f} GB/s", counted(machine.threads, "thread"), machine.copy / 1e9);
+  if (machine.product > 0) text += fmt::format(", a float32 product computes {:.1f} GFLOP/s", machine.product / 1e9);
+  return text + '\n';
 }
 
-JsonItem profile_json(const std::vector<NodeTime>& times) {
+JsonItem profile_json(const std::vector<NodeTime>& times, const MachineSpeed& machine) {
   std::vector<JsonItem> items;
   for (const auto& time : times)
-    items.push_back(
-        json_object("node", time.node, "operator", time.op, "device", time.device, "calls", time.calls, "ms", 1e3 * time.seconds));
-  return json_list(items);
+    items.push_back(json_object("node", time.node, "operator", time.op, "device", time.device, "calls", time.calls, "ms",
+                                1e3 * time.seconds, "least_ms", 1e3 * time.least, "bytes", time.bytes, "flops", time.flops, "begin_ms",
+                                1e3 * time.begin, "last_ms", 1e3 * time.last));
+  return json_object("nodes", json_list(items), "copy_bytes_per_second", machine.copy, "product_flops_per_second", machine.product);
 }
 
 }  // namespace tenon::cli

@@ -1,7 +1,7 @@
-// How long operators took.
+// How long nodes and operators took.
 #pragma once
 #include <string>
-#include <tenon/host/session.hpp>
+#include <tenon/host/profile.hpp>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -9,10 +9,17 @@
 
 namespace tenon::cli {
 
-Option profile_option();
-/// A line for each operator, the longest first: calls, milliseconds and part of the whole.
-std::string profile_text(const std::vector<NodeTime>& times);
-/// An object for each node.
-JsonItem profile_json(const std::vector<NodeTime>& times);
+/// --profile and --profile-html, each of which asks for a profile.
+std::vector<Option> profile_options();
+inline bool wants_profile(const Arguments& arguments) {
+  return arguments.has("profile") || arguments.has("profile-html");
+}
+
+/// What is measured is written where it was asked for: the page, and with --profile the text given to `told`.
+void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times, void (*told)(std::string_view));
+
+/// A line for each operator and for the nodes that took longest: calls, milliseconds, part of the whole, bytes and operations a second.
+std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed& machine);
+JsonItem profile_json(const std::vector<NodeTime>& times, const MachineSpeed& machine);
 
 }  // namespace tenon::cli

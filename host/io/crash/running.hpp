@@ -32,7 +32,8 @@ enum class PluginFunction : std::uint8_t {
   backward,
   compose,
   supports,
-  prepare
+  prepare,
+  flops
 };
 /// `forward()`
 const char* name_of(PluginFunction function);

@@ -11,11 +11,13 @@
 #include <tenon/host/batched_run.hpp>
 #include <tenon/host/draw.hpp>
 #include <tenon/host/plan_info.hpp>
+#include <tenon/host/profile.hpp>
 #include <tenon/host/session.hpp>
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
 #include "python/core/graph.hpp"
+#include "python/core/host.hpp"
 #include "python/core/interrupts.hpp"
 #include "python/core/tensor.hpp"
 
@@ -199,6 +201,14 @@ void bind_session(nb::module_& module) {
       .def_prop_rw(
           "step", [](SessionHandle& self) { return self.use([](Session& session) { return session.step(); }); },
           [](SessionHandle& self, std::uint64_t step) { self.use([&](Session& session) { session.set_step(step); }); })
+      .def("clear_times", [](SessionHandle& self) { self.use([](Session& session) { session.clear_times(); }); })
+      .def(
+          "profile_page",
+          [](SessionHandle& self, const HostHandle& host) {
+            const auto used = host.use();
+            return self.use([&](Session& session) { return draw_profile(session.times(), measure_machine(*used)); });
+          },
+          nb::arg("host"))
       .def("times",
            [](SessionHandle& self) {
              nb::list all;
@@ -209,6 +219,11 @@ void bind_session(nb::module_& module) {
                one["device"] = time.device;
                one["calls"] = time.calls;
                one["seconds"] = time.seconds;
+               one["least"] = time.least;
+               one["bytes"] = time.bytes;
+               one["flops"] = time.flops;
+               one["begin"] = time.begin;
+               one["last"] = time.last;
                all.append(one);
              }
              return all;

@@ -14,6 +14,24 @@ if TYPE_CHECKING:
     from ._graph import Graph
 
 
+class Profile:
+    """How long the nodes of a session took. nodes: as Session.times() gives them; html: a part of a page."""
+
+    def __init__(self, nodes: list[dict[str, Any]], html: str) -> None:
+        self.nodes = nodes
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        lines = [f"{'node':<32} {'operator':<24} {'calls':>8} {'ms':>12} {'us a call':>12}"]
+        for each in self.nodes:
+            calls, seconds = each["calls"], each["seconds"]
+            lines.append(f"{each['node']:<32} {each['op']:<24} {calls:>8} {1e3 * seconds:>12.3f} {1e6 * seconds / calls:>12.2f}")
+        return "\n".join(lines)
+
+
 class Results(dict[str, Any]):
     """Outputs by name: `out["digit"]` or `out.digit`."""
 
@@ -147,8 +165,24 @@ class Session(_core.SessionBase):
         self._core.step = number
 
     def times(self) -> list[dict[str, Any]]:
-        """With profile=True: how long each node took in all runs together, the longest first."""
+        """With profile=True: how long each node took in all runs together, the longest first.
+
+        A dict for each node: node, op, device, calls, seconds, least (seconds of the shortest call), bytes (read and written) and flops of
+        all calls, 0 where the operator does not say them, and begin and last: seconds from the begin of the last run to the node's, and how
+        long it took there.
+        """
         return self._core.times()
+
+    def clear_times(self) -> None:
+        """As if nothing had run: kernels get ready in first runs, which take longer."""
+        self._core.clear_times()
+
+    def profile(self) -> Profile:
+        """times() as a table and, in notebooks, as a page with a timeline, against what this machine does in a copy and in a product.
+
+        Measures the machine, which takes some tenths of a second.
+        """
+        return Profile(self.times(), self._core.profile_page(self._host))
 
     def first_non_finite(self, inputs: Mapping[str, Any]) -> str:
         """The first value of the last run that is NaN or infinite, as a sentence; empty where all are finite."""

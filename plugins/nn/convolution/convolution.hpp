@@ -1,5 +1,6 @@
 // Convolution over 1 to 3 spatial axes.
 #pragma once
+#include <algorithm>
 #include <tenon/operator.hpp>
 
 #include "shared/fits.hpp"
@@ -69,6 +70,12 @@ struct Convolution : tenon::Operator {
     if (!no_bias) io.set_input("bias", {num_filter});
     io.set_output(0, output);
   }
+
+  double flops(const tenon::Infer& io) const {
+    const auto weight = io.input("weight").shape;
+    return 2.0 * static_cast<double>(io.output(0).shape.size()) * static_cast<double>(weight.size() / std::max<std::int64_t>(weight[0], 1));
+  }
+  double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
  protected:
   Window window() const {

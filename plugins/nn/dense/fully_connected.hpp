@@ -40,6 +40,11 @@ struct FullyConnected : tenon::Operator {
     io.set_output(0, output_shape(data));
   }
 
+  double flops(const tenon::Infer& io) const {
+    return 2.0 * static_cast<double>(io.output(0).shape.size()) * static_cast<double>(io.input("weight").shape[1]);
+  }
+  double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
+
   void prepare(tenon::Prepare& io) const;
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;

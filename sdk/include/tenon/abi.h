@@ -355,6 +355,8 @@ typedef struct tenon_operator {
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
   int32_t reserved;
   int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] what a CPU kernel keeps of its constant inputs */
+  /* [any] Floating-point operations of a call with these types, which are whole: a multiplication and an addition are two. For profiles. */
+  int32_t (*flops)(const void* instance, const tenon_infer* io, int32_t dispatch, double* flops);
 } tenon_operator;
 
 /* ---- what a plugin exports -------------------------------------------------------------------------------------------- */

@@ -85,6 +85,7 @@ enum class ClassFault {
   infer_signature,
   infer_storage_signature,
   workspace_signature,
+  flops_signature,
   supports_signature,
   prepare_signature,
   configure_signature,

@@ -47,6 +47,8 @@ TENON_NAMES(backward_sparse)
 TENON_NAMES(gradient)
 TENON_NAMES(workspace)
 TENON_NAMES(backward_workspace)
+TENON_NAMES(flops)
+TENON_NAMES(backward_flops)
 TENON_NAMES(supports)
 TENON_NAMES(prepare)
 // What people write instead, out of habit: nobody would call it.
@@ -104,6 +106,13 @@ struct Members {
   };
   static constexpr bool backward_workspace = requires(const C& c, const Infer& io) {
     { c.backward_workspace(io) } -> std::convertible_to<std::size_t>;
+  };
+  // What a call computes, for profiles.
+  static constexpr bool flops = requires(const C& c, const Infer& io) {
+    { c.flops(io) } -> std::same_as<double>;
+  };
+  static constexpr bool backward_flops = requires(const C& c, const Infer& io) {
+    { c.backward_flops(io) } -> std::same_as<double>;
   };
   static constexpr bool supports = requires(const C& c, const Infer& types) {
     { c.supports(types) } -> std::same_as<bool>;

@@ -17,13 +17,16 @@ namespace tenon::TENON_SDK {
 ///     std::size_t workspace(const Infer&) const;           bytes of scratch that forward gets by call.workspace
 ///     std::size_t backward_workspace(const Infer&) const;  the same for backward
 ///     void prepare(Prepare&) const;             what a CPU kernel keeps of inputs that do not change (prepare.hpp)
+///     double flops(const Infer&) const;         floating-point operations of a forward, for profiles: a multiplication and an addition are
+///     2;
+///                                               and backward_flops(const Infer&) those of a backward that computes all gradients
 ///     bool supports(const Infer& types) const;  whether this kernel computes these types; default: all that the operator has
 ///     static constexpr int priority = 1;        of several kernels for a device, the highest that supports the types runs; default: 0
 ///     static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the stream
 ///     static constexpr bool blockwise = true;   a CPU kernel that may be called for parts of its tensors, see TENON_TRAIT_BLOCKWISE; the
 ///                                               kernels of tenon::Elementwise are
 /// Each may throw; the reason reaches the user with node, operator and shapes. An object is used by one thread at a time, infer, workspace,
-/// prepare, supports and gradient by several.
+/// prepare, flops, supports and gradient by several.
 struct Operator {
   /// Called once all parameters are set: check them together, derive members from them.
   void configure() {}

@@ -9,7 +9,8 @@
 //     workspace                workspace(),                     the same; null if it has neither
 //                              backward_workspace()
 //     supports                 supports()                       the same; null if it has none
-//     prepare              prepare()                        the same; null if it has none
+//     prepare                  prepare()                        the same; null if it has none
+//     flops                    flops(), backward_flops()        the same; null if it has neither
 //     gradient                 gradient()                       the same; null if it has none
 //     compose                  forward(Compose&)                on any thread, several at once; null if it has none
 //     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
@@ -89,6 +90,19 @@ struct Trampolines {
         if (backward) *bytes = object.backward_workspace(wrapped);
     });
   }
+  // 0 if the class has no function for this direction.
+  static std::int32_t flops(const void* instance, const tenon_infer* io, std::int32_t dispatch, double* flops) noexcept {
+    return guarded(io->error, [&] {
+      *flops = 0;
+      const auto& object = *static_cast<const C*>(instance);
+      const Infer wrapped(*io, names_of<C>);
+      const bool backward = dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE;
+      if constexpr (Members<C>::flops)
+        if (!backward) *flops = object.flops(wrapped);
+      if constexpr (Members<C>::backward_flops)
+        if (backward) *flops = object.backward_flops(wrapped);
+    });
+  }
   // Types may be unknown in part. A kernel without the function computes all types; one that throws leaves the host without an answer,
   // which is a failure of the node.
   static std::int32_t supports(const void* instance, const tenon_infer* types) noexcept {
@@ -152,6 +166,7 @@ constexpr tenon_operator make_table() {
   if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // else compose tells
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
+  if constexpr (M::flops || M::backward_flops) table.flops = T::flops;
   if constexpr (M::supports) table.supports = T::supports;
   if constexpr (M::prepare) table.prepare = T::prepare;
   table.priority = M::priority;

@@ -55,6 +55,9 @@ struct NodeTime {
   std::string device;
   std::uint64_t calls = 0;
   double seconds = 0;
+  double least = 0;             ///< seconds of the shortest call
+  double bytes = 0, flops = 0;  ///< of all calls: bytes of what was read and written; operations, 0 where the operator does not say them
+  double begin = 0, last = 0;   ///< of the last run: seconds from the run's begin to the node's, and how long it took
 };
 
 /// Where a run writes an output: a contiguous tensor with the output's dtype and shape. Sparse outputs cannot have one, since their size is
@@ -118,6 +121,7 @@ class TENON_API Session {
   bool trace_complete() const;
   /// With SessionOptions::profile: of each node that ran, the longest first. Runs that fail count as far as they came.
   std::vector<NodeTime> times() const;
+  void clear_times();  ///< as if nothing had run: kernels get ready in first runs, which take longer
 
   /// The current elements of a variable, state or constant, on the CPU; empty if it has none yet. What runs change is copied. Throws
   /// Failure (usage) for an input, a node's output, or a value of another graph.

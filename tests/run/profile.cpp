@@ -1,0 +1,105 @@
+// What a profile says of the nodes that ran.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <tenon/host/profile.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// Says what it was told to say.
+struct Counted : Operator {
+  double said = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("x, by an operator that says its flops");
+    op.input("x", "any shape");
+    op.output("y", "x");
+    op.param("said", &Counted::said, "flops for each element");
+  }
+  double flops(const Infer& io) const { return said * static_cast<double>(io.output(0).shape.size()); }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i];
+  }
+};
+
+struct Profiled {
+  ApplicationHost host;
+  Graph graph{host};
+  explicit Profiled(double said) {
+    host.add<Counted>();
+    const auto x = graph.input("x", f32, {-1});
+    graph.output("y", graph.add("counted", {graph.add("quadratic", {x}, {}, "first")}, {{"said", said}}, "second"));
+  }
+};
+
+NamedTensors of(std::int64_t elements) {
+  return {{"x", Tensor::zeros(f32, {elements})}};
+}
+
+}  // namespace
+
+TEST_CASE("profile: bytes and operations of all calls, in the order in which nodes ran") {
+  Profiled profiled(3);
+  Session session(profiled.graph, {.profile = true});
+  session.run(of(100));
+  session.clear_times();
+  CHECK(session.times().empty());
+  session.run(of(10));
+  session.run(of(20));
+  auto times = session.times();
+  REQUIRE(times.size() == 2);
+  if (times[0].node != "first") std::swap(times[0], times[1]);
+  for (const auto& time : times) {
+    CAPTURE(time.node);
+    CHECK(time.calls == 2);
+    CHECK(time.bytes == (10 + 20) * 2 * sizeof(float));
+    CHECK(time.flops == (time.node == "second" ? 3 * (10 + 20) : 0));
+    CHECK(time.least > 0);
+    CHECK(time.least + time.last <= time.seconds * (1 + 1e-9) + (time.last == time.least ? time.least : 0));
+  }
+  CHECK(times[0].begin >= 0);
+  CHECK(times[0].begin + times[0].last <= times[1].begin);
+}
+
+TEST_CASE("profile: operators that say no number of operations are refused with their node") {
+  for (const double said : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    Profiled profiled(said);
+    Session session(profiled.graph, {.profile = true});
+    CHECK(failure_of([&] { session.run(of(1)); }).message.find("its flops() says") != std::string::npos);
+    Session(profiled.graph).run(of(1));  // nobody asks
+  }
+}
+
+TEST_CASE("profile: times of one operator are summed, and the page shows names as text") {
+  NodeTime one{"a<b", "op & co", "cpu", 2, 3e-3}, other{"c", "op & co", "cpu", 1, 1e-3}, longest{"d", "e", "cpu", 1, 1};
+  one.least = 1e-3, one.bytes = 4e6, one.flops = 8, other.least = 1e-4, one.last = 1e-3, other.begin = 1e-3, other.last = 1e-3;
+  const NodeTime times[] = {one, other, longest};
+  const auto operators = by_operator(times);
+  REQUIRE(operators.size() == 2);
+  CHECK(operators[0].op == "e");
+  CHECK(operators[1].nodes == 2);
+  CHECK(operators[1].calls == 3);
+  CHECK(operators[1].seconds == doctest::Approx(4e-3));
+  CHECK(operators[1].least == 1e-4);
+  CHECK(operators[1].bytes == 4e6);
+  const auto page = draw_profile(times, {1, 1e10, 0});
+  CHECK(page.find("a&lt;b") != std::string::npos);
+  CHECK(page.find("op &amp; co") != std::string::npos);
+  CHECK(page.find("a<b") == std::string::npos);
+  CHECK(page.find("1.00</td>") != std::string::npos);  // 4 MB in 4 ms are 1 GB/s
+}
+
+TEST_CASE("profile: what the machine does is measured, the product where there is an operator for it") {
+  ApplicationHost host;
+  const auto speed = measure_machine(host);
+  CHECK(speed.threads == 2);
+  CHECK(speed.copy > 1e6);
+  CHECK(speed.product == 0);
+}
