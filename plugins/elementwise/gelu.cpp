@@ -9,7 +9,7 @@ struct Gelu : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    return T(0.5) * x * (T(1) + erf(T(0.70710678118654752) * x));
+    return x * normal_cdf(x);
   }
 };
 TENON_OPERATOR(gelu, Gelu)

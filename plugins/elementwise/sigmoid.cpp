@@ -10,7 +10,9 @@ struct Sigmoid : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    return T(1) / (T(1) + exp(-x));
+    // e^-|x| does not overflow; what rounding takes from 1 + e^-|x| is given back.
+    const T e = exp(-abs(x)), sum = T(1) + e, y = where(x < T(0), e, T(1)) / sum;
+    return y - y * (e - (sum - T(1)));
   }
 
   template <class T>

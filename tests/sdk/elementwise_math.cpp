@@ -4,24 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <tenon/elementwise.hpp>
+#include <vector>
+
+#include "../units_off.hpp"
+#include "vector_levels.hpp"
 
 namespace {
 
 using tenon::Elementwise;
 using tenon::half;
-
-/// The error of a float in units of the last place of the right result; huge where one is NaN or infinite and the other is not.
-double units_off(float found, double right) {
-  if (std::isnan(right) || std::isnan(found)) return std::isnan(right) && std::isnan(found) ? 0 : 1e9;
-  const auto rounded = static_cast<float>(right);
-  if (std::isinf(rounded) || std::isinf(found))
-    return found == rounded ? 0 : std::fabs(right) > 0x1.fffffep127 && !std::isinf(right) ? 1 : 1e9;
-  if (right == 0) return found == 0 && std::signbit(found) == std::signbit(right) ? 0 : 1e9;
-  int exponent;
-  std::frexp(right, &exponent);
-  return std::fabs(found - right) / std::ldexp(1.0, std::max(exponent - 24, -149));
-}
 
 template <class Float, class Double>
 double worst(Float function, Double oracle) {
@@ -56,7 +49,79 @@ TEST_CASE("float functions are within 2 units in the last place of the right res
   CHECK_UNITS(abs, 0);
   CHECK_UNITS(sin, 2);
   CHECK_UNITS(cos, 2);
+  CHECK(worst([](float x) { return Elementwise::normal_cdf(x); }, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }) <= 2);
 }
+
+TEST_CASE("sin and cos are right for floats that are almost multiples of pi/2") {
+  // The nearest of all floats to a multiple (16367173 * 2^72), and others found by continued fractions.
+  for (const float x :
+       {0x1.f37c8ap+95f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, 0x1.6ac5b2p+19f, 0x1.e58544p+40f, 0x1.2eb9dep+76f, 0x1.2f79cp+92f}) {
+    CAPTURE(x);
+    CHECK(units_off(Elementwise::sin(x), std::sin(static_cast<double>(x))) <= 2);
+    CHECK(units_off(Elementwise::cos(x), std::cos(static_cast<double>(x))) <= 2);
+    CHECK(units_off(Elementwise::sin(-x), std::sin(-static_cast<double>(x))) <= 2);
+  }
+}
+
+TEST_CASE("pow of floats is within 2 units of the right result, and C's in all special cases") {
+  const auto off = [](float base, float exponent) {
+    return units_off(Elementwise::pow(base, exponent), std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+  };
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float special[] = {0.f,        -0.f,         1.f,    -1.f,    2.f,     -2.f,     3.f,        -3.f,        0.5f,      -0.5f,
+                           1.5f,       -2.5f,        1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 16777215.f, -16777216.f, 8388609.f, 1e10f,
+                           1.0000001f, -0.99999994f, 127.f,  128.f,   -149.f,  -150.f,   infinity,   -infinity,   nan};
+  for (const float base : special)
+    for (const float exponent : special) {
+      CAPTURE(base);
+      CAPTURE(exponent);
+      CHECK(off(base, exponent) <= 2);
+    }
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> mantissa(1, 2), product(-160, 140), near_one(0.99f, 1.01f);
+  double worst = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const float base = std::ldexp(mantissa(random), static_cast<int>(random() % 276) - 149), size = near_one(random);
+    worst = std::max(worst, off(base, product(random) / std::log2(base)));
+    worst = std::max(worst, off(size, product(random) / std::log2(size)));
+  }
+  CHECK(worst <= 2);
+}
+
+#if defined(TENON_WIDE_LEVELS)
+TEST_CASE("loops over these functions give the same bits at each vector level, and those of single calls") {
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32; bits += 262'147)
+    x.push_back(tenon::bits_as<float>(static_cast<std::uint32_t>(bits)));
+  const auto check = [&](auto function) {
+    for (const auto level : by_hand::vector_levels()) {
+      const by_hand::AtLevel at(level);
+      std::vector<float> y(x.size());
+      tenon::elementwise::for_each(static_cast<std::int64_t>(x.size()),
+                                   [=, from = x.data(), to = y.data()](std::int64_t i) { to[i] = function(from[i]); });
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const float right = function(x[i]);
+        different += std::isnan(right) ? !std::isnan(y[i]) : tenon::bits_as<std::uint32_t>(right) != tenon::bits_as<std::uint32_t>(y[i]);
+      }
+      CHECK(different == 0);
+    }
+  };
+  check([](float v) { return Elementwise::exp(v); });
+  check([](float v) { return Elementwise::expm1(v); });
+  check([](float v) { return Elementwise::log(v); });
+  check([](float v) { return Elementwise::log1p(v); });
+  check([](float v) { return Elementwise::tanh(v); });
+  check([](float v) { return Elementwise::erf(v); });
+  check([](float v) { return Elementwise::normal_cdf(v); });
+  check([](float v) { return Elementwise::sin(v); });
+  check([](float v) { return Elementwise::cos(v); });
+  check([](float v) { return Elementwise::pow(v, 1.7f); });
+  check([](float v) { return Elementwise::pow(2.5f, v); });
+  check([](float v) { return Elementwise::sqrt(v); });
+  check([](float v) { return Elementwise::floor(v); });
+}
+#endif
 
 TEST_CASE("functions take every kind of number") {
   static_assert(std::is_same_v<decltype(Elementwise::exp(half(1.f))), float>);

@@ -11,23 +11,18 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// x = steps * ln 2 + rest, |rest| <= ln(2)/2.
+/// x = n * ln 2 + high - low, |high - low| <= ln(2)/2: high is exact, and the last bits of `bits` are n + bias.
 struct ReducedExponent {
-  std::int32_t steps;
-  float rest;
+  std::uint32_t bits;
+  float high, low;
 };
 
-/// x must lie in [-256, 256]; NaN must have been replaced.
+/// x must lie in [-256, 256] or be NaN, as the parts are then. Adding 1.5 * 2^23 rounds to nearest, for floats of that size are whole.
+template <int bias>
 TENON_FN inline ReducedExponent reduce_exponent(float x) {
-  const std::int32_t steps =
-      static_cast<std::int32_t>(x * 1.44269504f + 512.5f) - 512;  // rounds to nearest: the cast cuts a positive number
-  const float n = static_cast<float>(steps);
-  return {steps, (x - n * 0.693145752f) - n * 1.42860677e-6f};  // ln 2 in two parts; n times the first is exact
-}
-
-/// 2^n for n in [-126, 127].
-TENON_FN inline float power_of_two(std::int32_t n) {
-  return bits_as<float>(static_cast<std::uint32_t>(n + 127) << 23);
+  constexpr float shift = 12582912.0f + bias;
+  const float shifted = x * 1.44269504f + shift, n = shifted - shift;
+  return {bits_as<std::uint32_t>(shifted), x - n * 0.693145752f, n * 1.42860677e-6f};
 }
 
 /// (e^r - 1 - r) / r^2 for |r| <= ln(2)/2.
@@ -35,22 +30,27 @@ TENON_FN inline float exponential_tail(float r) {
   return (((1.39517197e-3f * r + 8.36959854e-3f) * r + 4.16661873e-2f) * r + 1.66665122e-1f) * r + 0.5f;
 }
 
+/// e^(high - low) - 1
+TENON_FN inline float exponential_fraction(ReducedExponent reduced) {
+  const float r = reduced.high - reduced.low;
+  return reduced.high + (r * r * exponential_tail(r) - reduced.low);
+}
+
 TENON_FN inline float vector_exp(float x) {
-  float inside = select(x > -105.0f, x, -105.0f);  // below, the result is 0; NaN comes back at the end
-  inside = select(inside < 89.0f, inside, 89.0f);  // above, infinity
-  const auto [steps, rest] = reduce_exponent(inside);
-  const float fraction = (rest + rest * rest * exponential_tail(rest)) + 1.0f;
-  const std::int32_t half = steps >> 1;  // in two factors: neither leaves the range, and a denormal result is rounded once
-  return select(x == x, fraction * power_of_two(half) * power_of_two(steps - half), x);
+  const float above = select(x < -105.0f, -105.0f, x);       // below, the result is 0
+  const float inside = select(above > 89.0f, 89.0f, above);  // above, infinity
+  const ReducedExponent reduced = reduce_exponent<254>(inside);
+  // 2^n in two factors: neither leaves the range, and a denormal result is rounded once.
+  const std::uint32_t low = reduced.bits >> 1 << 23, high = (reduced.bits << 23) - low;
+  return (exponential_fraction(reduced) + 1.0f) * bits_as<float>(low) * bits_as<float>(high);
 }
 
 TENON_FN inline float vector_expm1(float x) {
-  float inside = select(x > -18.0f, x, -18.0f);
-  inside = select(inside < 89.0f, inside, 89.0f);
-  const auto [steps, rest] = reduce_exponent(inside);
-  const float fraction = rest + rest * rest * exponential_tail(rest);
-  const float scale = power_of_two(steps - 1);  // half of it, for 2^128 does not exist
-  const float result = 2.0f * (fraction * scale + (scale - 0.5f));
+  const float above = select(x < -18.0f, -18.0f, x);
+  const float inside = select(above > 89.0f, 89.0f, above);
+  const ReducedExponent reduced = reduce_exponent<126>(inside);
+  const float scale = bits_as<float>(reduced.bits << 23);  // half of 2^n, for 2^128 does not exist
+  const float result = 2.0f * (exponential_fraction(reduced) * scale + (scale - 0.5f));
   return select((x == x) & (x != 0.0f), result, x);  // -0 stays -0
 }
 

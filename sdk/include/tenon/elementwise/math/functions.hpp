@@ -57,8 +57,9 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 ///     }
 ///
 /// The members are found by a plain cos(x) in such a function, for every T and on both devices. Integers are taken as double, except by
-/// abs, floor, ceil, pow, min, max and where. The float versions of exp, expm1, log, log1p, tanh and erf are within 2 units in the last
-/// place; the others and those of double are the platform's. Arguments of two types are brought to their common type.
+/// abs, floor, ceil, pow, min, max and where. The float versions of exp, expm1, log, log1p, tanh, erf, normal_cdf, sin, cos and pow are
+/// within 2 units in the last place, and loops over them are vector code; the others and those of double are the platform's. Arguments of
+/// two types are brought to their common type.
 ///
 /// None of them throws. Outside its domain a function returns NaN, and NaN in gives NaN out, except that pow(x, 0) and pow(1, x) are 1.
 /// Angles are in radians. The derivative of a constant is 0, even where the function's derivative is infinite, as for sqrt at 0. Prefer
@@ -121,10 +122,15 @@ struct Elementwise : Operator {
   TENON_FN static auto tanh(T x) {
     return elementwise::tanh(elementwise::Real<T>(x));
   }
-  /// The error function, from -1 to 1. GELU: 0.5 * x * (1 + erf(x * 0.70710678)).
+  /// The error function, from -1 to 1.
   template <class T>
   TENON_FN static auto erf(T x) {
     return elementwise::erf(elementwise::Real<T>(x));
+  }
+  /// The probability that a standard normal number is below x: from 0 to 1, precise near 0, too. GELU: x * normal_cdf(x).
+  template <class T>
+  TENON_FN static auto normal_cdf(T x) {
+    return elementwise::normal_cdf(elementwise::Real<T>(x));
   }
 
   // ---- rounding, powers, choices: of integers, these return integers

@@ -3,11 +3,10 @@
 // bfloat16 and integers first; dual_math.hpp has the same functions with derivatives.
 //
 //     function                          float on the CPU                            double, and all on a device
-//     sin, cos, tan, sinh, cosh, sqrt   the C library                               the platform's
+//     tan, sinh, cosh, sqrt             the C library                               the platform's
 //     exp, expm1, log, log1p, tanh      within 2 units in the last place            the platform's
-//     erf                               the same                                    the platform's
+//     erf, sin, cos, pow, normal_cdf    the same                                    the platform's
 //     floor, ceil, abs                  exact                                       exact
-//     pow                               the C library                               the platform's
 //
 // No function throws, and any number of threads may call them. NaN gives NaN, except in pow.
 //
@@ -26,19 +25,20 @@
 #include "../../fn.hpp"
 #include "../../select.hpp"
 #include "../../version.hpp"
+#include "angles.hpp"
 #include "error_function.hpp"
 #include "exponential.hpp"
 #include "logarithm.hpp"
+#include "normal.hpp"
+#include "power.hpp"
 #include "rounding.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-// For float and double. sqrt is exact to rounding and NaN below 0. Angles are in radians; sin, cos and tan of an infinity are NaN. sinh and
-// cosh overflow to infinity for |x| above about 89.4 in float and 710.5 in double.
-using std::cos;
+// For float and double. sqrt is exact to rounding and NaN below 0. Angles are in radians; tan of an infinity is NaN. sinh and cosh overflow
+// to infinity for |x| above about 89.4 in float and 710.5 in double.
 using std::cosh;
-using std::sin;
 using std::sinh;
 using std::sqrt;
 using std::tan;
@@ -47,13 +47,27 @@ using std::tan;
 // CPU and device.
 #if defined(__CUDA_ARCH__)
 using std::ceil;
+using std::cos;
 using std::erf;
 using std::exp;
 using std::expm1;
 using std::floor;
 using std::log;
 using std::log1p;
+using std::sin;
 using std::tanh;
+TENON_FN inline float normal_cdf(float x) {
+  return normcdff(x);
+}
+TENON_FN inline double normal_cdf(double x) {
+  return normcdf(x);
+}
+TENON_FN inline float pow(float base, float exponent) {
+  return std::pow(base, exponent);
+}
+TENON_FN inline double pow(double base, double exponent) {
+  return std::pow(base, exponent);
+}
 #else
 /// e^x. Float: infinity above 88.72, 0 below -103.97; denormal results in between are rounded once.
 /// Double: infinity above 709.78, 0 below -745.13.
@@ -97,6 +111,35 @@ TENON_FN inline float erf(float x) {
 }
 TENON_FN inline double erf(double x) {
   return std::erf(x);
+}
+/// The probability that a standard normal number is below x: (1 + erf(x / sqrt(2))) / 2, with full relative precision in the lower tail,
+/// too.
+TENON_FN inline float normal_cdf(float x) {
+  return vector_normal_cdf(x);
+}
+TENON_FN inline double normal_cdf(double x) {
+  return 0.5 * std::erfc(-0.70710678118654752 * x);
+}
+/// Of angles in radians, of any size: sin(1e30f) is right, too. NaN of infinities; sin(-0) is -0.
+TENON_FN inline float sin(float x) {
+  return vector_sin(x);
+}
+TENON_FN inline double sin(double x) {
+  return std::sin(x);
+}
+TENON_FN inline float cos(float x) {
+  return vector_cos(x);
+}
+TENON_FN inline double cos(double x) {
+  return std::cos(x);
+}
+/// pow(x, 0) is 1 for every x, NaN too, and so is pow(1, x); NaN for a negative base with a fractional exponent; infinity for base 0 with a
+/// negative exponent. All else as C has it. For squares, x * x is faster.
+TENON_FN inline float pow(float base, float exponent) {
+  return vector_pow(base, exponent);
+}
+TENON_FN inline double pow(double base, double exponent) {
+  return std::pow(base, exponent);
 }
 /// The largest whole number that is not above x. Infinities, NaN and -0 are returned as they are.
 TENON_FN inline float floor(float x) {
@@ -151,15 +194,6 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left,
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left, Number right) {
   return select((left > right) | (left != left), left, right);
-}
-
-/// The platform's: pow(x, 0) is 1 for every x, NaN too; NaN for a negative base with a fractional exponent; infinity for base 0 with a
-/// negative exponent. The slowest function here: write x * x for squares.
-TENON_FN inline float pow(float base, float exponent) {
-  return std::pow(base, exponent);
-}
-TENON_FN inline double pow(double base, double exponent) {
-  return std::pow(base, exponent);
 }
 
 /// Of integers, by repeated squaring: at most 64 steps. Exact modulo 2^bits, so 2^8 is 0 in uint8. A negative exponent gives 0, also of

@@ -48,11 +48,12 @@ struct first_dual<Dual<T>, Rest...> {
     return (static_cast<void>(sizeof(::tenon::elementwise::refused_##name<std::conditional_t<sizeof...(Arguments) == 0, int, void>>)), \
             typename ::tenon::elementwise::first_dual<Arguments...>::type());                                                          \
   }
-#define TENON_UNDERIVABLE(name)                                                                                                       \
-  TENON_SENTENCE(name,                                                                                                                \
-                 "Tenon cannot derive " #name                                                                                         \
-                 "(x): it knows exp, expm1, log, log1p, sqrt, sin, cos, tan, sinh, cosh, tanh, erf, abs, floor, ceil, pow, min, max " \
-                 "and where; use these, or define gradient()")                                                                        \
+#define TENON_UNDERIVABLE(name)                                                                                                        \
+  TENON_SENTENCE(                                                                                                                      \
+      name,                                                                                                                            \
+      "Tenon cannot derive " #name                                                                                                     \
+      "(x): it knows exp, expm1, log, log1p, sqrt, sin, cos, tan, sinh, cosh, tanh, erf, normal_cdf, abs, floor, ceil, pow, min, max " \
+      "and where; use these, or define gradient()")                                                                                    \
   TENON_REFUSED(name)
 #define TENON_QUALIFIED(name) \
   TENON_SENTENCE(name, "write " #name "(x) instead of std::" #name "(x) in an elementwise class, so that Tenon can derive it")
