@@ -26,6 +26,7 @@
 #include "../../select.hpp"
 #include "../../version.hpp"
 #include "angles.hpp"
+#include "device_functions.hpp"
 #include "error_function.hpp"
 #include "exponential.hpp"
 #include "logarithm.hpp"
@@ -43,34 +44,14 @@ using std::sinh;
 using std::sqrt;
 using std::tan;
 
-// On a device each thread computes one element, so there are no loops to vectorise. The last bits of a result may therefore differ between
-// CPU and device.
-#if defined(__CUDA_ARCH__)
-using std::ceil;
-using std::cos;
-using std::erf;
-using std::exp;
-using std::expm1;
-using std::floor;
-using std::log;
-using std::log1p;
-using std::sin;
-using std::tanh;
-TENON_FN inline float normal_cdf(float x) {
-  return normcdff(x);
-}
-TENON_FN inline double normal_cdf(double x) {
-  return normcdf(x);
-}
-TENON_FN inline float pow(float base, float exponent) {
-  return std::pow(base, exponent);
-}
-TENON_FN inline double pow(double base, double exponent) {
-  return std::pow(base, exponent);
-}
-#else
+#if !defined(__CUDA_ARCH__)
 /// e^x. Float: infinity above 88.72, 0 below -103.97; denormal results in between are rounded once.
 /// Double: infinity above 709.78, 0 below -745.13.
+///
+/// Example, a logistic function that does not overflow where its argument is far below 0:
+///
+///     e = exp(-abs(x));
+///     y = where(x < 0.0f, e, 1.0f) / (1.0f + e);
 TENON_FN inline float exp(float x) {
   return vector_exp(x);
 }
@@ -134,7 +115,7 @@ TENON_FN inline double cos(double x) {
   return std::cos(x);
 }
 /// pow(x, 0) is 1 for every x, NaN too, and so is pow(1, x); NaN for a negative base with a fractional exponent; infinity for base 0 with a
-/// negative exponent. All else as C has it. For squares, x * x is faster.
+/// negative exponent. All else as C has it. For squares, x * x is faster: this is a logarithm and an exponential in double.
 TENON_FN inline float pow(float base, float exponent) {
   return vector_pow(base, exponent);
 }
