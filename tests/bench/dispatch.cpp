@@ -37,10 +37,10 @@ struct Square : tenon::Elementwise {
 constexpr int nodes = 1000;
 
 template <class Op>
-tenon::Graph chain(tenon::Host& host) {
+tenon::Graph chain(tenon::Host& host, int length = nodes) {
   tenon::Graph graph(host);
   auto value = graph.input("x", tenon::f32, {1});
-  for (int i = 0; i < nodes; ++i) value = graph.udf(Op{}, {value});
+  for (int i = 0; i < length; ++i) value = graph.udf(Op{}, {value});
   graph.output("y", value);
   return graph;
 }
@@ -59,6 +59,25 @@ void session(benchmark::State& state) {
   const tenon::NamedTensors inputs{{"x", tenon::Tensor::zeros(tenon::f32, {1})}};
   for (auto _ : state) benchmark::DoNotOptimize(session.run(inputs));
   state.SetItemsProcessed(state.iterations() * nodes);
+}
+
+void one_node(benchmark::State& state) {
+  tenon::Host host(options());
+  tenon::Session session(chain<Square>(host, 1));
+  const tenon::NamedTensors inputs{{"x", tenon::Tensor::zeros(tenon::f32, {1})}};
+  for (auto _ : state) benchmark::DoNotOptimize(session.run(inputs));
+}
+
+void one_node_by_places(benchmark::State& state) {
+  tenon::Host host(options());
+  tenon::Session session(chain<Square>(host, 1));
+  const std::vector<tenon::Tensor> inputs{tenon::Tensor::zeros(tenon::f32, {1})};
+  std::vector<tenon::Tensor> outputs(1);
+  for (auto _ : state) {
+    outputs[0] = {};  // a new one for each run, as run() makes
+    session.run_in_order(inputs, outputs);
+    benchmark::DoNotOptimize(outputs.data());
+  }
 }
 
 // The same objects and calls in an array of our own, nothing around them.
@@ -103,4 +122,6 @@ BENCHMARK(bare<Nothing>)->Name("bare loop, no-op");
 BENCHMARK(session<Nothing>)->Name("session, no-op");
 BENCHMARK(bare<Square>)->Name("bare loop, one element");
 BENCHMARK(session<Square>)->Name("session, one element");
+BENCHMARK(one_node)->Name("session of one node");
+BENCHMARK(one_node_by_places)->Name("session of one node, by places");
 BENCHMARK_MAIN();

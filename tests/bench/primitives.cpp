@@ -1,0 +1,247 @@
+// The products and convolutions of whole networks in Tenon, each beside the bare oneDNN primitive: weights packed once, layouts as the
+// primitive likes them best, one thread. Both run in the order of the network, so that neither finds more in caches.
+//   OMP_NUM_THREADS=1 bench_primitives [--turns N] GRAPH...    graph.json or .tenon files
+// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon, bare, and bare in bfloat16 where the
+// machine has it. A node that Tenon joined with others has the time of the joined step.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <dnnl.hpp>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+#include <unordered_map>
+
+#include "../temporary_folder.hpp"
+
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+using Tag = memory::format_tag;
+using Type = memory::data_type;
+
+const dnnl::engine& engine() {
+  static const dnnl::engine made(dnnl::engine::kind::cpu, 0);
+  return made;
+}
+
+double microseconds(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// A primitive with memory of its own.
+class Bare {
+ public:
+  Bare(dnnl::primitive primitive, const std::vector<std::pair<int, memory::desc>>& arguments) : primitive_(std::move(primitive)) {
+    for (const auto& [name, desc] : arguments) {
+      auto& made = arguments_.emplace(name, memory(desc, engine())).first->second;
+      std::memset(made.get_data_handle(), 0x3c, desc.get_size());  // 0.0115 as float32 and as bfloat16
+    }
+  }
+  double run() {
+    return microseconds([&] {
+      primitive_.execute(stream_, arguments_);
+      stream_.wait();
+    });
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  dnnl::stream stream_{engine()};
+  std::unordered_map<int, memory> arguments_;
+};
+
+/// A node as the primitives see it.
+struct Work {
+  std::string name, what;
+  Dims data, weight, output;
+  bool bias = false;
+  Dims stride{}, pad{};
+};
+
+template <class T>
+T parameter(const tenon::NodeInfo& node, std::string_view name) {
+  const auto found = std::find_if(node.attributes.begin(), node.attributes.end(), [&](const auto& each) { return each.first == name; });
+  if (found == node.attributes.end()) throw std::runtime_error("node " + node.name + " has no parameter " + std::string(name));
+  return std::get<T>(found->second.variant());
+}
+
+memory::desc any(const Dims& dims, Type type) {
+  return {dims, type, Tag::any};
+}
+
+memory::desc plain(const Dims& dims, Type type) {
+  Dims strides(dims.size(), 1);
+  for (auto axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
+  return {dims, type, strides};
+}
+
+template <class Primitive, class... Args>
+Bare bare(const std::optional<memory::desc>& bias, const Args&... args) {
+  const typename Primitive::primitive_desc made(typename Primitive::desc(args...), engine());
+  std::vector<std::pair<int, memory::desc>> arguments{
+      {DNNL_ARG_SRC, made.src_desc()}, {DNNL_ARG_WEIGHTS, made.weights_desc()}, {DNNL_ARG_DST, made.dst_desc()}};
+  if (bias) arguments.emplace_back(DNNL_ARG_BIAS, *bias);
+  return {Primitive(made), arguments};
+}
+
+/// What oneDNN has for it; of a product with weights, both of its primitives.
+std::vector<Bare> primitives(const Work& work, Type type) {
+  constexpr auto kind = dnnl::prop_kind::forward_inference;
+  std::vector<Bare> made;
+  if (work.what == "matmul") {
+    made.push_back(bare<dnnl::matmul>({}, plain(work.data, type), plain(work.weight, type), plain(work.output, type)));
+  } else if (work.what == "fully_connected") {
+    const auto data = plain(work.data, type), output = plain(work.output, type), weight = any(work.weight, type);
+    const auto across = any({work.weight[1], work.weight[0]}, type), row = plain({1, work.output[1]}, Type::f32);
+    const auto bias = plain({work.output[1]}, Type::f32);
+    made.push_back(bare<dnnl::inner_product_forward>(bias, kind, data, weight, bias, output));
+    made.push_back(bare<dnnl::matmul>(row, data, across, row, output));
+  } else {
+    const auto data = any(work.data, type), output = any(work.output, type), weight = any(work.weight, type);
+    const auto bias = plain({work.output[1]}, Type::f32);
+    constexpr auto direct = dnnl::algorithm::convolution_direct;
+    made.push_back(work.bias
+                       ? bare<dnnl::convolution_forward>(bias, kind, direct, data, weight, bias, output, work.stride, work.pad, work.pad)
+                       : bare<dnnl::convolution_forward>({}, kind, direct, data, weight, output, work.stride, work.pad, work.pad));
+  }
+  return made;
+}
+
+std::vector<Work> work_of(const tenon::Graph& graph) {
+  std::vector<Work> found;
+  for (const auto& node : graph.nodes()) {
+    if (node.op != "fully_connected" && node.op != "convolution" && node.op != "matmul") continue;
+    const auto shape = [&](const std::string& value) {
+      const auto dims = graph.shape(graph.find(value));
+      return Dims(dims.begin(), dims.end());
+    };
+    Work work{node.name, node.op, shape(node.inputs[0]), shape(node.inputs[1]), shape(node.outputs[0])};
+    work.bias = node.inputs.size() > 2 && !node.inputs[2].empty();
+    if (node.op == "convolution") {
+      work.stride = parameter<Dims>(node, "stride");
+      work.pad = parameter<Dims>(node, "pad");
+    } else if (node.op == "fully_connected") {  // rows of features
+      const auto rows = [](const Dims& dims, std::int64_t columns) {
+        std::int64_t size = 1;
+        for (const auto dim : dims) size *= dim;
+        return Dims{size / columns, columns};
+      };
+      work.data = rows(work.data, work.weight[1]);
+      work.output = rows(work.output, work.weight[0]);
+    } else if (parameter<bool>(node, "transpose_b")) {
+      std::swap(work.weight.end()[-1], work.weight.end()[-2]);
+    }
+    found.push_back(std::move(work));
+  }
+  return found;
+}
+
+/// Whether a step's name is the node's, or has it among others.
+bool names(const std::string& step, const std::string& node) {
+  const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (auto at = step.find(node); at != std::string::npos; at = step.find(node, at + 1))
+    if ((at == 0 || !part(step[at - 1])) && (at + node.size() == step.size() || !part(step[at + node.size()]))) return true;
+  return false;
+}
+
+/// Runs a session, and tells how long each step of that run took.
+class Ours {
+ public:
+  explicit Ours(const tenon::Graph& graph) : session_(graph, {.profile = true}) {
+    for (const auto& input : graph.inputs()) inputs_.emplace(input.name, tenon::full(*input.dtype, input.shape, 0.01));
+  }
+  std::map<std::string, double> run() {
+    session_.run(inputs_);
+    std::map<std::string, double> times;
+    for (const auto& time : session_.times()) {
+      times[time.node] = (time.seconds - std::exchange(before_[time.node], time.seconds)) * 1e6;
+    }
+    return times;
+  }
+
+ private:
+  tenon::Session session_;
+  tenon::NamedTensors inputs_;
+  std::map<std::string, double> before_;
+};
+
+struct Least {
+  double microseconds = std::numeric_limits<double>::infinity();
+  void add(double found) { microseconds = std::min(microseconds, found); }
+};
+
+nlohmann::json measure(const tenon::Graph& graph, int turns) {
+  const auto work = work_of(graph);
+  Ours ours(graph);
+  std::vector<std::vector<Bare>> single, half;
+  for (const auto& each : work) single.push_back(primitives(each, Type::f32));
+  try {
+    for (const auto& each : work) half.push_back(primitives(each, Type::bf16));
+  } catch (const dnnl::error&) {
+    half.clear();  // this machine has no bfloat16
+  }
+  std::vector<Least> us(work.size()), f32(work.size()), bf16(work.size());
+  const auto all = [&](std::vector<std::vector<Bare>>& set, std::vector<Least>& least) {
+    for (std::size_t i = 0; i < set.size(); ++i)
+      for (auto& one : set[i]) least[i].add(one.run());
+  };
+  for (int turn = 0; turn <= turns; ++turn) {
+    all(single, f32);
+    all(half, bf16);
+    const auto times = ours.run();
+    if (turn == 0) continue;  // which prepared the kernels
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      const auto step = std::find_if(times.begin(), times.end(), [&](const auto& time) { return names(time.first, work[i].name); });
+      if (step == times.end()) throw std::runtime_error("no step bears the name of node " + work[i].name);
+      us[i].add(step->second);
+    }
+  }
+  nlohmann::json nodes = nlohmann::json::array();
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    nodes.push_back({{"name", work[i].name}, {"op", work[i].what}, {"data", work[i].data}, {"weight", work[i].weight}});
+    nodes.back()["tenon_us"] = us[i].microseconds;
+    nodes.back()["bare_us"] = f32[i].microseconds;
+    if (!half.empty()) nodes.back()["bare_bf16_us"] = bf16[i].microseconds;
+  }
+  return nodes;
+}
+
+}  // namespace
+
+int main(int count, char** texts) try {
+  if (const char* threads = std::getenv("OMP_NUM_THREADS"); !threads || std::string(threads) != "1") {
+    std::cerr << "bench_primitives: set OMP_NUM_THREADS=1; oneDNN would use all cores otherwise\n";
+    return 2;
+  }
+  std::vector<std::string> files(texts + 1, texts + count);
+  int turns = 30;
+  if (files.size() > 1 && files[0] == "--turns") {
+    turns = std::max(1, std::stoi(files[1]));
+    files.erase(files.begin(), files.begin() + 2);
+  }
+  const TemporaryFolder cache;
+  tenon::HostOptions options;
+  options.threads = 1;
+  options.search_defaults = false;
+  options.trust_writable = true;
+  options.cache = cache.path();
+  tenon::Host host(options);
+  host.add_plugins(TENON_TEST_PLUGINS);
+  for (const auto& file : files) {
+    auto graph = tenon::Graph::load(host, file);
+    graph.bind();
+    std::cout << nlohmann::json{{"graph", file}, {"nodes", measure(graph, turns)}}.dump() << std::endl;
+  }
+} catch (const std::exception& error) {
+  std::cerr << "bench_primitives: " << error.what() << '\n';
+  return 1;
+}
