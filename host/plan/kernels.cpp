@@ -5,6 +5,7 @@
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
 #include "graph/parameters.hpp"
+#include "plan/reorder.hpp"
 
 namespace tenon {
 namespace {
@@ -39,7 +40,7 @@ std::vector<bool> with_backward(const GraphModel& model) {
 }  // namespace
 
 Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device)
-    : device_(device), cast_(cast) {
+    : device_(device), cast_(cast), reorder_(Instance(reorder_operator(), *reorder_operator().table, {})) {
   for (const auto& type : device_types)
     if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
       to_dense_[type.number] = KernelSet(Instance(cast, *kernel, {}));
@@ -93,6 +94,10 @@ std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, N
         fmt::format("no kernel for {} computes these types{}", device_type_name(device.type()), describe_inputs(info, known.inputs)),
         device.is_cpu() ? "" : "\"device\": \"cpu\" in the graph puts it on the CPU");
   return static_cast<std::uint32_t>(found);
+}
+
+bool Kernels::reorders(const GraphModel& model, NodeId id) {
+  return model.operators[model.nodes[id].op].info == reorder_operator().info;
 }
 
 // Without its object. What computes again does it where its origin did: with the same bits.

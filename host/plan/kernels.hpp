@@ -19,10 +19,11 @@ class Kernels {
   Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device);
 
   /// The objects that a node may run with on its device: a backward node has its origin's, and those that a plan put in make tensors
-  /// dense.
+  /// dense or reorder them.
   const KernelSet& all_of(const GraphModel& model, NodeId id, const Device& device) const {
     const auto own = owner(model, id);
-    return own < nodes_.size() ? nodes_[own].kernels : to_dense_[device.type()];
+    if (own < nodes_.size()) return nodes_[own].kernels;
+    return reorders(model, id) ? reorder_ : to_dense_[device.type()];
   }
   /// The one of them that the node has with types of `types`, by its place in all_of(). Throws Failure where none computes them.
   std::uint32_t choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
@@ -47,6 +48,7 @@ class Kernels {
     const auto& node = model.nodes[id];
     return node.pass == Pass::backward ? node.origin : id;
   }
+  static bool reorders(const GraphModel& model, NodeId id);
   Node place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const;
   void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
             Node& placed) const;
@@ -54,6 +56,7 @@ class Kernels {
   std::vector<Node> nodes_;
   Device& device_;
   const LoadedOperator& cast_;
+  KernelSet reorder_;
   ByDevice<KernelSet> to_dense_;  // cast_storage with its defaults, where it has a kernel
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plan/chains/join_chains.hpp"
+#include "plan/layouts.hpp"
 
 namespace tenon {
 namespace {
@@ -73,6 +74,7 @@ std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph
   auto plan = std::make_shared<Plan>();
   plan->graph =
       lower(std::move(graph), kernels, tensors, {request.training, request.keep_on_device, request.devices, request.wanted}, types);
+  if (request.optimize == Optimize::full && !request.training) choose_layouts(plan->graph, kernels, types);
   if (request.chains && request.optimize != Optimize::none) join_chains(plan->graph, kernels, request.training, request.threads, types);
   plan->memory = plan_memory(plan->graph, kernels, request.training, std::move(types));
   for (const auto id : plan->memory.order) require_tensors(plan->model(), tensors, id);

@@ -11,6 +11,7 @@
 #include "isolate/isolated_plugin.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan/plan.hpp"
+#include "plan/reorder.hpp"
 
 namespace tenon {
 namespace {
@@ -29,6 +30,8 @@ PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
                        static_cast<DType>(type.dtype),     type.rank < 0 ? Shape() : shape_of(type),
                        static_cast<Storage>(type.storage), static_cast<Write>(plan.write(step, i))};
   output.offset = plan.memory.offset_of(value);
+  output.channels_last = type.layout == TENON_LAYOUT_CHANNELS_LAST;
+  if (output.channels_last) output.type += " channels-last";
   output.place = place_of(plan, output, value);
   return output;
 }
@@ -41,6 +44,8 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
     info.copied_from = from->name();
     if (type.storage == TENON_DENSE) info.copied = byte_count(type);
   }
+  if (plan.graph.binding().nodes[plan.node_of(step)].op == &reorder_operator())
+    info.reordered = byte_count(plan.types()[node.first_output]);
   if (const auto* stream = plan.stream_of(step); stream != nullptr) {
     const auto& work = plan.gpus.work[plan.gpus.work_of[step]];
     info.stream = name_of(stream->role);
@@ -101,6 +106,12 @@ std::int64_t PlanInfo::bytes() const {
   return sum;
 }
 
+std::int64_t PlanInfo::reordered_bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& step : steps) sum += std::max<std::int64_t>(0, step.reordered);
+  return sum;
+}
+
 // Operators are compared by their names: kernels of one operator that differ, such as variants, rarely have a key in common.
 std::int64_t PlanInfo::kept_bytes() const {
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> counted;
@@ -119,6 +130,7 @@ std::string describe(const PlanInfo& plan) {
     fmt::format_to(to, "{:>5}  {:<24} {:<20} {}", i, step.node, step.op, step.device);
     if (!step.copied_from.empty())
       fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "as many bytes as are stored");
+    if (step.reordered >= 0) fmt::format_to(to, " {}", counted(step.reordered, "byte"));
     if (step.captured) text += " captured";
     if (step.sparse) text += " sparse";
     if (!step.variant.empty()) text += " by " + step.variant;
@@ -160,6 +172,7 @@ std::string summarize(const PlanInfo& plan) {
                    counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(), arena.strategy);
   if (plan.arenas.size() != 1) text = counted(plan.steps.size(), "step") + text;
   if (const auto kept = plan.kept_bytes(); kept > 0) text += fmt::format("; {} kept of constants", counted(kept, "byte"));
+  if (const auto reordered = plan.reordered_bytes(); reordered > 0) text += fmt::format("; {} reordered", counted(reordered, "byte"));
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"
+#include "tensor/channels_last.hpp"
 #include "tensor/finite.hpp"
 #include "tensor/tensor_device.hpp"
 
@@ -41,10 +42,11 @@ std::string non_finite(const Execution& execution, ValueId id) {
   if (place < 0) return {};
   return visit<floating + any_complex>(dtype, [&]<class T>() {
     const T value = reinterpret_cast<const T*>(elements)[place];
+    const auto shown = row_major_place(tensor.dense, place);
     if constexpr (is_complex<T>)
-      return fmt::format("element {} is {}{:+}j", place, value.re, value.im);
+      return fmt::format("element {} is {}{:+}j", shown, value.re, value.im);
     else
-      return fmt::format("element {} is {}", place, static_cast<double>(value));
+      return fmt::format("element {} is {}", shown, static_cast<double>(value));
   });
 }
 

@@ -179,11 +179,21 @@ TEST_CASE("kept: what the application writes through a handle of its own shows")
   CHECK(first(session) == 16);
   CHECK(used == 1);
 
-  SUBCASE("from the graph") { handle = graph.tensor("w"); }
-  SUBCASE("from the session") { handle = session.tensor("w"); }
-  SUBCASE("from another session of the graph") { handle = Session(graph).tensor("w"); }
-  SUBCASE("through a view") { handle = graph.tensor("w").reshape({3, 1}); }
-  SUBCASE("through DLPack") { handle = Tensor::from_dlpack(graph.tensor("w").to_dlpack()); }
+  SUBCASE("from the graph") {
+    handle = graph.tensor("w");
+  }
+  SUBCASE("from the session") {
+    handle = session.tensor("w");
+  }
+  SUBCASE("from another session of the graph") {
+    handle = Session(graph).tensor("w");
+  }
+  SUBCASE("through a view") {
+    handle = graph.tensor("w").reshape({3, 1});
+  }
+  SUBCASE("through DLPack") {
+    handle = Tensor::from_dlpack(graph.tensor("w").to_dlpack());
+  }
   CHECK(first(session) == 16);
   handle->data<float>()[0] = 21;
   CHECK(first(session) == 26);

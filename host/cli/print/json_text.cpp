@@ -116,15 +116,15 @@ JsonItem describe(const PlannedStep& step) {
   std::vector<JsonItem> outputs;
   for (const auto& output : step.outputs)
     outputs.push_back(json_object("value", output.value, "dtype", name_of(output.dtype), "shape", list_of(output.shape), "storage",
-                                  name_of(output.storage), "offset", known(output.offset), "write",
-                                  writes[static_cast<int>(output.write)]));
+                                  name_of(output.storage), "offset", known(output.offset), "write", writes[static_cast<int>(output.write)],
+                                  "layout", output.channels_last ? "channels_last" : "plain"));
   const bool copies = !step.copied_from.empty();
   std::vector<JsonItem> kept;
   for (const auto& part : step.kept) kept.push_back(json_object("value", part.value, "key", part.key, "bytes", part.bytes));
   return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
                      "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
-                     copies ? known(step.copied) : JsonItem(), "outputs", json_list(outputs), "workspace", step.workspace, "kept",
-                     json_list(kept), "nodes", list_of(step.nodes));
+                     copies ? known(step.copied) : JsonItem(), "reordered", step.reordered < 0 ? JsonItem() : JsonItem(step.reordered),
+                     "outputs", json_list(outputs), "workspace", step.workspace, "kept", json_list(kept), "nodes", list_of(step.nodes));
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {

@@ -231,7 +231,7 @@ bool MemoryPlanner::reuse_input(const Lowered& graph, std::uint32_t step, std::u
     const bool here = worker == nullptr && graph.worker_of(model.values[source].producer) == nullptr;
     if (!here && (writers_[source] == nullptr || writers_[source] != writers_[plan_.root[value]])) continue;
     const auto &from = plan_.types[source], &to = plan_.types[value];
-    if (from.dtype != to.dtype || byte_count(from) != byte_count(to)) continue;
+    if (from.dtype != to.dtype || from.layout != to.layout || byte_count(from) != byte_count(to)) continue;
     if (info.elementwise && !same_dims(from, to)) continue;
     auto& buffer = plan_.buffers[plan_.buffer_of[source]];
     const auto* earlier = plan_.buffer_of.data() + node.first_output;

@@ -4,6 +4,7 @@
 #include <tenon/dtype.hpp>
 
 #include "tensor/call_context.hpp"
+#include "tensor/channels_last.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon {
@@ -83,7 +84,7 @@ std::optional<UnwrittenElement> find_unwritten(const tenon_call& call) {
     for (std::int64_t i = 0; i < count && !found; ++i) {
       same = elements[i] == bits.at(i) ? same + 1 : 0;
       const auto parts = size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
-      if (same == bits.run) found = {output, (i + 1 - same) / parts};
+      if (same == bits.run) found = {output, row_major_place(call_output(call, output).dense, (i + 1 - same) / parts)};
     }
     return found.has_value();
   });

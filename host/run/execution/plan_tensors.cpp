@@ -1,5 +1,7 @@
 #include "run/execution/plan_tensors.hpp"
 
+#include "tensor/channels_last.hpp"
+
 namespace tenon {
 
 PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arenas& arenas)
@@ -11,6 +13,11 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
     auto& tensor = tensors_[value] = tensor_of(types_[value], types_[value].storage);
     tensor.dense.device_type = plan.graph.places[value]->type();
     tensor.dense.device_id = plan.graph.places[value]->id();
+    if (types_[value].layout == TENON_LAYOUT_CHANNELS_LAST) {
+      auto& strides = strides_.emplace_back();
+      set_channels_last_strides(types_[value].dims, types_[value].rank, strides.data());
+      tensor.dense.strides = strides.data();
+    }
     const auto updated = memory.updated.find(value);
     const auto stored = updated == memory.updated.end() ? value : updated->second;
     if (const auto buffer = memory.buffer_of[memory.root[value]]; buffer != none && plan.model().values[value].role == Role::output)

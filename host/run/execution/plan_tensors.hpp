@@ -1,5 +1,7 @@
 // The tensors of a plan's values.
 #pragma once
+#include <array>
+#include <deque>
 #include <vector>
 
 #include "run/execution/arenas.hpp"
@@ -32,6 +34,7 @@ class PlanTensors {
   std::vector<tenon_type> types_;   // whose shapes the tensors have; a kernel that writes into one does not reach the plan
   std::vector<std::byte*> arenas_;  // as plan_.memory.arenas
   std::vector<tenon_tensor> tensors_;
+  std::deque<std::array<std::int64_t, TENON_MAX_RANK>> strides_;  // of those that are channels-last
 };
 
 }  // namespace tenon

@@ -20,13 +20,14 @@ enum class PlannedPlace : std::uint8_t {
 
 struct PlannedOutput {
   std::string value;  ///< as Graph::find() takes it
-  std::string type;   ///< as text: `csr float32 [2, 3]`
+  std::string type;   ///< as text: `csr float32 [2, 3]`, `float32 [1, 64, 56, 56] channels-last`
   DType dtype = unknown_dtype;
   Shape shape{};
   Storage storage = Storage::dense;
   Write write = Write::to;
   PlannedPlace place = PlannedPlace::arena;
-  std::int64_t offset = -1;  ///< bytes from the start of its arena; -1: not in an arena
+  std::int64_t offset = -1;    ///< bytes from the start of its arena; -1: not in an arena
+  bool channels_last = false;  ///< [N, C, ...] with the channels side by side in memory
 };
 
 /// What a kernel keeps of a constant.
@@ -41,6 +42,7 @@ struct PlannedStep {
   std::string device;                ///< `cpu`, `cuda:0`; of a copy, the one it copies to
   std::string copied_from{};         ///< of a copy between devices: the other one; empty: no copy
   std::int64_t copied = -1;          ///< of a copy: bytes; -1: as many as the sparse value stores
+  std::int64_t reordered = -1;       ///< of a step that brings a value into another layout: bytes
   std::string stream{};              ///< on a GPU: `kernels`, `copies to the device` or `copies from the device`; empty: the CPU runs it
   std::vector<std::size_t> after{};  ///< steps on other streams that it waits for by an event
   bool captured = false;             ///< with its neighbours, as one CUDA graph
@@ -78,7 +80,8 @@ struct TENON_API PlanInfo {
   std::vector<PlannedArena> arenas;  ///< the CPU's first
   std::vector<std::string> later{};  ///< nodes that are planned when these steps have run: their shapes follow from elements
 
-  std::int64_t bytes() const;       ///< of all arenas
+  std::int64_t bytes() const;  ///< of all arenas
+  std::int64_t reordered_bytes() const;
   std::int64_t kept_bytes() const;  ///< of what all steps keep; what several share counts once
 };
 

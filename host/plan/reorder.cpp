@@ -1,0 +1,67 @@
+#include "plan/reorder.hpp"
+
+#include <algorithm>
+#include <tenon/operator.hpp>
+
+#include "tensor/transposed_copy.hpp"
+
+namespace tenon {
+namespace {
+
+/// A plain tensor is a matrix [channels, places] for each image, and a channels-last one its transpose.
+struct Reorder : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the same elements in another layout");
+    op.types(every_type);
+    op.input("data", "[N, C, ...]");
+    op.output("output", "the same shape");
+    op.takes_strides();
+    op.backward_reads();
+  }
+
+  void forward(const Call& call) const {
+    const auto &data = call.raw().inputs[0]->dense, &output = call.raw().outputs[0]->dense;
+    const auto type = call.input_type(0);
+    const std::int64_t images = type.shape[0], channels = type.shape[1];
+    std::int64_t places = 1;
+    for (int axis = 2; axis < type.shape.rank(); ++axis) places *= type.shape[axis];
+    const bool to_last = call.output_channels_last(0);
+    const TransposedCopy first{static_cast<const std::byte*>(data.data) + data.byte_offset,
+                               static_cast<std::byte*>(output.data) + output.byte_offset, to_last ? channels : places,
+                               to_last ? places : channels, size_of(type.dtype)};
+    const auto image_bytes = static_cast<std::size_t>(channels * places) * first.element;
+    // a thread takes some columns of some images
+    constexpr std::int64_t most = 64 << 10, line = 64;
+    const auto in_part = std::max<std::int64_t>(line, most / std::max<std::int64_t>(1, first.rows) / line * line);
+    const auto parts = (first.columns + in_part - 1) / in_part;
+    call.parallel_for(images * parts, std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, first.rows * in_part)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (auto i = begin; i < end; ++i) {
+                          auto copy = first;
+                          copy.from += static_cast<std::size_t>(i / parts) * image_bytes;
+                          copy.to += static_cast<std::size_t>(i / parts) * image_bytes;
+                          const auto column = i % parts * in_part;
+                          copy_transposed(copy, column, std::min(copy.columns, column + in_part));
+                        }
+                      });
+  }
+};
+
+}  // namespace
+
+const LoadedOperator& reorder_operator() {
+  static const auto op = [] {
+    const auto manifest = manifest_of<Reorder>("reorder");
+    LoadedOperator loaded;
+    loaded.info = std::make_shared<const OperatorInfo>(read_manifest(std::as_bytes(std::span(manifest))));
+    loaded.table = table_of<Reorder>();
+    loaded.owner = code_owner("reorder", "");
+    loaded.kernels[TENON_CPU] = loaded.table;
+    loaded.kernel_owners[TENON_CPU] = loaded.owner;
+    loaded.candidates[TENON_CPU].push_back(loaded.table);
+    return loaded;
+  }();
+  return op;
+}
+
+}  // namespace tenon

@@ -1,0 +1,33 @@
+// Where the elements of channels-last tensors lie.
+#pragma once
+#include <tenon/abi.h>
+
+#include <cstdint>
+
+namespace tenon {
+
+constexpr bool may_be_channels_last(int rank) {
+  return rank >= 3 && rank <= 5;
+}
+
+/// Of [N, C, ...] whose channels lie side by side. `strides` has room for `rank` of them, which is at least 2.
+inline void set_channels_last_strides(const std::int64_t* dims, int rank, std::int64_t* strides) {
+  strides[1] = 1;
+  std::int64_t stride = dims[1];
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    if (axis == 1) continue;
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+}
+
+/// Which element, in row-major order, lies at this place of a dense tensor's memory, which has no gaps. Null strides: the same one.
+inline std::int64_t row_major_place(const tenon_dense& tensor, std::int64_t place) {
+  if (tensor.strides == nullptr || !may_be_channels_last(tensor.ndim)) return place;
+  std::int64_t spatial = 1;
+  for (int axis = 2; axis < tensor.ndim; ++axis) spatial *= tensor.shape[axis];
+  const auto channels = tensor.shape[1], image = place / (channels * spatial), within = place % (channels * spatial);
+  return (image * channels + within % channels) * spatial + within / channels;
+}
+
+}  // namespace tenon
