@@ -106,6 +106,14 @@ TEST_CASE("one thing wrong is named, with the way to it") {
   };
   const Case cases[] = {
       {"it lacks 'name'", [](Json& m) { m.erase("name"); }},
+      {"channels_last is a string but must be a list", [](Json& m) { m["channels_last"] = "data"; }},
+      {"channels_last[0] is '3d' but must be a name", [](Json& m) { m["channels_last"] = {"3d"}; }},
+      {"channels_last[1] is 'scale', which is neither input nor output", [](Json& m) { m["channels_last"] = {"data", "scale"}; }},
+      {"channels_last[2] is 'data', which the list has already", [](Json& m) { m["channels_last"] = {"data", "output", "data"}; }},
+      {"channels_last[0] is 'output', which the kernel allocates",
+       [](Json& m) { m["channels_last"] = {"output"}, m["outputs"][0]["allocated"] = true; }},
+      {"prefers_channels_last is true, but channels_last names nothing", [](Json& m) { m["prefers_channels_last"] = true; }},
+      {"prefers_channels_last is an integer but must be true or false", [](Json& m) { m["prefers_channels_last"] = 1; }},
       {"it lacks 'added'", [](Json& m) { m.erase("added"); }},
       {"it is a list but must be an object", [](Json& m) { m = Json::array({1}); }},
       {"tenon is 3 but must be from 1 to 2", [](Json& m) { m["tenon"] = 3; }},

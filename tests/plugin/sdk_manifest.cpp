@@ -45,6 +45,7 @@ struct Everything : Operator {
     op.backward_reads("mask");
     op.accumulates();
     op.takes_strides();
+    op.prefers_channels_last("data", "mask");
     op.uses_random();
     op.renamed(2, "speed", "rate");
     op.added(3, "pad");
@@ -124,6 +125,10 @@ TEST_CASE("the host reads what the SDK writes") {
     CHECK(info.params[i].name == defaults[i].first);
     CHECK(info.params[i].default_value == defaults[i].second);
   }
+  CHECK(info.channels_last == std::vector<std::string>{"data", "mask"});
+  CHECK(info.channels_last_input == std::vector<bool>{true, false, false});
+  CHECK(info.channels_last_output == std::vector<bool>{false, true});
+  CHECK(info.prefers_channels_last);
   CHECK(info.params[1].max == 8.0);
   CHECK(info.params[2].required);
   CHECK(info.params[3].below == 1.0);
