@@ -59,6 +59,7 @@ IsolatedTable::IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string
   functions_.backward = has() ? remote::backward : nullptr;
   functions_.backward_sparse = has() ? remote::backward_sparse : nullptr;
   functions_.compose = has() ? remote::compose : nullptr;
+  prepares_ = has();
 }
 
 }  // namespace tenon

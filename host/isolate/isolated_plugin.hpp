@@ -81,12 +81,15 @@ class IsolatedTable {
 
   const tenon_operator& functions() const { return functions_; }
   IsolatedPlugin& plugin() const { return *plugin_; }
+  /// Whether the plugin's table has prepare(), which is not called: what a kernel keeps would have to be where it cannot be changed.
+  bool prepares() const { return prepares_; }
   const std::string& symbol() const { return symbol_; }
 
  private:
   std::shared_ptr<IsolatedPlugin> plugin_;
   std::string symbol_;
   tenon_operator functions_{};
+  bool prepares_ = false;
 };
 
 /// An object for the table's functions; destroy() frees it. It keeps the table alive. Throws Error with the plugin's reason, or Failure.

@@ -36,6 +36,21 @@ PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
   return output;
 }
 
+// Of an isolated plugin: what the kernel could do in this process.
+std::string without(const Plan& plan, std::size_t step) {
+  const auto id = plan.node_of(step);
+  if (plan.graph.worker_of(id) == nullptr) return {};
+  const auto& op = plan.operator_of(id);
+  const auto& node = forward_of(plan.model(), plan.node(step));
+  const auto* edges = plan.model().edges.data() + node.first_edge;
+  const auto is_constant = [&](ValueId value) { return value != none && value < plan.constant.size() && plan.constant[value]; };
+  const bool keeps = std::any_of(op.isolated.begin(), op.isolated.end(), [](const auto& table) { return table->prepares(); }) &&
+                     std::any_of(edges, edges + node.input_count, is_constant);
+  const char* const words[] = {"", "keeps nothing of constants", "stays plain", "keeps nothing of constants, stays plain"};
+  const int left_out = (keeps ? 1 : 0) + (op.info->prefers_channels_last ? 2 : 0);
+  return left_out == 0 ? std::string() : fmt::format("{} in a worker process", words[left_out]);
+}
+
 PlannedStep step_of(const Plan& plan, std::size_t step) {
   const auto& node = plan.node(step);
   PlannedStep info{std::string(plan.model().strings[node.name]), work_label(plan.model(), node), plan.device_of(step).name()};
@@ -58,6 +73,7 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
     info.variant = variant->second;
   for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(output_of(plan, step, i));
   info.workspace = plan.workspace_of(step);
+  info.without = without(plan, step);
   const auto kept = std::equal_range(plan.kept.begin(), plan.kept.end(), KeptPart{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
                                      [](const KeptPart& left, const KeptPart& right) { return left.step < right.step; });
   for (auto part = kept.first; part != kept.second; ++part)
@@ -136,6 +152,7 @@ std::string describe(const PlanInfo& plan) {
     if (!step.variant.empty()) text += " by " + step.variant;
     for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
+    if (!step.without.empty()) text += "  " + step.without;
     for (const auto& kept : step.kept) fmt::format_to(to, "  keeps {} of {}", counted(kept.bytes, "byte"), kept.value);
     text += '\n';
   }

@@ -124,7 +124,8 @@ JsonItem describe(const PlannedStep& step) {
   return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
                      "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
                      copies ? known(step.copied) : JsonItem(), "reordered", step.reordered < 0 ? JsonItem() : JsonItem(step.reordered),
-                     "outputs", json_list(outputs), "workspace", step.workspace, "kept", json_list(kept), "nodes", list_of(step.nodes));
+                     "outputs", json_list(outputs), "workspace", step.workspace, "without",
+                     step.without.empty() ? JsonItem() : step.without, "kept", json_list(kept), "nodes", list_of(step.nodes));
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {

@@ -28,7 +28,8 @@ std::uint32_t functions_in(const tenon_operator& table) {
                              reinterpret_cast<const void*>(table.forward_sparse),
                              reinterpret_cast<const void*>(table.backward),
                              reinterpret_cast<const void*>(table.backward_sparse),
-                             is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr};
+                             is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr,
+                             prepares(table) ? reinterpret_cast<const void*>(table.prepare) : nullptr};
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < std::size(functions); ++i) bits |= functions[i] == nullptr ? 0u : 1u << i;
   return bits;

@@ -49,8 +49,9 @@ struct PlannedStep {
   bool sparse = false;               ///< by a sparse kernel
   std::string variant{};             ///< the class of the kernel that types chose (TENON_KERNEL_VARIANT); empty: the one kernel
   std::vector<PlannedOutput> outputs{};
-  std::int64_t workspace = 0;       ///< scratch bytes
-  std::vector<PlannedKept> kept{};  ///< made before the first run, and shared with others that keep the same
+  std::int64_t workspace = 0;        ///< scratch bytes
+  std::string without{};             ///< what a worker process leaves out, for isolated plugins; mostly empty
+  std::vector<PlannedKept> kept{};   ///< made before the first run, and shared with others that keep the same
   std::vector<std::string> nodes{};  ///< of several element-wise nodes in one step: those, and `node` is their names with + between
 };
 

@@ -1,0 +1,29 @@
+// What workers leave out: memory that kernels keep of constants.
+#include <doctest/doctest.h>
+
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+
+#include "isolated_host.hpp"
+
+using namespace tenon;
+
+TEST_CASE("a kernel that keeps its weight's transpose does without in a worker, which the plan says, with the same bits") {
+  std::vector<Tensor> results;
+  for (const bool isolate : {false, true}) {
+    CAPTURE(isolate);
+    IsolatedHost each("tests/examples", isolate);
+    Graph graph(each.host);
+    const auto x = graph.input("x", f32, {3, 40});
+    graph.output("y", graph.add("project", {x, graph.variable("w", random_uniform(f32, {7, 40}, 1))}, {}, "p"));
+    Session session(graph);
+    const auto plan = session.plan({});
+    REQUIRE(plan.steps.size() == 1);
+    CHECK(plan.kept_bytes() == (isolate ? 0 : 7 * 40 * 4));
+    CHECK(plan.steps[0].without == (isolate ? "keeps nothing of constants in a worker process" : ""));
+    CHECK((describe(plan).find("keeps nothing of constants in a worker process") != std::string::npos) == isolate);
+    results.push_back(session.run({{"x", random_uniform(f32, {3, 40}, 2)}}).at("y"));
+  }
+  CHECK(same_bits(results[0], results[1]));
+}
