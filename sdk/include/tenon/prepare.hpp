@@ -45,22 +45,27 @@ class Prepare {
   /// Whether what is kept is for backward or backward_sparse. Inputs and outputs are numbered and named as in forward all the same.
   bool backward() const { return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE; }
   int threads() const { return raw_->threads; }  ///< as call.threads(); results must not depend on it
+  /// Optional inputs count, connected or not, and a variadic input takes a position for each of its tensors.
   int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
 
   /// Whether an input is connected; false for unknown names.
   bool has_input(int i) const { return i >= 0 && i < inputs() && raw_->inputs[i].present; }
   bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
-  /// Whole shape and dtype; unknown for an input that is not connected. Error: no such position or name.
+  /// Whole shapes and dtypes, as the plan has them; another plan, of other shapes, asks again. Unknown for an input that is not connected.
+  /// Error: no such position or name.
   TensorType input(int i) const { return read(raw_->inputs[input_position(i)]); }
   TensorType input(std::string_view name) const { return input(input_position(name)); }
+  /// The same of an output, hidden ones included. In backward it is the output that forward wrote, not a gradient. Error: no such output.
   TensorType output(int i) const { return read(raw_->outputs[output_position(i)]); }
   TensorType output(std::string_view name) const { return output(names_->outputs.find(name, outputs())); }
-  /// Whether the call's tensor will be channels-last; see op.takes_channels_last().
+  /// Whether the call's tensor of that input or output will be channels-last. A constant is always plain here: what the kernel keeps of it
+  /// may have any layout that suits the other tensors. See op.takes_channels_last().
   bool channels_last(int i) const { return raw_->inputs[input_position(i)].layout == TENON_LAYOUT_CHANNELS_LAST; }
   bool channels_last(std::string_view name) const { return channels_last(input_position(name)); }
   bool output_channels_last(int i) const { return raw_->outputs[output_position(i)].layout == TENON_LAYOUT_CHANNELS_LAST; }
 
+  /// Of one position or name, as describe() has it; a variadic input's tensors are asked one by one.
   /// Whether the elements of an input stay the same for as long as the session lives; false for one that is not connected.
   bool is_constant(int i) const { return raw_->constants[input_position(i)] != nullptr; }
   bool is_constant(std::string_view name) const { return is_constant(input_position(name)); }

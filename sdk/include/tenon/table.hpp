@@ -111,7 +111,9 @@ struct Trampolines {
         guarded(types->error, [&] { supported = static_cast<const C*>(instance)->supports(Infer(*types, names_of<C>)); });
     return failed ? -1 : supported;
   }
-  // What a CPU kernel keeps of its constant inputs. On the host's request, once for each function that a plan calls.
+  // All whole types are known, and which inputs stay as they are; several threads may ask one object at once.
+  // What a CPU kernel keeps of its constant inputs. The host asks once for each function that a plan calls, when it makes the plan and
+  // before it runs; it fills memory from inside of io->keep, whose failures come back as exceptions and end here like any other.
   static std::int32_t prepare(const void* instance, tenon_prepare* io) noexcept {
     return guarded(io->error, [&] {
       Prepare wrapped(*io, names_of<C>);
@@ -127,7 +129,8 @@ struct Trampolines {
     });
   }
 
-  // The same for an operator that is a graph of others.
+  // The same for an operator that is a graph of others. Its outputs are values of that graph, which
+  // the host plans and runs as part of the user's.
   static std::int32_t compose(const void* instance, tenon_gradient* io) noexcept {
     return guarded(io->error, [&] {
       Compose wrapped(*io, names_of<C>);
@@ -135,7 +138,8 @@ struct Trampolines {
     });
   }
 
-  // Kernels. The object may change itself if its class's kernel is not const; the host calls one of them at a time.
+  // Kernels. What they throw fails the node; their outputs are then undefined, and so are states. The object may change itself if its
+  // class's kernel is not const; the host calls one of them at a time.
   static std::int32_t forward(void* instance, const tenon_call* call) noexcept {
     return guarded(call->error, [&] { static_cast<C*>(instance)->forward(Call(*call, names_of<C>)); });
   }
@@ -150,7 +154,8 @@ struct Trampolines {
   }
 };
 
-/// The whole table, at compile time: it needs no constructor that would run when the plugin is loaded.
+/// The whole table, at compile time. Functions that the class lacks are null, and the host does without them: it needs no constructor that
+/// would run when the plugin is loaded.
 template <class C>
 constexpr tenon_operator make_table() {
   using M = Members<C>;

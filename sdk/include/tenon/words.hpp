@@ -10,6 +10,7 @@
 #include "description.hpp"
 #include "list.hpp"
 #include "number_table.hpp"
+#include "parameter_words.hpp"
 #include "text.hpp"
 #include "version.hpp"
 
@@ -36,22 +37,6 @@ constexpr const char* name_of(Relation relation) {
   constexpr const char* names[] = {"same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of"};
   return names[static_cast<int>(relation)];
 }
-
-/// What a parameter's bounds are compared with: the parameter, or each element of a list or a table.
-template <class M>
-struct bound_of {
-  using type = M;
-};
-template <class T>
-struct bound_of<List<T>> {
-  using type = T;
-};
-template <class T>
-struct bound_of<Table<T>> {
-  using type = T;
-};
-template <class M>
-using BoundType = typename bound_of<M>::type;
 
 /// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers or texts. A number is an integer if its C++ type is
 /// one.
@@ -399,62 +384,6 @@ class Result {
   OutputEntry* entry_ = nullptr;
   const Class* object_ = nullptr;
   const void** count_ = nullptr;
-};
-
-/// The sides of a bound, in the order of ParamEntry::bounds.
-enum class Side { at_least, at_most, greater_than, less_than };
-
-/// What op.param() returns: op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1). What each word does is Sink's
-/// business, which derives from IgnoredParameter.
-template <class M, class Sink>
-class Parameter {
- public:
-  using Limit = BoundType<M>;
-  constexpr explicit Parameter(const Sink& sink) : sink_(sink) {}
-  constexpr Parameter& required() { return sink_.required(), *this; }  ///< users must give it; the member's value is unused
-  // Bounds of numbers and of each value of a list or a table. Tenon checks them before configure() is called; the default must keep them,
-  // too. at_least and at_most include the limit, greater_than and less_than do not. NaN keeps no bound. A limit has the parameter's type
-  // and must be finite, of float and double between -2^63 and 2^63; a bool or a text with a bound does not compile. The user reads
-  //
-  //     parameter 'p' is 1.5 but must be less than 1
-  constexpr Parameter& at_least(Limit limit) { return bound<Side::at_least>(limit); }
-  constexpr Parameter& at_most(Limit limit) { return bound<Side::at_most>(limit); }
-  constexpr Parameter& greater_than(Limit limit) { return bound<Side::greater_than>(limit); }
-  constexpr Parameter& less_than(Limit limit) { return bound<Side::less_than>(limit); }
-  /// An enum's values and the names that users write: .one_of({{"same", Pad::same}, {"valid", Pad::valid}}). Required for every enum;
-  /// files store the names, so the numbers may change.
-  constexpr Parameter& one_of(std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
-    return sink_.choices(choices), *this;
-  }
-  /// The dtypes that a parameter of type DType may have, by their names: .one_of(tenon::floating).
-  constexpr Parameter& one_of(Types types) requires std::is_same_v<M, DType> {
-    Fixed<std::pair<const char*, DType>, dtype_count> choices;
-    for (int i = 0; i < dtype_count; ++i)
-      if (const auto dtype = static_cast<DType>(i); types.has(dtype)) choices.push({name_of(dtype), dtype});
-    return sink_.choices(choices), *this;
-  }
-  /// The texts that a text parameter, or each of a list of texts, may have: .one_of({"mean", "sum"}).
-  constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires(std::is_same_v<M, Text> || std::is_same_v<M, Texts>) {
-    return sink_.choices(choices), *this;
-  }
-
- private:
-  template <Side side>
-  constexpr Parameter& bound(Limit limit) {
-    static_assert(std::is_arithmetic_v<Limit> && !std::is_same_v<Limit, bool>, "only numbers, lists of numbers and tables have bounds");
-    if constexpr (std::is_arithmetic_v<Limit>) sink_.template bound<side>(limit);
-    return *this;
-  }
-  Sink sink_;
-};
-
-/// A sink that passes over every word.
-struct IgnoredParameter {
-  constexpr void required() const {}
-  template <Side side, class Limit>
-  constexpr void bound(Limit) const {}
-  template <class Choices>
-  constexpr void choices(const Choices&) const {}
 };
 
 }  // namespace detail
