@@ -65,6 +65,8 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"dies_when_empty", {"CRASHED shapes", "CRASHED coverage"}, "died of signal 8"},
       {"scribbles", {"CRASHED shapes", "CRASHED coverage"}, "wrote to the pipe through which the checks report"},
       {"remembers_dtype", {"CRASHED in_place"}, "died of signal 6 (Aborted) after earlier checks, though not without them"},
+      {"wrong_kept", {"FAILED kept"}, "output has other bits with what prepare() keeps than without"},
+      {"wrong_channels_last", {"FAILED layouts"}, "on channels-last tensors, but"},
       {"flushes_to_zero", {"FAILED float_modes"}, "flush-to-zero is on, denormals-are-zero is on"},
       {"rounds_upward", {"FAILED float_modes"}, "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
       {"guesses_rank", {"FAILED inference"}, "is inferred where less is known"},
@@ -306,6 +308,6 @@ TEST_CASE("check_plugin() refuses unknown operators, checks and devices before a
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
         "the time limit of a check is 0 ms but must be from 1 to 2147483647");
   CHECK(failure_of([] { tenon::check_plugin("no.so"); }).kind == 4);
-  CHECK(tenon::list_checks().size() == 19);
+  CHECK(tenon::list_checks().size() == 21);
   CHECK(tenon::list_checks("cuda").front().name == "forward");
 }
