@@ -54,15 +54,16 @@ inline void sum_products(const tenon::Call& call, const Results<float>& results,
   const auto step = product::packed_size(depth, results.columns);
   const auto& level = product::usable_level();
   product::for_each_tile(call, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
-    float* const to = results.data + result * size.rows * size.columns;
-    product::Start start;
-    if (results.write == tenon::Write::add) start = {to, size.columns};
-    const bool any = for_terms_of(result, terms, [&](const Term& term) {
-      product::multiply_tile(level, left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, to, size, start,
-                             tile);
-      start = {to, size.columns};
+    const product::Target whole{results.data + result * size.rows * size.columns, size.columns};
+    product::write_tile(whole, results.write == tenon::Write::add, tile, [&](product::Target to) {
+      product::Start start;
+      const bool any = for_terms_of(result, terms, [&](const Term& term) {
+        product::multiply_tile(level, left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, depth, to, start,
+                               tile);
+        start = {to.data, to.row_size};
+      });
+      if (!any) product::multiply_tile(level, left.first, {right.first}, 0, to, start, tile);
     });
-    if (!any) product::multiply_tile(level, left.first, {right.first}, to, {size.rows, size.columns, 0}, start, tile);
   });
 }
 

@@ -81,7 +81,7 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float*
   const tenon::detail::Names names{};
   const tenon::Call call(raw, names);
   std::vector<int> finished(result.size());
-  product::multiply(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row},
+  product::multiply(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row}, false,
                     [&](const product::Tile& tile) {
                       for (auto i = tile.row; i < tile.row + tile.rows; ++i)
                         for (auto j = tile.column; j < tile.column + tile.columns; ++j)

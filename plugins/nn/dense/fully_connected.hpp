@@ -2,67 +2,24 @@
 #pragma once
 #include <tenon/operator.hpp>
 
-#include "shared/fits.hpp"
+#include "dense_layer.hpp"
 
-struct FullyConnected : tenon::Operator {
-  std::int64_t num_hidden = 0;
-  bool no_bias = false;
-  bool flatten = true;
-
+struct FullyConnected : DenseLayer<tenon::Operator> {
   static constexpr void describe(auto& op) {
     op.doc("output = data * weight^T + bias");
     op.types({tenon::f32, tenon::f64});
-    op.input("data", "[batch, ...], all axes after the first being features; [..., features] if flatten is false");
-    op.input("weight", "[num_hidden, features]").weight();
-    op.input("bias", "[num_hidden]; absent when no_bias").optional().weight();
-    op.output("output", "[batch, num_hidden]; [..., num_hidden] if flatten is false");
+    describe_tensors(op);
     op.linear("data", "weight");
     op.linear("bias");
-    op.param("num_hidden", &FullyConnected::num_hidden, "rows of weight").required().at_least(1);
-    op.param("no_bias", &FullyConnected::no_bias, "leave the bias out");
-    op.param("flatten", &FullyConnected::flatten, "use all axes of data but the first as features, not only the last axis");
+    describe_parameters(op);
     op.backward_reads("data", "weight");
     op.accumulates();
     op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}}, {{"num_hidden", 4}});
   }
 
-  void infer(tenon::Infer& io) const {
-    io.require(!no_bias || !io.has_input("bias"), "has a bias although no_bias is set");
-    const auto data = io.input("data").shape;
-    if (!data.has_rank()) return;
-    io.require(data.rank() >= (flatten ? 2 : 1), "data is ", data, " but needs at least ", flatten ? "two dimensions" : "one dimension");
-    const auto features = features_of(data);
-    const auto weight = io.input("weight").shape;
-    const tenon::Shape needed{num_hidden, features};
-    io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
-    io.set_input("weight", needed);
-    if (!no_bias) io.set_input("bias", {num_hidden});
-    io.set_output(0, output_shape(data));
-  }
-
-  double flops(const tenon::Infer& io) const {
-    return 2.0 * static_cast<double>(io.output(0).shape.size()) * static_cast<double>(io.input("weight").shape[1]);
-  }
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
   void prepare(tenon::Prepare& io) const;
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
-
- private:
-  std::int64_t features_of(const tenon::Shape& data) const {
-    if (!flatten) return data[-1];
-    std::int64_t features = 1;
-    for (int axis = 1; axis < data.rank(); ++axis) {
-      if (data[axis] == tenon::unknown) return tenon::unknown;
-      features *= data[axis];
-    }
-    return features;
-  }
-
-  tenon::Shape output_shape(tenon::Shape data) const {
-    if (flatten) return {data[0], num_hidden};
-    data.set(-1, num_hidden);
-    return data;
-  }
 };

@@ -1,0 +1,48 @@
+// output = data * weight^T + bias on the CPU.
+#pragma once
+#include <tenon/operator.hpp>
+
+#include "../../shared/gemm.hpp"
+#include "../../shared/product/multiply.hpp"
+#include "shared/store.hpp"
+
+/// A constant weight, packed, in slot 0; only for f32.
+inline void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
+  if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
+  const auto features = io.input("weight").shape[1], size = product::packed_size(features, num_hidden);
+  if (size == 0) return;
+  io.keep(0, "weight", tenon::join("panels of 64 of ", num_hidden, " x ", features, ", transposed"),
+          sizeof(float) * static_cast<std::size_t>(size), [&](void* memory) {
+            product::pack({io.constant<float>("weight").data(), features, true}, features, num_hidden, static_cast<float*>(memory));
+          });
+}
+
+/// output is, or grows by, the bias in each row.
+template <class T>
+void start_with_bias(const tenon::Call& call, std::int64_t num_hidden, const T* bias, T* output, std::int64_t batch) {
+  call.parallel_for(batch, 1 + 16384 / num_hidden, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = begin; row < end; ++row)
+      for (std::int64_t h = 0; h < num_hidden; ++h) store(call.write(0), output[row * num_hidden + h], bias[h]);
+  });
+}
+
+inline void dense_product_f64(const tenon::Call& call, std::int64_t num_hidden) {
+  const auto data = call.input<double>("data"), weight = call.input<double>("weight");
+  const auto output = call.output<double>(0);
+  const auto features = weight.dim(1), batch = output.size() / num_hidden;
+  if (call.has_input("bias")) start_with_bias(call, num_hidden, call.input<double>("bias").data(), output.data(), batch);
+  const bool adds = call.has_input("bias") || call.write(0) == tenon::Write::add;
+  gemm::multiply(call, {data.data(), features, false}, {weight.data(), features, true}, output.data(), {batch, num_hidden}, features,
+                 adds ? 1 : 0);
+}
+
+/// finish(tile): for rows of the output that are complete, on any thread.
+template <class Finish = product::Nothing>
+void dense_product_f32(const tenon::Call& call, std::int64_t num_hidden, const Finish& finish = {}) {
+  const auto data = call.input<float>("data"), weight = call.input<float>("weight");
+  const auto output = call.output<float>(0);
+  const auto features = weight.dim(1), batch = output.size() / num_hidden;
+  const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
+  product::multiply(call, {data.data(), features, false}, {{weight.data(), features, true}, static_cast<const float*>(call.kept(0))},
+                    output.data(), {batch, num_hidden, features}, {bias, 0}, call.write(0) == tenon::Write::add, finish);
+}

@@ -1,0 +1,56 @@
+// A dense layer with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
+#include "../../shared/activation.hpp"
+#include "dense_layer.hpp"
+#include "dense_product.hpp"
+
+struct FusedFullyConnected : DenseLayer<WithActivation> {
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "output = activation(data * weight^T + bias + addend), with the bits that fully_connected, add and the activation's operator give "
+        "one after the other; for inference on the CPU: it has no gradient");
+    op.types({tenon::f32, tenon::f64});
+    describe_tensors(op);
+    op.input("addend", "added before the activation; same shape as output").optional();
+    describe_parameters(op);
+    describe_activation(op);
+    op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}, {"addend", {2, 4}}}, {{"num_hidden", 4}, {"activation", "gelu"}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    DenseLayer::infer(io);
+    if (!io.has_input("addend")) return;
+    if (const auto output = io.output(0).shape; output.has_rank()) io.set_input("addend", output);
+    if (const auto addend = io.input("addend").shape; addend.has_rank()) io.set_output(0, addend);
+  }
+
+  void prepare(tenon::Prepare& io) const { keep_packed_weight(io, num_hidden); }
+
+  void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? forward_f64(call) : forward_f32(call); }
+
+ private:
+  template <class T>
+  static const T* addend_of(const tenon::Call& call) {
+    return call.has_input("addend") ? call.input<T>("addend").data() : nullptr;
+  }
+
+  void forward_f32(const tenon::Call& call) const {
+    float* const output = call.output<float>(0).data();
+    const float* const addend = addend_of<float>(call);
+    dense_product_f32(call, num_hidden, [&](const product::Tile& tile) {
+      for (auto row = tile.row; row < tile.row + tile.rows; ++row) {
+        const auto first = row * num_hidden + tile.column;
+        activate(output + first, addend ? addend + first : nullptr, tile.columns);
+      }
+    });
+  }
+
+  void forward_f64(const tenon::Call& call) const {
+    dense_product_f64(call, num_hidden);
+    const auto output = call.output<double>(0);
+    const double* const addend = addend_of<double>(call);
+    call.parallel_for(output.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+      activate(output.data() + begin, addend ? addend + begin : nullptr, end - begin);
+    });
+  }
+};
+TENON_OPERATOR(fused_fully_connected, FusedFullyConnected)

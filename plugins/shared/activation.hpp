@@ -1,0 +1,85 @@
+// Activations that operators apply to what they have just computed: the functions of the operators of the same names, bit for bit.
+#pragma once
+#include <cstdint>
+#include <tenon/elementwise.hpp>
+#include <tenon/elementwise/for_each.hpp>
+
+enum class ActivationKind : std::int32_t { none, relu, leaky_relu, gelu, sigmoid, tanh, clip };
+
+/// The formulas, one place for operators and for what is fused with them.
+struct ActivationFormulas : tenon::Elementwise {
+  template <class T>
+  TENON_FN static T relu_of(T x) {
+    return where(x < T(0), T(0), x);
+  }
+  template <class T>
+  TENON_FN static T leaky_relu_of(T x, double slope) {
+    return where(x < T(0), T(slope) * x, x);
+  }
+  template <class T>
+  TENON_FN static T gelu_of(T x) {
+    return T(0.5) * x * (T(1) + erf(T(0.70710678118654752) * x));
+  }
+  template <class T>
+  TENON_FN static T sigmoid_of(T x) {
+    return T(1) / (T(1) + exp(-x));
+  }
+  template <class T>
+  TENON_FN static T tanh_of(T x) {
+    return tanh(x);
+  }
+  template <class T>
+  TENON_FN static T clip_of(T x, T lowest, T highest) {
+    return where(x < lowest, lowest, where(x > highest, highest, x));
+  }
+};
+
+/// The base of an operator with an activation.
+struct WithActivation : tenon::Operator {
+  ActivationKind activation = ActivationKind::none;
+  double slope = 0.01, low = 0, high = 0;
+
+  static constexpr void describe_activation(auto& op) {
+    using Kind = ActivationKind;
+    op.param("activation", &WithActivation::activation, "what the sums go through: the operator of that name, or none")
+        .one_of({{"none", Kind::none},
+                 {"relu", Kind::relu},
+                 {"leaky_relu", Kind::leaky_relu},
+                 {"gelu", Kind::gelu},
+                 {"sigmoid", Kind::sigmoid},
+                 {"tanh", Kind::tanh},
+                 {"clip", Kind::clip}});
+    op.param("slope", &WithActivation::slope, "leaky_relu's factor of negative numbers");
+    op.param("low", &WithActivation::low, "clip's smallest result");
+    op.param("high", &WithActivation::high, "clip's largest result");
+  }
+
+  void configure() {
+    if (activation == ActivationKind::clip && !(low <= high))
+      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, ", but low must not be above high");
+  }
+
+  /// x[i] becomes activation(x[i] + addend[i]), or activation(x[i]) where addend is null. T: float or double.
+  template <class T>
+  void activate(T* x, const T* addend, std::int64_t n) const {
+    using tenon::elementwise::for_each;
+    using Formulas = ActivationFormulas;
+    if (addend) for_each(n, [=](std::int64_t i) { x[i] = x[i] + addend[i]; });
+    switch (activation) {
+      case ActivationKind::none:
+        break;
+      case ActivationKind::relu:
+        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::relu_of(x[i]); });
+      case ActivationKind::leaky_relu:
+        return for_each(n, [=, factor = slope](std::int64_t i) { x[i] = Formulas::leaky_relu_of(x[i], factor); });
+      case ActivationKind::gelu:
+        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::gelu_of(x[i]); });
+      case ActivationKind::sigmoid:
+        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::sigmoid_of(x[i]); });
+      case ActivationKind::tanh:
+        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::tanh_of(x[i]); });
+      case ActivationKind::clip:
+        return for_each(n, [=, lowest = T(low), highest = T(high)](std::int64_t i) { x[i] = Formulas::clip_of(x[i], lowest, highest); });
+    }
+  }
+};
