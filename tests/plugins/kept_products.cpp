@@ -1,0 +1,92 @@
+// Products with weights that do not change, which are packed once, beside those whose weights may.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/plan_info.hpp>
+#include <tenon/host/session.hpp>
+
+#include "array.hpp"
+#include "built.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using tenon::Tensor;
+
+tenon::HostOptions host_options(int threads, const TemporaryFolder& cache) {
+  tenon::HostOptions options;
+  options.threads = threads;
+  options.search_defaults = false;
+  options.trust_writable = true;
+  options.cache = cache.path();
+  return options;
+}
+
+Tensor numbers_of(const tenon::Shape& shape, unsigned seed) {
+  const auto numbers = random_doubles(shape, seed);
+  return Tensor::from(std::vector<float>(numbers.values.begin(), numbers.values.end()), shape);
+}
+
+struct KeptProduct {
+  const char* op;
+  tenon::Shape data, weight;
+  tenon::Attributes attributes = {};
+  std::int64_t kept_bytes = 0;  ///< rounded up to whole vectors of 16 columns; 0: nothing is worth it
+};
+
+std::vector<KeptProduct> kept_products() {
+  const tenon::Attributes layer{{"num_hidden", 70}, {"no_bias", true}};
+  return {{"matmul", {200, 33}, {33, 70}, {}, 33 * 80 * 4},
+          {"matmul", {200, 33}, {70, 33}, {{"transpose_b", true}}, 33 * 80 * 4},
+          {"matmul", {5, 3, 9, 33}, {3, 33, 17}, {}, 3 * 33 * 32 * 4},
+          {"matmul", {33, 21}, {33, 17}, {{"transpose_a", true}}, 33 * 32 * 4},
+          {"matmul", {200, 33}, {33}},
+          {"matmul", {33}, {33, 70}, {}, 33 * 80 * 4},
+          {"fully_connected", {200, 700}, {70, 700}, layer, 700 * 80 * 4},
+          {"fully_connected", {1, 700}, {70, 700}, layer, 700 * 80 * 4},
+          {"fused_fully_connected", {200, 700}, {70, 700}, {{"num_hidden", 70}, {"no_bias", true}, {"activation", "gelu"}}, 700 * 80 * 4}};
+}
+
+}  // namespace
+
+TEST_CASE("products have the same bits with weights that are packed once and with weights that may change, on any number of threads") {
+  TemporaryFolder cache;
+  for (const int threads : {1, 2, 3}) {
+    tenon::Host host(host_options(threads, cache));
+    host.add_plugins(built("plugins"));
+    unsigned seed = 1;
+    for (const auto& row : kept_products()) {
+      CAPTURE(row.op);
+      CAPTURE(tenon::to_string(row.data));
+      CAPTURE(threads);
+      const auto data = numbers_of(row.data, ++seed);
+      tenon::Graph graph(host);
+      graph.output("y", graph.add(row.op, {graph.input("x", tenon::f32, row.data), graph.constant("w", numbers_of(row.weight, 99))},
+                                  row.attributes));
+      tenon::Session session(graph);
+      CHECK(session.plan({{"x", row.data}}).kept_bytes() == row.kept_bytes);
+      const auto expected = host.call(row.op, {data, numbers_of(row.weight, 99)}, row.attributes);
+      CHECK(same_bits(session.run({{"x", data}}).at("y"), expected));
+    }
+  }
+}
+
+TEST_CASE("a row of a product has the same bits alone and among others") {
+  TemporaryFolder cache;
+  tenon::Host host(host_options(2, cache));
+  host.add_plugins(built("plugins"));
+  const auto data = random_doubles({150, 130}, 1);
+  const auto call = [&](std::int64_t first, std::int64_t rows) {
+    const auto begin = data.values.begin() + first * 130;
+    return host.call("fully_connected",
+                     {Tensor::from(std::vector<float>(begin, begin + rows * 130), {rows, 130}), numbers_of({75, 130}, 2)},
+                     {{"num_hidden", 75}, {"no_bias", true}});
+  };
+  const auto all = call(0, 150);
+  for (const std::int64_t row : {0, 77, 149}) {
+    const auto alone = call(row, 1);
+    CHECK(std::equal(alone.values<float>().begin(), alone.values<float>().end(), all.values<float>().begin() + row * 75));
+  }
+}
