@@ -58,7 +58,7 @@ TEST_CASE("products have the same bits with weights that are packed once and wit
     host.add_plugins(built("plugins"));
     unsigned seed = 1;
     for (const auto& row : kept_products()) {
-      CAPTURE(row.op);
+      CAPTURE(std::string(row.op));
       CAPTURE(tenon::to_string(row.data));
       CAPTURE(threads);
       const auto data = numbers_of(row.data, ++seed);
