@@ -1,4 +1,4 @@
-# OpenBLAS. Debian keeps its header in a folder of its own.
+# OpenBLAS for matrix products in f64; those in f32 are in ../shared/product. Debian keeps its header in a folder of its own.
 find_path(TENON_OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas-pthread openblas)
 find_library(TENON_OPENBLAS openblas)
 mark_as_advanced(TENON_OPENBLAS_INCLUDE TENON_OPENBLAS)

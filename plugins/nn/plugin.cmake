@@ -1,4 +1,4 @@
-# OpenBLAS for fully_connected; oneDNN for convolution and pooling, with the OpenMP library that it runs on. Debian's dnnl-config.cmake
+# OpenBLAS for fully_connected in f64; oneDNN for convolution and pooling, with the OpenMP library that it runs on. Debian's dnnl-config.cmake
 # stops with an error, so oneDNN is looked for by hand.
 include(${CMAKE_CURRENT_LIST_DIR}/../linalg/plugin.cmake)
 if(PLUGIN_SKIP)
