@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <variant>
@@ -72,6 +73,8 @@ struct RawTensor {
   std::vector<std::int64_t> shape;
   tenon_tensor raw{};
 
+  std::vector<std::int64_t> strides{};
+
   explicit RawTensor(const Array& array) : shape(array.type().shape.begin(), array.type().shape.end()) {
     raw.size = sizeof raw;
     raw.dense.data = const_cast<void*>(array.memory());
@@ -82,6 +85,37 @@ struct RawTensor {
     raw.dtype = static_cast<std::uint8_t>(array.type().dtype);
   }
 };
+
+/// For elements that lie as channels_last() laid them.
+void set_channels_last(RawTensor& tensor) {
+  tensor.strides.assign(tensor.shape.size(), 1);
+  std::int64_t step = tensor.shape[1];
+  for (auto axis = tensor.shape.size(); axis-- > 0;) {
+    if (axis == 1) continue;
+    tensor.strides[axis] = step;
+    step *= tensor.shape[axis];
+  }
+  tensor.raw.dense.strides = tensor.strides.data();
+}
+
+/// The array's elements with the channels innermost, or (back) such ones as they were.
+Array channels_last(const Array& array, bool back = false) {
+  Array moved = array;
+  const auto& shape = array.type().shape;
+  const auto size = tenon::size_of(array.type().dtype);
+  const auto channels = shape[1];
+  const std::int64_t places = shape.size() == 0 ? 0 : shape.size() / shape[0] / channels;
+  const auto* from = static_cast<const std::uint8_t*>(array.memory());
+  auto* to = static_cast<std::uint8_t*>(moved.memory());
+  for (std::int64_t sample = 0; sample < (places > 0 ? shape[0] : 0); ++sample)
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t place = 0; place < places; ++place) {
+        const auto plain = static_cast<std::size_t>((sample * channels + c) * places + place) * size;
+        const auto last = static_cast<std::size_t>((sample * places + place) * channels + c) * size;
+        std::memcpy(to + (back ? plain : last), from + (back ? last : plain), size);
+      }
+  return moved;
+}
 
 void move(tenon_tensor& tensor, void* data) {
   tensor.dense.data = data;
@@ -124,6 +158,7 @@ struct PluginOperator::Step {
   std::vector<Array*> inputs, outputs, states, output_grads, input_grads;
   std::vector<std::uint8_t> writes, workspace;
   std::vector<Array*> unread{};  // those whose types alone may be looked at
+  std::set<Array*> channels_last{};
 };
 
 namespace {
@@ -223,7 +258,51 @@ std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& in
   return std::vector<std::uint8_t>(bytes);
 }
 
-void PluginOperator::run(Step& step, int dispatch, Mode mode) {
+namespace {
+
+/// Into the bytes by slot that are the context.
+std::int32_t keep(tenon_prepare* raw, std::uint32_t slot, std::uint32_t, const char*, std::uint64_t bytes, tenon_fill fill, void* context) {
+  auto& kept = *static_cast<std::vector<std::vector<std::uint8_t>>*>(raw->context);
+  kept.resize(std::max<std::size_t>(kept.size(), slot + 1));
+  kept[slot].resize(bytes);
+  return fill(context, kept[slot].data(), raw->error);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::uint8_t>> PluginOperator::prepare(const Step& step, int dispatch, const Mode& mode) const {
+  std::vector<std::vector<std::uint8_t>> kept;
+  if (mode.constants.empty() || !kernel_->prepare) return kept;
+  std::vector<tenon_type> inputs, outputs;
+  for (const auto* array : step.inputs) inputs.push_back(raw_type(*array ? array->type() : tenon::TensorType{}));
+  for (const auto* array : step.outputs) outputs.push_back(raw_type(array->type()));
+  for (const auto i : mode.channels_last_inputs) inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;
+  if (mode.channels_last_output) outputs[0].layout = TENON_LAYOUT_CHANNELS_LAST;
+  std::vector<RawTensor> tensors;
+  tensors.reserve(step.inputs.size());
+  std::vector<const tenon_tensor*> constants(step.inputs.size());
+  for (const auto i : mode.constants)
+    if (*step.inputs[i]) constants[i] = &tensors.emplace_back(*step.inputs[i]).raw;
+  Reason reason;
+  tenon_prepare io{sizeof io,
+                   &reason.raw,
+                   &kept,
+                   static_cast<std::uint32_t>(inputs.size()),
+                   static_cast<std::uint32_t>(outputs.size()),
+                   dispatch,
+                   mode.threads,
+                   inputs.data(),
+                   outputs.data(),
+                   constants.data(),
+                   keep};
+  reason.check(kernel_->prepare(kernel_object_, &io));
+  return kept;
+}
+
+void PluginOperator::run(Step& step, int dispatch, const Mode& mode) {
+  const auto kept = prepare(step, dispatch, mode);
+  std::vector<const void*> kept_at;
+  for (const auto& memory : kept) kept_at.push_back(memory.empty() ? nullptr : memory.data());
   std::optional<OnDevice> there;
   if (device_ != nullptr) there.emplace(*device_);
   std::vector<std::vector<RawTensor>> tensors;
@@ -234,6 +313,7 @@ void PluginOperator::run(Step& step, int dispatch, Mode mode) {
     raw.reserve(arrays->size());
     for (auto* array : *arrays) {
       to.push_back(array && *array ? &raw.emplace_back(*array).raw : nullptr);
+      if (to.back() != nullptr && step.channels_last.count(array) > 0) set_channels_last(raw.back());
       if (to.back() != nullptr && there) move(*to.back(), there->bring(*array));
       if (to.back() == nullptr || std::count(step.unread.begin(), step.unread.end(), array) == 0) continue;
       to.back()->storage = TENON_STORAGE_UNKNOWN;
@@ -259,6 +339,8 @@ void PluginOperator::run(Step& step, int dispatch, Mode mode) {
   call.workspace_size = step.workspace.size();
   call.threads = mode.threads;
   call.dispatch = dispatch;
+  call.kept = kept_at.data();
+  call.kept_count = static_cast<std::uint32_t>(kept_at.size());
   if (there) {
     call.workspace = there->scratch(step.workspace.size());
     call.stream = there->stream();
@@ -295,7 +377,7 @@ void require_unchanged(const std::vector<Array>& before, const std::vector<Array
 
 }  // namespace
 
-std::vector<Array> PluginOperator::forward(const std::vector<Array>& inputs, std::vector<Array>& states, Mode mode,
+std::vector<Array> PluginOperator::forward(const std::vector<Array>& inputs, std::vector<Array>& states, const Mode& mode,
                                            const std::vector<Array>& add_to) {
   auto outputs = add_to;
   if (outputs.empty())
@@ -303,13 +385,17 @@ std::vector<Array> PluginOperator::forward(const std::vector<Array>& inputs, std
   auto read = inputs;
   Step step{pointers_to(read), pointers_to(outputs), pointers_to(states), {}, {}, {}, workspace(inputs, TENON_FORWARD)};
   step.writes.assign(outputs.size(), add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
+  for (const auto i : mode.channels_last_inputs)
+    if (read[i]) step.channels_last.insert(&(read[i] = channels_last(read[i])));
+  if (mode.channels_last_output) step.channels_last.insert(&(outputs[0] = channels_last(outputs[0])));
   run(step, TENON_FORWARD, mode);
+  for (auto* array : step.channels_last) *array = channels_last(*array, true);
   require_unchanged(inputs, read);
   return outputs;
 }
 
 std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states,
-                                                    Mode mode) {
+                                                    const Mode& mode) {
   std::vector<Array> outputs;
   for (const auto& type : infer(types_of(inputs)).outputs) outputs.emplace_back(type.dtype, type.shape);
   auto read = inputs;
@@ -323,19 +409,20 @@ std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& in
 }
 
 std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                            const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
+                                            const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
                                             const std::vector<Array>& add_to) {
   return run_backward(inputs, outputs, output_grads, wanted, mode, add_to, -1);
 }
 
 std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                                     const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode) {
+                                                     const std::vector<Array>& output_grads, const std::vector<bool>& wanted,
+                                                     const Mode& mode) {
   return run_backward(inputs, outputs, output_grads, wanted, mode, {}, manifest_.backward_in_place);
 }
 
 /// shared: the input whose gradient lies in the memory of the output's; -1: none.
 std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                                const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
+                                                const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
                                                 const std::vector<Array>& add_to, int shared) {
   auto read_inputs = inputs, read_outputs = outputs;
   std::vector<Array> grads = output_grads, input_grads(inputs.size());

@@ -17,6 +17,9 @@ class PluginOperator {
   struct Mode {
     bool training = false;
     int threads = 1;
+    std::vector<std::size_t> channels_last_inputs = {};  ///< of forward
+    bool channels_last_output = false;
+    std::vector<std::size_t> constants = {};  ///< inputs of which prepare() may keep something
   };
   struct Types {
     std::vector<tenon::TensorType> inputs, outputs, states;
@@ -33,19 +36,19 @@ class PluginOperator {
   Types infer(const std::vector<tenon::TensorType>& inputs, const std::vector<tenon::TensorType>& outputs = {}) const;
 
   /// Outputs are added to where `add_to` has them. Throws tenon::Error with the kernel's reason.
-  std::vector<Array> forward(const std::vector<Array>& inputs, std::vector<Array>& states, Mode mode,
+  std::vector<Array> forward(const std::vector<Array>& inputs, std::vector<Array>& states, const Mode& mode,
                              const std::vector<Array>& add_to = {});
   /// Output number 0 in the memory of input number `shared`.
-  std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states, Mode mode);
+  std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states, const Mode& mode);
 
   /// Gradients of the inputs that `wanted` marks; the others come back empty. output_grads are those of the first outputs; the other ones,
   /// and empty ones, are zero.
   std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const std::vector<Array>& output_grads,
-                              const std::vector<bool>& wanted, Mode mode, const std::vector<Array>& add_to = {});
+                              const std::vector<bool>& wanted, const Mode& mode, const std::vector<Array>& add_to = {});
 
   /// The gradient of the input that may have it in the memory of the output's gradient.
   std::vector<Array> backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                       const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode);
+                                       const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode);
 
   std::vector<Array> make_states(const std::vector<Array>& inputs) const;
 
@@ -57,9 +60,10 @@ class PluginOperator {
  private:
   struct Step;
   std::vector<Array> run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                  const std::vector<Array>& output_grads, const std::vector<bool>& wanted, Mode mode,
+                                  const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
                                   const std::vector<Array>& add_to, int shared);
-  void run(Step& step, int dispatch, Mode mode);
+  void run(Step& step, int dispatch, const Mode& mode);
+  std::vector<std::vector<std::uint8_t>> prepare(const Step& step, int dispatch, const Mode& mode) const;
   void find_kernel_on_device(void* library, const std::string& plugin);
   std::vector<std::uint8_t> workspace(const std::vector<Array>& inputs, int dispatch) const;
 

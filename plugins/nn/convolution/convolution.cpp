@@ -1,16 +1,22 @@
 // convolution on the CPU, by a kernel that keeps oneDNN's primitives between calls.
 #include "convolution.hpp"
 
-#include "convolution_kernel.hpp"
+#include "convolution_kernels.hpp"
 
 TENON_OPERATOR(convolution, Convolution)
 
 struct ConvolutionCpu : Convolution {
+  void prepare(tenon::Prepare& io) const {
+    if (io.backward() || !io.is_constant("weight")) return;
+    ConvolutionKernel kernel(window(), forward_shape(io), groups);
+    if (auto* const pass = kernel.forward_pass()) keep_weights(io, *pass);
+  }
+
   void forward(const tenon::Call& call) {
-    const auto data = call.input<float>("data"), weight = call.input<float>("weight");
-    const auto output = call.output<float>(0);
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
-    kernel_for(data.shape(), output.shape(), bias != nullptr).forward(call, data.data(), weight.data(), bias, output.data());
+    kernel_for(forward_shape(call))
+        .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, nullptr, call.output<float>(0).data(),
+                 kept_weights(call));
   }
 
   void backward(const tenon::Call& call) {
@@ -18,7 +24,7 @@ struct ConvolutionCpu : Convolution {
     const auto dy = call.output_grad<float>(0);
     const bool data_grad = call.write(0) != tenon::Write::none, weight_grad = call.write(1) != tenon::Write::none;
     const bool bias_grad = call.has_input("bias") && call.write(2) != tenon::Write::none;
-    auto& kernel = kernel_for(data.shape(), dy.shape(), call.has_input("bias"));
+    auto& kernel = kernel_for({data.shape(), dy.shape(), call.has_input("bias")});
     if (data_grad) kernel.backward_data(call, dy.data(), weight.data(), call.input_grad<float>("data").data());
     if (weight_grad || bias_grad)
       kernel.backward_weights(call, data.data(), dy.data(), weight_grad ? call.input_grad<float>("weight").data() : nullptr,
@@ -26,17 +32,10 @@ struct ConvolutionCpu : Convolution {
   }
 
  private:
-  ConvolutionKernel& kernel_for(const tenon::Shape& data, const tenon::Shape& output, bool bias) {
-    if (!kernel_ || data != shape_ || bias != bias_) {
-      kernel_.emplace(window(), data, output, groups, bias);
-      shape_ = data;
-      bias_ = bias;
-    }
-    return *kernel_;
+  ConvolutionKernel& kernel_for(const ConvolutionShape& shape) {
+    return kernels_.of(shape, [&] { return ConvolutionKernel(window(), shape, groups); });
   }
 
-  std::optional<ConvolutionKernel> kernel_;
-  tenon::Shape shape_;
-  bool bias_ = false;
+  ConvolutionKernels kernels_;
 };
 TENON_KERNEL(convolution, cpu, ConvolutionCpu)

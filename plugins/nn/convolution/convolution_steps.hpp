@@ -1,89 +1,160 @@
 // oneDNN's primitives for a convolution: one for each of the three passes.
 #pragma once
-#include "onednn/step.hpp"
-#include "shared/window.hpp"
+#include <cstdint>
+#include <optional>
+#include <vector>
 
-/// The shapes of one convolution, and the steps for any number of its samples. Weights go in and come out in the layout that the
-/// step names (layout(DNNL_ARG_WEIGHTS)), so that many chunks share one that was laid out once.
+#include "convolution_parts.hpp"
+#include "onednn/layout.hpp"
+#include "onednn/step.hpp"
+
+/// What a convolution is made for: sizes, the layouts of the tensors, and what follows in the same pass over output.
+struct ConvolutionShape {
+  tenon::Shape data, output;
+  bool bias = false;
+  onednn::Layout data_layout = onednn::Layout::plain, output_layout = onednn::Layout::plain;
+  bool addend = false;  ///< added to the sums; output starts from it
+  friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
+};
+
+/// The steps for any part of one convolution. Weights go in and come out in the layout that the step names (layout(DNNL_ARG_WEIGHTS)), so
+/// that many parts share one that was laid out once.
 class ConvolutionSteps {
  public:
-  ConvolutionSteps(const Window& window, const tenon::Shape& data, const tenon::Shape& output, std::int64_t groups, bool bias)
-      : data_(data.begin(), data.end()), output_(output.begin(), output.end()), bias_(bias) {
-    onednn::require_countable(data, "data");
-    onednn::require_countable(output, "output");
+  ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups, const dnnl::post_ops& after)
+      : shape_(shape), data_(shape.data.begin(), shape.data.end()), output_(shape.output.begin(), shape.output.end()), post_ops_(after) {
+    onednn::require_countable(shape.data, "data");
+    onednn::require_countable(shape.output, "output");
     if (groups > 1) weights_ = {groups};
-    weights_.insert(weights_.end(), {output[1] / groups, data[1] / groups});
+    weights_.insert(weights_.end(), {output_[1] / groups, data_[1] / groups});
     for (int i = 0; i < window.axes; ++i) {
       const auto axis = static_cast<std::size_t>(i);
       weights_.push_back(window.kernel[axis]);
       stride_.push_back(window.stride[axis]);
       dilate_.push_back(window.dilate[axis] - 1);  // oneDNN counts the gaps
       before_.push_back(window.pad[axis]);
-      // What stride leaves over at the end is not padding for oneDNN.
-      after_.push_back((output[i + 2] - 1) * window.stride[axis] + window.reach(i) - data[i + 2] - window.pad[axis]);
+      const auto left = (output_[axis + 2] - 1) * window.stride[axis] + window.reach(i) - data_[axis + 2] - window.pad[axis];
+      after_.push_back(std::max<std::int64_t>(left, 0));  // the stride may leave over some of data
     }
   }
 
   onednn::Desc weights() const { return onednn::plain(weights_); }
+  onednn::Desc any_weights() const { return onednn::any(weights_); }
 
-  /// Ports: data, weight, output and, with a bias, bias.
-  onednn::Step forward(std::int64_t samples, const onednn::Step* like) const {
-    const auto made = description(samples, like ? like->layout(DNNL_ARG_WEIGHTS) : onednn::any(weights_));
-    std::vector<onednn::Port> ports{{DNNL_ARG_SRC, onednn::plain(batch_of(samples, data_)), made.src_desc()},
-                                    {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-                                    {DNNL_ARG_DST, onednn::plain(batch_of(samples, output_)), made.dst_desc(), true}};
-    if (bias_) ports.push_back({DNNL_ARG_BIAS, made.bias_desc(), made.bias_desc()});
-    return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
+  /// Where a part begins, in elements.
+  std::int64_t data_offset(const ConvolutionPart& part) const { return offset(data_, shape_.data_layout, part.sample, part.data_row); }
+  std::int64_t output_offset(const ConvolutionPart& part) const { return offset(output_, shape_.output_layout, part.sample, part.row); }
+  std::int64_t filter_offset(std::int64_t filter) const { return filter * onednn::strides_of(output_, shape_.output_layout)[1]; }
+
+  /// Ports: data, weight, output and, where there are, bias and addend.
+  onednn::Step forward(const ConvolutionPart& part, const onednn::Desc& weights) const {
+    const bool last = shape_.data_layout == onednn::Layout::channels_last || shape_.output_layout == onednn::Layout::channels_last;
+    if (last && !narrow()) {
+      const auto made = description(part, weights, onednn::Layout::channels_last);
+      auto step = forward_step(part, made);
+      if (!step.slow()) return step;
+    }
+    return forward_step(part, description(part, weights, {}));
   }
 
   /// Ports: output gradient, weight, data gradient.
-  onednn::Step backward_data(std::int64_t samples, const onednn::Step* like) const {
+  onednn::Step backward_data(const ConvolutionPart& part, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
-    const auto weights = like ? like->layout(DNNL_ARG_WEIGHTS) : onednn::any(weights_);
-    const Backward::desc wanted(algorithm, onednn::any(batch_of(samples, data_)), weights, onednn::any(batch_of(samples, output_)), stride_,
-                                dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), description(samples, onednn::any(weights_)));
+    const auto data = of_part(data_, part.samples, part.data_rows), output = of_part(output_, part.samples, part.rows);
+    const Backward::desc wanted(algorithm, onednn::any(data), weights, onednn::any(output), stride_, dilate_, before_, after_);
+    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, onednn::any(weights_), output));
     return {Backward(made),
             made.scratchpad_desc(),
-            {{DNNL_ARG_DIFF_DST, onednn::plain(batch_of(samples, output_)), made.diff_dst_desc()},
+            {{DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
              {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-             {DNNL_ARG_DIFF_SRC, onednn::plain(batch_of(samples, data_)), made.diff_src_desc(), true}}};
+             {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), onednn::Port::Use::output}}};
   }
 
-  /// Ports: data, output gradient, weight gradient and, with a bias, bias gradient.
-  onednn::Step backward_weights(std::int64_t samples, const onednn::Step* like) const {
+  /// Of `filters` filters, without groups all or some of them. Ports: data, output gradient, weight gradient (in the layout that the step
+  /// names, or plain) and, with a bias, bias gradient.
+  onednn::Step backward_weights(const ConvolutionPart& part, const onednn::Desc& weights, std::int64_t filters, bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
-    const auto data = onednn::any(batch_of(samples, data_)), output = onednn::any(batch_of(samples, output_));
-    const auto weights = like ? like->layout(DNNL_ARG_DIFF_WEIGHTS) : onednn::any(weights_);
-    const auto wanted = bias_ ? Backward::desc(algorithm, data, weights, bias(), output, stride_, dilate_, before_, after_)
-                              : Backward::desc(algorithm, data, weights, output, stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), description(samples, onednn::any(weights_)));
-    std::vector<onednn::Port> ports{{DNNL_ARG_SRC, onednn::plain(batch_of(samples, data_)), made.src_desc()},
-                                    {DNNL_ARG_DIFF_DST, onednn::plain(batch_of(samples, output_)), made.diff_dst_desc()},
-                                    {DNNL_ARG_DIFF_WEIGHTS, made.diff_weights_desc(), made.diff_weights_desc(), true}};
-    if (bias_) ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), true});
+    const auto data = of_part(data_, part.samples, part.data_rows);
+    auto output = of_part(output_, part.samples, part.rows);
+    output[1] = filters;
+    const auto any_data = onednn::any(data), any_output = onednn::any(output), bias = onednn::plain({filters});
+    const auto wanted = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias, any_output, stride_, dilate_, before_, after_)
+                                    : Backward::desc(algorithm, any_data, weights, any_output, stride_, dilate_, before_, after_);
+    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights, output));
+    const auto weight_layout = made.diff_weights_desc();
+    std::vector<onednn::Port> ports{
+        {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
+        {DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
+        {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout, weight_layout, onednn::Port::Use::output}};
+    if (shape_.bias) ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), onednn::Port::Use::output});
     return {Backward(made), made.scratchpad_desc(), ports};
   }
 
  private:
   static constexpr auto algorithm = dnnl::algorithm::convolution_direct;
+  using Description = dnnl::convolution_forward::primitive_desc;
 
-  static onednn::Dims batch_of(std::int64_t samples, onednn::Dims dims) {
+  /// Rows that are too short for the loops that oneDNN has for channels-last tensors: it had better take a layout of its own.
+  bool narrow() const { return output_.back() < 4; }
+
+  static std::int64_t offset(const onednn::Dims& dims, onednn::Layout layout, std::int64_t sample, std::int64_t row) {
+    const auto strides = onednn::strides_of(dims, layout);
+    return sample * strides[0] + row * strides[2];
+  }
+
+  static onednn::Dims of_part(onednn::Dims dims, std::int64_t samples, std::int64_t rows) {
     dims[0] = samples;
+    dims[2] = rows;
     return dims;
   }
 
-  onednn::Desc bias() const { return onednn::plain({output_[1]}); }
-
-  dnnl::convolution_forward::primitive_desc description(std::int64_t samples, const onednn::Desc& weights) const {
-    using Forward = dnnl::convolution_forward;
-    const auto data = onednn::any(batch_of(samples, data_)), output = onednn::any(batch_of(samples, output_));
-    constexpr auto kind = dnnl::prop_kind::forward_training;
-    const auto wanted = bias_ ? Forward::desc(kind, algorithm, data, weights, bias(), output, stride_, dilate_, before_, after_)
-                              : Forward::desc(kind, algorithm, data, weights, output, stride_, dilate_, before_, after_);
-    return {wanted, onednn::with_own_scratchpad(), onednn::cpu()};
+  /// The layout of a part of a tensor.
+  static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part, onednn::Layout layout) {
+    if (layout == onednn::Layout::channels_last && part[0] == 1) return onednn::dense(part, layout);  // as if it were a whole tensor
+    return {part, dnnl::memory::data_type::f32, onednn::strides_of(whole, layout)};
   }
 
+  onednn::Step forward_step(const ConvolutionPart& part, const Description& made) const {
+    const auto data = of_part(data_, part.samples, part.data_rows), output = of_part(output_, part.samples, part.rows);
+    const auto output_given = given(output_, output, shape_.output_layout);
+    std::vector<onednn::Port> ports{{DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
+                                    {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
+                                    {DNNL_ARG_DST, output_given, made.dst_desc(), onednn::Port::Use::output}};
+    if (shape_.bias) ports.push_back({DNNL_ARG_BIAS, made.bias_desc(), made.bias_desc()});
+    if (shape_.addend) ports.push_back({DNNL_ARG_DST, output_given, made.dst_desc(), onednn::Port::Use::start});
+    return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
+  }
+
+  /// layout: none: as oneDNN likes it best.
+  Description description(const ConvolutionPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
+    const auto data = of_part(data_, part.samples, part.data_rows), output = of_part(output_, part.samples, part.rows);
+    const auto desc = [&](const onednn::Dims& dims) { return layout ? onednn::dense(dims, *layout) : onednn::any(dims); };
+    auto before = before_, after = after_;
+    before[0] = part.before;
+    after[0] = part.after;
+    auto attributes = onednn::with_own_scratchpad();
+    attributes.set_post_ops(post_ops_);
+    // Where channels or rows are few, oneDNN likes blocks of channels better, but says so in training alone.
+    const auto kind = narrow() || output_[1] <= 16 ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+    return {forward_desc(kind, desc(data), weights, desc(output), before, after), attributes, onednn::cpu()};
+  }
+
+  /// What the backward passes want to know of forward.
+  Description hint(const onednn::Dims& data, const onednn::Desc& weights, const onednn::Dims& output) const {
+    constexpr auto kind = dnnl::prop_kind::forward_training;
+    return {forward_desc(kind, onednn::any(data), weights, onednn::any(output), before_, after_), onednn::with_own_scratchpad(),
+            onednn::cpu()};
+  }
+
+  dnnl::convolution_forward::desc forward_desc(dnnl::prop_kind kind, const onednn::Desc& data, const onednn::Desc& weights,
+                                               const onednn::Desc& output, const onednn::Dims& before, const onednn::Dims& after) const {
+    using Forward = dnnl::convolution_forward;
+    const auto bias = onednn::plain({output.dims()[1]});
+    return shape_.bias ? Forward::desc(kind, algorithm, data, weights, bias, output, stride_, dilate_, before, after)
+                       : Forward::desc(kind, algorithm, data, weights, output, stride_, dilate_, before, after);
+  }
+
+  ConvolutionShape shape_;
   onednn::Dims data_, weights_, output_, stride_, dilate_, before_, after_;
-  bool bias_;
+  dnnl::post_ops post_ops_;
 };

@@ -1,8 +1,9 @@
-// A oneDNN primitive that takes and gives plain tensors, whatever layouts it works in.
+// A oneDNN primitive that takes and gives the host's tensors, whatever layouts it works in.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <span>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "reorder.hpp"
@@ -11,19 +12,35 @@ namespace onednn {
 
 /// One tensor of a step: oneDNN's name for it (DNNL_ARG_SRC ...), its layout in memory, and the one the primitive works in.
 struct Port {
+  enum class Use {
+    input,
+    output,
+    start,  ///< what the output of that name holds before the primitive adds to it
+  };
   int name;
   Desc given, wanted;
-  bool output = false;
+  Use use = Use::input;
 };
 
 class Step {
  public:
+  static constexpr std::size_t most_ports = 6;
+
   Step(dnnl::primitive primitive, const Desc& scratchpad, const std::vector<Port>& ports)
       : primitive_(std::move(primitive)), scratchpad_(scratchpad), shared_bytes_(scratchpad.get_size()) {
     for (const auto& port : ports) {
-      ports_.push_back({port, port.output ? Reorder(port.wanted, port.given) : Reorder(port.given, port.wanted)});
+      ports_.push_back({port, reorder_of(port)});
       shared_bytes_ = std::max(shared_bytes_, ports_.back().reorder.scratch_bytes());
     }
+    scratch_bytes_ = aligned(shared_bytes_);
+    for (const auto& port : ports_) scratch_bytes_ += buffer_bytes(port);
+  }
+
+  /// Whether oneDNN has nothing but plain loops for it on this machine.
+  bool slow() const {
+    const char* name = "";
+    dnnl_primitive_desc_query(primitive_.get_primitive_desc(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
+    return std::string_view(name).starts_with("ref");
   }
 
   /// The layout in which the primitive works on the tensor that oneDNN calls `name`.
@@ -31,22 +48,22 @@ class Step {
     return std::find_if(ports_.begin(), ports_.end(), [&](const Bound& port) { return port.name == name; })->wanted;
   }
 
-  /// `data`: one pointer for each port, in the ports' order. Inside of use(), from any number of threads at once.
+  /// `data`: one pointer for each port, in the ports' order. Inside of use(), from any number of threads at once. What an output starts
+  /// from may lie in the output's own memory.
   void run(std::span<const void* const> data) const {
     const dnnl::stream stream(cpu());
-    auto* const scratch = onednn::scratch(scratch_bytes());
-    std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SCRATCHPAD, memory_at(scratchpad_, scratch)}};
+    auto* const scratch = onednn::scratch(scratch_bytes_);
     auto* buffer = scratch + aligned(shared_bytes_);
+    std::array<const void*, most_ports> at{};  // where the primitive finds each tensor
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      const auto& port = ports_[i];
-      if (port.reorder.needed() && !port.output) port.reorder.run(stream, data[i], buffer, scratch);
-      arguments.insert({port.name, memory_at(port.wanted, port.reorder.needed() ? buffer : data[i])});
-      buffer += buffer_bytes(port);
+      at[i] = buffer_bytes(ports_[i]) > 0 ? buffer : data[i];
+      buffer += buffer_bytes(ports_[i]);
     }
-    primitive_.execute(stream, arguments);
+    for (std::size_t i = 0; i < ports_.size(); ++i) bring(stream, i, data, at, scratch);
+    execute(stream, at, scratch);
     for (std::size_t i = 0; i < ports_.size(); ++i)
-      if (ports_[i].reorder.needed() && ports_[i].output)
-        ports_[i].reorder.run(stream, arguments.at(ports_[i].name).get_data_handle(), const_cast<void*>(data[i]), scratch);
+      if (ports_[i].use == Port::Use::output && ports_[i].reorder.needed())
+        ports_[i].reorder.run(stream, at[i], const_cast<void*>(data[i]), scratch);
   }
 
  private:
@@ -54,17 +71,48 @@ class Step {
     Reorder reorder;
   };
 
-  std::size_t scratch_bytes() const {
-    auto bytes = aligned(shared_bytes_);
-    for (const auto& port : ports_) bytes += buffer_bytes(port);
-    return bytes;
+  static Reorder reorder_of(const Port& port) {
+    if (port.use == Port::Use::start) return Reorder::always(port.given, port.wanted);
+    return port.use == Port::Use::output ? Reorder(port.wanted, port.given) : Reorder(port.given, port.wanted);
   }
 
-  static std::size_t buffer_bytes(const Bound& port) { return port.reorder.needed() ? aligned(port.wanted.get_size()) : 0; }
+  static std::size_t buffer_bytes(const Bound& port) {
+    return port.reorder.needed() && port.use != Port::Use::start ? aligned(port.wanted.get_size()) : 0;
+  }
+
+  void bring(const dnnl::stream& stream, std::size_t i, std::span<const void* const> data, std::span<const void* const> at,
+             std::byte* scratch) const {
+    const auto& port = ports_[i];
+    if (port.use == Port::Use::output || !port.reorder.needed()) return;
+    const void* to = at[i];
+    if (port.use == Port::Use::start) {
+      for (std::size_t other = 0; other < ports_.size(); ++other)
+        if (ports_[other].use == Port::Use::output && ports_[other].name == port.name) to = at[other];
+      if (to == data[i]) return;  // in its place already
+    }
+    port.reorder.run(stream, data[i], const_cast<void*>(to), scratch);
+  }
+
+  /// By the library's C function: the C++ one wants a map, which costs more than a small primitive.
+  void execute(const dnnl::stream& stream, std::span<const void* const> at, std::byte* scratch) const {
+    std::array<dnnl::memory, most_ports + 1> memories;
+    std::array<dnnl_exec_arg_t, most_ports + 1> arguments{};
+    int count = 0;
+    const auto add = [&](int name, const Desc& desc, const void* data) {
+      const auto place = static_cast<std::size_t>(count++);
+      memories[place] = memory_at(desc, data);
+      arguments[place] = {name, memories[place].get()};
+    };
+    add(DNNL_ARG_SCRATCHPAD, scratchpad_, scratch);
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+      if (ports_[i].use != Port::Use::start) add(ports_[i].name, ports_[i].wanted, at[i]);
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(), count, arguments.data()),
+                            "it could not run a primitive");
+  }
 
   dnnl::primitive primitive_;
   Desc scratchpad_;
-  std::size_t shared_bytes_;
+  std::size_t shared_bytes_, scratch_bytes_ = 0;
   std::vector<Bound> ports_;
 };
 

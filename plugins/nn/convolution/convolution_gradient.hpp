@@ -1,0 +1,111 @@
+// The gradients of a convolution's weight and bias.
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "convolution_steps.hpp"
+#include "onednn/parts.hpp"
+
+/// Multiplications and additions of one pass.
+inline double operations(const ConvolutionShape& shape, std::size_t weight_bytes) {
+  double places = static_cast<double>(shape.output[0]);
+  for (int axis = 2; axis < shape.output.rank(); ++axis) places *= static_cast<double>(shape.output[axis]);
+  return 2 * places * static_cast<double>(weight_bytes / sizeof(float));
+}
+
+/// Small weights: every part makes the gradients of its own samples, and they are added in the order of the parts. Large ones: every part
+/// makes those of its own filters from all samples. Sizes alone decide which.
+class ConvolutionGradient {
+ public:
+  ConvolutionGradient(const ConvolutionSteps& steps, const ConvolutionParts& parts, const ConvolutionShape& shape, std::int64_t groups)
+      : steps_(&steps), filters_(shape.output[1]), bias_(shape.bias) {
+    const auto bytes = steps.weights().get_size();
+    if (shape.data[0] == 0) return;
+    const auto most = ConvolutionParts::worthwhile(operations(shape, bytes), 0);
+    cut_filters_ = groups == 1 && filters_ >= 2 * least_filters && bytes > bytes_of(shape.data) + bytes_of(shape.output);
+    onednn::use([&] {
+      if (cut_filters_) {
+        const auto size = std::max((filters_ + most - 1) / most, least_filters);
+        size_ = (size + least_filters - 1) / least_filters * least_filters;
+        parts_ = parts.of_samples(1);
+        add_step(size_);
+        if (filters_ % size_ != 0) add_step(filters_ % size_);
+      } else {
+        const auto fitting = static_cast<std::int64_t>(std::clamp<std::size_t>(most_gradient_bytes / bytes, 1, 16));
+        parts_ = parts.of_samples(std::min(most, fitting));
+        steps_of_parts_.push_back(steps.backward_weights(parts_.front(), steps.any_weights(), filters_, false));
+        const auto layout = steps_of_parts_.front().layout(DNNL_ARG_DIFF_WEIGHTS);
+        if (!parts_.back().like(parts_.front())) steps_of_parts_.push_back(steps.backward_weights(parts_.back(), layout, filters_, false));
+        from_layout_ = onednn::Reorder(layout, steps.weights());
+      }
+    });
+  }
+
+  /// Null: not wanted.
+  void run(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
+    if (parts_.empty()) {
+      if (weight_grad) std::fill_n(weight_grad, steps_->weights().get_size() / sizeof(float), 0.f);
+      if (bias_grad) std::fill_n(bias_grad, filters_, 0.f);
+    } else if (cut_filters_) {
+      run_filters(call, data, output_grad, weight_grad, bias_grad);
+    } else {
+      run_samples(call, data, output_grad, weight_grad, bias_grad);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t least_filters = 64;             // of a part
+  static constexpr std::size_t most_gradient_bytes = 64 << 20;  // for the weight gradients of all parts together
+
+  static std::size_t bytes_of(const tenon::Shape& shape) { return static_cast<std::size_t>(shape.size()) * sizeof(float); }
+
+  void add_step(std::int64_t filters) {
+    auto dims = steps_->weights().dims();
+    dims[0] = filters;
+    steps_of_parts_.push_back(steps_->backward_weights(parts_.front(), onednn::any(dims), filters, true));
+  }
+
+  void run_filters(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
+    const auto filter = static_cast<std::int64_t>(steps_->weights().get_size() / sizeof(float)) / filters_;
+    const onednn::Buffer unwanted(weight_grad ? 0 : steps_->weights().get_size()),
+        biases(static_cast<std::size_t>(filters_) * sizeof(float));
+    float* const weights = weight_grad ? weight_grad : reinterpret_cast<float*>(unwanted.data());
+    float* const bias = bias_grad ? bias_grad : reinterpret_cast<float*>(biases.data());
+    call.parallel_for((filters_ + size_ - 1) / size_, 1, [&](std::int64_t begin, std::int64_t end) {
+      onednn::use([&] {
+        for (auto part = begin; part < end; ++part) {
+          const auto first = part * size_;
+          const auto& step = first + size_ > filters_ ? steps_of_parts_.back() : steps_of_parts_.front();
+          const void* const ports[] = {data, output_grad + steps_->filter_offset(first), weights + first * filter, bias + first};
+          step.run({ports, bias_ ? 4u : 3u});
+        }
+      });
+    });
+  }
+
+  void run_samples(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
+    const auto count = static_cast<std::int64_t>(parts_.size());
+    const onednn::Parts weights(count, steps_of_parts_.front().layout(DNNL_ARG_DIFF_WEIGHTS).get_size());
+    const onednn::Parts biases(count, static_cast<std::size_t>(filters_) * sizeof(float));
+    call.parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      onednn::use([&] {
+        for (auto i = begin; i < end; ++i) {
+          const auto& part = parts_[static_cast<std::size_t>(i)];
+          const auto& step = part.like(parts_.front()) ? steps_of_parts_.front() : steps_of_parts_.back();
+          const void* const ports[] = {data + steps_->data_offset(part), output_grad + steps_->output_offset(part), weights[i], biases[i]};
+          step.run({ports, bias_ ? 4u : 3u});
+        }
+      });
+    });
+    if (weight_grad) from_layout_.copy(weights.add_up(call), weight_grad);
+    if (bias_grad) std::copy_n(biases.add_up(call), filters_, bias_grad);
+  }
+
+  const ConvolutionSteps* steps_;
+  std::int64_t filters_, size_ = 0;
+  bool bias_, cut_filters_ = false;
+  std::vector<ConvolutionPart> parts_;
+  std::vector<onednn::Step> steps_of_parts_;  // one for parts of one size, and another for a shorter last one
+  onednn::Reorder from_layout_;
+};

@@ -1,0 +1,69 @@
+// How the work of a convolution is cut into parts that run side by side. Sizes alone decide it, never the threads, so the bits do not
+// depend on them.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "shared/window.hpp"
+
+/// Samples, and rows (of the first spatial axis) of their outputs with the rows of data that these need.
+struct ConvolutionPart {
+  std::int64_t sample, samples;
+  std::int64_t row, rows;
+  std::int64_t data_row, data_rows;
+  std::int64_t before, after;  ///< padding of the first spatial axis that the part sees
+
+  /// Whether both are the same work at another place.
+  bool like(const ConvolutionPart& other) const {
+    return samples == other.samples && rows == other.rows && data_rows == other.data_rows && before == other.before && after == other.after;
+  }
+};
+
+class ConvolutionParts {
+ public:
+  ConvolutionParts(const Window& window, const tenon::Shape& data, const tenon::Shape& output)
+      : reach_(window.reach(0)), stride_(window.stride[0]), pad_(window.pad[0]), data_rows_(data[2]), rows_(output[2]), batch_(data[0]) {}
+
+  /// Whole samples, at most `most` parts of one size and a shorter one where that does not come out even.
+  std::vector<ConvolutionPart> of_samples(std::int64_t most) const {
+    std::vector<ConvolutionPart> parts;
+    const auto size = std::max<std::int64_t>((batch_ + most - 1) / most, 1);
+    for (std::int64_t first = 0; first < batch_; first += size) parts.push_back(part(first, std::min(size, batch_ - first), 0, rows_));
+    return parts;
+  }
+
+  /// The same, with each sample cut into rows where there are fewer samples than `most`.
+  std::vector<ConvolutionPart> of_rows(std::int64_t most) const {
+    const auto cuts = batch_ > 0 ? even(std::min(most / batch_, rows_)) : 1;
+    if (cuts <= 1) return of_samples(most);
+    std::vector<ConvolutionPart> parts;
+    for (std::int64_t sample = 0; sample < batch_; ++sample)
+      for (std::int64_t i = 0; i < cuts; ++i) {
+        const auto first = rows_ * i / cuts;
+        parts.push_back(part(sample, 1, first, rows_ * (i + 1) / cuts - first));
+        if (parts.back().data_rows < 1) return of_samples(most);  // rows of padding alone
+      }
+    return parts;
+  }
+
+  /// How many parts are worth their overhead: each does at least a million operations, and eight for each byte of the weights, which every
+  /// part reads.
+  static std::int64_t worthwhile(double operations, std::size_t weight_bytes) {
+    const double least = std::max(1e6, 8 * static_cast<double>(weight_bytes));
+    return even(static_cast<std::int64_t>(std::clamp(operations / least, 1.0, 16.0)));
+  }
+
+ private:
+  /// The largest power of two up to n, so that two and four threads get equal shares.
+  static std::int64_t even(std::int64_t n) { return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); }
+
+  ConvolutionPart part(std::int64_t sample, std::int64_t samples, std::int64_t row, std::int64_t rows) const {
+    const auto from = row * stride_ - pad_, to = (row + rows - 1) * stride_ - pad_ + reach_;
+    const bool whole = rows == rows_;  // then rows that the stride leaves over belong to it, too
+    const auto first = whole ? 0 : std::max<std::int64_t>(from, 0), last = whole ? data_rows_ : std::min(to, data_rows_);
+    return {sample, samples, row, rows, first, last - first, std::max<std::int64_t>(-from, 0), std::max<std::int64_t>(to - data_rows_, 0)};
+  }
+
+  std::int64_t reach_, stride_, pad_, data_rows_, rows_, batch_;
+};

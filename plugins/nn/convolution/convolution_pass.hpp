@@ -1,0 +1,97 @@
+// The steps for all parts of a convolution's pass that reads the weights, and the layouts in which they want them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "convolution_parts.hpp"
+#include "onednn/layout.hpp"
+#include "onednn/step.hpp"
+
+class ConvolutionPass {
+ public:
+  /// make(part, weights) gives the step for a part, with weights as described or, where that is any, as it likes them best.
+  template <class Make>
+  ConvolutionPass(std::vector<ConvolutionPart> parts, const onednn::Desc& plain, const onednn::Desc& any, Make&& make)
+      : parts_(std::move(parts)) {
+    onednn::use([&] {
+      for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, plain, any, make));
+    });
+  }
+
+  /// How many layouts of the weights the parts want; mostly one. It may be the plain one, which needs no memory.
+  std::size_t layouts() const { return layouts_.size(); }
+  bool needs_layout(std::size_t i) const { return layouts_[i].from_plain.needed(); }
+  const onednn::Desc& layout(std::size_t i) const { return layouts_[i].desc; }
+  void lay_out(std::size_t i, const float* plain, void* to) const { layouts_[i].from_plain.copy(plain, to); }
+
+  /// body(part, step, weights), inside of use(), for each part. kept(i): the weights in layout i, where somebody keeps them; otherwise
+  /// null.
+  template <class Kept, class Body>
+  void for_each(const tenon::Call& call, const float* plain, Kept&& kept, Body&& body) {
+    std::vector<const void*> weights;
+    for (std::size_t i = 0; i < layouts_.size(); ++i) weights.push_back(weights_in(i, plain, kept(i)));
+    call.parallel_for(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      onednn::use([&] {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const auto& work = works_[work_of_part_[i]];
+          body(parts_[i], work.step, weights[work.layout]);
+        }
+      });
+    });
+  }
+
+ private:
+  /// What parts of one size share.
+  struct Work {
+    ConvolutionPart part;
+    onednn::Step step;
+    std::size_t layout;
+  };
+  struct WeightLayout {
+    onednn::Desc desc;
+    onednn::Reorder from_plain;
+    onednn::Buffer laid_out;  // made when nobody keeps it
+  };
+
+  template <class Make>
+  std::size_t find_or_make(const ConvolutionPart& part, const onednn::Desc& plain, const onednn::Desc& any, Make&& make) {
+    for (std::size_t i = 0; i < works_.size(); ++i)
+      if (works_[i].part.like(part)) return i;
+    auto step = make(part, any);
+    auto layout = place_of(step.layout(DNNL_ARG_WEIGHTS));
+    for (std::size_t i = 0; i < layouts_.size() && layout == layouts_.size(); ++i) {
+      auto sharing = make(part, layouts_[i].desc);
+      if (sharing.slow() && !step.slow()) continue;
+      step = std::move(sharing);
+      layout = i;
+    }
+    if (layout == layouts_.size()) {
+      const auto& desc = step.layout(DNNL_ARG_WEIGHTS);
+      layouts_.push_back({desc, onednn::Reorder(plain, desc), {}});
+    }
+    works_.push_back({part, std::move(step), layout});
+    return works_.size() - 1;
+  }
+
+  std::size_t place_of(const onednn::Desc& desc) const {
+    std::size_t i = 0;
+    while (i < layouts_.size() && layouts_[i].desc != desc) ++i;
+    return i;
+  }
+
+  const void* weights_in(std::size_t i, const float* plain, const void* kept) {
+    auto& layout = layouts_[i];
+    if (!layout.from_plain.needed()) return plain;
+    if (kept) return kept;
+    if (layout.laid_out.bytes() == 0) layout.laid_out = onednn::Buffer(layout.desc.get_size());
+    layout.from_plain.copy(plain, layout.laid_out.data());
+    return layout.laid_out.data();
+  }
+
+  std::vector<ConvolutionPart> parts_;
+  std::vector<std::size_t> work_of_part_;
+  std::vector<Work> works_;
+  std::vector<WeightLayout> layouts_;
+};

@@ -1,0 +1,45 @@
+// How the host's tensors lie in memory, as oneDNN is told.
+#pragma once
+#include <string>
+
+#include "onednn.hpp"
+
+namespace onednn {
+
+enum class Layout { plain, channels_last };
+
+/// Strides of a tensor of `dims` without gaps: [batch, channels, ...] row by row, or with the channels innermost.
+inline Dims strides_of(const Dims& dims, Layout layout) {
+  Dims strides(dims.size(), 1);
+  std::int64_t step = layout == Layout::plain ? 1 : dims[1];
+  for (auto axis = dims.size(); axis-- > 0;) {
+    if (axis == 1 && layout == Layout::channels_last) continue;
+    strides[axis] = step;
+    step *= dims[axis];
+  }
+  return strides;
+}
+
+/// f32 without gaps.
+inline Desc dense(const Dims& dims, Layout layout) {
+  return {dims, dnnl::memory::data_type::f32, strides_of(dims, layout)};
+}
+
+/// A layout in words: two of them are equal if and only if their texts are.
+inline std::string text_of(const Desc& desc) {
+  std::string text;
+  const auto& raw = desc.data;
+  const auto& blocks = raw.format_desc.blocking;
+  const auto append = [&](const char* what, const dnnl_dim_t* numbers, int count) {
+    text += what;
+    for (int i = 0; i < count; ++i) text += (i > 0 ? "," : " ") + std::to_string(numbers[i]);
+  };
+  append("dims", raw.dims, raw.ndims);
+  append(" padded", raw.padded_dims, raw.ndims);
+  append(" strides", blocks.strides, raw.ndims);
+  append(" blocks", blocks.inner_blks, blocks.inner_nblks);
+  append(" of", blocks.inner_idxs, blocks.inner_nblks);
+  return text + " type " + std::to_string(raw.data_type);
+}
+
+}  // namespace onednn

@@ -1,0 +1,89 @@
+// convolution in every layout, with and without prepared weights, and cut into parts: the definition's values, and the same bits.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "convolution_case.hpp"
+
+namespace {
+
+void check_layouts(const ConvolutionRow& row) {
+  const auto test = convolution(row);
+  std::vector<DoubleArray> given;
+  for (const auto& input : test.inputs) given.push_back(input ? input.doubles() : DoubleArray{});
+  const auto expected = test.oracle(given)[0];
+  INFO("convolution of ", test.name);
+  const double terms = static_cast<double>(channel_size(test.inputs[1].type().shape) * test.inputs[1].type().shape[1]);
+  for (const bool last : {false, true}) {
+    PluginOperator op("nn", "convolution", test.attributes);
+    std::vector<Array> states;
+    PluginOperator::Mode mode;
+    if (last) mode = {false, 1, {0}, true};
+    const auto found = op.forward(test.inputs, states, mode)[0];
+    const auto doubles = found.doubles();
+    double worst = 0;
+    for (std::int64_t i = 0; i < expected.size(); ++i)
+      worst = std::max(worst, std::abs(doubles[i] - expected[i]) / (1 + std::abs(expected[i])));
+    CHECK(worst < 2e-6 * std::sqrt(terms));  // of rounding in f32
+    for (const int threads : {1, 2, 3})
+      for (const bool prepared : {false, true}) {
+        auto other = mode;
+        other.threads = threads;
+        if (prepared) other.constants = {1, 2};
+        CAPTURE(last);
+        CAPTURE(threads);
+        CAPTURE(prepared);
+        CHECK(op.forward(test.inputs, states, other)[0].same_bits(found));
+      }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("convolution computes its definition in plain and channels-last tensors, with the same bits on 1 to 3 threads, prepared or not") {
+  const ConvolutionRow rows[] = {
+      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},          // cut into rows
+      {{1, 16, 41, 33}, 32, {3, 3}, {2}, {1}},         // an odd size, and a row that the stride leaves over
+      {{1, 3, 64, 60}, 64, {7, 7}, {2}, {3}},          // the first layer of many networks
+      {{1, 64, 28, 28}, 128, {1, 1}, {2}},             // weights that parts of other sizes may want in another layout
+      {{1, 64, 27, 28}, 96, {1, 1}},                   // the same, where the rows do not come out even
+      {{3, 24, 19, 17}, 40, {3, 3}, {}, {2}, {2}},     // three samples, dilated
+      {{2, 32, 16, 16}, 64, {3, 3}, {}, {1}, {}, 4},   // groups
+      {{1, 64, 40, 40}, 64, {3, 3}, {}, {1}, {}, 64},  // depth-wise
+      {{1, 16, 2048}, 32, {9}, {1}, {4}},              // one spatial axis
+      {{1, 8, 12, 20, 18}, 24, {3, 3, 3}, {}, {1}},    // three of them
+      {{1, 256, 7, 7}, 256, {3, 3}, {}, {1}, {}, 1, false},
+      {{2, 128, 2, 2}, 128, {3, 3}, {}, {1}},  // rows too short for a vector
+      {{1, 32, 30, 30}, 32, {3, 3}, {}, {8}},  // rows of padding alone
+      {{5, 3, 9, 6}, 2, {3, 3}, {2, 3}, {1, 2}},
+      {{1, 1, 1, 1}, 1, {1, 1}},
+      {{16, 1, 28, 28}, 6, {5, 5}, {}, {2}},
+      {{0, 3, 5, 5}, 2, {3, 3}},
+  };
+  for (const auto& row : rows) check_layouts(row);
+}
+
+TEST_CASE("a convolution with one plain and one channels-last tensor gives the values of both kinds") {
+  const auto test = convolution({{2, 20, 9, 8}, 24, {3, 3}, {}, {1}});
+  PluginOperator op("nn", "convolution", test.attributes);
+  std::vector<Array> states;
+  const auto plain = op.forward(test.inputs, states, {})[0].doubles();
+  for (const bool output : {false, true}) {
+    PluginOperator::Mode mode{false, 2, {}, output};
+    if (!output) mode.channels_last_inputs = {0};
+    const auto found = op.forward(test.inputs, states, mode)[0].doubles();
+    for (std::int64_t i = 0; i < plain.size(); ++i) REQUIRE(found[i] == doctest::Approx(plain[i]).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("one convolution object serves more shapes in turn than it keeps kernels for") {
+  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Ints{3, 3}}});
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t size = 3; size < 14; ++size) {
+      const ConvolutionRow row{{1, 3, size, 5}, 2, {3, 3}};
+      const auto test = convolution(row);
+      std::vector<Array> states;
+      const auto fresh = PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
+      CHECK(op.forward(test.inputs, states, {})[0].same_bits(fresh));
+    }
+}
