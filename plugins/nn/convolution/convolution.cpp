@@ -15,8 +15,8 @@ struct ConvolutionCpu : Convolution {
   void forward(const tenon::Call& call) {
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     kernel_for(forward_shape(call))
-        .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, nullptr, call.output<float>(0).data(),
-                 kept_weights(call));
+        .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, call.output<float>(0).data(),
+                 kept_weights(call), [](std::int64_t, std::int64_t) {});
   }
 
   void backward(const tenon::Call& call) {

@@ -6,41 +6,41 @@
 #include "shared/fits.hpp"
 #include "shared/window.hpp"
 
-struct Convolution : tenon::Operator {
+/// What convolution and fused_convolution share. Base: tenon::Operator, or one with more parameters.
+template <class Base>
+struct ConvolutionLayer : Base {
   std::int64_t num_filter = 0, groups = 1;
   tenon::Ints kernel, stride, pad, dilate;
   bool no_bias = false;
 
-  static constexpr void describe(auto& op) {
-    op.doc("cross-correlation of data with num_filter filters, over 1 to 3 spatial axes");
+  static constexpr void describe_tensors(auto& op) {
     op.types({tenon::f32});
     op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
     op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
     op.input("bias", "[num_filter]; absent when no_bias").optional().weight();
     op.output("output", "[batch, num_filter, (axis + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
-    op.linear("data", "weight");
-    op.linear("bias");
-    op.param("num_filter", &Convolution::num_filter, "channels of output, a multiple of groups").required().at_least(1);
-    op.param("kernel", &Convolution::kernel, "size of the filters along each spatial axis, 1 to 3 values")
+  }
+
+  static constexpr void describe_parameters(auto& op) {
+    op.param("num_filter", &ConvolutionLayer::num_filter, "channels of output, a multiple of groups").required().at_least(1);
+    op.param("kernel", &ConvolutionLayer::kernel, "size of the filters along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &Convolution::stride, "steps along each spatial axis; one value is for all; default: 1")
+    op.param("stride", &ConvolutionLayer::stride, "steps along each spatial axis; one value is for all; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &Convolution::pad, "zeros on both sides of each spatial axis; one value is for all; default: 0")
+    op.param("pad", &ConvolutionLayer::pad, "zeros on both sides of each spatial axis; one value is for all; default: 0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("dilate", &Convolution::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
+    op.param("dilate", &ConvolutionLayer::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("groups", &Convolution::groups,
+    op.param("groups", &ConvolutionLayer::groups,
              "groups of channels: output channels of a group are computed from data channels of the same group")
         .at_least(1);
-    op.param("no_bias", &Convolution::no_bias, "leave the bias out");
-    op.backward_reads("data", "weight");
+    op.param("no_bias", &ConvolutionLayer::no_bias, "leave the bias out");
     op.kernels_elsewhere();
-    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}}, {{"num_filter", 3}, {"kernel", {3, 3}}});
   }
 
   void infer(tenon::Infer& io) const {
@@ -91,5 +91,18 @@ struct Convolution : tenon::Operator {
     require_numbers(io, "pad", pad, kernel.size());
     require_numbers(io, "dilate", dilate, kernel.size());
     if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which ", groups, " groups do not divide");
+  }
+};
+
+struct Convolution : ConvolutionLayer<tenon::Operator> {
+  static constexpr void describe(auto& op) {
+    op.doc("cross-correlation of data with num_filter filters, over 1 to 3 spatial axes");
+    describe_tensors(op);
+    op.linear("data", "weight");
+    op.linear("bias");
+    describe_parameters(op);
+    op.backward_reads("data", "weight");
+    op.prefers_channels_last("data", "output");
+    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}}, {{"num_filter", 3}, {"kernel", {3, 3}}});
   }
 };

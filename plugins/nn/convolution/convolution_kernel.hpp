@@ -8,8 +8,8 @@
 
 class ConvolutionKernel {
  public:
-  ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups, const dnnl::post_ops& after = {})
-      : steps_(window, shape, groups, after), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {}
+  ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
+      : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {}
 
   /// The forward pass; null where there is nothing to do.
   ConvolutionPass* forward_pass() {
@@ -20,19 +20,17 @@ class ConvolutionKernel {
     return &*forward_;
   }
 
-  /// bias, addend: null where there is none. kept(i): the weights in the forward pass's layout i, or null.
-  template <class Kept>
-  void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, const float* addend, float* output,
-               Kept&& kept) {
+  /// bias: null where there is none. kept(i): the weights in the forward pass's layout i, or null. after(first, count) follows each part,
+  /// for all of its output elements, in runs.
+  template <class Kept, class After>
+  void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
+               After&& after) {
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const ConvolutionPart& part, const onednn::Step& step, const void* laid_out) {
-      const auto at = steps_.output_offset(part);
-      std::array<const void*, 5> ports{data + steps_.data_offset(part), laid_out, output + at};
-      std::size_t count = 3;
-      if (bias) ports[count++] = bias;
-      if (addend) ports[count++] = addend + at;
-      step.run({ports.data(), count});
+      const void* const ports[] = {data + steps_.data_offset(part), laid_out, output + steps_.output_offset(part), bias};
+      step.run({ports, bias ? 4u : 3u});
+      steps_.for_each_run(part, after);
     });
   }
 

@@ -8,12 +8,11 @@
 #include "onednn/layout.hpp"
 #include "onednn/step.hpp"
 
-/// What a convolution is made for: sizes, the layouts of the tensors, and what follows in the same pass over output.
+/// What a convolution is made for: sizes, and the layouts of the tensors.
 struct ConvolutionShape {
   tenon::Shape data, output;
   bool bias = false;
   onednn::Layout data_layout = onednn::Layout::plain, output_layout = onednn::Layout::plain;
-  bool addend = false;  ///< added to the sums; output starts from it
   friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
 };
 
@@ -21,8 +20,8 @@ struct ConvolutionShape {
 /// that many parts share one that was laid out once.
 class ConvolutionSteps {
  public:
-  ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups, const dnnl::post_ops& after)
-      : shape_(shape), data_(shape.data.begin(), shape.data.end()), output_(shape.output.begin(), shape.output.end()), post_ops_(after) {
+  ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
+      : shape_(shape), data_(shape.data.begin(), shape.data.end()), output_(shape.output.begin(), shape.output.end()) {
     onednn::require_countable(shape.data, "data");
     onednn::require_countable(shape.output, "output");
     if (groups > 1) weights_ = {groups};
@@ -44,9 +43,20 @@ class ConvolutionSteps {
   /// Where a part begins, in elements.
   std::int64_t data_offset(const ConvolutionPart& part) const { return offset(data_, shape_.data_layout, part.sample, part.data_row); }
   std::int64_t output_offset(const ConvolutionPart& part) const { return offset(output_, shape_.output_layout, part.sample, part.row); }
+  /// body(first, count) for each run of a part's output elements that follow each other in memory.
+  template <class Body>
+  void for_each_run(const ConvolutionPart& part, Body&& body) const {
+    const auto strides = onednn::strides_of(output_, shape_.output_layout);
+    const auto first = output_offset(part);
+    const bool apart = shape_.output_layout == onednn::Layout::plain && part.rows < output_[2];
+    const std::int64_t runs = apart ? output_[1] : 1;
+    const auto count = part.rows < output_[2] ? part.rows * strides[2] : part.samples * strides[0];
+    for (std::int64_t run = 0; run < runs; ++run) body(first + run * strides[1], count);
+  }
+
   std::int64_t filter_offset(std::int64_t filter) const { return filter * onednn::strides_of(output_, shape_.output_layout)[1]; }
 
-  /// Ports: data, weight, output and, where there are, bias and addend.
+  /// Ports: data, weight, output and, where there is one, bias.
   onednn::Step forward(const ConvolutionPart& part, const onednn::Desc& weights) const {
     const bool last = shape_.data_layout == onednn::Layout::channels_last || shape_.output_layout == onednn::Layout::channels_last;
     if (last && !narrow()) {
@@ -67,7 +77,7 @@ class ConvolutionSteps {
             made.scratchpad_desc(),
             {{DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
              {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-             {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), onednn::Port::Use::output}}};
+             {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), true}}};
   }
 
   /// Of `filters` filters, without groups all or some of them. Ports: data, output gradient, weight gradient (in the layout that the step
@@ -85,8 +95,8 @@ class ConvolutionSteps {
     std::vector<onednn::Port> ports{
         {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
         {DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
-        {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout, weight_layout, onednn::Port::Use::output}};
-    if (shape_.bias) ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), onednn::Port::Use::output});
+        {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout, weight_layout, true}};
+    if (shape_.bias) ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), true});
     return {Backward(made), made.scratchpad_desc(), ports};
   }
 
@@ -119,9 +129,8 @@ class ConvolutionSteps {
     const auto output_given = given(output_, output, shape_.output_layout);
     std::vector<onednn::Port> ports{{DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
                                     {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-                                    {DNNL_ARG_DST, output_given, made.dst_desc(), onednn::Port::Use::output}};
+                                    {DNNL_ARG_DST, output_given, made.dst_desc(), true}};
     if (shape_.bias) ports.push_back({DNNL_ARG_BIAS, made.bias_desc(), made.bias_desc()});
-    if (shape_.addend) ports.push_back({DNNL_ARG_DST, output_given, made.dst_desc(), onednn::Port::Use::start});
     return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
   }
 
@@ -132,11 +141,9 @@ class ConvolutionSteps {
     auto before = before_, after = after_;
     before[0] = part.before;
     after[0] = part.after;
-    auto attributes = onednn::with_own_scratchpad();
-    attributes.set_post_ops(post_ops_);
     // Where channels or rows are few, oneDNN likes blocks of channels better, but says so in training alone.
     const auto kind = narrow() || output_[1] <= 16 ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    return {forward_desc(kind, desc(data), weights, desc(output), before, after), attributes, onednn::cpu()};
+    return {forward_desc(kind, desc(data), weights, desc(output), before, after), onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
   /// What the backward passes want to know of forward.
@@ -156,5 +163,4 @@ class ConvolutionSteps {
 
   ConvolutionShape shape_;
   onednn::Dims data_, weights_, output_, stride_, dilate_, before_, after_;
-  dnnl::post_ops post_ops_;
 };

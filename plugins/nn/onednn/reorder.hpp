@@ -9,9 +9,13 @@ namespace onednn {
 class Reorder {
  public:
   Reorder() = default;
-  Reorder(const Desc& from, const Desc& to) : Reorder(from, to, from != to) {}
-  /// One that copies where the layouts are equal, too, and leaves alone what lies between the elements.
-  static Reorder always(const Desc& from, const Desc& to) { return {from, to, true}; }
+  Reorder(const Desc& from, const Desc& to) : from_(from), to_(to), needed_(from != to) {
+    if (!needed_) return;
+    const dnnl::reorder::primitive_desc description(cpu(), from, cpu(), to, with_own_scratchpad());
+    scratchpad_ = description.scratchpad_desc();
+    primitive_ = dnnl::reorder(description);
+  }
+
   bool needed() const { return needed_; }
   std::size_t scratch_bytes() const { return needed_ ? scratchpad_.get_size() : 0; }
 
@@ -31,13 +35,6 @@ class Reorder {
   }
 
  private:
-  Reorder(const Desc& from, const Desc& to, bool needed) : from_(from), to_(to), needed_(needed) {
-    if (!needed_) return;
-    const dnnl::reorder::primitive_desc description(cpu(), from, cpu(), to, with_own_scratchpad());
-    scratchpad_ = description.scratchpad_desc();
-    primitive_ = dnnl::reorder(description);
-  }
-
   Desc from_, to_, scratchpad_;
   bool needed_ = false;
   dnnl::reorder primitive_;

@@ -12,24 +12,19 @@ namespace onednn {
 
 /// One tensor of a step: oneDNN's name for it (DNNL_ARG_SRC ...), its layout in memory, and the one the primitive works in.
 struct Port {
-  enum class Use {
-    input,
-    output,
-    start,  ///< what the output of that name holds before the primitive adds to it
-  };
   int name;
   Desc given, wanted;
-  Use use = Use::input;
+  bool output = false;
 };
 
 class Step {
  public:
-  static constexpr std::size_t most_ports = 6;
+  static constexpr std::size_t most_ports = 4;
 
   Step(dnnl::primitive primitive, const Desc& scratchpad, const std::vector<Port>& ports)
       : primitive_(std::move(primitive)), scratchpad_(scratchpad), shared_bytes_(scratchpad.get_size()) {
     for (const auto& port : ports) {
-      ports_.push_back({port, reorder_of(port)});
+      ports_.push_back({port, port.output ? Reorder(port.wanted, port.given) : Reorder(port.given, port.wanted)});
       shared_bytes_ = std::max(shared_bytes_, ports_.back().reorder.scratch_bytes());
     }
     scratch_bytes_ = aligned(shared_bytes_);
@@ -48,22 +43,21 @@ class Step {
     return std::find_if(ports_.begin(), ports_.end(), [&](const Bound& port) { return port.name == name; })->wanted;
   }
 
-  /// `data`: one pointer for each port, in the ports' order. Inside of use(), from any number of threads at once. What an output starts
-  /// from may lie in the output's own memory.
+  /// `data`: one pointer for each port, in the ports' order. Inside of use(), from any number of threads at once.
   void run(std::span<const void* const> data) const {
     const dnnl::stream stream(cpu());
     auto* const scratch = onednn::scratch(scratch_bytes_);
     auto* buffer = scratch + aligned(shared_bytes_);
     std::array<const void*, most_ports> at{};  // where the primitive finds each tensor
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      at[i] = buffer_bytes(ports_[i]) > 0 ? buffer : data[i];
-      buffer += buffer_bytes(ports_[i]);
+      const auto& port = ports_[i];
+      at[i] = port.reorder.needed() ? buffer : data[i];
+      if (port.reorder.needed() && !port.output) port.reorder.run(stream, data[i], buffer, scratch);
+      buffer += buffer_bytes(port);
     }
-    for (std::size_t i = 0; i < ports_.size(); ++i) bring(stream, i, data, at, scratch);
     execute(stream, at, scratch);
     for (std::size_t i = 0; i < ports_.size(); ++i)
-      if (ports_[i].use == Port::Use::output && ports_[i].reorder.needed())
-        ports_[i].reorder.run(stream, at[i], const_cast<void*>(data[i]), scratch);
+      if (ports_[i].reorder.needed() && ports_[i].output) ports_[i].reorder.run(stream, at[i], const_cast<void*>(data[i]), scratch);
   }
 
  private:
@@ -71,27 +65,7 @@ class Step {
     Reorder reorder;
   };
 
-  static Reorder reorder_of(const Port& port) {
-    if (port.use == Port::Use::start) return Reorder::always(port.given, port.wanted);
-    return port.use == Port::Use::output ? Reorder(port.wanted, port.given) : Reorder(port.given, port.wanted);
-  }
-
-  static std::size_t buffer_bytes(const Bound& port) {
-    return port.reorder.needed() && port.use != Port::Use::start ? aligned(port.wanted.get_size()) : 0;
-  }
-
-  void bring(const dnnl::stream& stream, std::size_t i, std::span<const void* const> data, std::span<const void* const> at,
-             std::byte* scratch) const {
-    const auto& port = ports_[i];
-    if (port.use == Port::Use::output || !port.reorder.needed()) return;
-    const void* to = at[i];
-    if (port.use == Port::Use::start) {
-      for (std::size_t other = 0; other < ports_.size(); ++other)
-        if (ports_[other].use == Port::Use::output && ports_[other].name == port.name) to = at[other];
-      if (to == data[i]) return;  // in its place already
-    }
-    port.reorder.run(stream, data[i], const_cast<void*>(to), scratch);
-  }
+  static std::size_t buffer_bytes(const Bound& port) { return port.reorder.needed() ? aligned(port.wanted.get_size()) : 0; }
 
   /// By the library's C function: the C++ one wants a map, which costs more than a small primitive.
   void execute(const dnnl::stream& stream, std::span<const void* const> at, std::byte* scratch) const {
@@ -104,8 +78,7 @@ class Step {
       arguments[place] = {name, memories[place].get()};
     };
     add(DNNL_ARG_SCRATCHPAD, scratchpad_, scratch);
-    for (std::size_t i = 0; i < ports_.size(); ++i)
-      if (ports_[i].use != Port::Use::start) add(ports_[i].name, ports_[i].wanted, at[i]);
+    for (std::size_t i = 0; i < ports_.size(); ++i) add(ports_[i].name, ports_[i].wanted, at[i]);
     dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(), count, arguments.data()),
                             "it could not run a primitive");
   }

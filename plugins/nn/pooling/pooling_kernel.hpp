@@ -83,9 +83,9 @@ class PoolingKernel {
   onednn::Step forward_step(std::int64_t samples, dnnl::prop_kind kind) const {
     const auto made = description(samples, kind);
     std::vector<onednn::Port> ports{{DNNL_ARG_SRC, made.src_desc(), made.src_desc()},
-                                    {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), onednn::Port::Use::output}};
+                                    {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), true}};
     if (kind == dnnl::prop_kind::forward_training)
-      ports.push_back({DNNL_ARG_WORKSPACE, made.workspace_desc(), made.workspace_desc(), onednn::Port::Use::output});
+      ports.push_back({DNNL_ARG_WORKSPACE, made.workspace_desc(), made.workspace_desc(), true});
     return {dnnl::pooling_forward(made), made.scratchpad_desc(), ports};
   }
 
@@ -96,7 +96,7 @@ class PoolingKernel {
         Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_, kernel_, before_, after_),
         onednn::with_own_scratchpad(), onednn::cpu(), description(samples, dnnl::prop_kind::forward_training));
     std::vector<onednn::Port> ports{{DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
-                                    {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), onednn::Port::Use::output}};
+                                    {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
     if (algorithm_ == dnnl::algorithm::pooling_max) ports.push_back({DNNL_ARG_WORKSPACE, made.workspace_desc(), made.workspace_desc()});
     return {Backward(made), made.scratchpad_desc(), ports};
   }

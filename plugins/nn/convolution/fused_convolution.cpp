@@ -1,0 +1,47 @@
+// A convolution with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
+#include "../../shared/activation.hpp"
+#include "convolution.hpp"
+#include "convolution_kernels.hpp"
+
+struct FusedConvolution : ConvolutionLayer<WithActivation> {
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "output = activation(convolution of data with weight + bias + addend), with the bits that convolution, add and the activation's "
+        "operator give one after the other; for inference on the CPU: it has no gradient");
+    describe_tensors(op);
+    op.input("addend", "added before the activation; same shape as output").optional();
+    describe_parameters(op);
+    describe_activation(op);
+    op.prefers_channels_last("data", "addend", "output");
+    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}, {"addend", {1, 3, 3, 3}}},
+               {{"num_filter", 3}, {"kernel", {3, 3}}, {"activation", "relu"}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    ConvolutionLayer::infer(io);
+    if (io.has_input("addend")) io.set_input("addend", io.output(0).shape);
+  }
+};
+TENON_OPERATOR(fused_convolution, FusedConvolution)
+
+struct FusedConvolutionCpu : FusedConvolution {
+  void prepare(tenon::Prepare& io) const {
+    if (io.backward() || !io.is_constant("weight")) return;
+    ConvolutionKernel kernel(window(), forward_shape(io), groups);
+    if (auto* const pass = kernel.forward_pass()) keep_weights(io, *pass);
+  }
+
+  void forward(const tenon::Call& call) {
+    const auto shape = forward_shape(call);
+    auto& kernel = kernels_.of(shape, [&] { return ConvolutionKernel(window(), shape, groups); });
+    const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
+    const float* const addend = call.has_input("addend") ? call.input<float>("addend").data() : nullptr;
+    float* const output = call.output<float>(0).data();
+    kernel.forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, output, kept_weights(call),
+                   [&](std::int64_t first, std::int64_t count) { activate(output + first, addend ? addend + first : nullptr, count); });
+  }
+
+ private:
+  ConvolutionKernels kernels_;
+};
+TENON_KERNEL(fused_convolution, cpu, FusedConvolutionCpu)
