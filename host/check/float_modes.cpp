@@ -20,6 +20,7 @@ void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample
     fill_input(input, *subject.op.info, sample, i, subject.seed + i);
   }
   SessionOptions options;
+  options.optimize = Optimize::none;
   options.training = training;
   try {
     Session(node.graph, options).run(inputs);

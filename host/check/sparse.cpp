@@ -183,6 +183,7 @@ class Comparison {
   // From the same states each time.
   NamedTensors run(const NamedTensors& inputs, const std::string& device) const {
     SessionOptions options;
+    options.optimize = Optimize::none;
     options.device = device;
     return Session(node_.graph.clone(), options).run(inputs);
   }

@@ -82,6 +82,12 @@ struct OperatorUse {
   std::uint32_t plugin = none;               // into GraphModel::plugins; none: the application's own
 };
 
+/// A node of the graph as written that no longer runs under its own name.
+struct ReplacedNode {
+  StringId name = 0;
+  StringId how = 0;  // a phrase: what became of it
+};
+
 /// What another program keeps in the graph's file; nobody here looks into it.
 struct Extension {
   std::string name;
@@ -131,6 +137,9 @@ struct GraphModel {
   std::optional<TrainingRecord> training;  // of checkpoints; running ignores it
   /// Makes the objects of a forward node that copies an object of the application, by its id. Files do not hold it.
   std::unordered_map<NodeId, std::shared_ptr<const OperatorFactory>> objects;
+  // Of graphs that a session rewrote; no file holds them.
+  std::unordered_map<NodeId, std::vector<StringId>> stands_for;  // of nodes that stand for several: the names of those
+  std::vector<ReplacedNode> replaced;
 
   void clear_outputs() { outputs.clear(), output_names.clear(); }
   /// Of a variable that has none yet.

@@ -16,6 +16,8 @@
 namespace tenon {
 namespace {
 
+constexpr std::size_t most_left_out = 40;  // that a plan prints
+
 PlannedPlace place_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
   if (output.write == Write::none) return PlannedPlace::nowhere;
   if (output.storage != Storage::dense) return PlannedPlace::kernel;
@@ -51,6 +53,19 @@ std::string without(const Plan& plan, std::size_t step) {
   return left_out == 0 ? std::string() : fmt::format("{} in a worker process", words[left_out]);
 }
 
+// Of a step that stands for several nodes.
+std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
+  const auto& model = plan.model();
+  std::vector<std::string> names;
+  const auto nodes = plan.graph.nodes_at(plan.memory.order[step]);
+  for (const auto id : nodes)
+    if (const auto several = model.stands_for.find(id); several != model.stands_for.end())
+      for (const auto name : several->second) names.emplace_back(model.strings[name]);
+    else if (nodes.size() > 1)
+      names.emplace_back(model.strings[model.nodes[id].name]);
+  return names;
+}
+
 PlannedStep step_of(const Plan& plan, std::size_t step) {
   const auto& node = plan.node(step);
   PlannedStep info{std::string(plan.model().strings[node.name]), work_label(plan.model(), node), plan.device_of(step).name()};
@@ -78,9 +93,7 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
                                      [](const KeptPart& left, const KeptPart& right) { return left.step < right.step; });
   for (auto part = kept.first; part != kept.second; ++part)
     info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
-  if (plan.chain_of(step) != none)
-    for (const auto id : plan.graph.nodes_at(plan.memory.order[step]))
-      info.nodes.emplace_back(plan.model().strings[plan.model().nodes[id].name]);
+  info.nodes = node_names(plan, step);
   return info;
 }
 
@@ -109,6 +122,8 @@ std::string text_of(const PlannedOutput& output) {
 PlanInfo info_of(const Plan& plan) {
   PlanInfo info;
   for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step));
+  for (const auto& [name, how] : plan.model().replaced)
+    info.left_out.push_back({std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});
   info.memory = memory_uses(plan.model(), plan.memory);
   for (const auto& [device, writer, placement] : plan.memory.arenas)
     info.arenas.push_back({writer == nullptr ? device->name() : device->name() + " of " + writer->name(), placement.bytes,
@@ -156,6 +171,9 @@ std::string describe(const PlanInfo& plan) {
     for (const auto& kept : step.kept) fmt::format_to(to, "  keeps {} of {}", counted(kept.bytes, "byte"), kept.value);
     text += '\n';
   }
+  for (std::size_t i = 0; i < std::min(plan.left_out.size(), most_left_out); ++i)
+    fmt::format_to(to, "    -  {:<24} {}\n", plan.left_out[i].node, plan.left_out[i].why);
+  if (plan.left_out.size() > most_left_out) fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - most_left_out);
   if (!plan.later.empty())
     fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n", counted(plan.later.size(), "node"),
                    plan.later.size() == 1 ? "is" : "are", fmt::join(plan.later, ", "));

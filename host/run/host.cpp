@@ -10,6 +10,7 @@
 #include "run/call_cache.hpp"
 #include "run/control_flow.hpp"
 #include "run/host_impl.hpp"
+#include "run/optimized_graph.hpp"
 
 namespace tenon {
 namespace {
@@ -36,6 +37,7 @@ Host::Impl::Impl(HostOptions given)
       warnings(options.strict_storage, options.warn),
       plugin_set(plugin_options(options, warnings, threads.count()), host_table()),
       calls(std::make_unique<CallCache>()),
+      rules(std::make_unique<RuleCache>()),
       seed_(options.seed) {
   if (options.name_crashes) name_crashes();
   add_gradient_operators(plugin_set);

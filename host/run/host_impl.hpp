@@ -13,6 +13,7 @@
 namespace tenon {
 
 class CallCache;
+class RuleCache;
 
 /// The functions that plugins get. Its calls carry a CallContext.
 const tenon_host& host_table();
@@ -42,6 +43,7 @@ struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
   HostLog kernel_log{warnings, options.log};
   PluginSet plugin_set;
   std::unique_ptr<CallCache> calls;  // of operators in plugin_set
+  std::unique_ptr<RuleCache> rules;  // of operators in plugin_set
   std::once_flag defaults_scanned;
 
   PluginSet& plugins();  ///< with the default folders in it

@@ -11,6 +11,7 @@ namespace tenon {
 struct Inner {
   static Graph::Impl& of(const Graph& graph) { return held(graph.impl_, "the graph"); }
   static Host::Impl& of(Host& host) { return *host.impl_; }
+  static Graph graph(std::shared_ptr<Graph::Impl> impl) { return Graph(std::move(impl)); }
   static Host handle(std::shared_ptr<Host::Impl> host) { return Host(std::move(host)); }
   static Session::Impl& of(const Session& session) { return held(session.impl_, "the session"); }
 };

@@ -8,14 +8,13 @@
 
 #include "device/devices.hpp"
 #include "graph/expansion.hpp"
-#include "graph/initialize.hpp"
+#include "graph/rewrite/graph_part.hpp"
 #include "io/crash/crash_handler.hpp"
 #include "plan/step_cost.hpp"
 #include "run/execution/filled_outputs.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"
-#include "run/tensor_placement.hpp"
 #include "run/watched_stop.hpp"
 #include "tensor/held_tensor.hpp"
 #include "tensor/tensor_device.hpp"
@@ -66,7 +65,8 @@ Tensor with_wide_indices(const Tensor& tensor) {
 
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
     : graph(impl_of(given).completed()),
-      running(expanded(impl_of(graph).current, find_device(given_options.device.empty() ? "cpu" : given_options.device))),
+      written(expanded(impl_of(graph).current, find_device(given_options.device.empty() ? "cpu" : given_options.device))),
+      running(written),
       tensors(running->tensors.of(model())),
       files(tensors),
       options(std::move(given_options)),
@@ -77,13 +77,10 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
     throw Failure(FailureKind::usage,
                   fmt::format("a session cannot both {} its runs and debug them", options.profile ? "profile" : "trace"),
                   "leave one of the two out");
-  Device& device = find_device(options.device.empty() ? "cpu" : options.device);
   own_changing();
-  kernels.emplace(model(), binding(), host().plugins().load("tenon.cast_storage"), device);
   initialize_missing(declared_types(model()));
-  place_tensors(model(), *kernels, options.training, tensors);
-  share_with_workers(model(), *kernels, options.training, tensors);
   hold_constants();
+  optimize();
   files.require_unchanged();
   files = BackingFiles(tensors);  // without those of which everything was copied
   context = {&host_table(), &host().threads,          &streams, nullptr, &error, &host().kernel_log, options.training,
@@ -137,6 +134,17 @@ Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, cons
   for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
   for (const auto& [value, tensor] : elements) append_elements(key, *tensor);
   if (auto* const found = plans.find(key); found != nullptr) return *found;
+  if (running == written) return make_plan_for(stage, std::move(key), inputs, devices, elements);
+  try {
+    return make_plan_for(stage, std::move(key), inputs, devices, elements);
+  } catch (const Failure&) {
+    throw CannotPlan();
+  }
+}
+
+Planned& Session::Impl::make_plan_for(const std::shared_ptr<const Stage>& stage, PlanCache::Key key,
+                                      const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
+                                      const Inference::Elements& elements) {
   auto inferred = infer_with(stage->model(), stage->graph->binding, tensors, inputs, stage->wanted(),
                              {stage->types.empty() ? nullptr : &stage->types, &elements});
   initialize_missing(inferred.types);
@@ -308,9 +316,13 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
 }
 
 NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages) {
-  return each_stage(inputs, request, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
-    ++stages;
-    return run(execution, given, destinations, request.stop, number);
+  require_current_constants();
+  return as_optimized_or_written([&] {
+    stages = 0;
+    return each_stage(inputs, request, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
+      ++stages;
+      return run(execution, given, destinations, request.stop, number);
+    });
   });
 }
 
@@ -329,22 +341,26 @@ std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(impl_);
   const Impl::StepByStep each_node(*impl_);
   std::string found;
-  impl_->each_stage(inputs, {}, [&](Execution& execution, const NamedTensors& given, const Destinations&) {
-    auto outputs = impl_->bind_outputs(execution, given, {});
-    execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
-    if (found.empty()) found = impl_->watch(execution);
-    impl_->take_sparse_outputs(execution, outputs);
-    return outputs;
+  impl_->as_optimized_or_written([&] {
+    return impl_->each_stage(inputs, {}, [&](Execution& execution, const NamedTensors& given, const Destinations&) {
+      auto outputs = impl_->bind_outputs(execution, given, {});
+      execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
+      if (found.empty()) found = impl_->watch(execution);
+      impl_->take_sparse_outputs(execution, outputs);
+      return outputs;
+    });
   });
   return found;
 }
 
 PlanInfo Session::plan(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(impl_);
-  const auto& planned = impl_->plan_for(shapes);
-  auto info = info_of(*planned.plan);
-  if (planned.later) info.later = node_names(*planned.later);
-  return info;
+  return impl_->as_optimized_or_written([&] {
+    const auto& planned = impl_->plan_for(shapes);
+    auto info = info_of(*planned.plan);
+    if (planned.later) info.later = node_names(*planned.later);
+    return info;
+  });
 }
 
 std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
@@ -353,7 +369,7 @@ std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(impl_);
-  return impl_->plan_for(shapes).plan->memory.bytes();
+  return impl_->as_optimized_or_written([&] { return impl_->plan_for(shapes).plan->memory.bytes(); });
 }
 
 std::uint64_t Session::step() const {
@@ -391,6 +407,11 @@ Tensor Session::tensor(Value value) const {
 
 Tensor Session::tensor(std::string_view name) const {
   return tensor(held(impl_, "the session").graph.find(name));
+}
+
+Graph Session::optimized() const {
+  const Impl::Use use(impl_);
+  return graph_of(impl_of(impl_->graph.host()), whole_graph(impl_->model(), impl_->binding(), impl_->tensors));
 }
 
 Graph Session::graph() const {

@@ -46,6 +46,30 @@ struct Session::Impl {
   void execute_watched(Execution& execution, const std::stop_token& stop);
   void execute_debug(Execution& execution, const std::stop_token& stop);
 
+  /// Thrown by plan_for() where the graph that runs is not the one that was written, and cannot be planned for these inputs.
+  struct CannotPlan {};
+  /// Calls f, which plans and maybe runs. What fails is tried with the graph as it was written, which stays if that succeeds: a rule looked
+  /// at less than all shapes.
+  template <class F>
+  auto as_optimized_or_written(F&& f) {
+    try {
+      return f();
+    } catch (const CannotPlan&) {
+      const auto optimized = running;
+      use(written);
+      try {
+        auto done = f();
+        sources.clear();  // it stays so
+        return done;
+      } catch (...) {
+        if (plans.all().empty()) use(optimized);  // it is the inputs' fault
+        throw;
+      }
+    }
+  }
+
+  void require_current_constants();
+
   // session_outputs.cpp
   NamedTensors bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations);
   void take_sparse_outputs(Execution& execution, NamedTensors& outputs);
@@ -79,10 +103,13 @@ struct Session::Impl {
   bool joins_chains() const { return !options.debug && !step_by_step; }
 
   const Graph graph;
-  const std::shared_ptr<const GraphSnapshot> running;  // the graph, with the nodes that composed operators consist of
+  const std::shared_ptr<const GraphSnapshot> written;  // the graph, with the nodes that composed operators consist of
+  std::shared_ptr<const GraphSnapshot> running;        // the same, or what optimized_graph() makes of it
   TensorTable tensors;
-  BackingFiles files;                     // of `tensors`
-  std::vector<ValueId> random_variables;  // that this session gave their numbers, until it has warned of them
+  std::vector<std::pair<ValueId, std::uint64_t>> sources;  // constants that `running` may be made of, and their versions
+  std::uint64_t versions = 0;                              // HeldTensor::all_versions() when those were looked at
+  BackingFiles files;                                      // of `tensors`
+  std::vector<ValueId> random_variables;                   // that this session gave their numbers, until it has warned of them
   SessionOptions options;
   OneThread used;
   ErrorBuffer error;
@@ -104,6 +131,11 @@ struct Session::Impl {
   void own_changing();
   void hold_constants();
   std::vector<bool> constants() const;
+  void use(std::shared_ptr<const GraphSnapshot> graph);
+  void place();
+  void optimize();
+  Planned& make_plan_for(const std::shared_ptr<const Stage>& stage, PlanCache::Key key, const std::map<ValueId, tenon_type>& inputs,
+                         const std::map<ValueId, Device*>& devices, const Inference::Elements& elements);
   void initialize_missing(const std::vector<tenon_type>& types);
   void require_unchanged_files(const NamedTensors& inputs) const;
   std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Stage& stage) const;

@@ -15,6 +15,7 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   };
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
+  require_current_constants();
   if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs)) {
     auto& execution = quick->bind(inputs, outputs);
     execution.set_step(step++);
@@ -35,12 +36,11 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) options_of_run.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
   const auto number = step++;
-  const auto stage = stage_for({});
   int stages_run = 0;
   auto made = run(given, options_of_run, number, stages_run);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
   const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1;
-  if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage, *plans.last());
+  if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage_for({}), *plans.last());
 }
 
 void Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {

@@ -3,7 +3,6 @@
 
 #include "graph/initialize.hpp"
 #include "run/session_impl.hpp"
-#include "run/tensor_placement.hpp"
 #include "tensor/held_tensor.hpp"
 
 namespace tenon {
@@ -50,18 +49,16 @@ void Session::Impl::initialize_missing(const std::vector<tenon_type>& types) {
   if (!lacks_values(model(), types, tensors)) return;
   const auto random = initialize(model(), options.seed, types, tensors);
   random_variables.insert(random_variables.end(), random.begin(), random.end());
-  place_tensors(model(), *kernels, options.training, tensors);
-  share_with_workers(model(), *kernels, options.training, tensors);
-  hold_constants();
+  kernels ? place() : hold_constants();
 }
 
 const Tensor& Session::Impl::tensor(ValueId value) const {
   static const Tensor empty;
   if (value == none) throw Failure(FailureKind::usage, "an empty value has no elements");
-  const auto role = model().values[value].role;
+  const auto role = written->model.values[value].role;
   if (role == Role::output || role == Role::input)
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is {}, and a session keeps variables, states and constants only", value_label(model(), value),
+                  fmt::format("'{}' is {}, and a session keeps variables, states and constants only", value_label(written->model, value),
                               role == Role::input ? "an input" : "made by a node"),
                   "a value that is an output of the graph is among the results of run()");
   return tensors[value];

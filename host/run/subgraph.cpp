@@ -65,7 +65,7 @@ std::vector<tenon_type> Subgraph::infer(std::span<const tenon_type> inputs) cons
 Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
   auto& session = sessions_[training ? 1 : 0];
   return named([&] {
-    if (!session) session.emplace(graph_, SessionOptions{.training = training});
+    if (!session) session.emplace(graph_, SessionOptions{.training = training, .optimize = Optimize::exact});
     NamedTensors given;
     RunOptions options;
     for (std::size_t i = 0; i < inputs.size(); ++i) given.emplace(input_names_[i], inputs[i]);

@@ -51,7 +51,7 @@ Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& op
   impl_of(own).edit().model.training.reset();
   own.initialize(options.seed);
   if (!has_tensors(own)) {
-    Session session(own, {.seed = options.seed, .training = false, .device = options.device});
+    Session session(own, {.seed = options.seed, .training = false, .device = options.device, .optimize = Optimize::none});
     session.run(batches.take(0, 0));
     own = session.graph();
   }

@@ -34,6 +34,9 @@ void print_traits(const OperatorInfo& info) {
 void print_rules(const OperatorInfo& info) {
   if (!info.rules.empty()) write_result("\nRules\n");
   for (const auto& rule : info.rules) write_result("  {}\n", rule_text(rule));
+  if (!info.rewrites.empty()) write_result("\nRules of rewriting\n");
+  for (const auto& rule : info.rewrites)
+    write_result("  {:<16} {}\n  {:<16} -> {}{}\n", rule.name, rule.pattern, "", rule.replacement, rule.exact ? " (exact)" : "");
   if (!info.examples.empty()) write_result("\nExamples\n");
   for (const auto& example : info.examples) write_result("  {}\n", example_text(example));
 }
@@ -95,7 +98,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
 
 int run_inspect(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
-  if (is_graph_name(what)) return show_graph(context, what, {.verify = context.json()});
+  if (is_graph_name(what)) return show_graph(context, Graph::load(context.host(), what, {.verify = context.json()}));
   if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
   if (what.ends_with(".so"))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),

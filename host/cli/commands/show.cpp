@@ -75,9 +75,27 @@ void check_one_form(const Context& context, const Arguments& arguments) {
       if (!together(forms[i], forms[j]))
         throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[i], forms[j]),
                       "give one of them; --plan and --memory go with --json, and --memory with --svg");
-  for (const std::string option : {"shape", "loss", "no-optimize", "exact"})
-    if (arguments.has(option) && !arguments.has("plan") && !arguments.has("memory"))
+  const bool plans = arguments.has("plan") || arguments.has("memory");
+  for (const std::string option : {"shape", "loss"})
+    if (arguments.has(option) && !plans)
       throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
+  for (const std::string option : {"no-optimize", "exact"})
+    if (arguments.has(option) && !plans && !arguments.has("optimized"))
+      throw Failure(FailureKind::usage, fmt::format("--{} is for --optimized, --plan and --memory, and none is given", option));
+  if (plans && arguments.has("optimized"))
+    throw Failure(FailureKind::usage, "--optimized shows a graph, and --plan and --memory show the plan of an optimized one anyway",
+                  "leave --optimized out");
+}
+
+// As it is written, or as a session runs it.
+Graph wanted_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
+  auto graph = Graph::load(context.host(), arguments.get("GRAPH"), options);
+  if (!arguments.has("optimized")) return graph;
+  graph.bind();
+  SessionOptions session;
+  session.device = context.device();
+  session.optimize = read_optimize(arguments);
+  return Session(graph, session).optimized();
 }
 
 int run_show(Context& context, const Arguments& arguments) {
@@ -88,11 +106,11 @@ int run_show(Context& context, const Arguments& arguments) {
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, Graph::load(context.host(), path, unread), arguments);
   } else if (arguments.has("dot")) {
-    write_result(printable_lines(draw_graph(Graph::load(context.host(), path, unread))));
+    write_result(printable_lines(draw_graph(wanted_graph(context, arguments, unread))));
   } else if (arguments.has("svg")) {
-    AtomicFile::write_text(arguments.get("svg"), run_graphviz(draw_graph(Graph::load(context.host(), path, unread))));
+    AtomicFile::write_text(arguments.get("svg"), run_graphviz(draw_graph(wanted_graph(context, arguments, unread))));
   } else {
-    return show_graph(context, path, context.json() ? load_options(arguments) : unread);
+    return show_graph(context, wanted_graph(context, arguments, context.json() ? load_options(arguments) : unread));
   }
   return 0;
 }
@@ -107,6 +125,8 @@ const bool added_show = add_command(
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = {{"dot", "", "print the graph in graphviz's language"},
                  {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},
+                 {"optimized", "",
+                  "show what a session makes of the graph before it runs it: fused steps, constants that are computed once"},
                  {"plan", "", "print the steps, where each output lies and how much memory it takes"},
                  {"memory", "", "print each value in memory: bytes, offset, first and last step, and the value whose memory it reuses"},
                  {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},

@@ -36,8 +36,8 @@ std::string indented(const JsonItem& item) {
 template <class T>
 constexpr bool has_fields =
     std::is_same_v<T, OperatorInfo> || std::is_same_v<T, InputInfo> || std::is_same_v<T, OutputInfo> || std::is_same_v<T, StateInfo> ||
-    std::is_same_v<T, ParamInfo> || std::is_same_v<T, ConditionInfo> || std::is_same_v<T, RuleInfo> || std::is_same_v<T, ExampleInfo> ||
-    std::is_same_v<T, ExampleInfo::Input> || std::is_same_v<T, ExampleInfo::Param>;
+    std::is_same_v<T, ParamInfo> || std::is_same_v<T, ConditionInfo> || std::is_same_v<T, RuleInfo> || std::is_same_v<T, RewriteInfo> ||
+    std::is_same_v<T, ExampleInfo> || std::is_same_v<T, ExampleInfo::Input> || std::is_same_v<T, ExampleInfo::Param>;
 
 template <class T>
 JsonItem to_json(const T& value);
@@ -229,8 +229,10 @@ std::string json_text(const PlanInfo& plan) {
   for (const auto& arena : plan.arenas)
     devices.push_back(json_object("device", arena.device, "bytes", arena.bytes, "lower_bound", arena.lower_bound, "ratio", arena.ratio(),
                                   "strategy", arena.strategy));
-  return indented(json_object("steps", json_list(steps), "memory", json_list(memory), "devices", json_list(devices), "bytes", plan.bytes(),
-                              "kept_bytes", plan.kept_bytes()));
+  std::vector<JsonItem> left_out;
+  for (const auto& [node, why] : plan.left_out) left_out.push_back(json_object("node", node, "why", why));
+  return indented(json_object("steps", json_list(steps), "left_out", left_out.empty() ? JsonItem() : json_list(left_out), "memory",
+                              json_list(memory), "devices", json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
 }
 
 std::string json_text(const NamedTensors& tensors) {

@@ -66,7 +66,7 @@ std::map<std::string, Storage> storages_of(const Graph& graph) {
   std::map<std::string, Storage> found;
   if (!is_any_sparse(graph)) return found;
   try {
-    Session session(graph.clone());
+    Session session(graph.clone(), {.optimize = Optimize::none});
     for (const auto& step : session.plan(shapes_to_plan(graph)).steps)
       for (const auto& output : step.outputs) found.emplace(output.value, output.storage);
   } catch (const Failure& failure) {
@@ -130,8 +130,7 @@ LoadOptions load_options(const Arguments& arguments) {
   return {.verify = !arguments.has("no-verify")};
 }
 
-int show_graph(Context& context, const std::string& path, const LoadOptions& options) {
-  const auto graph = Graph::load(context.host(), path, options);
+int show_graph(const Context& context, const Graph& graph) {
   if (context.json())
     write_result(graph.to_json() + '\n');
   else

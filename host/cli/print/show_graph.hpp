@@ -16,7 +16,7 @@ Option no_verify_option();
 LoadOptions load_options(const Arguments& arguments);
 
 /// Prints a graph for people, or as JSON where that was asked for. Needs no plugin for a .tenon file.
-int show_graph(Context& context, const std::string& path, const LoadOptions& options);
+int show_graph(const Context& context, const Graph& graph);
 
 /// `8x64`, `8,64` or `scalar`. Throws Failure (usage).
 Shape parse_shape(const std::string& text);

@@ -100,6 +100,7 @@ class FieldReader {
   // These refer to parameters: read_references() reads them.
   void operator()(const char*, std::vector<ConditionInfo>&) const {}
   void operator()(const char*, std::vector<RuleInfo>&) const {}
+  void operator()(const char*, std::vector<RewriteInfo>&) const {}
   void operator()(const char*, std::vector<ExampleInfo>&) const {}
   template <class Entry>
   void operator()(const char* key, std::vector<Entry>& entries) const {

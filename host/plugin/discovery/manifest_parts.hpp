@@ -28,6 +28,8 @@ std::pair<int, int> read_term(const JsonField& names, const OperatorInfo& info);
 void read_conditions(const JsonField& root, OperatorInfo& info);
 void read_rules(const JsonField& root, OperatorInfo& info);
 void read_examples(const JsonField& root, OperatorInfo& info);
+/// "rewrites": each rule is read as a text of the language of rules (RewriteRule).
+void read_rewrites(const JsonField& root, OperatorInfo& info);
 /// A value of this parameter that it accepts on its own; rules and configure() may refuse it.
 AttributeValue read_param_value(const JsonField& field, const ParamInfo& param);
 

@@ -166,6 +166,7 @@ void read_references(const JsonField& root, OperatorInfo& info) {
   read_conditions(root, info);
   read_rules(root, info);
   read_examples(root, info);
+  read_rewrites(root, info);
 }
 
 }  // namespace tenon

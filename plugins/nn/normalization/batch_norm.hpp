@@ -31,8 +31,29 @@ struct BatchNorm : tenon::Operator {
     op.backward_inplace("output", "data");
     op.backward_reads("data", "gamma", "mean", "inverse_std");
     op.accumulates();
+    describe_rules(op);
     op.example({{"data", {4, 3}}, {"gamma", {3}}, {"beta", {3}}});
   }
+
+  // Outside of training it scales and shifts each channel, which weights and bias of what comes before can do.
+#define TENON_SCALE "mul(gamma, rsqrt(quadratic(var; a=0, b=1, c=$e)))"
+#define TENON_NORM(inner) "batch_norm(" inner ", gamma!, beta!, moving_mean=mean, moving_var=var; axis=1, epsilon=$e, ...)"
+  static constexpr void describe_rules(auto& op) {
+    op.rule("into_convolution", TENON_NORM("convolution(x, w!, b!; ...inner)"),
+            "convolution(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1, 1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE
+            ")); ...inner)");
+    op.rule("into_convolution_without_bias", TENON_NORM("convolution(x, w!; no_bias=true, ...inner)"),
+            "convolution(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1, 1, 1])), sub(beta, mul(mean, " TENON_SCALE
+            ")); no_bias=false, ...inner)");
+    op.rule("into_fully_connected", TENON_NORM("fully_connected(x, w!, b!; flatten=true, ...inner)"),
+            "fully_connected(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE
+            ")); flatten=true, ...inner)");
+    op.rule("into_fully_connected_without_bias", TENON_NORM("fully_connected(x, w!; no_bias=true, flatten=true, ...inner)"),
+            "fully_connected(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1])), sub(beta, mul(mean, " TENON_SCALE
+            ")); no_bias=false, flatten=true, ...inner)");
+  }
+#undef TENON_NORM
+#undef TENON_SCALE
 
   void infer(tenon::Infer& io) const {
     const auto data = io.input("data");

@@ -16,6 +16,7 @@ struct Dropout : tenon::Operator {
     op.backward_inplace("output", "data");
     op.backward_reads("mask");
     op.uses_random();
+    op.exact_rule("inference", "dropout(data; ...)", "data");
     op.example({{"data", {2, 3}}}, {{"p", 0.25}});
   }
 

@@ -138,7 +138,7 @@ struct Verdict {
                  "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
                  "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
                  "24 in zero_where, 40 in takes_channels_last, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 "
-                 "values each, 16 rules, 8 examples "
+                 "values each, 16 rules between parameters, 24 rules of rewriting, 8 examples "
                  "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");

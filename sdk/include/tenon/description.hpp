@@ -250,6 +250,17 @@ struct RuleEntry {
   const char* relation = "";
   const char* right = "";
 };
+/// op.rule(name, pattern, replacement), op.exact_rule().
+struct RewriteEntry {
+  const char* name = "";
+  const char* pattern = "";
+  const char* replacement = "";
+  bool exact = false;
+  template <class Key>
+  constexpr void each_key(Key&& key) const {
+    key("name", name), key("pattern", pattern), key("replacement", replacement), key("exact", exact);
+  }
+};
 /// One tensor and one parameter of op.example(). Dimensions, elements and parameters lie in the description's pools.
 struct ExampleTensor {
   const char* name = "";
@@ -306,6 +317,7 @@ struct Description {
   Fixed<Addition, 16> added;
   Fixed<ConditionEntry, 8> conditions;
   Fixed<RuleEntry, 16> rules;
+  Fixed<RewriteEntry, 24> rewrites;
   Fixed<ExampleEntry, 8> examples;
   Fixed<ExampleTensor, 32> example_tensors;
   Fixed<ExampleParam, 32> example_params;
@@ -333,6 +345,7 @@ struct Description {
     if (*space) key("space", space);
     if (conditions.size > 0) key("conditions", conditions);
     if (rules.size > 0) key("rules", rules);
+    if (rewrites.size > 0) key("rewrites", rewrites);
     if (examples.size > 0) key("examples", examples);
     if (linear.size > 0) key("linear", TermsOf{linear});
     if (derivative) key("derivative", derivative);

@@ -31,8 +31,8 @@ constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.texts.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
          d.backward_reads.value.overflow || d.zero_where.overflow || d.channels_last.overflow || d.linear.overflow || d.renamed.overflow ||
-         d.added.overflow || d.conditions.overflow || d.rules.overflow || d.examples.overflow || d.example_tensors.overflow ||
-         d.example_params.overflow || d.literals.overflow || d.example_values.overflow;
+         d.added.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow || d.examples.overflow ||
+         d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow || d.example_values.overflow;
 }
 
 /// std::isfinite is no constant expression in C++20.

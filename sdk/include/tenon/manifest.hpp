@@ -28,6 +28,7 @@
 //                       what is read under any condition, the other keys only what holds always
 //     rules             array of [parameter, relation, parameter]; relations: same_length, less_than, at_most, greater_than, at_least,
 //                       multiple_of
+//     rewrites          array of {name, pattern, replacement, exact}: what a graph may hold instead of something, as op.rule() says it
 //     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
 //     linear            array of terms of the output, each an array of one or two inputs in which it is linear
 //     derivative        true: nodes may have the attribute `derivative`, the input by which the operator is to be differentiated
@@ -196,6 +197,7 @@ class ManifestWriter {
     for (const NamePair& term : of.terms) value(NameList{{term.first, term.second}});
   }
   constexpr void value(const ConditionEntry& condition) { entry(condition); }
+  constexpr void value(const RewriteEntry& rule) { entry(rule); }
   constexpr void value(const RuleEntry& rule) { out_.array(3), value(rule.left), value(rule.relation), value(rule.right); }
   // As the author wrote it; the host compares it with the parameter's kind.
   constexpr void value(const LiteralEntry& literal) {

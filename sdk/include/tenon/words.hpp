@@ -303,6 +303,27 @@ class Words {
   constexpr void require(const char* param, Relation relation, const char* other) {
     add(&Description::rules, RuleEntry{param, name_of(relation), other});
   }
+  /// A rule of rewriting: where a graph has the pattern, a session that does not train may run the replacement, whose results differ by
+  /// rounding at most. Rules belong to plugins: one acts only where the graph itself has an operator of this plugin, and what the rule
+  /// finds includes one. Not with the program's option for exact results; see exact_rule(). At most 24 rules.
+  ///
+  ///     op.rule("relu", "relu(scaled(x, y; ...))", "scaled_relu(x, y; ...)");
+  ///
+  /// Inputs come first, by position or name; states by name. Parameters follow behind a semicolon. `...` in a pattern stands for all
+  /// parameters that are not mentioned, with any values; without it, these have their defaults. In a replacement, `...` passes them on, to
+  /// those that it does not mention. Where several calls have some, `...a` names them. `$e` is the value of a parameter: epsilon=$e. `w!`
+  /// is a value that stays as it is as long as the session lives, such as a weight; what is computed from such values alone is computed
+  /// once. `b?` is an optional input that need not be connected; one that is not mentioned is not. Results of the pattern's inner calls
+  /// have no other reader. Operators are looked up as in op's own space first, then in Tenon's; `space.name` is one of another.
+  constexpr void rule(const char* name, const char* pattern, const char* replacement) {
+    add(&Description::rewrites, RewriteEntry{name, pattern, replacement, false});
+  }
+  /// The same, of a replacement whose results have the same bits, as those of an identity:
+  ///
+  ///     op.exact_rule("inference", "dropout(x; ...)", "x");
+  constexpr void exact_rule(const char* name, const char* pattern, const char* replacement) {
+    add(&Description::rewrites, RewriteEntry{name, pattern, replacement, true});
+  }
   /// Shapes and parameters that the operator accepts: documents show them, and `tenon check` begins with them. Name every required input
   /// whose shape does not follow from the others, and every parameter that matters; at most 8 examples.
   ///

@@ -104,6 +104,16 @@ struct RuleInfo {
     field("left", self.left), field("relation", self.relation), field("right", self.right);
   }
 };
+/// A rule of rewriting, checked as far as the manifest alone allows: sessions may run `replacement` where a graph has `pattern`.
+struct RewriteInfo {
+  std::string name, pattern, replacement;
+  bool exact = false;  ///< the results have the same bits
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("name", self.name), field("pattern", self.pattern), field("replacement", self.replacement), field("exact", self.exact);
+  }
+};
 /// Inputs and parameters that the author says the operator accepts.
 struct ExampleInfo {
   struct Input {
@@ -168,6 +178,7 @@ struct TENON_API OperatorInfo {
   std::vector<std::pair<int, std::string>> added;
   std::vector<ConditionInfo> conditions;
   std::vector<RuleInfo> rules;
+  std::vector<RewriteInfo> rewrites;
   std::vector<ExampleInfo> examples;
   std::vector<std::byte> manifest;  ///< the bytes that this was read from
 
@@ -195,7 +206,7 @@ struct TENON_API OperatorInfo {
     field("channels_last", self.channels_last);
     field("prefers_channels_last", self.prefers_channels_last, "is faster with channels last");
     field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
-    field("rules", self.rules), field("examples", self.examples);
+    field("rules", self.rules), field("rewrites", self.rewrites), field("examples", self.examples);
   }
 };
 

@@ -49,10 +49,17 @@ struct PlannedStep {
   bool sparse = false;               ///< by a sparse kernel
   std::string variant{};             ///< the class of the kernel that types chose (TENON_KERNEL_VARIANT); empty: the one kernel
   std::vector<PlannedOutput> outputs{};
-  std::int64_t workspace = 0;        ///< scratch bytes
-  std::string without{};             ///< what a worker process leaves out, for isolated plugins; mostly empty
-  std::vector<PlannedKept> kept{};   ///< made before the first run, and shared with others that keep the same
-  std::vector<std::string> nodes{};  ///< of several element-wise nodes in one step: those, and `node` is their names with + between
+  std::int64_t workspace = 0;       ///< scratch bytes
+  std::string without{};            ///< what a worker process leaves out, for isolated plugins; mostly empty
+  std::vector<PlannedKept> kept{};  ///< made before the first run, and shared with others that keep the same
+  /// Of a step that stands for several nodes of the graph: those, and `node` is their names with + between, such as `conv1+bn1+relu1`.
+  std::vector<std::string> nodes{};
+};
+
+/// A node of the graph that does not run, and is part of no step's name.
+struct LeftOut {
+  std::string node;
+  std::string why;  ///< `the same as 'exp_1'`
 };
 
 /// A value, or the scratch memory of a step, while it lies in an arena.
@@ -79,6 +86,7 @@ struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;    ///< in the order in which they run
   std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
   std::vector<PlannedArena> arenas;  ///< the CPU's first
+  std::vector<LeftOut> left_out{};   ///< by optimization
   std::vector<std::string> later{};  ///< nodes that are planned when these steps have run: their shapes follow from elements
 
   std::int64_t bytes() const;  ///< of all arenas

@@ -129,6 +129,9 @@ class TENON_API Session {
   Tensor tensor(std::string_view name) const;
   /// An independent copy of the session's graph with its current elements, such as trained variables.
   Graph graph() const;
+  /// What the session runs in its place (SessionOptions::optimize): a step that stands for several nodes has a name made of theirs, and
+  /// what is computed once is a constant. Nodes that composed operators consist of stand there themselves.
+  Graph optimized() const;
 
   struct TENON_HIDDEN Impl;
 

@@ -1,0 +1,289 @@
+#include "graph/rewrite/rewriting.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plugin/operator_name.hpp"
+#include "tensor/held_tensor.hpp"
+
+namespace tenon {
+namespace {
+
+// A result may be this much larger than what it is made of: tables are worth it, tensors of one number are not.
+constexpr std::uint64_t small_result = 64 << 10, growth = 2;
+
+bool is_application_own(const LoadedOperator& op) {
+  return op.make != nullptr || (op.file < 0 && op.info->space != bundled_space);
+}
+
+}  // namespace
+
+Rewriting::Rewriting(std::shared_ptr<const GraphSnapshot> from, const RewriteSetting& setting)
+    : from_(std::move(from)), setting_(setting), model_(&from_->model), binding_(&from_->binding) {}
+
+bool Rewriting::begin() {
+  if (setting_.optimize == Optimize::none) return false;
+  count_uses();
+  find_constants();
+  for (const auto* op : binding_->operators) files_.insert(op->file);
+  const bool computes = !bytes_.empty();
+  if (!computes && !any_dead() && !any_repeated() && !any_rule()) return false;
+  copy();
+  return true;
+}
+
+void Rewriting::count_uses() {
+  uses_.assign(model_->values.size(), 0);
+  pinned_.assign(model_->nodes.size(), false);
+  is_output_.assign(model_->values.size(), false);
+  for (const auto& node : model_->nodes) {
+    for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
+      if (const auto value = model_->edges[node.first_edge + i]; value != none) ++uses_[value];
+    if (node.origin != none) pinned_[node.origin] = true;
+  }
+  for (const auto& [name, value] : model_->outputs) is_output_[value] = true;
+}
+
+void Rewriting::find_constants() {
+  constant_.assign(model_->values.size(), false);
+  for (ValueId value = 0; value < model_->values.size(); ++value)
+    if (model_->values[value].role != Role::output) constant_[value] = stays(value);
+  for (NodeId id = 0; id < model_->nodes.size(); ++id)
+    if (computes_constant(id)) mark_constant(id);
+}
+
+// Whether its elements are what they are for as long as the session lives.
+bool Rewriting::stays(ValueId value) const {
+  const auto role = model_->values[value].role;
+  if (value >= setting_.stay->size()) return role == Role::constant;  // that a rule added
+  return (*setting_.stay)[value];
+}
+
+// The same inputs give the same outputs, and nobody notices how often. Of an application's own operators this is not known.
+bool Rewriting::is_pure(NodeId id) const {
+  const auto& op = *binding_->nodes[id].op;
+  return may_vanish(id) && !op.info->random && model_->nodes[id].pass == Pass::forward;
+}
+
+bool Rewriting::may_vanish(NodeId id) const {
+  return model_->nodes[id].state_count == 0 && !is_application_own(*binding_->nodes[id].op) && !model_->objects.contains(id);
+}
+
+bool Rewriting::is_free(NodeId id) const {
+  return model_->nodes[id].pass == Pass::forward && !pinned_at(id) && !gone_at(id) && !model_->objects.contains(id) &&
+         binding_->nodes[id].op->make == nullptr;
+}
+
+bool Rewriting::computes_constant(NodeId id) const {
+  const auto& node = model_->nodes[id];
+  for (std::uint32_t i = 0; i < node.input_count; ++i)
+    if (const auto value = model_->edges[node.first_edge + i]; value != none && !constant_[value]) return false;
+  return is_pure(id) && !pinned_at(id) && !binding_->nodes[id].info->allocates() && fits_as_constant(node);
+}
+
+// A graph's outputs go on being made by each run.
+bool Rewriting::fits_as_constant(const NodeRecord& node) const {
+  std::uint64_t bytes = 0;
+  for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
+    const auto& type = model_->values[value].type;
+    const auto size = is_known(type) && type.storage == TENON_DENSE ? byte_count(type) : -1;
+    if (size < 0 || is_output_[value]) return false;
+    bytes += static_cast<std::uint64_t>(size);
+  }
+  return bytes <= small_result + growth * source_bytes(node);
+}
+
+// Of the constants that are there from the start; what is read twice counts twice, but never more than 2^40.
+std::uint64_t Rewriting::source_bytes(const NodeRecord& node) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = model_->edges[node.first_edge + i];
+    if (value == none) continue;
+    const auto found = bytes_.find(value);
+    sum += found != bytes_.end() ? found->second
+                                 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, byte_count(model_->values[value].type)));
+  }
+  return std::min(sum, std::uint64_t{1} << 40);
+}
+
+void Rewriting::mark_constant(NodeId id) {
+  const auto& node = model_->nodes[id];
+  const auto bytes = source_bytes(node);
+  for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
+    constant_[value] = true, bytes_[value] = bytes;
+}
+
+bool Rewriting::any_dead() const {
+  for (NodeId id = 0; id < model_->nodes.size(); ++id) {
+    const auto& node = model_->nodes[id];
+    bool read = pinned_[id];
+    for (auto value = node.first_output; !read && value < node.first_output + node.output_count; ++value)
+      read = uses_[value] > 0 || is_output_[value];
+    if (!read && may_vanish(id)) return true;
+  }
+  return false;
+}
+
+bool Rewriting::any_rule() {
+  if (setting_.rules == nullptr || setting_.rules->empty()) return false;
+  for (NodeId id = 0; id < model_->nodes.size(); ++id)
+    if (matches_any(id)) return true;
+  return false;
+}
+
+void Rewriting::copy() {
+  to_ = std::make_shared<GraphSnapshot>(*from_);
+  model_ = &to_->model;
+  binding_ = &to_->binding;
+  gone_.assign(model_->nodes.size(), false);
+}
+
+ValueId Rewriting::now(ValueId value) const {
+  for (auto found = redirected_.find(value); found != redirected_.end(); found = redirected_.find(value)) value = found->second;
+  return value;
+}
+
+// Whoever reads the one reads the other from here on.
+void Rewriting::redirect(ValueId from, ValueId to) {
+  uses_[to] += uses_[from];
+  uses_[from] = 0;
+  if (is_output_[from]) is_output_[from] = false, is_output_[to] = true;
+  redirected_.emplace(from, to);
+}
+
+void Rewriting::update_edges(NodeId id) {
+  if (redirected_.empty()) return;
+  const auto& node = model_->nodes[id];
+  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
+    if (auto& value = to_->model.edges[edge]; value != none) value = now(value);
+}
+
+// It no longer reads its inputs.
+void Rewriting::drop(NodeId id) {
+  const auto& node = model_->nodes[id];
+  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count; ++edge)
+    if (const auto value = model_->edges[edge]; value != none) --uses_[now(value)];
+  gone_[id] = true;
+}
+
+void Rewriting::note(NodeId id, const std::string& how) {
+  auto& model = to_->model;
+  if (id < from_->model.nodes.size()) model.replaced.push_back({model.nodes[id].name, model.strings.intern(how)});
+}
+
+std::vector<NodeId> Rewriting::order() const {
+  std::vector<NodeId> found;
+  found.reserve(model_->nodes.size());
+  for (NodeId id = 0; id < from_->model.nodes.size(); ++id) {
+    if (!gone_[id]) found.push_back(id);
+    if (const auto behind = after_.find(id); behind != after_.end())
+      std::copy_if(behind->second.begin(), behind->second.end(), std::back_inserter(found), [&](NodeId made) { return !gone_[made]; });
+  }
+  return found;
+}
+
+Rewriting::ConstantPart Rewriting::constant_part() const {
+  ConstantPart part;
+  if (bytes_.empty()) return part;
+  std::vector<bool> computed(model_->nodes.size());
+  const auto nodes = order();
+  const auto needed = needed_nodes(nodes);
+  for (const auto id : nodes)
+    if (needed[id] && (computed[id] = computes_constant(id))) part.nodes.push_back(id);
+  std::vector<bool> taken(model_->values.size());
+  for (const auto id : nodes) {
+    if (!needed[id] || computed[id]) continue;
+    const auto& node = model_->nodes[id];
+    for (std::uint32_t i = 0; i < node.input_count; ++i) {
+      const auto value = model_->edges[node.first_edge + i];
+      if (value == none || taken[value] || model_->values[value].role != Role::output) continue;
+      if (!computed[model_->values[value].producer]) continue;
+      taken[value] = true;
+      part.results.push_back(value);
+    }
+  }
+  return part;
+}
+
+void Rewriting::set_constants(const ConstantPart& part, const std::vector<Tensor>& tensors) {
+  auto& model = to_->model;
+  for (std::size_t i = 0; i < part.results.size(); ++i) {
+    if (!tensors[i]) continue;
+    auto label = value_label(model, part.results[i]);
+    std::replace(label.begin(), label.end(), ':', '.');
+    auto& value = model.values[part.results[i]];
+    model.node_names.erase(model.nodes[value.producer].name);  // it ends with this
+    value.name = model.strings.intern(free_name(model, label));
+    value.role = Role::constant;
+    value.producer = none;
+    value.index = 0;
+    value.tensor = static_cast<std::uint32_t>(model.tensors.size());
+    value.type = type_of(tensors[i]);
+    model.tensors.push_back(HeldTensor::hold(tensors[i]));
+    model.value_names.emplace(value.name, part.results[i]);
+  }
+}
+
+// What outputs need, and what happens besides.
+std::vector<bool> Rewriting::needed_nodes(const std::vector<NodeId>& nodes) const {
+  std::vector<bool> values(model_->values.size()), needed(model_->nodes.size());
+  for (const auto& [name, value] : model_->outputs) values[now(value)] = true;
+  for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+    const auto& node = model_->nodes[*id];
+    bool read = needed[*id] || !may_vanish(*id);
+    for (auto value = node.first_output; !read && value < node.first_output + node.output_count; ++value)
+      read = values[value] && model_->values[value].role == Role::output;
+    if (!read) continue;
+    needed[*id] = true;
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model_->edges[node.first_edge + i]; value != none) values[value] = true;
+    if (node.origin != none) needed[node.origin] = true;
+  }
+  return needed;
+}
+
+std::shared_ptr<const GraphSnapshot> Rewriting::finish() {
+  const auto nodes = order();
+  const auto needed = needed_nodes(nodes);
+  for (const auto id : nodes)
+    if (!needed[id]) note(id, is_computed_once(id) ? "computed once, for all runs" : "nothing reads it");
+  auto& model = to_->model;
+  for (auto& [name, value] : model.outputs) value = now(value);
+  model.updates.clear();  // of training
+  renumber(nodes, needed);
+  return std::move(to_);
+}
+
+void Rewriting::renumber(const std::vector<NodeId>& nodes, const std::vector<bool>& needed) {
+  auto& model = to_->model;
+  std::vector<NodeId> number(model.nodes.size(), none);
+  std::vector<NodeRecord> kept;
+  Binding binding;
+  binding.operators = std::move(to_->binding.operators);
+  kept.reserve(nodes.size()), binding.nodes.reserve(nodes.size());
+  for (const auto id : nodes) {
+    if (!needed[id]) continue;
+    number[id] = static_cast<NodeId>(kept.size());
+    kept.push_back(model.nodes[id]);
+    binding.nodes.push_back(std::move(to_->binding.nodes[id]));
+  }
+  for (auto& node : kept)
+    if (node.origin != none) node.origin = number[node.origin];
+  for (auto& value : model.values)
+    if (value.producer != none) value.producer = number[value.producer];
+  model.node_names.clear();
+  model.node_names.reserve(kept.size());
+  for (NodeId id = 0; id < kept.size(); ++id) model.node_names.emplace(kept[id].name, id);
+  const auto renumbered = [&](auto& by_node) {
+    std::remove_reference_t<decltype(by_node)> moved;
+    for (auto& [id, held] : by_node)
+      if (number[id] != none) moved.emplace(number[id], std::move(held));
+    by_node = std::move(moved);
+  };
+  renumbered(model.objects), renumbered(model.stands_for);
+  model.nodes = std::move(kept);
+  to_->binding = std::move(binding);
+}
+
+}  // namespace tenon

@@ -1,0 +1,112 @@
+#include "graph/rewrite/rule_match.hpp"
+
+#include "graph/parameters.hpp"
+
+namespace tenon {
+
+bool RuleMatch::find(NodeId root) {
+  nodes_.assign(rule_.pattern.size(), none);
+  values_.assign(rule_.rule.variables.size(), std::nullopt);
+  captures_.assign(rule_.rule.captures.size(), std::nullopt);
+  return match_call(rule_.pattern.size() - 1, root, false);
+}
+
+bool RuleMatch::match_call(std::size_t call, NodeId id, bool inner) {
+  const auto& node = model_.nodes[id];
+  const auto& op = *rule_.pattern[call].op;
+  const auto& use = model_.operators[node.op];
+  if (use.name != op.name || use.info->space != op.space || use.version != op.version || !graph_.is_free(id)) return false;
+  if (inner && node.device != model_.nodes[nodes_.back()].device) return false;
+  nodes_[call] = id;
+  return match_results(node, inner) && match_params(call, node) && match_states(call, node) && match_inputs(call, node);
+}
+
+// Only the first output of a call is read, and that of an inner one by the pattern alone.
+bool RuleMatch::match_results(const NodeRecord& node, bool inner) const {
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    const auto value = node.first_output + i;
+    const std::uint32_t most = i > 0 ? 0 : inner ? 1 : ~0u;
+    if (graph_.uses(value) > most || (most <= 1 && graph_.is_output(value))) return false;
+  }
+  return true;
+}
+
+bool RuleMatch::match_params(std::size_t call, const NodeRecord& node) {
+  const auto& wanted = rule_.rule.pattern[call];
+  const auto& info = *rule_.pattern[call].op;
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model_.attributes[node.first_attribute + i];
+    const auto param = info.find_param(model_.strings[record.name]);
+    const int mentioned = param < 0 ? -1 : rule_.pattern[call].params[static_cast<std::size_t>(param)];
+    if (mentioned >= 0) {
+      if (!match_param(wanted.params[static_cast<std::size_t>(mentioned)], value_of(model_, record))) return false;
+    } else if (!wanted.rest) {
+      if (param < 0 || !same_value(value_of(model_, record), info.params[static_cast<std::size_t>(param)].default_value)) return false;
+    }
+  }
+  return true;
+}
+
+bool RuleMatch::match_param(const RewriteRule::Param& param, const AttributeValue& value) {
+  if (!param.capture) return same_value(param.value, value);
+  auto& captured = captures_[*param.capture];
+  if (captured) return same_value(*captured, value);
+  captured = value;
+  return true;
+}
+
+bool RuleMatch::match_states(std::size_t call, const NodeRecord& node) {
+  const auto& places = rule_.pattern[call].states;
+  for (std::uint32_t i = 0; i < node.state_count; ++i) {
+    const auto state = model_.edges[node.first_edge + node.input_count + i];
+    if (i >= places.size() || places[i] < 0 || graph_.uses(state) != 1) return false;  // somebody else would go on changing it
+    if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand, state)) return false;
+  }
+  return true;
+}
+
+bool RuleMatch::match_inputs(std::size_t call, const NodeRecord& node) {
+  const auto& places = rule_.pattern[call].inputs;
+  for (std::size_t i = 0; i < std::max<std::size_t>(places.size(), node.input_count); ++i) {
+    const auto value = i < node.input_count ? model_.edges[node.first_edge + i] : none;
+    if (i >= places.size() || places[i] < 0) {
+      if (value != none) return false;
+    } else if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand, value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool RuleMatch::match_operand(const RewriteRule::Operand& operand, ValueId value) {
+  if (!operand.call) return match_variable(operand.index, value);
+  if (value == none) return false;
+  const auto& record = model_.values[value];
+  return record.role == Role::output && record.producer != none && record.index == 0 && match_call(operand.index, record.producer, true);
+}
+
+bool RuleMatch::match_variable(std::size_t variable, ValueId value) {
+  const auto& declared = rule_.rule.variables[variable];
+  auto& known = values_[variable];
+  if (known && *known != value) return false;
+  known = value;
+  if (value == none) return declared.optional;
+  return !declared.constant || graph_.is_constant(value) || model_.values[value].role == Role::state;
+}
+
+Attributes RuleMatch::rest(const std::string& label) const {
+  const auto& call = rule_.rule.rest_of(label);
+  const auto at = static_cast<std::size_t>(&call - rule_.rule.pattern.data());
+  const auto& info = *rule_.pattern[at].op;
+  const auto& node = model_.nodes[nodes_[at]];
+  Attributes all;
+  for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
+    const auto& record = model_.attributes[node.first_attribute + i];
+    const auto param = info.find_param(model_.strings[record.name]);
+    if (param >= 0 && rule_.pattern[at].params[static_cast<std::size_t>(param)] < 0)
+      all.set(info.params[static_cast<std::size_t>(param)].name, value_of(model_, record));
+  }
+  return all;
+}
+
+}  // namespace tenon

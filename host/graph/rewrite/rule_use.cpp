@@ -1,0 +1,201 @@
+// What rules make of a graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/host/failure.hpp>
+
+#include "device/devices.hpp"
+#include "graph/builder.hpp"
+#include "graph/rewrite/rule_match.hpp"
+#include "plugin/operator_name.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t longest_name = 160;
+
+bool same_type(const tenon_type& left, const tenon_type& right) {
+  return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + std::max<int>(left.rank, 0), right.dims);
+}
+
+// Weights that the rule does not give would be nobody's.
+bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_before) {
+  const auto& node = model.nodes[id];
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = model.edges[node.first_edge + i];
+    if (value != none && value >= values_before && model.values[value].role == Role::variable) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// What became of a node that a rule was tried at.
+struct Rewriting::Applied {
+  bool any = false;
+  NodeId root = none;  // that stands for it now; none: a value that was there before
+};
+
+// New operators come with rules, so that the list grows with the model's.
+const std::vector<std::size_t>& Rewriting::rules_at(NodeId id) {
+  const auto op = model_->nodes[id].op;
+  for (auto next = rules_of_.size(); next < model_->operators.size(); ++next) {
+    auto& found = rules_of_.emplace_back();
+    if (setting_.rules == nullptr) continue;
+    for (const auto rule : setting_.rules->rooted_at(model_->operators[next].info->full_name())) {
+      const auto& one = (*setting_.rules)[rule];
+      if (files_.contains(one.file) && (setting_.optimize == Optimize::full || one.rule.exact)) found.push_back(rule);
+    }
+  }
+  return rules_of_[op];
+}
+
+bool Rewriting::matches_any(NodeId id) {
+  const auto& rules = rules_at(id);
+  return std::any_of(rules.begin(), rules.end(), [&](std::size_t rule) { return RuleMatch(*this, (*setting_.rules)[rule]).find(id); });
+}
+
+void Rewriting::apply_rules() {
+  const auto count = static_cast<NodeId>(model_->nodes.size());
+  if (setting_.rules == nullptr || setting_.rules->empty()) return;
+  for (NodeId id = 0; id < count; ++id) {
+    update_edges(id);
+    for (auto at = id; at != none && !gone_[at];) at = apply_at(at, id).root;
+  }
+}
+
+Rewriting::Applied Rewriting::apply_at(NodeId id, NodeId position) {
+  Applied applied;
+  const auto rules = rules_at(id);  // a copy: the list grows
+  for (const auto rule : rules) {
+    if (const auto made = made_by_.find(id); made != made_by_.end() && made->second.contains(rule)) continue;
+    RuleMatch match(*this, (*setting_.rules)[rule]);
+    if (match.find(id) && apply(rule, match, position, applied)) return applied;
+  }
+  return applied;
+}
+
+bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId position, Applied& applied) {
+  const auto& rule = (*setting_.rules)[number];
+  auto& model = to_->model;
+  const auto root = match.root();
+  GraphBuilder builder(model, to_->binding, *setting_.plugins);
+  const auto before = builder.mark();
+  const auto tensors_before = model.tensors.size();
+  std::vector<NodeId> made;
+  ValueId result = none;
+  try {
+    result = make(rule, match, made);
+  } catch (const Failure&) {
+    result = none;  // its operators do not take these types or parameters
+  }
+  if (result == none || !may_take_over(root, result, !made.empty())) {
+    builder.roll_back(before);
+    model.tensors.resize(tensors_before);
+    return false;
+  }
+  uses_.resize(model.values.size()), is_output_.resize(model.values.size()), constant_.resize(model.values.size());
+  gone_.resize(model.nodes.size());
+  for (auto value = before.values; value < model.values.size(); ++value)
+    if (model.values[value].role == Role::constant) constant_[value] = true;
+  for (const auto id : made) {
+    const auto& node = model.nodes[id];
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model.edges[node.first_edge + i]; value != none) ++uses_[value];
+    if (computes_constant(id)) mark_constant(id);
+    after_[position].push_back(id);
+  }
+  const auto old = model.nodes[root].first_output;
+  if (!made.empty()) {
+    auto& names = model.stands_for[made.back()];
+    for (const auto id : match.nodes()) {
+      if (const auto several = model.stands_for.find(id); several != model.stands_for.end())
+        names.insert(names.end(), several->second.begin(), several->second.end());
+      else
+        names.push_back(model.nodes[id].name);
+    }
+    made_by_[made.back()] = made_by_[root];
+    made_by_[made.back()].insert(number);
+    applied.root = made.back();
+  } else {
+    for (const auto id : match.nodes()) note(id, fmt::format("the same as what it reads, by rule {}", rule.label));
+  }
+  for (const auto id : match.nodes()) drop(id);
+  redirect(old, result);
+  return applied.any = true;
+}
+
+// Behind all other nodes; an error leaves some of them.
+ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::vector<NodeId>& made) {
+  auto& model = to_->model;
+  GraphBuilder builder(model, to_->binding, *setting_.plugins);
+  const auto& device_name = model.strings[model.nodes[match.root()].device];
+  const std::string device(device_name);
+  const auto& runs_on = device.empty() ? *setting_.device : find_device(device);
+  const auto name = joined_name(match.nodes());
+  std::vector<ValueId> results;
+  const auto value_of_variable = [&](std::size_t variable) {
+    const auto value = match.value(variable);
+    if (value == none || model.values[value].role != Role::state) return value;
+    // nobody changes it any more
+    const auto& tensor = (*setting_.tensors)[value];
+    if (!tensor) throw Failure(FailureKind::failed, "a state has no elements yet");
+    return builder.tensor(free_name(model, value_label(model, value) + ".fixed"), Role::constant, tensor);
+  };
+  for (std::size_t call = 0; call < rule.replacement.size(); ++call) {
+    const auto& text = rule.rule.replacement[call];
+    const auto& resolved = rule.replacement[call];
+    const bool last = call + 1 == rule.replacement.size();
+    std::vector<ValueId> inputs;
+    for (const int place : resolved.inputs) {
+      if (place < 0) {
+        inputs.push_back(none);
+        continue;
+      }
+      const auto& operand = text.inputs[static_cast<std::size_t>(place)].operand;
+      inputs.push_back(operand.call ? results[operand.index] : value_of_variable(operand.index));
+    }
+    if (resolved.op->variadic())
+      while (!inputs.empty() && inputs.back() == none) inputs.pop_back();
+    Attributes attributes;
+    for (const auto& param : text.params) attributes.set(param.name, param.capture ? match.capture(*param.capture) : param.value);
+    if (text.rest)
+      for (const auto& [key, value] : match.rest(*text.rest))
+        if (std::none_of(text.params.begin(), text.params.end(), [&, &wanted = key](const auto& param) { return param.name == wanted; }))
+          attributes.set(key, value);
+    const auto values_before = model.values.size();
+    const auto own = last ? name : fmt::format("{}/{}", name, short_name(text.op));
+    const auto op = resolved.op->full_name();
+    const auto id = builder.node({.op = op,
+                                  .name = free_name(model, own),
+                                  .inputs = std::move(inputs),
+                                  .named_inputs = {},
+                                  .attributes = attributes,
+                                  .device = device,
+                                  .own_weights = false});
+    made.push_back(id);
+    if (brings_variables(model, id, values_before)) return none;
+    const auto& loaded = *binding_->nodes[id].op;
+    if (loaded.candidates[runs_on.type()].empty() || loaded.make != nullptr) return none;
+    results.push_back(model.nodes[id].first_output);
+  }
+  return rule.rule.result.call ? results[rule.rule.result.index] : value_of_variable(rule.rule.result.index);
+}
+
+// An output of the graph goes on being made by a node, and no two outputs become one.
+bool Rewriting::may_take_over(NodeId root, ValueId made, bool is_new) const {
+  const auto old = model_->nodes[root].first_output;
+  if (!same_type(model_->values[old].type, model_->values[made].type)) return false;
+  return is_new || !is_output_[old] || (model_->values[made].role == Role::output && !is_output_[made]);
+}
+
+// `conv1+bn1+relu1`: the nodes that one node stands for.
+std::string Rewriting::joined_name(const std::vector<NodeId>& matched) const {
+  std::string name;
+  for (const auto id : matched) name += (name.empty() ? "" : "+") + std::string(model_->strings[model_->nodes[id].name]);
+  if (name.size() <= longest_name) return name;
+  const auto& last = model_->nodes[matched.back()].name;
+  return fmt::format("{}...+{}", name.substr(0, longest_name / 2), model_->strings[last].substr(0, longest_name / 2));
+}
+
+}  // namespace tenon

@@ -1,0 +1,78 @@
+#include "run/optimized_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/devices.hpp"
+#include "graph/rewrite/graph_part.hpp"
+#include "graph/rewrite/rewriting.hpp"
+#include "run/graph_impl.hpp"
+
+namespace tenon {
+namespace {
+
+// Once, by a session of its own: with the kernels, and so the bits, of every run. A part that fails stays in the graph, whose runs say why.
+std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting, const Rewriting::ConstantPart& part,
+                             const SessionOptions& options, const TensorTable& tensors) {
+  std::vector<Tensor> results(part.results.size());
+  if (results.empty()) return results;
+  std::vector<std::pair<std::string, ValueId>> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) outputs.emplace_back(fmt::format("{}", i), part.results[i]);
+  try {
+    const auto graph = graph_of(host, graph_part(rewriting.model(), rewriting.binding(), part.nodes, outputs, tensors));
+    Session session(graph, {.seed = options.seed, .device = options.device, .optimize = Optimize::none});
+    for (auto& [name, tensor] : session.run({}))
+      if (tensor.storage() == Storage::dense) results[std::stoul(name)] = std::move(tensor);
+  } catch (const Failure&) {
+    std::fill(results.begin(), results.end(), Tensor());
+  }
+  return results;
+}
+
+void warn_of_faults(Host::Impl& host, const RuleSet& rules, const Binding& binding) {
+  for (const auto& [file, sentence] : rules.faults())
+    if (std::any_of(binding.operators.begin(), binding.operators.end(), [number = file](const auto* op) { return op->file == number; }))
+      host.warnings.once("rule " + sentence, sentence);
+}
+
+}  // namespace
+
+Graph graph_of(Host::Impl& host, GraphSnapshot snapshot) {
+  auto impl = std::make_shared<Graph::Impl>(host.shared_from_this());
+  impl->current = std::make_shared<GraphSnapshot>(std::move(snapshot));
+  impl->complete = true;
+  return Inner::graph(std::move(impl));
+}
+
+std::shared_ptr<const RuleSet> RuleCache::of(PluginSet& plugins) {
+  const std::lock_guard lock(mutex_);
+  const auto generation = plugins.generation();
+  if (!rules_ || generation_ != generation) {
+    rules_ = std::make_shared<const RuleSet>(plugins.catalog());
+    generation_ = generation;
+  }
+  return rules_;
+}
+
+std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> graph,
+                                                     const SessionOptions& options, const TensorTable& tensors,
+                                                     const std::vector<bool>& stay) {
+  if (options.optimize == Optimize::none || options.training || options.debug) return graph;
+  const auto rules = host.rules->of(host.plugins());
+  warn_of_faults(host, *rules, graph->binding);
+  Rewriting rewriting(graph, {.optimize = options.optimize,
+                              .device = &find_device(options.device.empty() ? "cpu" : options.device),
+                              .tensors = &tensors,
+                              .stay = &stay,
+                              .rules = rules.get(),
+                              .plugins = &host.plugins()});
+  if (!rewriting.begin()) return graph;
+  rewriting.apply_rules();
+  rewriting.join_repeated();
+  const auto part = rewriting.constant_part();
+  rewriting.set_constants(part, computed(host, rewriting, part, options, tensors));
+  return rewriting.finish();
+}
+
+}  // namespace tenon

@@ -1,0 +1,116 @@
+// The language of rules of rewriting: what is read of a text, and what is refused, since a manifest may be anybody's.
+#include <doctest/doctest.h>
+
+#include <tenon/host/operator_info.hpp>
+
+#include "failure_of.hpp"
+#include "manifest_source.hpp"
+#include "plugin/rewrite_rule.hpp"
+
+using namespace tenon;
+
+namespace {
+
+std::string refusal_of(const std::string& pattern, const std::string& replacement) {
+  return failure_of([&] { parse_rule({"r", pattern, replacement, false}); }).message;
+}
+
+}  // namespace
+
+TEST_CASE("a rule's text becomes calls, inner ones first, variables, captures and literals") {
+  const auto rule = parse_rule({"r", "relu( acme.conv(x, w!, bias = b?; pad=[1, 2], eps=$e, mode=\"max\", flip=true, a=-2.5, ...c) )",
+                                "fused(x, w, bias=b?; eps=$e, ...c)", true});
+  REQUIRE(rule.pattern.size() == 2);
+  const auto& conv = rule.pattern[0];
+  CHECK(conv.op == "acme.conv");
+  CHECK(rule.root().op == "relu");
+  CHECK((rule.root().inputs[0].operand.call && rule.root().inputs[0].operand.index == 0));
+  REQUIRE(rule.variables.size() == 3);
+  CHECK((rule.variables[1].constant && !rule.variables[0].constant && rule.variables[2].optional));
+  CHECK((conv.inputs[2].name == "bias" && conv.inputs[0].name.empty()));
+  CHECK(conv.params[0].value == AttributeValue(std::vector<std::int64_t>{1, 2}));
+  CHECK((conv.params[1].capture == 0u && rule.captures[0] == "e"));
+  CHECK(conv.params[2].value == AttributeValue("max"));
+  CHECK(conv.params[3].value == AttributeValue(true));
+  CHECK(conv.params[4].value == AttributeValue(-2.5));
+  CHECK((conv.rest == "c" && rule.replacement[0].rest == "c" && rule.exact));
+  CHECK_FALSE(parse_rule({"r", "dropout(x; ...)", "x", true}).result.call);
+}
+
+TEST_CASE("texts that are no rule are refused with what is wrong and where") {
+  struct Case {
+    std::string pattern, replacement, sentence;
+  };
+  std::string deep, wide = "f(";
+  for (int i = 0; i < 2000; ++i) deep += "f(";
+  for (int i = 0; i < 40; ++i) wide += (i == 0 ? "g(x)" : ", g(x)");
+  const std::vector<Case> cases = {
+      {"", "x", "the pattern has the end at column 1 but needs a name"},
+      {"x", "x", "the pattern is a variable alone, which everything is"},
+      {"f(x", "x", "the pattern has the end at column 4 but needs ')'"},
+      {"f(x) y", "x", "the pattern has 'y' at column 6 but needs the end"},
+      {"f(x; a)", "x", "the pattern has ')' at column 7 but needs '='"},
+      {"f(x; a=)", "x", "the pattern has ')' at column 8 but needs a number"},
+      {"f(x; a=[1, )", "x", "the pattern has ')' at column 12 but needs a number"},
+      {"f(x; a=\"b)", "x", "the pattern has 'b)' at column 9 but needs '\"' behind a text"},
+      {"f(x; a=perhaps)", "x", "the pattern has 'perhaps)' at column 8 but needs true, false, a number, a text in quotes, a list or $name"},
+      {"f(x; a=1, a=2)", "x", "the pattern mentions parameter 'a' twice in one call"},
+      {"f(x; ..., ...)", "x", "the pattern has two '...' in one call"},
+      {"f(x)", "y", "the replacement has 'y', which the pattern does not have"},
+      {"f(x)", "g(x; a=$e)", "the replacement has '$e', which the pattern does not have"},
+      {"f(x)", "g(x!)", "the replacement has '!)' at column 4 but needs no '!', which belongs to the pattern,"},
+      {"f(x)", "g(x; ...)", "the replacement has '...', which no call of the pattern has"},
+      {"f(g(x; ...); ...)", "h(x; ...)", "the replacement has '...', which several calls of the pattern have: give each a name, as in ...a"},
+      {"f(x?)", "x", "the replacement is 'x', which need not be connected"},
+      {"f(x)", "f(f(x))", "the replacement contains the pattern again, so that the rule would never end"},
+      {"f(x, y)", "g(f(y, x))", "the replacement contains the pattern again, so that the rule would never end"},
+      {"1f(x)", "x", "the pattern has '1f(x)' at column 1 but needs a name"},
+      {"f(a.b)", "x", "the pattern has 'a.b' where it needs '(' behind an operator's name"},
+      {deep, "x", "the pattern is nested deeper than 12 calls"},
+      {wide + ")", "x", "the pattern has more than 32 calls"},
+      {std::string(5000, 'f'), "x", "the pattern has 5000 bytes; at most 4000 are read"},
+  };
+  for (const auto& [pattern, replacement, sentence] : cases) {
+    CAPTURE(pattern.substr(0, 60));
+    CHECK(refusal_of(pattern, replacement) == sentence);
+  }
+  CHECK(refusal_of("f(x; a=1)", "f(x; a=2)").empty());  // which is not found again
+  CHECK(refusal_of("f(f(x))", "f(x)").empty());
+}
+
+TEST_CASE("every text of a few characters of the language is read or refused") {
+  const std::string_view parts[] = {"f", "(", ")", ",", ";", "=", "!", "?", "...", "$", "\"", "[", "]", "1", "-", ".", " ", "x", "\xff"};
+  std::uint32_t state = 1;
+  int read = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::string text = "f(";
+    for (int i = 0; i < 8; ++i) text += parts[((state = state * 1664525u + 1013904223u) >> 8) % std::size(parts)];
+    read += refusal_of(text, "x").empty();
+  }
+  CHECK(read < 20000);
+}
+
+TEST_CASE("a manifest's rules are part of its description, and one that cannot be refuses it") {
+  const auto read = [](Json manifest) {
+    const auto bytes = Json::to_cbor(manifest);
+    return read_manifest(std::as_bytes(std::span(bytes)));
+  };
+  auto manifest = sound_manifest();
+  manifest["rewrites"] = Json::array();
+  manifest["rewrites"].push_back({{"name", "twice"}, {"pattern", "f(scale_up(x))"}, {"replacement", "x"}, {"exact", true}});
+  const auto info = read(manifest);
+  REQUIRE(info.rewrites.size() == 1);
+  CHECK((info.rewrites[0].name == "twice" && info.rewrites[0].exact));
+
+  const auto refusal = [&](const char* key, Json value) {
+    auto other = manifest;
+    other["rewrites"][0][key] = std::move(value);
+    return failure_of([&] { read(other); }).message;
+  };
+  CHECK(refusal("pattern", "f(x").find("rule 'twice': the pattern has the end at column 4 but needs ')'") != std::string::npos);
+  CHECK(refusal("name", "no name").find("must be a name") != std::string::npos);
+  CHECK(refusal("exact", 1) != "");
+  CHECK(refusal("pattern", 3) != "");
+  manifest["rewrites"].push_back(manifest["rewrites"][0]);
+  CHECK(failure_of([&] { read(manifest); }).message.find("is 'twice', as a rule before it") != std::string::npos);
+}
