@@ -105,6 +105,7 @@ Outcome check_second(const CheckedOperator& subject);
 Outcome check_sparse(const CheckedOperator& subject);
 Outcome check_bounds(const CheckedOperator& subject);
 Outcome check_parameters(const CheckedOperator& subject);
+Outcome check_rules(const CheckedOperator& subject);
 Outcome check_capture(const CheckedOperator& subject);
 
 /// In a process of its own, which it ends: loads the operator by `load`, and tells the outcome of one check after another until one of them

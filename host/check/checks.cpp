@@ -77,6 +77,7 @@ const std::vector<Check>& checks() {
       {"gradient", "the gradient matches finite differences", check_gradient},
       {"second", "second derivatives match differences of the gradient", check_second},
       {"sparse", "sparse kernels and gradients match dense ones", check_sparse, true, true},
+      {"rules", "what a rule of rewriting puts in the place of its pattern gives the same", check_rules},
       {"bounds", "every bound in the manifest is enforced", check_bounds},
       {"parameters", "unknown and mistyped parameters are refused", check_parameters},
   };

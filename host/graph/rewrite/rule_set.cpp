@@ -178,9 +178,10 @@ bool same_value(const AttributeValue& left, const AttributeValue& right) {
   return left == right;
 }
 
-RuleSet::RuleSet(const Catalog& catalog) {
+RuleSet::RuleSet(const Catalog& catalog, std::string_view only_of, std::string_view only) {
   for (const auto& op : catalog.operators())
     for (const auto& info : op.info.rewrites) {
+      if (!only.empty() && (info.name != only || op.full_name() != only_of)) continue;
       try {
         ResolvedRule resolved{op.full_name() + ": " + info.name, op.file, parse_rule(info), {}, {}};
         Resolving(catalog, op, resolved).run();

@@ -27,7 +27,9 @@ struct ResolvedRule {
 /// Immutable, so that sessions share one. Threads: any.
 class RuleSet {
  public:
-  explicit RuleSet(const Catalog& catalog);
+  explicit RuleSet(const Catalog& catalog) : RuleSet(catalog, {}, {}) {}
+  /// One rule of one operator, by its full name; empty: all.
+  RuleSet(const Catalog& catalog, std::string_view op, std::string_view rule);
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
 

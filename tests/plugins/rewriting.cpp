@@ -1,0 +1,274 @@
+// Graphs as sessions run them: bundled rules, constants computed once, repeated and dead nodes, against the same graphs as they are written.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+
+#include "built.hpp"
+#include "failure_of.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace tenon;
+
+struct RewritingHost {
+  TemporaryFolder cache;
+  std::vector<std::string> warnings;
+  Host host;
+  explicit RewritingHost(const std::vector<std::string>& more = {}) : host(options(cache, warnings)) {
+    host.add_plugins(built("plugins"));
+    for (const auto& file : more) host.add_plugins(built(file));
+  }
+
+ private:
+  static HostOptions options(const TemporaryFolder& cache, std::vector<std::string>& warnings) {
+    HostOptions options;
+    options.search_defaults = false;
+    options.trust_writable = true;
+    options.cache = cache.path();
+    options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
+    return options;
+  }
+};
+
+/// Uniform in [from, to), the same in each run.
+Tensor numbers(const Shape& shape, double from, double to, std::uint32_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+  std::uint64_t state = seed + 1;
+  for (auto& value : values) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    value = static_cast<float>(from + (to - from) * static_cast<double>(state >> 40) * 0x1p-24);
+  }
+  return Tensor::from(values, shape);
+}
+
+NamedTensors run(const Graph& graph, const NamedTensors& inputs, Optimize optimize, const std::string& output = {}) {
+  RunOptions request;
+  if (!output.empty()) request.outputs = {output};
+  return Session(graph, {.optimize = optimize}).run(inputs, request);
+}
+
+std::vector<std::string> nodes_of(const Graph& graph, Optimize optimize = Optimize::full, bool training = false) {
+  std::vector<std::string> names;
+  for (const auto& node : Session(graph, {.training = training, .optimize = optimize}).optimized().nodes()) names.push_back(node.name);
+  return names;
+}
+
+/// The largest difference, as part of the largest element.
+double difference(const Tensor& left, const Tensor& right) {
+  REQUIRE(left.shape() == right.shape());
+  double most = 0, largest = 0;
+  for (std::int64_t i = 0; i < left.size(); ++i) {
+    const double one = left.values<float>()[static_cast<std::size_t>(i)], other = right.values<float>()[static_cast<std::size_t>(i)];
+    most = std::max(most, std::fabs(one - other)), largest = std::max(largest, std::fabs(other));
+  }
+  return most / largest;
+}
+
+/// batch_norm with random parameters and states.
+Value normalized(Graph& graph, Value data, std::int64_t channels, const std::string& name, std::uint32_t seed) {
+  const auto gamma = graph.variable(name + "_gamma", numbers({channels}, 0.5, 1.5, seed));
+  const auto beta = graph.variable(name + "_beta", numbers({channels}, -1, 1, seed + 1));
+  return graph.add("batch_norm", {data, gamma, beta}, {{"epsilon", 1e-3}}, name);
+}
+
+/// Two convolutions, one with a bias, and a product at the end. A step of training has moved the states.
+Graph block(Host& host, bool dropout = false) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, 3, 9, 8});
+  const auto first = graph.add("convolution", {x, graph.variable("w1", numbers({6, 3, 3, 3}, -1, 1, 1))},
+                               {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"no_bias", true}}, "conv1");
+  const auto act = graph.add("relu", {normalized(graph, first, 6, "bn1", 10)}, {}, "relu1");
+  const auto second = graph.add("convolution", {act, graph.variable("w2", numbers({6, 3, 3, 3}, -1, 1, 2)),
+                                                graph.variable("b2", numbers({6}, -1, 1, 3))},
+                                {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"groups", 2}}, "conv2");
+  const auto sum = graph.add("add", {normalized(graph, second, 6, "bn2", 20), act}, {}, "sum");
+  auto flat = graph.add("reshape", {graph.add("relu", {sum}, {}, "relu2")}, {{"shape", {-1, 6 * 9 * 8}}}, "flat");
+  if (dropout) flat = graph.add("dropout", {flat}, {{"p", 0.5}}, "drop");
+  const auto product = graph.add("fully_connected", {flat, graph.variable("w3", numbers({5, 6 * 9 * 8}, -1, 1, 4)),
+                                                     graph.variable("b3", numbers({5}, -1, 1, 5))},
+                                 {{"num_hidden", 5}}, "fc");
+  graph.output("scores", normalized(graph, product, 5, "bn3", 30));
+  graph.output("act", act);
+  Session training(graph, {.training = true});
+  training.run({{"x", numbers({4, 3, 9, 8}, -2, 3, 6)}});
+  return training.graph();
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+TEST_CASE("batch_norm goes into the convolution or product before it: the same results but for rounding, and exactly the same without") {
+  RewritingHost with;
+  const auto graph = block(with.host);
+  const NamedTensors inputs{{"x", numbers({2, 3, 9, 8}, -1, 1, 7)}};
+  const auto names = nodes_of(graph);
+  CHECK(has(names, "conv1+bn1"));
+  CHECK(has(names, "conv2+bn2"));
+  CHECK(has(names, "fc+bn3"));
+  CHECK(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.find('/') != std::string::npos; }));  // computed once
+  const auto written = run(graph, inputs, Optimize::none), full = run(graph, inputs, Optimize::full),
+             exact = run(graph, inputs, Optimize::exact);
+  for (const auto* output : {"scores", "act"}) {
+    CHECK(difference(full.at(output), written.at(output)) < 1e-4);
+    CHECK_FALSE(same_bits(full.at(output), written.at(output)));  // something happened
+    CHECK(same_bits(exact.at(output), written.at(output)));
+  }
+  CHECK(has(nodes_of(graph, Optimize::exact), "bn1"));
+  CHECK(has(nodes_of(graph, Optimize::full, true), "bn1"));  // training
+}
+
+TEST_CASE("a rewritten session keeps names: variables, states, outputs, plans and what was asked of the graph") {
+  RewritingHost with;
+  const auto graph = block(with.host);
+  Session session(graph);
+  CHECK(same_bits(session.tensor("w1"), numbers({6, 3, 3, 3}, -1, 1, 1)));
+  CHECK(same_bits(session.tensor("bn1_moving_var"), graph.tensor("bn1_moving_var")));
+  CHECK(failure_of([&] { session.tensor("conv1"); }).message.find("is made by a node") != std::string::npos);
+  const auto plan = session.plan({{"x", {2, 3, 9, 8}}});
+  const auto fused = std::find_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.node == "conv1+bn1"; });
+  REQUIRE(fused != plan.steps.end());
+  CHECK(fused->nodes == std::vector<std::string>{"conv1", "bn1"});
+  CHECK(has(nodes_of(session.graph(), Optimize::none), "bn1"));
+  const NamedTensors inputs{{"x", numbers({1, 3, 9, 8}, -1, 1, 8)}};
+  const auto part = run(graph, inputs, Optimize::full, "act");
+  CHECK(part.size() == 1);
+  CHECK(difference(part.at("act"), run(graph, inputs, Optimize::none).at("act")) < 1e-4);
+  std::vector<Tensor> given{inputs.at("x")}, taken(2);
+  for (int i = 0; i < 2; ++i) session.run_in_order(given, taken);  // the second one by the quick way
+  CHECK(same_bits(taken[1], session.run(inputs).at("act")));
+}
+
+TEST_CASE("elements that somebody still writes are no constants, and what was made of elements that were given out is made again") {
+  RewritingHost with;
+  const NamedTensors inputs{{"x", numbers({1, 3, 9, 8}, -1, 1, 9)}};
+  auto graph = block(with.host);
+  Session session(graph), written(graph, {.optimize = Optimize::none});
+  session.run(inputs);
+  {
+    auto weight = graph.tensor("w1");  // a handle that writes
+    std::fill_n(weight.data<float>(), 40, 0.25F);
+    CHECK(difference(session.run(inputs).at("scores"), written.run(inputs).at("scores")) < 1e-4);
+    std::fill_n(weight.data<float>(), 40, -0.75F);
+    CHECK(difference(session.run(inputs).at("scores"), written.run(inputs).at("scores")) < 1e-4);
+  }
+  CHECK(difference(session.run(inputs).at("scores"), written.run(inputs).at("scores")) < 1e-4);
+  CHECK(has([&] {
+    std::vector<std::string> names;
+    for (const auto& node : session.optimized().nodes()) names.push_back(node.name);
+    return names;
+  }(), "conv1+bn1"));
+}
+
+TEST_CASE("dropout is left out where nothing is trained, even where results must be exact") {
+  RewritingHost with;
+  const auto graph = block(with.host, true);
+  const NamedTensors inputs{{"x", numbers({2, 3, 9, 8}, -1, 1, 7)}};
+  for (const auto optimize : {Optimize::full, Optimize::exact}) CHECK_FALSE(has(nodes_of(graph, optimize), "drop"));
+  CHECK(has(nodes_of(graph, Optimize::none), "drop"));
+  CHECK(has(nodes_of(graph, Optimize::full, true), "drop"));
+  CHECK(same_bits(run(graph, inputs, Optimize::exact).at("scores"), run(graph, inputs, Optimize::none).at("scores")));
+  // An output of its own is made by a node: nobody gets the memory of an input.
+  Graph alone(with.host);
+  alone.output("y", alone.add("dropout", {alone.input("x", f32, {2})}, {}, "drop"));
+  CHECK(has(nodes_of(alone), "drop"));
+}
+
+TEST_CASE("what follows from constants alone is computed once, unless it is random, an output, or much larger than what it follows from") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto x = graph.input("x", f32, {2, 3});
+  const auto c = graph.constant("c", numbers({3}, 1, 2, 1)), big = graph.constant("one", numbers({1}, 1, 2, 2));
+  const auto chain = graph.add("exp", {graph.add("mul", {c, c}, {}, "square")}, {}, "table");
+  const auto spread = graph.add("broadcast_to", {big}, {{"shape", {1000, 1000}}}, "spread");
+  const auto noise = graph.add("uniform", {}, {{"shape", {3}}}, "noise");
+  graph.output("y", graph.add("add", {graph.add("add", {x, chain}, {}, "y1"), noise}, {}, "y2"));
+  graph.output("total", graph.add("sum", {spread}, {}, "total_of"));
+  graph.output("direct", graph.add("exp", {c}, {}, "direct_of"));
+  const auto names = nodes_of(graph);
+  for (const auto* gone : {"square", "table"}) CHECK_FALSE(has(names, gone));
+  for (const auto* there : {"y1", "y2", "spread", "noise", "total_of", "direct_of"}) CHECK(has(names, there));
+  const NamedTensors inputs{{"x", numbers({2, 3}, -1, 1, 3)}};
+  Session folded(graph, {.seed = 5}), written(graph, {.seed = 5, .optimize = Optimize::none});
+  for (int i = 0; i < 3; ++i) {
+    const auto one = folded.run(inputs), other = written.run(inputs);
+    for (const auto& [name, tensor] : other) CHECK(same_bits(one.at(name), tensor));
+  }
+  const auto plan = folded.plan({});
+  const auto left_out = [&](const std::string& node) {
+    const auto found = std::find_if(plan.left_out.begin(), plan.left_out.end(), [&](const auto& one) { return one.node == node; });
+    return found == plan.left_out.end() ? std::string() : found->why;
+  };
+  CHECK(left_out("table") == "computed once, for all runs");
+}
+
+TEST_CASE("a constant part that fails leaves the graph, whose run names the node") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto rows = graph.constant("rows", Tensor::from<std::int64_t>({0, 7}, {2}));
+  const auto table = graph.constant("table", numbers({3, 2}, 0, 1, 1));
+  const auto taken = graph.add("embedding", {rows, table}, {}, "taken");
+  graph.output("y", graph.add("add", {graph.input("x", f32, {2, 2}), taken}, {}, "sum"));
+  Session session(graph);
+  const auto failure = failure_of([&] { session.run({{"x", numbers({2, 2}, 0, 1, 2)}}); });
+  CHECK(failure.message.find("node 'taken'") != std::string::npos);
+}
+
+TEST_CASE("nodes that compute the same are one, but for random ones; two outputs stay two tensors") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto x = graph.input("x", f32, {4});
+  const auto one = graph.add("exp", {x}, {}, "one"), same = graph.add("exp", {x}, {}, "same");
+  const auto next = graph.add("mul", {one, one}, {}, "next"), next_same = graph.add("mul", {same, one}, {}, "next_same");
+  const auto scaled = graph.add("quadratic", {x}, {{"b", 2}}, "scaled"), other = graph.add("quadratic", {x}, {{"b", 3}}, "other");
+  const auto noise = graph.add("uniform", {}, {{"shape", {4}}}, "noise"), noise2 = graph.add("uniform", {}, {{"shape", {4}}}, "noise2");
+  graph.output("y", graph.add("add", {graph.add("sub", {next, next_same}, {}, "zero"), graph.add("sub", {scaled, other}, {}, "minus_x")}, {},
+                              "sum"));
+  graph.output("r", graph.add("sub", {noise, noise2}, {}, "difference"));
+  graph.output("a", graph.add("tanh", {x}, {}, "a"));
+  graph.output("b", graph.add("tanh", {x}, {}, "b"));
+  const auto names = nodes_of(graph, Optimize::exact);
+  for (const auto* gone : {"same", "next_same"}) CHECK_FALSE(has(names, gone));
+  for (const auto* there : {"one", "next", "scaled", "other", "noise", "noise2", "a", "b"}) CHECK(has(names, there));
+  const NamedTensors inputs{{"x", numbers({4}, -1, 1, 3)}};
+  const auto joined = run(graph, inputs, Optimize::exact), written = run(graph, inputs, Optimize::none);
+  for (const auto& [name, tensor] : written) CHECK(same_bits(joined.at(name), tensor));
+  CHECK(joined.at("a").data() != joined.at("b").data());
+}
+
+TEST_CASE("nodes that nothing reads are left out, and gradients in a session that does not train are what they were") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto x = graph.input("x", f32, {4});
+  graph.add("exp", {graph.add("tanh", {x}, {}, "dead")}, {}, "dead_end");
+  const auto loss = graph.add("sum", {graph.add("exp", {x}, {}, "e")}, {}, "loss");
+  graph.output("g", graph.gradient(loss, {x})[0]);
+  const auto names = nodes_of(graph);
+  for (const auto* gone : {"dead", "dead_end"}) CHECK_FALSE(has(names, gone));
+  const NamedTensors inputs{{"x", numbers({4}, -1, 1, 3)}};
+  CHECK(same_bits(run(graph, inputs, Optimize::full).at("g"), run(graph, inputs, Optimize::none).at("g")));
+}
+
+TEST_CASE("a plugin's own fused form runs where a graph uses the plugin, and its file alone changes no graph") {
+  RewritingHost with({"tests/examples/times.so"});
+  Graph graph(with.host);
+  const auto x = graph.input("x", f32, {-1, 3});
+  graph.output("y", graph.add("relu", {graph.add("times", {x}, {{"factor", -2.5}}, "t")}, {}, "r"));
+  CHECK(nodes_of(graph) == std::vector<std::string>{"t+r"});
+  CHECK(nodes_of(graph, Optimize::exact) == std::vector<std::string>{"t", "r"});
+  const NamedTensors inputs{{"x", numbers({5, 3}, -1, 1, 3)}};
+  CHECK(same_bits(run(graph, inputs, Optimize::full).at("y"), run(graph, inputs, Optimize::none).at("y")));
+  CHECK(with.warnings.empty());
+  Graph read_twice(with.host);
+  const auto inner = read_twice.add("times", {read_twice.input("x", f32, {3})}, {}, "t");
+  read_twice.output("y", read_twice.add("relu", {inner}, {}, "r"));
+  read_twice.output("z", inner);
+  CHECK(nodes_of(read_twice) == std::vector<std::string>{"t", "r"});
+}

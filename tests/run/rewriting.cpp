@@ -1,0 +1,109 @@
+// Rules of rewriting of an application's own operators: where they act, where they do not, and shapes that only a run knows.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// scale * x + y without broadcasting, and what becomes it.
+struct ScaledSum : Operator {
+  double scale = 1, offset = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("scale * x + y + offset");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.input("y", "same shape as x");
+    op.output("sum", "same shape as x");
+    op.param("scale", &ScaledSum::scale, "of x");
+    op.param("offset", &ScaledSum::offset, "added to all");
+    op.rule("sum", "test_add(quadratic(x; b=$s, c=0), y)", "scaled_sum(x, y; scale=$s)");
+    op.rule("offset", "quadratic(scaled_sum(x, y; offset=0, ...); b=1, c=$o)", "scaled_sum(x, y; offset=$o, ...)");
+    op.exact_rule("twice", "halved_twice(x)", "x");
+  }
+  void infer(Infer& io) const {
+    const auto x = io.input(0).shape, y = io.input(1).shape;
+    io.require(!x.known() || !y.known() || x == y, "x is ", x, " but y is ", y);
+    io.set_output(0, x);
+  }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = static_cast<float>(scale * static_cast<double>(call.input<float>(0)[i]) +
+                                                    static_cast<double>(call.input<float>(1)[i]) + offset);
+  }
+};
+
+struct SumHost : ApplicationHost {
+  std::vector<std::string> warnings;
+  SumHost() : ApplicationHost(told(warnings)) { add<ScaledSum>("scaled_sum"); }
+
+ private:
+  static HostOptions told(std::vector<std::string>& warnings) {
+    auto options = ApplicationHost::options(2);
+    options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
+    return options;
+  }
+};
+
+std::vector<std::string> names_in(const Session& session) {
+  std::vector<std::string> names;
+  for (const auto& node : session.optimized().nodes()) names.push_back(node.name);
+  return names;
+}
+
+/// quadratic, test_add and quadratic of x and y.
+Graph sum_of(Host& host, const Shape& x, const Shape& y, double c = 0) {
+  Graph graph(host);
+  const auto left = graph.add("quadratic", {graph.input("x", f32, x)}, {{"b", 3}, {"c", c}}, "scaled");
+  const auto sum = graph.add("test_add", {left, graph.input("y", f32, y)}, {}, "sum");
+  graph.output("z", graph.add("quadratic", {sum}, {{"b", 1}, {"c", 0.5}}, "moved"));
+  return graph;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("rules follow each other; parameters are matched, captured and passed on") {
+  SumHost host;
+  const auto graph = sum_of(host, {2}, {2});
+  Session session(graph);
+  CHECK(names_in(session) == Names{"scaled+sum+moved"});
+  const NamedTensors inputs{{"x", vector_of({1, -2})}, {"y", vector_of({10, 20})}};
+  CHECK(same_bits(session.run(inputs).at("z"), vector_of({13.5F, 14.5F})));
+  CHECK(names_in(Session(graph, {.optimize = Optimize::exact})) == Names{"scaled", "sum", "moved"});
+  CHECK(names_in(Session(graph, {.training = true})) == Names{"scaled", "sum", "moved"});
+  CHECK(names_in(Session(sum_of(host, {2}, {2}, 1))) == Names{"scaled", "sum", "moved"});  // c is 1
+}
+
+TEST_CASE("a rule that shapes forbid does not act, and one whose shapes only a run knows gives way to the graph as it was written") {
+  SumHost host;
+  CHECK(names_in(Session(sum_of(host, {2}, {1}))) == Names{"scaled", "sum", "moved"});
+  Session session(sum_of(host, {-1}, {-1}));
+  CHECK(names_in(session) == Names{"scaled+sum+moved"});
+  const auto x = vector_of({1, -2});
+  CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"), vector_of({13.5F, 14.5F})));
+  // what no graph takes is refused in the words of the graph as it was written, and costs nothing
+  const auto wrong = failure_of([&] { session.run({{"x", x}, {"y", vector_of({1, 2, 3})}}); });
+  CHECK(wrong.message.find("node 'sum'") != std::string::npos);
+  CHECK(names_in(session) == Names{"scaled+sum+moved"});
+  CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10})}}).at("z"), vector_of({13.5F, 4.5F})));
+  CHECK(names_in(session) == Names{"scaled", "sum", "moved"});
+  CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"), vector_of({13.5F, 14.5F})));
+}
+
+TEST_CASE("a rule that cannot be is told once, with its name, and changes nothing") {
+  SumHost host;
+  const auto graph = sum_of(host, {2}, {2});
+  Session one(graph), other(graph);
+  REQUIRE(host.warnings.size() == 1);
+  CHECK(host.warnings[0] ==
+        "rule 'twice' of operator 'app.scaled_sum' (the application) is not used: there is no operator 'halved_twice'");
+}
