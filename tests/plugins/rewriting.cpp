@@ -1,4 +1,5 @@
-// Graphs as sessions run them: bundled rules, constants computed once, repeated and dead nodes, against the same graphs as they are written.
+// Graphs as sessions run them: bundled rules, constants computed once, repeated and dead nodes, against the same graphs as they are
+// written.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -83,15 +84,15 @@ Graph block(Host& host, bool dropout = false) {
   const auto first = graph.add("convolution", {x, graph.variable("w1", numbers({6, 3, 3, 3}, -1, 1, 1))},
                                {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"no_bias", true}}, "conv1");
   const auto act = graph.add("relu", {normalized(graph, first, 6, "bn1", 10)}, {}, "relu1");
-  const auto second = graph.add("convolution", {act, graph.variable("w2", numbers({6, 3, 3, 3}, -1, 1, 2)),
-                                                graph.variable("b2", numbers({6}, -1, 1, 3))},
-                                {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"groups", 2}}, "conv2");
+  const auto second =
+      graph.add("convolution", {act, graph.variable("w2", numbers({6, 3, 3, 3}, -1, 1, 2)), graph.variable("b2", numbers({6}, -1, 1, 3))},
+                {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"groups", 2}}, "conv2");
   const auto sum = graph.add("add", {normalized(graph, second, 6, "bn2", 20), act}, {}, "sum");
   auto flat = graph.add("reshape", {graph.add("relu", {sum}, {}, "relu2")}, {{"shape", {-1, 6 * 9 * 8}}}, "flat");
   if (dropout) flat = graph.add("dropout", {flat}, {{"p", 0.5}}, "drop");
-  const auto product = graph.add("fully_connected", {flat, graph.variable("w3", numbers({5, 6 * 9 * 8}, -1, 1, 4)),
-                                                     graph.variable("b3", numbers({5}, -1, 1, 5))},
-                                 {{"num_hidden", 5}}, "fc");
+  const auto product = graph.add(
+      "fully_connected", {flat, graph.variable("w3", numbers({5, 6 * 9 * 8}, -1, 1, 4)), graph.variable("b3", numbers({5}, -1, 1, 5))},
+      {{"num_hidden", 5}}, "fc");
   graph.output("scores", normalized(graph, product, 5, "bn3", 30));
   graph.output("act", act);
   Session training(graph, {.training = true});
@@ -160,11 +161,13 @@ TEST_CASE("elements that somebody still writes are no constants, and what was ma
     CHECK(difference(session.run(inputs).at("scores"), written.run(inputs).at("scores")) < 1e-4);
   }
   CHECK(difference(session.run(inputs).at("scores"), written.run(inputs).at("scores")) < 1e-4);
-  CHECK(has([&] {
-    std::vector<std::string> names;
-    for (const auto& node : session.optimized().nodes()) names.push_back(node.name);
-    return names;
-  }(), "conv1+bn1"));
+  CHECK(has(
+      [&] {
+        std::vector<std::string> names;
+        for (const auto& node : session.optimized().nodes()) names.push_back(node.name);
+        return names;
+      }(),
+      "conv1+bn1"));
 }
 
 TEST_CASE("dropout is left out where nothing is trained, even where results must be exact") {
@@ -188,7 +191,7 @@ TEST_CASE("what follows from constants alone is computed once, unless it is rand
   const auto c = graph.constant("c", numbers({3}, 1, 2, 1)), big = graph.constant("one", numbers({1}, 1, 2, 2));
   const auto chain = graph.add("exp", {graph.add("mul", {c, c}, {}, "square")}, {}, "table");
   const auto spread = graph.add("broadcast_to", {big}, {{"shape", {1000, 1000}}}, "spread");
-  const auto noise = graph.add("uniform", {}, {{"shape", {3}}}, "noise");
+  const auto noise = graph.add("uniform", std::vector<Value>(), {{"shape", {3}}}, "noise");
   graph.output("y", graph.add("add", {graph.add("add", {x, chain}, {}, "y1"), noise}, {}, "y2"));
   graph.output("total", graph.add("sum", {spread}, {}, "total_of"));
   graph.output("direct", graph.add("exp", {c}, {}, "direct_of"));
@@ -214,7 +217,7 @@ TEST_CASE("a constant part that fails leaves the graph, whose run names the node
   Graph graph(with.host);
   const auto rows = graph.constant("rows", Tensor::from<std::int64_t>({0, 7}, {2}));
   const auto table = graph.constant("table", numbers({3, 2}, 0, 1, 1));
-  const auto taken = graph.add("embedding", {rows, table}, {}, "taken");
+  const auto taken = graph.add("embedding", {rows, table}, {{"input_dim", 3}, {"output_dim", 2}}, "taken");
   graph.output("y", graph.add("add", {graph.input("x", f32, {2, 2}), taken}, {}, "sum"));
   Session session(graph);
   const auto failure = failure_of([&] { session.run({{"x", numbers({2, 2}, 0, 1, 2)}}); });
@@ -228,9 +231,10 @@ TEST_CASE("nodes that compute the same are one, but for random ones; two outputs
   const auto one = graph.add("exp", {x}, {}, "one"), same = graph.add("exp", {x}, {}, "same");
   const auto next = graph.add("mul", {one, one}, {}, "next"), next_same = graph.add("mul", {same, one}, {}, "next_same");
   const auto scaled = graph.add("quadratic", {x}, {{"b", 2}}, "scaled"), other = graph.add("quadratic", {x}, {{"b", 3}}, "other");
-  const auto noise = graph.add("uniform", {}, {{"shape", {4}}}, "noise"), noise2 = graph.add("uniform", {}, {{"shape", {4}}}, "noise2");
-  graph.output("y", graph.add("add", {graph.add("sub", {next, next_same}, {}, "zero"), graph.add("sub", {scaled, other}, {}, "minus_x")}, {},
-                              "sum"));
+  const auto noise = graph.add("uniform", std::vector<Value>(), {{"shape", {4}}}, "noise");
+  const auto noise2 = graph.add("uniform", std::vector<Value>(), {{"shape", {4}}}, "noise2");
+  graph.output("y", graph.add("add", {graph.add("sub", {next, next_same}, {}, "zero"), graph.add("sub", {scaled, other}, {}, "minus_x")},
+                              {}, "sum"));
   graph.output("r", graph.add("sub", {noise, noise2}, {}, "difference"));
   graph.output("a", graph.add("tanh", {x}, {}, "a"));
   graph.output("b", graph.add("tanh", {x}, {}, "b"));

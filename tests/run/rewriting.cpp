@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <tenon/elementwise.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
@@ -12,6 +13,20 @@
 using namespace tenon;
 
 namespace {
+
+struct SpreadSum : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("x + y");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.input("y", "any shape that broadcasts with x");
+    op.output("sum", "the two broadcast together");
+  }
+  template <class T>
+  TENON_FN T operator()(T x, T y) const {
+    return x + y;
+  }
+};
 
 /// scale * x + y without broadcasting, and what becomes it.
 struct ScaledSum : Operator {
@@ -24,7 +39,7 @@ struct ScaledSum : Operator {
     op.output("sum", "same shape as x");
     op.param("scale", &ScaledSum::scale, "of x");
     op.param("offset", &ScaledSum::offset, "added to all");
-    op.rule("sum", "test_add(quadratic(x; b=$s, c=0), y)", "scaled_sum(x, y; scale=$s)");
+    op.rule("sum", "spread_sum(quadratic(x; b=$s, c=0), y)", "scaled_sum(x, y; scale=$s)");
     op.rule("offset", "quadratic(scaled_sum(x, y; offset=0, ...); b=1, c=$o)", "scaled_sum(x, y; offset=$o, ...)");
     op.exact_rule("twice", "halved_twice(x)", "x");
   }
@@ -35,14 +50,17 @@ struct ScaledSum : Operator {
   }
   void forward(const Call& call) const {
     for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
-      call.output<float>(0)[i] = static_cast<float>(scale * static_cast<double>(call.input<float>(0)[i]) +
-                                                    static_cast<double>(call.input<float>(1)[i]) + offset);
+      call.output<float>(0)[i] =
+          static_cast<float>(scale * static_cast<double>(call.input<float>(0)[i]) + static_cast<double>(call.input<float>(1)[i]) + offset);
   }
 };
 
 struct SumHost : ApplicationHost {
   std::vector<std::string> warnings;
-  SumHost() : ApplicationHost(told(warnings)) { add<ScaledSum>("scaled_sum"); }
+  SumHost() : ApplicationHost(told(warnings)) {
+    add<SpreadSum>("spread_sum");
+    add<ScaledSum>("scaled_sum");
+  }
 
  private:
   static HostOptions told(std::vector<std::string>& warnings) {
@@ -58,11 +76,11 @@ std::vector<std::string> names_in(const Session& session) {
   return names;
 }
 
-/// quadratic, test_add and quadratic of x and y.
+/// quadratic, spread_sum and quadratic of x and y.
 Graph sum_of(Host& host, const Shape& x, const Shape& y, double c = 0) {
   Graph graph(host);
   const auto left = graph.add("quadratic", {graph.input("x", f32, x)}, {{"b", 3}, {"c", c}}, "scaled");
-  const auto sum = graph.add("test_add", {left, graph.input("y", f32, y)}, {}, "sum");
+  const auto sum = graph.add("spread_sum", {left, graph.input("y", f32, y)}, {}, "sum");
   graph.output("z", graph.add("quadratic", {sum}, {{"b", 1}, {"c", 0.5}}, "moved"));
   return graph;
 }
@@ -104,6 +122,5 @@ TEST_CASE("a rule that cannot be is told once, with its name, and changes nothin
   const auto graph = sum_of(host, {2}, {2});
   Session one(graph), other(graph);
   REQUIRE(host.warnings.size() == 1);
-  CHECK(host.warnings[0] ==
-        "rule 'twice' of operator 'app.scaled_sum' (the application) is not used: there is no operator 'halved_twice'");
+  CHECK(host.warnings[0] == "rule 'twice' of operator 'app.scaled_sum' (the application) is not used: there is no operator 'halved_twice'");
 }
