@@ -9,6 +9,7 @@
 #include "graph/inference.hpp"
 #include "plan/gpu_schedule.hpp"
 #include "plan/kept.hpp"
+#include "plan/lanes/schedule.hpp"
 
 namespace tenon {
 
@@ -20,6 +21,7 @@ struct Plan {
   GpuSchedule gpus;
   std::vector<bool> constant;    ///< of each value of the session's graph: kernels may keep what they make of it; empty: of none
   std::vector<KeptPart> kept{};  ///< in the order of the steps
+  LaneSchedule lanes;
 
   const GraphModel& model() const { return graph.model(); }  ///< the graph as it runs, conversions and copies too
   const std::vector<tenon_type>& types() const { return memory.types; }

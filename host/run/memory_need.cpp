@@ -57,12 +57,16 @@ std::string largest_of(const Plan& plan, ValueId value) {
 
 }  // namespace
 
-void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
+bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
   auto need = need_of(plan, present, destinations);
   need.kept = kept;
-  if (limit == 0 && need.bytes() < small) return;
+  return (limit == 0 && need.bytes() < small) || need.bytes() <= available_memory(limit).bytes;
+}
+
+void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
+  if (has_memory(plan, present, destinations, kept, limit)) return;
+  const auto need = need_of(plan, present, destinations);
   const auto available = available_memory(limit);
-  if (need.bytes() <= available.bytes) return;
   throw Failure(
       FailureKind::failed,
       fmt::format("the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves {}{}", readable_bytes(need.arena),

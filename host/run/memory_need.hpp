@@ -10,5 +10,7 @@ namespace tenon {
 /// Throws Failure (failed) with the bytes, what leaves no more, and the largest tensor, where the CPU's arena, larger than the present one,
 /// the outputs without destinations and `kept` bytes of kernels take more than available_memory(limit).
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit);
+/// Whether it would not throw.
+bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit);
 
 }  // namespace tenon

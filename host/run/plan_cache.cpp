@@ -25,6 +25,7 @@ Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_
 
 Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
                                    const Destinations& destinations, std::uint64_t memory_limit) {
+  move_on(planned, destinations, memory_limit);
   if (!planned.execution) {
     const auto& plan = *planned.plan;
     const auto kept =
@@ -34,11 +35,24 @@ Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, con
     require_memory(plan, arenas_, destinations, kept, memory_limit);
     if (!arenas_.hold(*planned.plan)) make_room(*planned.plan, *context.streams);
     context.arenas = &arenas_;
+    if (planned.settled) context.lanes = LanePolicy::never;
     planned.execution = std::make_unique<Execution>(planned.plan, kernels, tensors, context);
+    retired_.reset();
   }
   if (last_ != nullptr && last_ != &planned) last_->execution->free_sparse();
   last_ = &planned;
   return *planned.execution;
+}
+
+// To the plan that its first runs ask for.
+void PlanCache::move_on(Planned& planned, const Destinations& destinations, std::uint64_t memory_limit) {
+  const auto next = planned.execution ? planned.execution->next_plan() : nullptr;
+  if (!next) return;
+  if (!has_memory(*next, arenas_, destinations, 0, memory_limit)) return planned.execution->keep_plan();
+  planned.settled = next->lanes.lanes == 0;
+  planned.plan = next;
+  if (last_ == &planned) last_ = nullptr;
+  retired_ = std::move(planned.execution);
 }
 
 // What ran before uses the addresses of the arenas that go.

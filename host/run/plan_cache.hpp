@@ -16,6 +16,7 @@ struct Planned {
   std::shared_ptr<const Stage> later{};  ///< what is planned when this has run; null: nothing is left
   std::uint64_t used = 0;                ///< the larger, the later it was used
   std::unique_ptr<Execution> execution{};
+  bool settled = false;  ///< it has been found out that its steps run one after the other
 };
 
 /// At most so many plans; the one not used for the longest time goes first. Their memory is that of the one that needs most. Threads: one
@@ -38,13 +39,15 @@ class PlanCache {
   Planned* last() const { return last_; }  ///< the one whose execution was given out last; null: it is gone
 
  private:
+  void move_on(Planned& planned, const Destinations& destinations, std::uint64_t memory_limit);
   void make_room(const Plan& plan, Streams& streams);
 
   std::size_t most_;
   std::uint64_t uses_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;
-  Planned* last_ = nullptr;  // whose execution was given out: the only one that may hold memory of sparse values
+  std::unique_ptr<Execution> retired_;  // until the next one holds what kernels keep of constants
+  Planned* last_ = nullptr;             // whose execution was given out: the only one that may hold memory of sparse values
 };
 
 }  // namespace tenon

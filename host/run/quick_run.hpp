@@ -16,6 +16,8 @@ class QuickRun {
   static std::unique_ptr<QuickRun> of(const Stage& stage, Planned& planned);
 
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  /// Whether its plan is still the one to run.
+  bool stays() const { return execution_->next_plan() == nullptr; }
   /// Points the execution at the tensors, and makes outputs that are empty. They fit.
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 

@@ -12,6 +12,7 @@
 #include "io/crash/crash_handler.hpp"
 #include "plan/step_cost.hpp"
 #include "run/execution/filled_outputs.hpp"
+#include "run/execution/parallel_run.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"
@@ -83,8 +84,17 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   optimize();
   files.require_unchanged();
   files = BackingFiles(tensors);  // without those of which everything was copied
-  context = {&host_table(), &host().threads,          &streams, nullptr, &error, &host().kernel_log, options.training,
-             options.seed,  options.constant_weights, this};
+  context = {&host_table(),
+             &host().threads,
+             &streams,
+             nullptr,
+             &error,
+             &host().kernel_log,
+             options.training,
+             options.seed,
+             options.constant_weights,
+             this,
+             options.parallel && !options.debug && !options.profile && options.trace.empty() ? LanePolicy::measured : LanePolicy::never};
 }
 
 Session::Impl::Use::Use(const std::unique_ptr<Impl>& session)
@@ -210,21 +220,6 @@ NamedTensors Session::Impl::each_stage(const NamedTensors& inputs, const RunOpti
   }
 }
 
-static void stop_where_asked(const std::stop_token& stop) {
-  if (stop.stop_requested())
-    throw Failure(FailureKind::failed, "the run was stopped",
-                  "states, and variables in training, keep what nodes that had run made of them");
-}
-
-void Session::Impl::execute(Execution& execution, const std::stop_token& stop) {
-  const bool may_stop = stop.stop_possible();
-  StepWalk walk(execution);
-  for (const auto& step : execution.start()) {
-    if (may_stop) stop_where_asked(stop);
-    walk.call(step);
-  }
-}
-
 static void add_call(NodeTime& time, double begin, double seconds, const StepCost& cost) {
   time.least = time.calls == 0 ? seconds : std::min(time.least, seconds);
   ++time.calls, time.seconds += seconds;
@@ -300,7 +295,7 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
     if (options.debug)
       execute_debug(execution, stop);
     else
-      options.trace.empty() && !options.profile ? execute(execution, stop) : execute_watched(execution, stop);
+      options.trace.empty() && !options.profile ? execution.run_steps(stop) : execute_watched(execution, stop);
     end_copied_process();
     execution.finish();
     warn_of_capture(execution);

@@ -42,7 +42,6 @@ struct Session::Impl {
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const std::stop_token& stop,
                    std::uint64_t number);
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
-  void execute(Execution& execution, const std::stop_token& stop);
   void execute_watched(Execution& execution, const std::stop_token& stop);
   void execute_debug(Execution& execution, const std::stop_token& stop);
 

@@ -16,12 +16,12 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
   require_current_constants();
-  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs)) {
+  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs) && quick->stays()) {
     auto& execution = quick->bind(inputs, outputs);
     execution.set_step(step++);
     const WatchedStop watched(execution, stop);
     try {
-      execute(execution, stop);
+      execution.run_steps(stop);
       end_copied_process();
       return execution.finish();
     } catch (...) {

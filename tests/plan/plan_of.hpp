@@ -1,6 +1,7 @@
 // The memory plan of a graph, without the memory.
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tenon/host/graph.hpp>
@@ -26,6 +27,10 @@ class Planned {
     const auto lowered = tenon::lower(impl_of(graph_).current, *kernels_, tensors_, {.training = training_}, types);
     return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
   }
+  std::shared_ptr<const tenon::Plan> whole() const {
+    return tenon::make_plan(impl_of(graph_).current, *kernels_, tensors_, types_, {.training = training_});
+  }
+  const tenon::Kernels& kernels() const { return *kernels_; }
 
  private:
   const tenon::Binding& binding() const { return impl_of(graph_).binding(); }

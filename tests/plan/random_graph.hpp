@@ -10,6 +10,9 @@
 #include <tenon/host/udf.hpp>
 #include <vector>
 
+/// Where it is set, Mix and Blend call it while they run.
+inline void (*while_mixing)() = nullptr;
+
 /// Some function of a few vectors, as long as its parameter says; its backward looks at nothing but the gradient of its output. Numbers
 /// stay small in both, but both depend on every element, and workspaces are written to, so that memory shared wrongly changes results.
 struct Mix : tenon::Operator {
@@ -28,6 +31,7 @@ struct Mix : tenon::Operator {
   void forward(const tenon::Call& call) const {
     float sum = 0;
     for (int i = 0; i < call.inputs(); ++i) sum += total(call.input<float>(i));
+    if (while_mixing != nullptr) while_mixing();
     std::fill_n(call.workspace<float>(static_cast<std::size_t>(scratch)), scratch, 1e30f);
     const auto mixed = call.output<float>(0);
     for (std::int64_t j = 0; j < mixed.size(); ++j) mixed[j] = small(sum) + static_cast<float>(j % 7) / 8;

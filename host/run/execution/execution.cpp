@@ -6,6 +6,7 @@
 
 #include "device/stream.hpp"
 #include "plugin/plugin_call.hpp"
+#include "run/execution/runner.hpp"
 #include "run/execution/step_failure.hpp"
 
 namespace tenon {
@@ -37,6 +38,32 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
     }
   }
   if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
+  if (plan_->lanes.lanes > 0) add_lanes();
+  runner_ = Runner::of(*this, kernels, *context.threads, context.lanes);
+}
+
+Execution::~Execution() = default;
+
+void Execution::add_lanes() {
+  for (std::uint32_t lane = 0; lane < plan_->lanes.lanes; ++lane)
+    lanes_.emplace_back(call_context_.threads, sparse_memory_, call_context_.log);
+  for (std::size_t step = 0; step < plan_->step_count(); ++step) {
+    auto& lane = lanes_[plan_->lanes.lane_of[step]];
+    calls_[step].context = &lane.context;
+    calls_[step].error = &lane.error.error;
+  }
+}
+
+void Execution::run_steps(const std::stop_token& stop) {
+  if (!runner_) return tenon::run_steps(*this, stop);
+  runner_->run(stop);
+  next_ = runner_->next();
+  if (runner_->over()) runner_.reset();
+}
+
+void Execution::keep_plan() {
+  next_ = nullptr;
+  runner_->stay();
 }
 
 void Execution::finish() {
@@ -77,7 +104,7 @@ void Execution::set_add(ValueId output, bool add) {
 }
 
 void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step) {
-  call_context_.left_modes = false;
+  context_of(step).left_modes = false;
   const auto id = plan_->node_of(calls_.step_of(step));
   const auto* op = plan_->graph.binding().nodes[id].op;
   op == nullptr ? modes.set() : put_back(modes, left, *op, called_by(step.call->dispatch));
@@ -86,7 +113,7 @@ void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, 
 // A failure on a GPU is found by whoever waits for it next.
 Failure Execution::failure_of(const Step& failed) const {
   const auto step = calls_.step_of(failed);
-  auto reason = error_.reason();
+  auto reason = (lanes_.empty() ? error_ : lanes_[plan_->lanes.lane_of[step]].error).reason();
   auto& device = plan_->device_of(step);
   const auto* const from = plan_->copied_from(step);
   const auto loss = from == nullptr ? device.loss() : std::string();  // a copy has told it

@@ -14,11 +14,15 @@ class StepWalk {
 
   /// A step that start() returned, or one of steps(). Throws its Failure.
   void call(const Step& step) {
-    calls_.enter(step.running);
-    const bool failed = step.function(step.instance, step.call) != 0;
-    execution_.keep_modes(modes_, step);
-    if (failed) [[unlikely]]
+    if (!passes(step)) [[unlikely]]
       fail(step);
+  }
+  /// The same, and false where it failed.
+  bool passes(const Step& step) {
+    calls_.enter(step.running);
+    const bool passed = step.function(step.instance, step.call) == 0;
+    execution_.keep_modes(modes_, step);
+    return passed;
   }
 
  private:

@@ -1,0 +1,96 @@
+#include "plan/lanes/step_order.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tenon {
+namespace {
+
+/// Who used each place last: a piece of memory, or an object that has one user at a time. Places are numbered, values first.
+class LastUses {
+ public:
+  LastUses(const Plan& plan, const Kernels& kernels)
+      : plan_(plan), kernels_(kernels), writers_(plan.types().size(), none), readers_(plan.types().size()), changes_(plan.types().size()) {
+    const auto& model = plan.model();
+    for (ValueId value = 0; value < changes_.size(); ++value) changes_[value] = model.values[value].role == Role::state;
+    for (const auto& [value, variable] : plan.memory.updated) changes_[variable] = true;
+    for (const auto& sum : plan.memory.fused_sums) changes_[plan.memory.root[sum.sum]] = true;
+  }
+
+  /// The steps that this one follows; later ones follow it.
+  std::vector<std::uint32_t> use(std::uint32_t step) {
+    before_.clear();
+    for_each_access(plan_, step, [&](ValueId value, bool written) { use_place(place_of(value), step, written); });
+    const auto id = plan_.node_of(step);
+    for (const auto node : plan_.graph.nodes_at(id))
+      if (!plan_.graph.copies_at(node)) use_object(plan_.graph.kernel_of(node, kernels_).get(), step);
+    use_object(plan_.graph.worker_of(id), step);
+    return std::move(before_);
+  }
+
+ private:
+  ValueId place_of(ValueId value) const {
+    const auto root = plan_.memory.root[value];
+    const auto updated = plan_.memory.updated.find(root);
+    return updated == plan_.memory.updated.end() ? root : updated->second;
+  }
+
+  // Readers count only where somebody writes after them.
+  void use_place(std::uint32_t place, std::uint32_t step, bool written) {
+    if (writers_[place] != none) add(writers_[place], step);
+    if (!changes_[place]) {
+      if (written) writers_[place] = step;
+      return;
+    }
+    auto& readers = readers_[place];
+    if (!written) return readers.push_back(step);
+    for (const auto reader : readers) add(reader, step);
+    readers.clear();
+    writers_[place] = step;
+  }
+
+  void use_object(const void* object, std::uint32_t step) {
+    if (object == nullptr) return;
+    const auto [found, first] = users_.try_emplace(object, step);
+    if (first) return;
+    add(found->second, step);
+    found->second = step;
+  }
+
+  void add(std::uint32_t earlier, std::uint32_t step) {
+    if (earlier != step) before_.push_back(earlier);
+  }
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  std::vector<std::uint32_t> writers_;               // of each place; none: nobody
+  std::vector<std::vector<std::uint32_t>> readers_;  // since then
+  std::vector<bool> changes_;                        // written more than once, or after it was read
+  std::unordered_map<const void*, std::uint32_t> users_;
+  std::vector<std::uint32_t> before_;
+};
+
+}  // namespace
+
+void StepOrder::add(std::vector<std::uint32_t> before_next) {
+  std::sort(before_next.begin(), before_next.end());
+  before_next.erase(std::unique(before_next.begin(), before_next.end()), before_next.end());
+  before_.insert(before_.end(), before_next.begin(), before_next.end());
+  first_.push_back(static_cast<std::uint32_t>(before_.size()));
+}
+
+// Where each one follows the step before it, there is one order.
+bool StepOrder::has_width() const {
+  for (std::uint32_t step = 1; step < count(); ++step)
+    if (before(step).empty() || before(step).back() != step - 1) return true;
+  return false;
+}
+
+StepOrder order_of_steps(const Plan& plan, const Kernels& kernels) {
+  StepOrder order;
+  LastUses uses(plan, kernels);
+  for (std::uint32_t step = 0; step < plan.step_count(); ++step) order.add(uses.use(step));
+  return order;
+}
+
+}  // namespace tenon
