@@ -27,18 +27,14 @@ class ConvolutionGradient {
     onednn::use([&] {
       if (cut_filters_) {
         const auto size = std::max((filters_ + most - 1) / most, least_filters);
-        size_ = (size + least_filters - 1) / least_filters * least_filters;
-        parts_ = parts.of_samples(1);
-        add_step(size_);
-        if (filters_ % size_ != 0) add_step(filters_ % size_);
+        parts_ = parts.of_filters((size + least_filters - 1) / least_filters * least_filters);
       } else {
         const auto fitting = static_cast<std::int64_t>(std::clamp<std::size_t>(most_gradient_bytes / bytes, 1, 16));
         parts_ = parts.of_samples(std::min(most, fitting));
-        steps_of_parts_.push_back(steps.backward_weights(parts_.front(), steps.any_weights(), filters_, false));
-        const auto layout = steps_of_parts_.front().layout(DNNL_ARG_DIFF_WEIGHTS);
-        if (!parts_.back().like(parts_.front())) steps_of_parts_.push_back(steps.backward_weights(parts_.back(), layout, filters_, false));
-        from_layout_ = onednn::Reorder(layout, steps.weights());
       }
+      add_step(parts_.front());
+      if (!parts_.back().like(parts_.front())) add_step(parts_.back());
+      if (!cut_filters_) from_layout_ = onednn::Reorder(steps_of_parts_.front().layout(DNNL_ARG_DIFF_WEIGHTS), steps.weights());
     });
   }
 
@@ -60,10 +56,16 @@ class ConvolutionGradient {
 
   static std::size_t bytes_of(const tenon::Shape& shape) { return static_cast<std::size_t>(shape.size()) * sizeof(float); }
 
-  void add_step(std::int64_t filters) {
-    auto dims = steps_->weights().dims();
-    dims[0] = filters;
-    steps_of_parts_.push_back(steps_->backward_weights(parts_.front(), onednn::any(dims), filters, true));
+  /// All samples of a cut batch make their gradients in one layout, to be added up.
+  void add_step(const ConvolutionPart& part) {
+    const bool first = steps_of_parts_.empty();
+    const auto weights =
+        cut_filters_ || first ? onednn::any(steps_->weights_of(part.filters)) : steps_of_parts_.front().layout(DNNL_ARG_DIFF_WEIGHTS);
+    steps_of_parts_.push_back(steps_->backward_weights(part, weights, cut_filters_));
+  }
+
+  const onednn::Step& step_of(const ConvolutionPart& part) const {
+    return part.like(parts_.front()) ? steps_of_parts_.front() : steps_of_parts_.back();
   }
 
   void run_filters(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
@@ -72,13 +74,12 @@ class ConvolutionGradient {
         biases(static_cast<std::size_t>(filters_) * sizeof(float));
     float* const weights = weight_grad ? weight_grad : reinterpret_cast<float*>(unwanted.data());
     float* const bias = bias_grad ? bias_grad : reinterpret_cast<float*>(biases.data());
-    call.parallel_for((filters_ + size_ - 1) / size_, 1, [&](std::int64_t begin, std::int64_t end) {
+    call.parallel_for(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       onednn::use([&] {
-        for (auto part = begin; part < end; ++part) {
-          const auto first = part * size_;
-          const auto& step = first + size_ > filters_ ? steps_of_parts_.back() : steps_of_parts_.front();
-          const void* const ports[] = {data, output_grad + steps_->filter_offset(first), weights + first * filter, bias + first};
-          step.run({ports, bias_ ? 4u : 3u});
+        for (auto i = begin; i < end; ++i) {
+          const auto& part = parts_[static_cast<std::size_t>(i)];
+          const void* const ports[] = {data, output_grad + steps_->output_offset(part), weights + part.filter * filter, bias + part.filter};
+          step_of(part).run({ports, bias_ ? 4u : 3u});
         }
       });
     });
@@ -92,9 +93,8 @@ class ConvolutionGradient {
       onednn::use([&] {
         for (auto i = begin; i < end; ++i) {
           const auto& part = parts_[static_cast<std::size_t>(i)];
-          const auto& step = part.like(parts_.front()) ? steps_of_parts_.front() : steps_of_parts_.back();
           const void* const ports[] = {data + steps_->data_offset(part), output_grad + steps_->output_offset(part), weights[i], biases[i]};
-          step.run({ports, bias_ ? 4u : 3u});
+          step_of(part).run({ports, bias_ ? 4u : 3u});
         }
       });
     });
@@ -103,7 +103,7 @@ class ConvolutionGradient {
   }
 
   const ConvolutionSteps* steps_;
-  std::int64_t filters_, size_ = 0;
+  std::int64_t filters_;
   bool bias_, cut_filters_ = false;
   std::vector<ConvolutionPart> parts_;
   std::vector<onednn::Step> steps_of_parts_;  // one for parts of one size, and another for a shorter last one

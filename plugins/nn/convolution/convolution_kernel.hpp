@@ -15,7 +15,7 @@ class ConvolutionKernel {
   ConvolutionPass* forward_pass() {
     if (shape_.data[0] == 0) return nullptr;
     if (!forward_)
-      forward_.emplace(parts_.of_rows(worthwhile()), steps_.weights(), steps_.any_weights(),
+      forward_.emplace(cut_forward(), shape_.output[1], steps_.weights_of(cut_forward().front().filters),
                        [&](const ConvolutionPart& part, const onednn::Desc& weights) { return steps_.forward(part, weights); });
     return &*forward_;
   }
@@ -28,7 +28,8 @@ class ConvolutionKernel {
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const ConvolutionPart& part, const onednn::Step& step, const void* laid_out) {
-      const void* const ports[] = {data + steps_.data_offset(part), laid_out, output + steps_.output_offset(part), bias};
+      const float* const part_bias = bias ? bias + part.filter : nullptr;
+      const void* const ports[] = {data + steps_.data_offset(part), laid_out, output + steps_.output_offset(part), part_bias};
       step.run({ports, bias ? 4u : 3u});
       steps_.for_each_run(part, after);
     });
@@ -37,7 +38,7 @@ class ConvolutionKernel {
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) {
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
-      backward_data_.emplace(parts_.of_samples(worthwhile()), steps_.weights(), steps_.any_weights(),
+      backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.weights_of(shape_.output[1]),
                              [&](const ConvolutionPart& part, const onednn::Desc& weights) { return steps_.backward_data(part, weights); });
     const auto kept = [](std::size_t) -> const void* { return nullptr; };
     backward_data_->for_each(call, weight, kept, [&](const ConvolutionPart& part, const onednn::Step& step, const void* laid_out) {
@@ -53,10 +54,20 @@ class ConvolutionKernel {
   }
 
  private:
+  /// Where the weights are by far the largest tensor, parts had better not all read all of them.
+  std::vector<ConvolutionPart> cut_forward() const {
+    const auto others = static_cast<std::size_t>(shape_.data.size() + shape_.output.size()) * sizeof(float);
+    const bool large = steps_.weights().get_size() / 4 > others;
+    if (groups_ == 1 && large && shape_.output[1] % filters_of_part == 0) return parts_.of_filters(filters_of_part);
+    return parts_.of_rows(worthwhile());
+  }
+
   std::int64_t worthwhile() const {
     const auto bytes = steps_.weights().get_size();
     return ConvolutionParts::worthwhile(operations(shape_, bytes), bytes);
   }
+
+  static constexpr std::int64_t filters_of_part = 256;  // for fewer, oneDNN blocks them in a way that is slower
 
   ConvolutionSteps steps_;
   ConvolutionParts parts_;

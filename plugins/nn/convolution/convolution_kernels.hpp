@@ -50,7 +50,7 @@ inline ConvolutionShape forward_shape(const tenon::Prepare& io) {
 inline void keep_weights(tenon::Prepare& io, ConvolutionPass& pass) {
   for (std::size_t i = 0; i < pass.layouts(); ++i)
     if (pass.needs_layout(i))
-      io.keep(static_cast<int>(i), "weight", "weight of a convolution, " + onednn::text_of(pass.layout(i)), pass.layout(i).get_size(),
+      io.keep(static_cast<int>(i), "weight", "weight of a convolution, " + pass.layout_text(i), pass.layout_bytes(i),
               [&](void* memory) { pass.lay_out(i, io.constant<float>("weight").data(), memory); });
 }
 

@@ -7,23 +7,31 @@
 
 #include "shared/window.hpp"
 
-/// Samples, and rows (of the first spatial axis) of their outputs with the rows of data that these need.
+/// Samples, filters, and rows (of the first spatial axis) of output with the rows of data that these need.
 struct ConvolutionPart {
   std::int64_t sample, samples;
   std::int64_t row, rows;
   std::int64_t data_row, data_rows;
   std::int64_t before, after;  ///< padding of the first spatial axis that the part sees
+  std::int64_t filter, filters;
 
   /// Whether both are the same work at another place.
   bool like(const ConvolutionPart& other) const {
-    return samples == other.samples && rows == other.rows && data_rows == other.data_rows && before == other.before && after == other.after;
+    return samples == other.samples && rows == other.rows && data_rows == other.data_rows && before == other.before &&
+           after == other.after && filters == other.filters;
   }
 };
 
 class ConvolutionParts {
  public:
   ConvolutionParts(const Window& window, const tenon::Shape& data, const tenon::Shape& output)
-      : reach_(window.reach(0)), stride_(window.stride[0]), pad_(window.pad[0]), data_rows_(data[2]), rows_(output[2]), batch_(data[0]) {}
+      : reach_(window.reach(0)),
+        stride_(window.stride[0]),
+        pad_(window.pad[0]),
+        data_rows_(data[2]),
+        rows_(output[2]),
+        batch_(data[0]),
+        filters_(output[1]) {}
 
   /// Whole samples, at most `most` parts of one size and a shorter one where that does not come out even.
   std::vector<ConvolutionPart> of_samples(std::int64_t most) const {
@@ -35,7 +43,7 @@ class ConvolutionParts {
 
   /// The same, with each sample cut into rows where there are fewer samples than `most`.
   std::vector<ConvolutionPart> of_rows(std::int64_t most) const {
-    const auto cuts = batch_ > 0 ? even(std::min(most / batch_, rows_)) : 1;
+    const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, most_cuts})) : 1;
     if (cuts <= 1) return of_samples(most);
     std::vector<ConvolutionPart> parts;
     for (std::int64_t sample = 0; sample < batch_; ++sample)
@@ -47,14 +55,27 @@ class ConvolutionParts {
     return parts;
   }
 
-  /// How many parts are worth their overhead: each does at least a million operations, and eight for each byte of the weights, which every
+  /// All samples, cut into `size` filters and a last part with fewer where that does not come out even.
+  std::vector<ConvolutionPart> of_filters(std::int64_t size) const {
+    std::vector<ConvolutionPart> parts;
+    for (std::int64_t first = 0; first < filters_; first += size) {
+      parts.push_back(part(0, batch_, 0, rows_));
+      parts.back().filter = first;
+      parts.back().filters = std::min(size, filters_ - first);
+    }
+    return parts;
+  }
+
+  /// How many parts are worth their overhead: each does at least 2.5 million operations, and eight for each byte of the weights, which every
   /// part reads.
   static std::int64_t worthwhile(double operations, std::size_t weight_bytes) {
-    const double least = std::max(1e6, 8 * static_cast<double>(weight_bytes));
+    const double least = std::max(2.5e6, 8 * static_cast<double>(weight_bytes));
     return even(static_cast<std::int64_t>(std::clamp(operations / least, 1.0, 16.0)));
   }
 
  private:
+  static constexpr std::int64_t most_cuts = 8;  // of a sample: shorter parts lose several percent
+
   /// The largest power of two up to n, so that two and four threads get equal shares.
   static std::int64_t even(std::int64_t n) { return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); }
 
@@ -62,8 +83,9 @@ class ConvolutionParts {
     const auto from = row * stride_ - pad_, to = (row + rows - 1) * stride_ - pad_ + reach_;
     const bool whole = rows == rows_;  // then rows that the stride leaves over belong to it, too
     const auto first = whole ? 0 : std::max<std::int64_t>(from, 0), last = whole ? data_rows_ : std::min(to, data_rows_);
-    return {sample, samples, row, rows, first, last - first, std::max<std::int64_t>(-from, 0), std::max<std::int64_t>(to - data_rows_, 0)};
+    return {sample, samples, row, rows, first, last - first, std::max<std::int64_t>(-from, 0), std::max<std::int64_t>(to - data_rows_, 0),
+            0,      filters_};
   }
 
-  std::int64_t reach_, stride_, pad_, data_rows_, rows_, batch_;
+  std::int64_t reach_, stride_, pad_, data_rows_, rows_, batch_, filters_;
 };

@@ -11,20 +11,25 @@
 
 class ConvolutionPass {
  public:
-  /// make(part, weights) gives the step for a part, with weights as described or, where that is any, as it likes them best.
+  /// weights: dimensions of the weights that a part reads: those of all filters, or of as many as each part has. make(part, weights) gives
+  /// the step for a part, with weights as described or, where that is any, as it likes them best.
   template <class Make>
-  ConvolutionPass(std::vector<ConvolutionPart> parts, const onednn::Desc& plain, const onednn::Desc& any, Make&& make)
-      : parts_(std::move(parts)) {
+  ConvolutionPass(std::vector<ConvolutionPart> parts, std::int64_t filters, const onednn::Dims& weights, Make&& make)
+      : parts_(std::move(parts)), slices_(filters / parts_.front().filters), slice_(onednn::plain(weights)) {
     onednn::use([&] {
-      for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, plain, any, make));
+      for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, onednn::any(weights), make));
     });
   }
 
   /// How many layouts of the weights the parts want; mostly one. It may be the plain one, which needs no memory.
   std::size_t layouts() const { return layouts_.size(); }
   bool needs_layout(std::size_t i) const { return layouts_[i].from_plain.needed(); }
-  const onednn::Desc& layout(std::size_t i) const { return layouts_[i].desc; }
-  void lay_out(std::size_t i, const float* plain, void* to) const { layouts_[i].from_plain.copy(plain, to); }
+  std::size_t layout_bytes(std::size_t i) const { return static_cast<std::size_t>(slices_) * layouts_[i].desc.get_size(); }
+  std::string layout_text(std::size_t i) const { return std::to_string(slices_) + " of " + onednn::text_of(layouts_[i].desc); }
+  void lay_out(std::size_t i, const float* plain, void* to) const {
+    for (std::int64_t slice = 0; slice < slices_; ++slice)
+      layouts_[i].from_plain.copy(slice_at(plain, slice_, slice), const_cast<void*>(slice_at(to, layouts_[i].desc, slice)));
+  }
 
   /// body(part, step, weights), inside of use(), for each part. kept(i): the weights in layout i, where somebody keeps them; otherwise
   /// null.
@@ -36,7 +41,7 @@ class ConvolutionPass {
       onednn::use([&] {
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
           const auto& work = works_[work_of_part_[i]];
-          body(parts_[i], work.step, weights[work.layout]);
+          body(parts_[i], work.step, slice_at(weights[work.layout], layouts_[work.layout].desc, parts_[i].filter / parts_[i].filters));
         }
       });
     });
@@ -55,8 +60,12 @@ class ConvolutionPass {
     onednn::Buffer laid_out;  // made when nobody keeps it
   };
 
+  static const void* slice_at(const void* weights, const onednn::Desc& slice, std::int64_t i) {
+    return static_cast<const std::byte*>(weights) + static_cast<std::size_t>(i) * slice.get_size();
+  }
+
   template <class Make>
-  std::size_t find_or_make(const ConvolutionPart& part, const onednn::Desc& plain, const onednn::Desc& any, Make&& make) {
+  std::size_t find_or_make(const ConvolutionPart& part, const onednn::Desc& any, Make&& make) {
     for (std::size_t i = 0; i < works_.size(); ++i)
       if (works_[i].part.like(part)) return i;
     auto step = make(part, any);
@@ -69,7 +78,7 @@ class ConvolutionPass {
     }
     if (layout == layouts_.size()) {
       const auto& desc = step.layout(DNNL_ARG_WEIGHTS);
-      layouts_.push_back({desc, onednn::Reorder(plain, desc), {}});
+      layouts_.push_back({desc, onednn::Reorder(slice_, desc), {}});
     }
     works_.push_back({part, std::move(step), layout});
     return works_.size() - 1;
@@ -85,12 +94,14 @@ class ConvolutionPass {
     auto& layout = layouts_[i];
     if (!layout.from_plain.needed()) return plain;
     if (kept) return kept;
-    if (layout.laid_out.bytes() == 0) layout.laid_out = onednn::Buffer(layout.desc.get_size());
-    layout.from_plain.copy(plain, layout.laid_out.data());
+    if (layout.laid_out.bytes() == 0) layout.laid_out = onednn::Buffer(layout_bytes(i));
+    lay_out(i, plain, layout.laid_out.data());
     return layout.laid_out.data();
   }
 
   std::vector<ConvolutionPart> parts_;
+  std::int64_t slices_;  // of the weights, one for each cut of the filters
+  onednn::Desc slice_;
   std::vector<std::size_t> work_of_part_;
   std::vector<Work> works_;
   std::vector<WeightLayout> layouts_;

@@ -38,23 +38,41 @@ class ConvolutionSteps {
   }
 
   onednn::Desc weights() const { return onednn::plain(weights_); }
-  onednn::Desc any_weights() const { return onednn::any(weights_); }
+  /// Dimensions of the weights of some filters, where there are no groups, or of all.
+  onednn::Dims weights_of(std::int64_t filters) const {
+    auto dims = weights_;
+    if (filters < output_[1]) dims[0] = filters;
+    return dims;
+  }
 
   /// Where a part begins, in elements.
-  std::int64_t data_offset(const ConvolutionPart& part) const { return offset(data_, shape_.data_layout, part.sample, part.data_row); }
-  std::int64_t output_offset(const ConvolutionPart& part) const { return offset(output_, shape_.output_layout, part.sample, part.row); }
+  std::int64_t data_offset(const ConvolutionPart& part) const {
+    const auto strides = onednn::strides_of(data_, shape_.data_layout);
+    return part.sample * strides[0] + part.data_row * strides[2];
+  }
+  std::int64_t output_offset(const ConvolutionPart& part) const {
+    const auto strides = onednn::strides_of(output_, shape_.output_layout);
+    return part.sample * strides[0] + part.filter * strides[1] + part.row * strides[2];
+  }
+
   /// body(first, count) for each run of a part's output elements that follow each other in memory.
   template <class Body>
   void for_each_run(const ConvolutionPart& part, Body&& body) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
     const auto first = output_offset(part);
-    const bool apart = shape_.output_layout == onednn::Layout::plain && part.rows < output_[2];
-    const std::int64_t runs = apart ? output_[1] : 1;
-    const auto count = part.rows < output_[2] ? part.rows * strides[2] : part.samples * strides[0];
-    for (std::int64_t run = 0; run < runs; ++run) body(first + run * strides[1], count);
+    const bool plain = shape_.output_layout == onednn::Layout::plain, all_filters = part.filters == output_[1];
+    const auto sample = part.rows * (plain ? strides[2] : strides[2] / output_[1]);  // of one filter
+    if (all_filters && part.rows == output_[2]) return body(first, part.samples * strides[0]);
+    for (std::int64_t i = 0; i < part.samples; ++i) {
+      const auto begin = first + i * strides[0];
+      if (!plain && all_filters)
+        body(begin, sample * output_[1]);
+      else if (plain)
+        for (std::int64_t filter = 0; filter < part.filters; ++filter) body(begin + filter * strides[1], sample);
+      else
+        for (std::int64_t place = 0; place < sample; ++place) body(begin + place * output_[1], part.filters);
+    }
   }
-
-  std::int64_t filter_offset(std::int64_t filter) const { return filter * onednn::strides_of(output_, shape_.output_layout)[1]; }
 
   /// Ports: data, weight, output and, where there is one, bias.
   onednn::Step forward(const ConvolutionPart& part, const onednn::Desc& weights) const {
@@ -70,7 +88,7 @@ class ConvolutionSteps {
   /// Ports: output gradient, weight, data gradient.
   onednn::Step backward_data(const ConvolutionPart& part, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
-    const auto data = of_part(data_, part.samples, part.data_rows), output = of_part(output_, part.samples, part.rows);
+    const auto data = data_of(part), output = output_of(part);
     const Backward::desc wanted(algorithm, onednn::any(data), weights, onednn::any(output), stride_, dilate_, before_, after_);
     const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, onednn::any(weights_), output));
     return {Backward(made),
@@ -80,14 +98,11 @@ class ConvolutionSteps {
              {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), true}}};
   }
 
-  /// Of `filters` filters, without groups all or some of them. Ports: data, output gradient, weight gradient (in the layout that the step
-  /// names, or plain) and, with a bias, bias gradient.
-  onednn::Step backward_weights(const ConvolutionPart& part, const onednn::Desc& weights, std::int64_t filters, bool to_plain) const {
+  /// Ports: data, output gradient, weight gradient (in the layout that the step names, or plain) and, with a bias, bias gradient.
+  onednn::Step backward_weights(const ConvolutionPart& part, const onednn::Desc& weights, bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
-    const auto data = of_part(data_, part.samples, part.data_rows);
-    auto output = of_part(output_, part.samples, part.rows);
-    output[1] = filters;
-    const auto any_data = onednn::any(data), any_output = onednn::any(output), bias = onednn::plain({filters});
+    const auto data = data_of(part), output = output_of(part);
+    const auto any_data = onednn::any(data), any_output = onednn::any(output), bias = onednn::plain({part.filters});
     const auto wanted = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias, any_output, stride_, dilate_, before_, after_)
                                     : Backward::desc(algorithm, any_data, weights, any_output, stride_, dilate_, before_, after_);
     const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights, output));
@@ -107,25 +122,29 @@ class ConvolutionSteps {
   /// Rows that are too short for the loops that oneDNN has for channels-last tensors: it had better take a layout of its own.
   bool narrow() const { return output_.back() < 4; }
 
-  static std::int64_t offset(const onednn::Dims& dims, onednn::Layout layout, std::int64_t sample, std::int64_t row) {
-    const auto strides = onednn::strides_of(dims, layout);
-    return sample * strides[0] + row * strides[2];
+  onednn::Dims data_of(const ConvolutionPart& part) const {
+    auto dims = data_;
+    dims[0] = part.samples;
+    dims[2] = part.data_rows;
+    return dims;
   }
-
-  static onednn::Dims of_part(onednn::Dims dims, std::int64_t samples, std::int64_t rows) {
-    dims[0] = samples;
-    dims[2] = rows;
+  onednn::Dims output_of(const ConvolutionPart& part) const {
+    auto dims = output_;
+    dims[0] = part.samples;
+    dims[1] = part.filters;
+    dims[2] = part.rows;
     return dims;
   }
 
   /// The layout of a part of a tensor.
   static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part, onednn::Layout layout) {
-    if (layout == onednn::Layout::channels_last && part[0] == 1) return onednn::dense(part, layout);  // as if it were a whole tensor
+    const bool slice = layout == onednn::Layout::channels_last && part[0] == 1 && part[1] == whole[1];
+    if (slice) return onednn::dense(part, layout);  // without gaps, as if it were a whole tensor
     return {part, dnnl::memory::data_type::f32, onednn::strides_of(whole, layout)};
   }
 
   onednn::Step forward_step(const ConvolutionPart& part, const Description& made) const {
-    const auto data = of_part(data_, part.samples, part.data_rows), output = of_part(output_, part.samples, part.rows);
+    const auto data = data_of(part), output = output_of(part);
     const auto output_given = given(output_, output, shape_.output_layout);
     std::vector<onednn::Port> ports{{DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
                                     {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
@@ -136,7 +155,7 @@ class ConvolutionSteps {
 
   /// layout: none: as oneDNN likes it best.
   Description description(const ConvolutionPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
-    const auto data = of_part(data_, part.samples, part.data_rows), output = of_part(output_, part.samples, part.rows);
+    const auto data = data_of(part), output = output_of(part);
     const auto desc = [&](const onednn::Dims& dims) { return layout ? onednn::dense(dims, *layout) : onednn::any(dims); };
     auto before = before_, after = after_;
     before[0] = part.before;
