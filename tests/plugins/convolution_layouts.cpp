@@ -59,6 +59,8 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{1, 1, 1, 1}, 1, {1, 1}},
       {{16, 1, 28, 28}, 6, {5, 5}, {}, {2}},
       {{0, 3, 5, 5}, 2, {3, 3}},
+      {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // weights that are cut by filters
+      {{3, 128, 2, 2}, 512, {3, 3}, {}, {1}},
   };
   for (const auto& row : rows) check_layouts(row);
 }
@@ -86,4 +88,32 @@ TEST_CASE("one convolution object serves more shapes in turn than it keeps kerne
       const auto fresh = PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
       CHECK(op.forward(test.inputs, states, {})[0].same_bits(fresh));
     }
+}
+
+TEST_CASE("the gradients of a convolution with many filters are its definition's, with the same bits on 1 to 3 threads") {
+  const ConvolutionRow row{{2, 16, 4, 3}, 200, {3, 3}, {}, {1}};
+  const auto test = convolution(row);
+  const auto dy = random_doubles(sliding(row).output(row.data, row.filters), 4);
+  const auto data = test.inputs[0].doubles();
+  auto weights = zeros(weight_shape(row)), biases = zeros({row.filters});
+  const auto in = channel_size(row.data), out = channel_size(dy.shape);
+  sliding(row).for_each(row.data, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
+    for (std::int64_t sample = 0; sample < 2 && at >= 0; ++sample)
+      for (std::int64_t filter = 0; filter < row.filters; ++filter)
+        for (std::int64_t c = 0; c < 16; ++c)
+          weights[(filter * 16 + c) * 9 + element] += dy[(sample * row.filters + filter) * out + place] * data[(sample * 16 + c) * in + at];
+  });
+  for (std::int64_t i = 0; i < dy.size(); ++i) biases[i / out % row.filters] += dy[i];
+  PluginOperator op("nn", "convolution", test.attributes);
+  const std::vector<Array> outputs{Array(tenon::f32, dy.shape)}, given{Array(tenon::f32, dy)};
+  const auto all = op.backward(test.inputs, outputs, given, {true, true, true}, {});
+  const auto found = all[1].doubles(), found_bias = all[2].doubles();
+  for (std::int64_t i = 0; i < weights.size(); ++i) REQUIRE(std::abs(found[i] - weights[i]) < 1e-5 * (1 + std::abs(weights[i])));
+  for (std::int64_t i = 0; i < biases.size(); ++i) REQUIRE(std::abs(found_bias[i] - biases[i]) < 1e-5 * (1 + std::abs(biases[i])));
+  for (const int threads : {2, 3}) {
+    const auto others = op.backward(test.inputs, outputs, given, {true, true, true}, {false, threads});
+    for (std::size_t i = 0; i < 3; ++i) CHECK(others[i].same_bits(all[i]));
+  }
+  const auto bias_alone = op.backward(test.inputs, outputs, given, {false, false, true}, {});
+  CHECK(bias_alone[2].same_bits(all[2]));
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "along_axis.hpp"
+#include "channels_last.hpp"
 #include "check.hpp"
 
 namespace {
@@ -102,6 +103,13 @@ TEST_CASE("batch_norm is its definition, and its gradient the oracle's") {
     for (const auto dtype : all_floating)
       for (const bool training : {true, false}) check(batch_norm_case(row, dtype, training));
   check(batch_norm_case({{2, 3, 5000}, 1}, tenon::f32, true));  // sums in several parts
+}
+
+TEST_CASE("batch_norm of channels-last tensors gives the bits of plain ones") {
+  const NormalizationRow rows[] = {{{2, 32, 40, 41}, 1}, {{3, 5, 7}, 1},       {{2, 3, 4, 5}, -1}, {{2, 3, 4, 5}, 0},
+                                   {{2, 3, 4, 5}, 2},    {{9, 1, 2, 2, 3}, 1}, {{0, 3, 2}, 1}};
+  for (const auto& row : rows)
+    for (const auto dtype : all_floating) check_channels_last(batch_norm_case(row, dtype, false), 0);
 }
 
 TEST_CASE("batch_norm moves its states in training only, and works with them else") {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "channels_last.hpp"
 #include "check.hpp"
 #include "sliding_window.hpp"
 
@@ -119,4 +120,24 @@ TEST_CASE("poolings refuse what does not fit, and say what") {
   CHECK(error_of("nn", "global_max_pool", {}, {{{2, 3}, tenon::f32}}) ==
         "data is [2, 3] but needs batch, channels and 1 to 3 spatial axes");
   CHECK(error_of("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) == "data is [2, 3, 0]: only the batch may be empty");
+}
+
+TEST_CASE("poolings of channels-last tensors are those of plain ones") {
+  const PoolingRow rows[] = {
+      {{1, 64, 80, 71}, {3, 3}, {2}, {1}},  // cut into rows
+      {{3, 24, 81, 80}, {3, 2}, {2, 1}, {1, 0}},
+      {{2, 7, 9, 8}, {2, 2}},
+      {{2, 33, 21}, {3}, {2}, {1}},
+      {{1, 6, 5, 6, 7}, {2, 3, 2}},
+      {{37, 1, 5, 5}, {2, 2}},
+      {{0, 3, 5, 5}, {2, 2}},
+  };
+  for (const auto& row : rows)
+    for (const auto kind : {Kind::max, Kind::average, Kind::average_of_data})
+      check_channels_last(pooling(row, kind), kind == Kind::max ? 0 : 1e-6);
+  for (const char* name : {"global_max_pool", "global_avg_pool"})
+    for (const tenon::Shape& shape : {tenon::Shape{1, 512, 7, 7}, {3, 5, 9}, {2, 1, 4, 5}, {2, 8, 1, 1}}) {
+      Case test{name, "nn", name, {}, {Array(tenon::f32, shuffled(shape))}, {}};
+      check_channels_last(test, 1e-6);
+    }
 }

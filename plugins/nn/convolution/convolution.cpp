@@ -1,15 +1,14 @@
 // convolution on the CPU, by a kernel that keeps oneDNN's primitives between calls.
 #include "convolution.hpp"
 
-#include "convolution_kernels.hpp"
+#include "prepared_weights.hpp"
 
 TENON_OPERATOR(convolution, Convolution)
 
 struct ConvolutionCpu : Convolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    ConvolutionKernel kernel(window(), forward_shape(io), groups);
-    if (auto* const pass = kernel.forward_pass()) keep_weights(io, *pass);
+    keep_weights(io, ConvolutionKernel(window(), forward_shape(io), groups));
   }
 
   void forward(const tenon::Call& call) {

@@ -18,11 +18,11 @@ inline double operations(const ConvolutionShape& shape, std::size_t weight_bytes
 /// makes those of its own filters from all samples. Sizes alone decide which.
 class ConvolutionGradient {
  public:
-  ConvolutionGradient(const ConvolutionSteps& steps, const ConvolutionParts& parts, const ConvolutionShape& shape, std::int64_t groups)
+  ConvolutionGradient(const ConvolutionSteps& steps, const WindowParts& parts, const ConvolutionShape& shape, std::int64_t groups)
       : steps_(&steps), filters_(shape.output[1]), bias_(shape.bias) {
     const auto bytes = steps.weights().get_size();
     if (shape.data[0] == 0) return;
-    const auto most = ConvolutionParts::worthwhile(operations(shape, bytes), 0);
+    const auto most = WindowParts::worthwhile(operations(shape, bytes), 0);
     cut_filters_ = groups == 1 && filters_ >= 2 * least_filters && bytes > bytes_of(shape.data) + bytes_of(shape.output);
     onednn::use([&] {
       if (cut_filters_) {
@@ -57,14 +57,14 @@ class ConvolutionGradient {
   static std::size_t bytes_of(const tenon::Shape& shape) { return static_cast<std::size_t>(shape.size()) * sizeof(float); }
 
   /// All samples of a cut batch make their gradients in one layout, to be added up.
-  void add_step(const ConvolutionPart& part) {
+  void add_step(const WindowPart& part) {
     const bool first = steps_of_parts_.empty();
     const auto weights =
         cut_filters_ || first ? onednn::any(steps_->weights_of(part.filters)) : steps_of_parts_.front().layout(DNNL_ARG_DIFF_WEIGHTS);
     steps_of_parts_.push_back(steps_->backward_weights(part, weights, cut_filters_));
   }
 
-  const onednn::Step& step_of(const ConvolutionPart& part) const {
+  const onednn::Step& step_of(const WindowPart& part) const {
     return part.like(parts_.front()) ? steps_of_parts_.front() : steps_of_parts_.back();
   }
 
@@ -105,7 +105,7 @@ class ConvolutionGradient {
   const ConvolutionSteps* steps_;
   std::int64_t filters_;
   bool bias_, cut_filters_ = false;
-  std::vector<ConvolutionPart> parts_;
+  std::vector<WindowPart> parts_;
   std::vector<onednn::Step> steps_of_parts_;  // one for parts of one size, and another for a shorter last one
   onednn::Reorder from_layout_;
 };

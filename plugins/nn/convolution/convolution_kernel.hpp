@@ -16,7 +16,7 @@ class ConvolutionKernel {
     if (shape_.data[0] == 0) return nullptr;
     if (!forward_)
       forward_.emplace(cut_forward(), shape_.output[1], steps_.weights_of(cut_forward().front().filters),
-                       [&](const ConvolutionPart& part, const onednn::Desc& weights) { return steps_.forward(part, weights); });
+                       [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.forward(part, weights); });
     return &*forward_;
   }
 
@@ -27,7 +27,7 @@ class ConvolutionKernel {
                After&& after) {
     auto* const pass = forward_pass();
     if (!pass) return;
-    pass->for_each(call, weight, kept, [&](const ConvolutionPart& part, const onednn::Step& step, const void* laid_out) {
+    pass->for_each(call, weight, kept, [&](const WindowPart& part, const onednn::Step& step, const void* laid_out) {
       const float* const part_bias = bias ? bias + part.filter : nullptr;
       const void* const ports[] = {data + steps_.data_offset(part), laid_out, output + steps_.output_offset(part), part_bias};
       step.run({ports, bias ? 4u : 3u});
@@ -39,9 +39,9 @@ class ConvolutionKernel {
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
       backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.weights_of(shape_.output[1]),
-                             [&](const ConvolutionPart& part, const onednn::Desc& weights) { return steps_.backward_data(part, weights); });
+                             [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.backward_data(part, weights); });
     const auto kept = [](std::size_t) -> const void* { return nullptr; };
-    backward_data_->for_each(call, weight, kept, [&](const ConvolutionPart& part, const onednn::Step& step, const void* laid_out) {
+    backward_data_->for_each(call, weight, kept, [&](const WindowPart& part, const onednn::Step& step, const void* laid_out) {
       const void* const ports[] = {output_grad + steps_.output_offset(part), laid_out, data_grad + steps_.data_offset(part)};
       step.run(ports);
     });
@@ -55,7 +55,7 @@ class ConvolutionKernel {
 
  private:
   /// Where the weights are by far the largest tensor, parts had better not all read all of them.
-  std::vector<ConvolutionPart> cut_forward() const {
+  std::vector<WindowPart> cut_forward() const {
     const auto others = static_cast<std::size_t>(shape_.data.size() + shape_.output.size()) * sizeof(float);
     const bool large = steps_.weights().get_size() / 4 > others;
     if (groups_ == 1 && large && shape_.output[1] % filters_of_part == 0) return parts_.of_filters(filters_of_part);
@@ -64,13 +64,13 @@ class ConvolutionKernel {
 
   std::int64_t worthwhile() const {
     const auto bytes = steps_.weights().get_size();
-    return ConvolutionParts::worthwhile(operations(shape_, bytes), bytes);
+    return WindowParts::worthwhile(operations(shape_, bytes), bytes);
   }
 
   static constexpr std::int64_t filters_of_part = 256;  // for fewer, oneDNN blocks them in a way that is slower
 
   ConvolutionSteps steps_;
-  ConvolutionParts parts_;
+  WindowParts parts_;
   ConvolutionShape shape_;
   std::int64_t groups_;
   std::optional<ConvolutionPass> forward_, backward_data_;

@@ -5,16 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "convolution_parts.hpp"
 #include "onednn/layout.hpp"
 #include "onednn/step.hpp"
+#include "shared/window_parts.hpp"
 
 class ConvolutionPass {
  public:
   /// weights: dimensions of the weights that a part reads: those of all filters, or of as many as each part has. make(part, weights) gives
   /// the step for a part, with weights as described or, where that is any, as it likes them best.
   template <class Make>
-  ConvolutionPass(std::vector<ConvolutionPart> parts, std::int64_t filters, const onednn::Dims& weights, Make&& make)
+  ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Dims& weights, Make&& make)
       : parts_(std::move(parts)), slices_(filters / parts_.front().filters), slice_(onednn::plain(weights)) {
     onednn::use([&] {
       for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, onednn::any(weights), make));
@@ -50,7 +50,7 @@ class ConvolutionPass {
  private:
   /// What parts of one size share.
   struct Work {
-    ConvolutionPart part;
+    WindowPart part;
     onednn::Step step;
     std::size_t layout;
   };
@@ -65,7 +65,7 @@ class ConvolutionPass {
   }
 
   template <class Make>
-  std::size_t find_or_make(const ConvolutionPart& part, const onednn::Desc& any, Make&& make) {
+  std::size_t find_or_make(const WindowPart& part, const onednn::Desc& any, Make&& make) {
     for (std::size_t i = 0; i < works_.size(); ++i)
       if (works_[i].part.like(part)) return i;
     auto step = make(part, any);
@@ -99,7 +99,7 @@ class ConvolutionPass {
     return layout.laid_out.data();
   }
 
-  std::vector<ConvolutionPart> parts_;
+  std::vector<WindowPart> parts_;
   std::int64_t slices_;  // of the weights, one for each cut of the filters
   onednn::Desc slice_;
   std::vector<std::size_t> work_of_part_;

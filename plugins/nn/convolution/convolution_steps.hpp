@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "convolution_parts.hpp"
 #include "onednn/layout.hpp"
 #include "onednn/step.hpp"
+#include "shared/window_parts.hpp"
 
 /// What a convolution is made for: sizes, and the layouts of the tensors.
 struct ConvolutionShape {
@@ -46,18 +46,18 @@ class ConvolutionSteps {
   }
 
   /// Where a part begins, in elements.
-  std::int64_t data_offset(const ConvolutionPart& part) const {
+  std::int64_t data_offset(const WindowPart& part) const {
     const auto strides = onednn::strides_of(data_, shape_.data_layout);
     return part.sample * strides[0] + part.data_row * strides[2];
   }
-  std::int64_t output_offset(const ConvolutionPart& part) const {
+  std::int64_t output_offset(const WindowPart& part) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
     return part.sample * strides[0] + part.filter * strides[1] + part.row * strides[2];
   }
 
   /// body(first, count) for each run of a part's output elements that follow each other in memory.
   template <class Body>
-  void for_each_run(const ConvolutionPart& part, Body&& body) const {
+  void for_each_run(const WindowPart& part, Body&& body) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
     const auto first = output_offset(part);
     const bool plain = shape_.output_layout == onednn::Layout::plain, all_filters = part.filters == output_[1];
@@ -75,7 +75,7 @@ class ConvolutionSteps {
   }
 
   /// Ports: data, weight, output and, where there is one, bias.
-  onednn::Step forward(const ConvolutionPart& part, const onednn::Desc& weights) const {
+  onednn::Step forward(const WindowPart& part, const onednn::Desc& weights) const {
     const bool last = shape_.data_layout == onednn::Layout::channels_last || shape_.output_layout == onednn::Layout::channels_last;
     if (last && !narrow()) {
       const auto made = description(part, weights, onednn::Layout::channels_last);
@@ -86,7 +86,7 @@ class ConvolutionSteps {
   }
 
   /// Ports: output gradient, weight, data gradient.
-  onednn::Step backward_data(const ConvolutionPart& part, const onednn::Desc& weights) const {
+  onednn::Step backward_data(const WindowPart& part, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
     const auto data = data_of(part), output = output_of(part);
     const Backward::desc wanted(algorithm, onednn::any(data), weights, onednn::any(output), stride_, dilate_, before_, after_);
@@ -99,7 +99,7 @@ class ConvolutionSteps {
   }
 
   /// Ports: data, output gradient, weight gradient (in the layout that the step names, or plain) and, with a bias, bias gradient.
-  onednn::Step backward_weights(const ConvolutionPart& part, const onednn::Desc& weights, bool to_plain) const {
+  onednn::Step backward_weights(const WindowPart& part, const onednn::Desc& weights, bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
     const auto data = data_of(part), output = output_of(part);
     const auto any_data = onednn::any(data), any_output = onednn::any(output), bias = onednn::plain({part.filters});
@@ -122,13 +122,13 @@ class ConvolutionSteps {
   /// Rows that are too short for the loops that oneDNN has for channels-last tensors: it had better take a layout of its own.
   bool narrow() const { return output_.back() < 4; }
 
-  onednn::Dims data_of(const ConvolutionPart& part) const {
+  onednn::Dims data_of(const WindowPart& part) const {
     auto dims = data_;
     dims[0] = part.samples;
     dims[2] = part.data_rows;
     return dims;
   }
-  onednn::Dims output_of(const ConvolutionPart& part) const {
+  onednn::Dims output_of(const WindowPart& part) const {
     auto dims = output_;
     dims[0] = part.samples;
     dims[1] = part.filters;
@@ -143,7 +143,7 @@ class ConvolutionSteps {
     return {part, dnnl::memory::data_type::f32, onednn::strides_of(whole, layout)};
   }
 
-  onednn::Step forward_step(const ConvolutionPart& part, const Description& made) const {
+  onednn::Step forward_step(const WindowPart& part, const Description& made) const {
     const auto data = data_of(part), output = output_of(part);
     const auto output_given = given(output_, output, shape_.output_layout);
     std::vector<onednn::Port> ports{{DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
@@ -154,7 +154,7 @@ class ConvolutionSteps {
   }
 
   /// layout: none: as oneDNN likes it best.
-  Description description(const ConvolutionPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
+  Description description(const WindowPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
     const auto data = data_of(part), output = output_of(part);
     const auto desc = [&](const onednn::Dims& dims) { return layout ? onednn::dense(dims, *layout) : onednn::any(dims); };
     auto before = before_, after = after_;

@@ -1,7 +1,7 @@
 // A convolution with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
 #include "../../shared/activation.hpp"
 #include "convolution.hpp"
-#include "convolution_kernels.hpp"
+#include "prepared_weights.hpp"
 
 struct FusedConvolution : ConvolutionLayer<WithActivation> {
   static constexpr void describe(auto& op) {
@@ -27,8 +27,7 @@ TENON_OPERATOR(fused_convolution, FusedConvolution)
 struct FusedConvolutionCpu : FusedConvolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    ConvolutionKernel kernel(window(), forward_shape(io), groups);
-    if (auto* const pass = kernel.forward_pass()) keep_weights(io, *pass);
+    keep_weights(io, ConvolutionKernel(window(), forward_shape(io), groups));
   }
 
   void forward(const tenon::Call& call) {

@@ -29,6 +29,7 @@ struct BatchNorm : tenon::Operator {
     op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
+    op.takes_channels_last("data", "output");
     op.backward_reads("data", "gamma", "mean", "inverse_std");
     op.accumulates();
     describe_rules(op);

@@ -8,6 +8,10 @@ namespace onednn {
 
 enum class Layout { plain, channels_last };
 
+inline Layout layout(bool channels_last) {
+  return channels_last ? Layout::channels_last : Layout::plain;
+}
+
 /// Strides of a tensor of `dims` without gaps: [batch, channels, ...] row by row, or with the channels innermost.
 inline Dims strides_of(const Dims& dims, Layout layout) {
   Dims strides(dims.size(), 1);

@@ -70,6 +70,7 @@ struct WindowPool : tenon::Operator {
         .at_most(Window::largest);
     op.param("pad", &WindowPool::pad, padding).at_least(0).at_most(Window::largest);
     op.kernels_elsewhere();
+    op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 4, 4}}}, {{"kernel", {2, 2}}});
   }
 
@@ -114,6 +115,7 @@ struct GlobalPool : tenon::Operator {
     op.input("data", "[batch, channels, 1 to 3 spatial axes ...]");
     op.output("output", "[batch, channels, 1 for each spatial axis ...]");
     op.kernels_elsewhere();
+    op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 4, 4}}});
   }
 

@@ -1,24 +1,23 @@
 // The CPU kernel that the pooling operators share.
 #pragma once
-#include <optional>
-
 #include "pool.hpp"
 #include "pooling_kernel.hpp"
+#include "shared/kept_kernels.hpp"
 
-/// The CPU kernel of a pooling operator that has pooling() and window(data). It keeps oneDNN's primitives for the last shape.
+/// The CPU kernel of a pooling operator that has pooling() and window(data).
 template <class Operator>
 struct PoolingCpu : Operator {
   void forward(const tenon::Call& call) {
     const auto data = call.input<float>(0);
     const auto output = call.output<float>(0);
-    kernel_for(data.shape(), output.shape()).forward(call, data.data(), output.data());
+    kernel_for({data.shape(), output.shape(), layout_of(call)}).forward(call, data.data(), output.data());
   }
 
   void backward(const tenon::Call& call) {
     if (call.write(0) == tenon::Write::none) return;
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
-    auto& kernel = kernel_for(dx.shape(), dy.shape());
+    auto& kernel = kernel_for({dx.shape(), dy.shape()});
     if (this->pooling() == Pooling::max)
       kernel.backward_max(call, call.input<float>(0).data(), dy.data(), dx.data());
     else
@@ -26,20 +25,23 @@ struct PoolingCpu : Operator {
   }
 
  private:
+  /// Output lies as data does. Where its axes have one element, both layouts are the same, and nothing tells them apart.
+  static onednn::Layout layout_of(const tenon::Call& call) {
+    const auto output = call.output_type(0).shape;
+    const bool last = call.channels_last(0), told = output[1] > 1 && output.size() > output[0] * output[1];
+    if (told && last != call.output_channels_last(0)) throw tenon::Error("data and output lie in different layouts: needs both in one");
+    return onednn::layout(last);
+  }
+
   static dnnl::algorithm algorithm(Pooling pooling) {
     return pooling == Pooling::max       ? dnnl::algorithm::pooling_max
            : pooling == Pooling::average ? dnnl::algorithm::pooling_avg_include_padding
                                          : dnnl::algorithm::pooling_avg_exclude_padding;
   }
 
-  PoolingKernel& kernel_for(const tenon::Shape& data, const tenon::Shape& output) {
-    if (!kernel_ || data != shape_) {
-      kernel_.emplace(algorithm(this->pooling()), this->window(data), data, output);
-      shape_ = data;
-    }
-    return *kernel_;
+  PoolingKernel& kernel_for(const PoolingShape& shape) {
+    return kernels_.of(shape, [&] { return PoolingKernel(algorithm(this->pooling()), this->window(shape.data), shape); });
   }
 
-  std::optional<PoolingKernel> kernel_;
-  tenon::Shape shape_;
+  KeptKernels<PoolingShape, PoolingKernel> kernels_;
 };

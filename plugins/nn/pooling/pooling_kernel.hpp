@@ -1,34 +1,54 @@
 // Pooling by oneDNN for data of a given shape, made when it is first needed and then kept.
 #pragma once
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "onednn/chunks.hpp"
+#include "onednn/layout.hpp"
 #include "onednn/parts.hpp"
-#include "shared/window.hpp"
+#include "shared/window_parts.hpp"
+
+/// What a pooling is made for. Backward knows plain tensors alone.
+struct PoolingShape {
+  tenon::Shape data, output;
+  onednn::Layout layout = onednn::Layout::plain;  ///< of data and output
+  friend bool operator==(const PoolingShape&, const PoolingShape&) = default;
+};
 
 class PoolingKernel {
  public:
-  PoolingKernel(dnnl::algorithm algorithm, const Window& window, const tenon::Shape& data, const tenon::Shape& output)
-      : algorithm_(algorithm), data_(data.begin(), data.end()), output_(output.begin(), output.end()) {
-    onednn::require_countable(data, "data");
+  PoolingKernel(dnnl::algorithm algorithm, const Window& window, const PoolingShape& shape)
+      : algorithm_(algorithm),
+        layout_(shape.layout),
+        data_(shape.data.begin(), shape.data.end()),
+        output_(shape.output.begin(), shape.output.end()) {
+    onednn::require_countable(shape.data, "data");
     for (int i = 0; i < window.axes; ++i) {
       const auto axis = static_cast<std::size_t>(i);
       kernel_.push_back(window.kernel[axis]);
       stride_.push_back(window.stride[axis]);
       before_.push_back(window.pad[axis]);
-      after_.push_back((output[i + 2] - 1) * window.stride[axis] + window.kernel[axis] - data[i + 2] - window.pad[axis]);
+      after_.push_back((output_[axis + 2] - 1) * window.stride[axis] + window.kernel[axis] - data_[axis + 2] - window.pad[axis]);
     }
+    // Rows of a plain sample are not next to each other; those of a small one are not worth a part.
+    const WindowParts parts(window, shape.data, shape.output);
+    const bool rows = layout_ == onednn::Layout::channels_last && shape.data.size() > 1 << 18;
+    if (data_[0] > 0) parts_ = rows ? parts.of_rows(most_chunks) : parts.of_samples(most_chunks);
   }
 
   void forward(const tenon::Call& call, const float* data, float* output) {
-    if (data_[0] == 0) return;
-    if (!forward_)
-      forward_.emplace(data_[0], most_chunks, [&](std::int64_t samples, const onednn::Step*) {
-        return forward_step(samples, dnnl::prop_kind::forward_inference);
+    if (steps_.empty()) onednn::use([&] { make_steps(); });
+    const auto in = onednn::strides_of(data_, layout_), out = onednn::strides_of(output_, layout_);
+    call.parallel_for(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      onednn::use([&] {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const auto& part = parts_[i];
+          const void* const ports[] = {data + part.sample * in[0] + part.data_row * in[2],
+                                       output + part.sample * out[0] + part.row * out[2]};
+          steps_[step_of_part_[i]].run(ports);
+        }
       });
-    forward_->for_each(call, [&](std::int64_t chunk, std::int64_t first) {
-      const void* const ports[] = {data + first * sample(data_), output + first * sample(output_)};
-      forward_->step(chunk).run(ports);
     });
   }
 
@@ -37,7 +57,7 @@ class PoolingKernel {
     if (data_[0] == 0) return;
     if (!training_)
       training_.emplace(data_[0], most_chunks, [&](std::int64_t samples, const onednn::Step*) {
-        return forward_step(samples, dnnl::prop_kind::forward_training);
+        return forward_step(samples_alone(samples), dnnl::prop_kind::forward_training);
       });
     make_backward();
     const onednn::Parts outputs(training_->count(), training_->step(0).layout(DNNL_ARG_DST).get_size());
@@ -73,15 +93,35 @@ class PoolingKernel {
     return size;
   }
 
-  dnnl::pooling_forward::primitive_desc description(std::int64_t samples, dnnl::prop_kind kind) const {
-    return {dnnl::pooling_forward::desc(kind, algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_, kernel_, before_,
-                                        after_),
+  /// A step for each size of part.
+  void make_steps() {
+    std::vector<WindowPart> made;
+    for (const auto& part : parts_) {
+      const auto found = std::find_if(made.begin(), made.end(), [&](const WindowPart& other) { return part.like(other); });
+      step_of_part_.push_back(static_cast<std::size_t>(found - made.begin()));
+      if (found != made.end()) continue;
+      made.push_back(part);
+      steps_.push_back(forward_step(part, dnnl::prop_kind::forward_inference));
+    }
+  }
+
+  dnnl::pooling_forward::primitive_desc description(const WindowPart& part, dnnl::prop_kind kind) const {
+    auto data = data_, output = output_, before = before_, after = after_;
+    data[0] = output[0] = part.samples;
+    data[2] = part.data_rows;
+    output[2] = part.rows;
+    if (part.rows < output_[2]) {
+      before[0] = part.before;
+      after[0] = part.after;
+    }
+    return {dnnl::pooling_forward::desc(kind, algorithm_, onednn::dense(data, layout_), onednn::dense(output, layout_), stride_, kernel_,
+                                        before, after),
             onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
   /// Ports: data, output and, for max pooling in training, the place of the largest element in each window.
-  onednn::Step forward_step(std::int64_t samples, dnnl::prop_kind kind) const {
-    const auto made = description(samples, kind);
+  onednn::Step forward_step(const WindowPart& part, dnnl::prop_kind kind) const {
+    const auto made = description(part, kind);
     std::vector<onednn::Port> ports{{DNNL_ARG_SRC, made.src_desc(), made.src_desc()},
                                     {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), true}};
     if (kind == dnnl::prop_kind::forward_training)
@@ -89,12 +129,20 @@ class PoolingKernel {
     return {dnnl::pooling_forward(made), made.scratchpad_desc(), ports};
   }
 
+  WindowPart samples_alone(std::int64_t samples) const {
+    WindowPart part{};
+    part.samples = samples;
+    part.rows = output_[2];
+    part.data_rows = data_[2];
+    return part;
+  }
+
   /// Ports: output gradient, data gradient and, for max pooling, the places.
   onednn::Step backward_step(std::int64_t samples) const {
     using Backward = dnnl::pooling_backward;
     const Backward::primitive_desc made(
         Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_, kernel_, before_, after_),
-        onednn::with_own_scratchpad(), onednn::cpu(), description(samples, dnnl::prop_kind::forward_training));
+        onednn::with_own_scratchpad(), onednn::cpu(), description(samples_alone(samples), dnnl::prop_kind::forward_training));
     std::vector<onednn::Port> ports{{DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
                                     {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
     if (algorithm_ == dnnl::algorithm::pooling_max) ports.push_back({DNNL_ARG_WORKSPACE, made.workspace_desc(), made.workspace_desc()});
@@ -107,6 +155,10 @@ class PoolingKernel {
   }
 
   dnnl::algorithm algorithm_;
+  onednn::Layout layout_;
   onednn::Dims data_, output_, kernel_, stride_, before_, after_;
-  std::optional<onednn::Chunks> forward_, training_, backward_;
+  std::vector<WindowPart> parts_;
+  std::vector<std::size_t> step_of_part_;
+  std::vector<onednn::Step> steps_;  // of forward
+  std::optional<onednn::Chunks> training_, backward_;
 };

@@ -1,14 +1,14 @@
-// How the work of a convolution is cut into parts that run side by side. Sizes alone decide it, never the threads, so the bits do not
-// depend on them.
+// How the work of a convolution or a pooling is cut into parts that run side by side. Sizes alone decide it, never the threads, so the bits
+// do not depend on them.
 #pragma once
 #include <algorithm>
 #include <bit>
 #include <vector>
 
-#include "shared/window.hpp"
+#include "window.hpp"
 
 /// Samples, filters, and rows (of the first spatial axis) of output with the rows of data that these need.
-struct ConvolutionPart {
+struct WindowPart {
   std::int64_t sample, samples;
   std::int64_t row, rows;
   std::int64_t data_row, data_rows;
@@ -16,15 +16,15 @@ struct ConvolutionPart {
   std::int64_t filter, filters;
 
   /// Whether both are the same work at another place.
-  bool like(const ConvolutionPart& other) const {
+  bool like(const WindowPart& other) const {
     return samples == other.samples && rows == other.rows && data_rows == other.data_rows && before == other.before &&
            after == other.after && filters == other.filters;
   }
 };
 
-class ConvolutionParts {
+class WindowParts {
  public:
-  ConvolutionParts(const Window& window, const tenon::Shape& data, const tenon::Shape& output)
+  WindowParts(const Window& window, const tenon::Shape& data, const tenon::Shape& output)
       : reach_(window.reach(0)),
         stride_(window.stride[0]),
         pad_(window.pad[0]),
@@ -34,18 +34,18 @@ class ConvolutionParts {
         filters_(output[1]) {}
 
   /// Whole samples, at most `most` parts of one size and a shorter one where that does not come out even.
-  std::vector<ConvolutionPart> of_samples(std::int64_t most) const {
-    std::vector<ConvolutionPart> parts;
+  std::vector<WindowPart> of_samples(std::int64_t most) const {
+    std::vector<WindowPart> parts;
     const auto size = std::max<std::int64_t>((batch_ + most - 1) / most, 1);
     for (std::int64_t first = 0; first < batch_; first += size) parts.push_back(part(first, std::min(size, batch_ - first), 0, rows_));
     return parts;
   }
 
   /// The same, with each sample cut into rows where there are fewer samples than `most`.
-  std::vector<ConvolutionPart> of_rows(std::int64_t most) const {
+  std::vector<WindowPart> of_rows(std::int64_t most) const {
     const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, most_cuts})) : 1;
     if (cuts <= 1) return of_samples(most);
-    std::vector<ConvolutionPart> parts;
+    std::vector<WindowPart> parts;
     for (std::int64_t sample = 0; sample < batch_; ++sample)
       for (std::int64_t i = 0; i < cuts; ++i) {
         const auto first = rows_ * i / cuts;
@@ -56,8 +56,8 @@ class ConvolutionParts {
   }
 
   /// All samples, cut into `size` filters and a last part with fewer where that does not come out even.
-  std::vector<ConvolutionPart> of_filters(std::int64_t size) const {
-    std::vector<ConvolutionPart> parts;
+  std::vector<WindowPart> of_filters(std::int64_t size) const {
+    std::vector<WindowPart> parts;
     for (std::int64_t first = 0; first < filters_; first += size) {
       parts.push_back(part(0, batch_, 0, rows_));
       parts.back().filter = first;
@@ -66,8 +66,8 @@ class ConvolutionParts {
     return parts;
   }
 
-  /// How many parts are worth their overhead: each does at least 2.5 million operations, and eight for each byte of the weights, which every
-  /// part reads.
+  /// How many parts are worth their overhead: each does at least 2.5 million operations, and eight for each byte of the weights, which
+  /// every part reads.
   static std::int64_t worthwhile(double operations, std::size_t weight_bytes) {
     const double least = std::max(2.5e6, 8 * static_cast<double>(weight_bytes));
     return even(static_cast<std::int64_t>(std::clamp(operations / least, 1.0, 16.0)));
@@ -79,7 +79,7 @@ class ConvolutionParts {
   /// The largest power of two up to n, so that two and four threads get equal shares.
   static std::int64_t even(std::int64_t n) { return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); }
 
-  ConvolutionPart part(std::int64_t sample, std::int64_t samples, std::int64_t row, std::int64_t rows) const {
+  WindowPart part(std::int64_t sample, std::int64_t samples, std::int64_t row, std::int64_t rows) const {
     const auto from = row * stride_ - pad_, to = (row + rows - 1) * stride_ - pad_ + reach_;
     const bool whole = rows == rows_;  // then rows that the stride leaves over belong to it, too
     const auto first = whole ? 0 : std::max<std::int64_t>(from, 0), last = whole ? data_rows_ : std::min(to, data_rows_);

@@ -1,0 +1,31 @@
+// What a convolution's call and its preparation say of it, and the weights that are laid out once where they do not change.
+#pragma once
+#include <string>
+
+#include "convolution_kernel.hpp"
+#include "shared/kept_kernels.hpp"
+
+using ConvolutionKernels = KeptKernels<ConvolutionShape, ConvolutionKernel>;
+
+/// What a call computes in forward, and what one will that is prepared. Tensors are named as in Convolution::describe().
+inline ConvolutionShape forward_shape(const tenon::Call& call) {
+  return {call.input_type(0).shape, call.output_type(0).shape, call.has_input("bias"), onednn::layout(call.channels_last("data")),
+          onednn::layout(call.output_channels_last(0))};
+}
+inline ConvolutionShape forward_shape(const tenon::Prepare& io) {
+  return {io.input("data").shape, io.output(0).shape, io.has_input("bias"), onednn::layout(io.channels_last("data")),
+          onednn::layout(io.output_channels_last(0))};
+}
+
+/// Keeps the weights as the forward pass wants them; slot i holds layout i.
+inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
+  auto* const pass = kernel.forward_pass();
+  for (std::size_t i = 0; pass && i < pass->layouts(); ++i)
+    if (pass->needs_layout(i))
+      io.keep(static_cast<int>(i), "weight", "weight of a convolution, " + pass->layout_text(i), pass->layout_bytes(i),
+              [&](void* memory) { pass->lay_out(i, io.constant<float>("weight").data(), memory); });
+}
+
+inline auto kept_weights(const tenon::Call& call) {
+  return [&call](std::size_t i) { return call.kept(static_cast<int>(i)); };
+}
