@@ -32,7 +32,7 @@ def goal_of(network: str, mode: str, threads: int) -> float:
 
 
 def differences(results: dict[str, Path]) -> dict[str, float]:
-    """Of each program's first result (in training: of the losses of two steps) from the last program's but Tenon."""
+    """Of each program's first result (in training: of the losses of two steps) from torch's, over the largest element."""
     arrays = {program: np.load(path).astype(np.float64) for program, path in results.items()}
     reference = arrays["torch"]
     largest = np.abs(reference).max()
