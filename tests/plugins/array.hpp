@@ -9,7 +9,7 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
-using Ints = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
 inline constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
 

@@ -32,7 +32,7 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
 }
 
 TEST_CASE("one convolution object serves changing shapes") {
-  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Ints{3, 3}}});
+  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Integers{3, 3}}});
   for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 5}, {1, 3, 4, 6}, {2, 3, 5, 5}, {0, 3, 5, 5}}) {
     const ConvolutionRow row{data, 2, {3, 3}};
     const auto test = convolution(row);
@@ -76,14 +76,14 @@ TEST_CASE("convolution refuses what does not fit, and says what") {
   };
   for (const auto& row : rows)
     CHECK(error_of("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
-  const tenon::Attributes given{{"num_filter", 2}, {"kernel", Ints{3, 3}}};
+  const tenon::Attributes given{{"num_filter", 2}, {"kernel", Integers{3, 3}}};
   CHECK(error_of("nn", "convolution", given, {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
         "weight is [2, 4, 3, 3] but data [2, 3, 5, 5] needs [2, 3, 3, 3]");
 }
 
 TEST_CASE("convolution infers from what is known") {
   constexpr auto u = tenon::unknown;
-  const tenon::Attributes given{{"num_filter", 6}, {"kernel", Ints{3, 3}}, {"groups", 2}, {"pad", Ints{1}}};
+  const tenon::Attributes given{{"num_filter", 6}, {"kernel", Integers{3, 3}}, {"groups", 2}, {"pad", Integers{1}}};
   const struct {
     tenon::Shape data, weight, data_after, weight_after, output;
   } rows[] = {

@@ -11,15 +11,15 @@
 struct ConvolutionRow {
   tenon::Shape data;
   std::int64_t filters;
-  Ints kernel, stride = {}, pad = {}, dilate = {};
+  Integers kernel, stride = {}, pad = {}, dilate = {};
   std::int64_t groups = 1;
   bool bias = true;
 };
 
 inline Sliding sliding(const ConvolutionRow& row) {
   const auto axes = row.kernel.size();
-  return {row.kernel, for_each_axis(row.stride, Ints(axes, 1)), for_each_axis(row.pad, Ints(axes, 0)),
-          for_each_axis(row.dilate, Ints(axes, 1))};
+  return {row.kernel, for_each_axis(row.stride, Integers(axes, 1)), for_each_axis(row.pad, Integers(axes, 0)),
+          for_each_axis(row.dilate, Integers(axes, 1))};
 }
 
 inline DoubleArray convolve(const DoubleArray& data, const DoubleArray& weight, const DoubleArray& bias, const ConvolutionRow& row) {

@@ -79,7 +79,7 @@ TEST_CASE("a convolution with one plain and one channels-last tensor gives the v
 }
 
 TEST_CASE("one convolution object serves more shapes in turn than it keeps kernels for") {
-  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Ints{3, 3}}});
+  PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Integers{3, 3}}});
   for (int round = 0; round < 2; ++round)
     for (std::int64_t size = 3; size < 14; ++size) {
       const ConvolutionRow row{{1, 3, size, 5}, 2, {3, 3}};

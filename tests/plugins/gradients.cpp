@@ -108,7 +108,7 @@ TEST_CASE("the gradient of cast has the input's dtype") {
 TEST_CASE("gradients of reductions go to every element along inner, outer and middle axes") {
   const auto x = numbers_between({3, 5, 7});
   std::vector<GradientRow> rows;
-  for (const Ints& axis : {Ints{}, Ints{0}, Ints{1}, Ints{2}, Ints{0, 2}, Ints{-1, 1}})
+  for (const Integers& axis : {Integers{}, Integers{0}, Integers{1}, Integers{2}, Integers{0, 2}, Integers{-1, 1}})
     for (const bool keepdims : {false, true})
       for (const char* op : {"sum", "mean", "max", "min"}) rows.push_back({op, {{"axis", axis}, {"keepdims", keepdims}}, {x}});
   check_gradients("reduce", rows);
@@ -116,26 +116,26 @@ TEST_CASE("gradients of reductions go to every element along inner, outer and mi
 
 TEST_CASE("equal maxima share their gradient") {
   const std::vector<Array> x = {array({2, 3}, {5, 1, 5, 2, 2, 2})}, dy = {array({2}, {1, 6})};
-  CHECK(input_gradient("reduce", "max", {{"axis", Ints{1}}}, x, dy) == std::vector<double>{0.5, 0, 0.5, 2, 2, 2});
+  CHECK(input_gradient("reduce", "max", {{"axis", Integers{1}}}, x, dy) == std::vector<double>{0.5, 0, 0.5, 2, 2, 2});
 }
 
 TEST_CASE("gradients of shaping operators go back to where the elements came from") {
   const auto x = numbers_between({3, 4, 5}), y = numbers_between({3, 2, 5}, -2, 2, 4);
-  const Ints before{1, 0, 2}, after{0, 3, 1}, far{1, 0, 9};
-  check_gradients("shape", {{"reshape", {{"shape", Ints{5, -1}}}, {x}},
-                            {"expand_dims", {{"axis", Ints{1, -1}}}, {x}},
+  const Integers before{1, 0, 2}, after{0, 3, 1}, far{1, 0, 9};
+  check_gradients("shape", {{"reshape", {{"shape", Integers{5, -1}}}, {x}},
+                            {"expand_dims", {{"axis", Integers{1, -1}}}, {x}},
                             {"squeeze", {}, {numbers_between({1, 3, 1})}},
                             {"transpose", {}, {x}},
-                            {"transpose", {{"axes", Ints{1, 2, 0}}}, {x}},
+                            {"transpose", {{"axes", Integers{1, 2, 0}}}, {x}},
                             {"concat", {{"axis", 1}}, {x, y, x}},
                             {"split", {{"sections", 2}, {"axis", 1}}, {x}},
-                            {"slice", {{"begin", Ints{1, -1}}, {"end", Ints{3, INT64_MIN}}, {"step", Ints{1, -2}}}, {x}},
+                            {"slice", {{"begin", Integers{1, -1}}, {"end", Integers{3, INT64_MIN}}, {"step", Integers{1, -2}}}, {x}},
                             {"pad", {{"before", before}, {"after", after}}, {x}},
                             {"pad", {{"before", before}, {"after", after}, {"mode", "edge"}}, {x}},
                             {"pad", {{"before", far}, {"after", after}, {"mode", "reflect"}}, {x}},
-                            {"broadcast_to", {{"shape", Ints{2, 3, 4, 5}}}, {x}},
-                            {"broadcast_to", {{"shape", Ints{6, 4, 3}}}, {numbers_between({4, 1})}},
-                            {"broadcast_to", {{"shape", Ints{6, 4, 3}}}, {numbers_between({1, 1, 3})}}});
+                            {"broadcast_to", {{"shape", Integers{2, 3, 4, 5}}}, {x}},
+                            {"broadcast_to", {{"shape", Integers{6, 4, 3}}}, {numbers_between({4, 1})}},
+                            {"broadcast_to", {{"shape", Integers{6, 4, 3}}}, {numbers_between({1, 1, 3})}}});
 }
 
 TEST_CASE("split puts the gradients of all its parts together, and zeros where a part has none") {

@@ -49,7 +49,7 @@ struct Step {
   }
 };
 
-Tensor row_ids(const Ints& ids) {
+Tensor row_ids(const Integers& ids) {
   return Tensor::from(ids, {static_cast<std::int64_t>(ids.size())});
 }
 
@@ -58,7 +58,7 @@ Shape with_rows(Shape shape, std::int64_t count) {
   return shape;
 }
 
-Step make_step(const LazyOptimizer& row, DType dtype, const Shape& shape, const Ints& ids) {
+Step make_step(const LazyOptimizer& row, DType dtype, const Shape& shape, const Integers& ids) {
   Step step;
   step.weight = arbitrary(dtype, shape, -1, 1, 1);
   const auto values = arbitrary(dtype, with_rows(shape, static_cast<std::int64_t>(ids.size())), -1, 1, 2);
@@ -83,20 +83,20 @@ void copy_row(const Tensor& from, std::int64_t there, const Tensor& to, std::int
 }
 
 /// Those rows of a tensor, or of states that have rows.
-Tensor taken_rows(const Tensor& tensor, const Ints& ids) {
+Tensor taken_rows(const Tensor& tensor, const Integers& ids) {
   if (tensor.shape().rank() == 0) return tensor.clone();
   auto part = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), static_cast<std::int64_t>(ids.size())));
   for (std::size_t i = 0; i < ids.size(); ++i) copy_row(tensor, ids[i], part, static_cast<std::int64_t>(i));
   return part;
 }
 
-void put_rows(const Tensor& part, const Ints& ids, Tensor& whole) {
+void put_rows(const Tensor& part, const Integers& ids, Tensor& whole) {
   if (whole.shape().rank() == 0) whole = part;
   for (std::size_t i = 0; i < ids.size() && whole.shape().rank() > 0; ++i) copy_row(part, static_cast<std::int64_t>(i), whole, ids[i]);
 }
 
 /// The stored rows by themselves, as a dense step; put back into what was there before.
-Step expected_lazy(tenon::Host& host, const LazyOptimizer& row, const Step& before, const Ints& ids) {
+Step expected_lazy(tenon::Host& host, const LazyOptimizer& row, const Step& before, const Integers& ids) {
   Step part{taken_rows(before.weight, ids), before.grad.stored_values(), {}};
   for (const auto& state : before.states) part.states.push_back(taken_rows(state, ids));
   part.weight = part.take(host, row);
@@ -125,7 +125,7 @@ Tensor updated_in_place(tenon::Host& host, const LazyOptimizer& row, const Step&
 
 const struct {
   Shape shape;
-  Ints ids;
+  Integers ids;
 } places[] = {{{9, 3}, {0, 4, 8}}, {{5, 2, 7}, {1, 2}}, {{4}, {3}},    {{3, 2}, {}},
               {{3, 2}, {0, 1, 2}}, {{1, 1}, {0}},       {{3, 0}, {1}}, {{3000, 40}, {0, 1, 2, 700, 1500, 2998}}};
 

@@ -131,7 +131,7 @@ TEST_CASE("on a GPU: a session that moves to another thread, whose libraries hav
   const auto filters = graph.variable("filters", arbitrary(tenon::f32, {4, 3, 3, 3}, -1, 1, 1));
   const auto weight = graph.variable("weight", arbitrary(tenon::f32, {16, 4 * 6 * 6}, -1, 1, 2));
   const auto right = graph.variable("right", arbitrary(tenon::f32, {16, 5}, -1, 1, 3));
-  const auto conv = graph.add("convolution", {x, filters}, {{"num_filter", 4}, {"kernel", Ints{3, 3}}, {"no_bias", true}});
+  const auto conv = graph.add("convolution", {x, filters}, {{"num_filter", 4}, {"kernel", Integers{3, 3}}, {"no_bias", true}});
   const auto dense = graph.add("fully_connected", {conv, weight}, {{"num_hidden", 16}, {"no_bias", true}});
   graph.output("y", graph.add("matmul", {dense, right}));
   tenon::Session session(graph, on_gpu());
@@ -178,14 +178,14 @@ TEST_CASE("on a GPU: more than 2^31 elements") {
   for (std::int64_t row = 0; row < rows; ++row) numbers.values<std::int64_t>()[static_cast<std::size_t>(row)] = rows - 1 - row;
   check(host.call("take_rows", {x, numbers.to("cuda")}),
         [&](std::int64_t row, std::int64_t column) { return value(rows - 1 - row, column); });
-  const auto sums = host.call("sum", {x}, {{"axis", Ints{0}}}).to("cpu");
+  const auto sums = host.call("sum", {x}, {{"axis", Integers{0}}}).to("cpu");
   for (std::int64_t column = 0; column < columns; column += 1'001) {
     std::int64_t sum = 0;
     for (std::int64_t row = 0; row < rows; ++row) sum += value(row, column);
     CHECK(sums.values<std::int64_t>()[static_cast<std::size_t>(column)] == sum);
   }
   const auto halves = host.call("softmax", {host.call("cast", {x}, {{"dtype", "float16"}})}, {{"axis", -1}});
-  const auto totals = doubles(host.call("sum", {host.call("cast", {halves}, {{"dtype", "float32"}})}, {{"axis", Ints{1}}}).to("cpu"));
+  const auto totals = doubles(host.call("sum", {host.call("cast", {halves}, {{"dtype", "float32"}})}, {{"axis", Integers{1}}}).to("cpu"));
   double furthest = 0;
   for (const double total : totals) furthest = std::max(furthest, std::abs(total - 1));
   CHECK(furthest < 0.05);

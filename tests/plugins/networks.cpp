@@ -103,7 +103,7 @@ Doubles dense(const Doubles& x, const Doubles& w, const Doubles& b) {
   return y;
 }
 
-double cross_entropy(const Doubles& logits, const Ints& labels) {
+double cross_entropy(const Doubles& logits, const Integers& labels) {
   const auto classes = logits.size() / labels.size();
   double loss = 0;
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -137,7 +137,7 @@ TEST_CASE("gradients of an MLP") {
                                  {{"num_hidden", 3}});
   net.differentiate(net.graph.add("softmax_cross_entropy", {fc2, labels}));
   const auto data = random_doubles({4, 6}, 9).values;
-  const Ints wanted{2, 0, 1, 1};
+  const Integers wanted{2, 0, 1, 1};
   const auto outputs = tenon::Session(net.graph).run({{"x", Tensor::from(data, {4, 6})}, {"labels", Tensor::from(wanted, {4})}});
   net.check(
       outputs,
@@ -157,7 +157,7 @@ TEST_CASE("gradients of a recurrent chain of 50 steps with shared weights") {
   Value hidden = net.graph.constant("start", Tensor::zeros(tenon::f64, {1, size}));
   for (std::size_t t = 0; t < steps; ++t) {
     const auto begin = static_cast<std::int64_t>(t);
-    const auto row = net.graph.add("slice", {x}, {{"begin", Ints{begin, 0}}, {"end", Ints{begin + 1, 2}}});
+    const auto row = net.graph.add("slice", {x}, {{"begin", Integers{begin, 0}}, {"end", Integers{begin + 1, 2}}});
     const auto from_input = net.graph.add("fully_connected", {row, w, b}, {{"num_hidden", 3}});
     const auto from_hidden = net.graph.add("fully_connected", {hidden, u}, {{"num_hidden", 3}, {"no_bias", true}});
     hidden = net.graph.add("tanh", {net.graph.add("add", {from_input, from_hidden})});
@@ -188,9 +188,9 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
   auto& graph = net.graph;
   const auto x = graph.input("x", tenon::f32, {batch, 1, side, side}), labels = graph.input("labels", tenon::i64, {batch});
   const auto conv = graph.add("convolution", {x, net.weight("filters", {filters, 1, 3, 3}, 1), net.weight("bias", {filters}, 2)},
-                              {{"num_filter", 3}, {"kernel", Ints{3, 3}}, {"pad", Ints{1}}});
+                              {{"num_filter", 3}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}});
   const auto norm = graph.add("batch_norm", {conv, net.weight("gamma", {filters}, 3), net.weight("beta", {filters}, 4)});
-  const auto pool = graph.add("avg_pool", {graph.add("tanh", {norm})}, {{"kernel", Ints{2, 2}}});
+  const auto pool = graph.add("avg_pool", {graph.add("tanh", {norm})}, {{"kernel", Integers{2, 2}}});
   const auto drop = graph.add("dropout", {pool}, {{"p", 0.25}}, "drop");
   const auto fc = graph.add("fully_connected", {drop, net.weight("w", {2, filters * pooled * pooled}, 5), net.weight("b", {2}, 6)},
                             {{"num_hidden", 2}});
@@ -198,7 +198,7 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
   net.differentiate(graph.add("softmax_cross_entropy", {fc, labels}));
   auto data = random_doubles({batch, 1, side, side}, 11).values;
   for (auto& value : data) value = static_cast<float>(value);
-  const Ints wanted{0, 1, 1, 0};
+  const Integers wanted{0, 1, 1, 0};
   const auto outputs = tenon::Session(graph, for_training())
                            .run({{"x", tensor_of(data, tenon::f32, {batch, 1, side, side})}, {"labels", Tensor::from(wanted, {batch})}});
   const auto mask = numbers_of(outputs.at("mask"));

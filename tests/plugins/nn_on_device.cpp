@@ -74,9 +74,9 @@ tenon::Graph convnet(tenon::Host& host, double p) {
   auto& graph = net.graph;
   const auto x = graph.input("x", tenon::f32, {4, 3, 9, 8}), labels = graph.input("labels", tenon::i64, {4});
   const auto conv = graph.add("convolution", {x, net.weight("filters", {6, 3, 3, 3}), net.weight("bias", {6})},
-                              {{"num_filter", 6}, {"kernel", Ints{3, 3}}, {"pad", Ints{1}}});
+                              {{"num_filter", 6}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}});
   const auto norm = graph.add("batch_norm", {conv, net.weight("gamma", {6}), net.weight("beta", {6})});
-  const auto pool = graph.add("max_pool", {graph.add("relu", {norm})}, {{"kernel", Ints{3, 3}}, {"stride", Ints{2}}});
+  const auto pool = graph.add("max_pool", {graph.add("relu", {norm})}, {{"kernel", Integers{3, 3}}, {"stride", Integers{2}}});
   const auto drop = graph.add("dropout", {pool}, {{"p", p}}, "drop");
   const auto hidden = graph.add("fully_connected", {drop, net.weight("w1", {10, 6 * 4 * 3}), net.weight("b1", {10})}, {{"num_hidden", 10}});
   const auto even = graph.add("layer_norm", {hidden, net.weight("scale", {10}), net.weight("offset", {10})});

@@ -73,9 +73,9 @@ double mean_of(const Doubles& values) {
   return sum_of(values) / static_cast<double>(values.size());
 }
 
-std::vector<Ints> positions(const Shape& shape) {
-  std::vector<Ints> result;
-  Ints position(static_cast<std::size_t>(shape.rank()));
+std::vector<Integers> positions(const Shape& shape) {
+  std::vector<Integers> result;
+  Integers position(static_cast<std::size_t>(shape.rank()));
   for (std::int64_t i = 0; i < shape.size(); ++i) {
     auto rest = i;
     for (int a = shape.rank() - 1; a >= 0; --a) {
@@ -87,7 +87,7 @@ std::vector<Ints> positions(const Shape& shape) {
   return result;
 }
 
-std::size_t offset(const Shape& shape, const Ints& position) {
+std::size_t offset(const Shape& shape, const Integers& position) {
   std::int64_t result = 0;
   const auto fresh = static_cast<int>(position.size()) - shape.rank();
   for (int a = 0; a < shape.rank(); ++a) result = result * shape[a] + (shape[a] == 1 ? 0 : position[static_cast<std::size_t>(fresh + a)]);

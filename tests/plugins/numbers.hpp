@@ -16,7 +16,7 @@ using tenon::Attributes;
 using tenon::DType;
 using tenon::Shape;
 using tenon::Tensor;
-using Ints = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 using Doubles = std::vector<double>;
 
 inline constexpr double inf = std::numeric_limits<double>::infinity(), nan_value = std::numeric_limits<double>::quiet_NaN();
@@ -87,8 +87,8 @@ double sum_of(const Doubles& values);
 double mean_of(const Doubles& values);
 
 /// All positions of a shape, in row-major order.
-std::vector<Ints> positions(const Shape& shape);
+std::vector<Integers> positions(const Shape& shape);
 /// The element at a position; sizes of 1 and missing axes in front are repeated, as numpy does it.
-std::size_t offset(const Shape& shape, const Ints& position);
+std::size_t offset(const Shape& shape, const Integers& position);
 
 }  // namespace plugin_tests

@@ -46,12 +46,12 @@ DoubleArray shuffled(const tenon::Shape& shape) {
 
 struct PoolingRow {
   tenon::Shape data;
-  Ints kernel, stride = {}, pad = {};
+  Integers kernel, stride = {}, pad = {};
 };
 
 Case pooling(const PoolingRow& row, Kind kind) {
   const auto axes = row.kernel.size();
-  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel), for_each_axis(row.pad, Ints(axes, 0)), Ints(axes, 1)};
+  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel), for_each_axis(row.pad, Integers(axes, 0)), Integers(axes, 1)};
   Case test{tenon::to_string(row.data), "nn", kind == Kind::max ? "max_pool" : "avg_pool", {}, {}, {}, {0}, 1e-5};
   test.attributes = {{"kernel", row.kernel}, {"stride", row.stride}, {"pad", row.pad}};
   if (kind == Kind::average_of_data) test.attributes.set("count_include_pad", false);
@@ -61,8 +61,8 @@ Case pooling(const PoolingRow& row, Kind kind) {
 }
 
 Case global_pooling(const tenon::Shape& data, Kind kind) {
-  Ints sizes(data.begin() + 2, data.end());
-  auto test = pooling({data, sizes, Ints(sizes.size(), 1)}, kind);
+  Integers sizes(data.begin() + 2, data.end());
+  auto test = pooling({data, sizes, Integers(sizes.size(), 1)}, kind);
   test.op = kind == Kind::max ? "global_max_pool" : "global_avg_pool";
   test.attributes = {};
   return test;
@@ -95,7 +95,7 @@ TEST_CASE("global poolings are their definitions, and their gradients the oracle
 
 TEST_CASE("the padding never is the largest element") {
   std::vector<Array> states;
-  PluginOperator op("nn", "max_pool", {{"kernel", Ints{3}}, {"stride", Ints{2}}, {"pad", Ints{1}}});
+  PluginOperator op("nn", "max_pool", {{"kernel", Integers{3}}, {"stride", Integers{2}}, {"pad", Integers{1}}});
   const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
   CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{3}, {-7, -5, -1e30}}).doubles().values);
 }

@@ -30,7 +30,7 @@ TEST_CASE("uniform numbers fill their range evenly and never reach its end") {
     for (const auto& range : {std::pair{0.0, 1.0}, std::pair{-3.0, 5.0}, std::pair{2.0, 2.5}}) {
       const auto low = range.first, high = range.second;
       INFO(name(dtype), " from ", low, " to ", high);
-      const auto y = host().call("uniform", {}, {{"shape", Ints{3, count / 3}}, {"dtype", name(dtype)}, {"low", low}, {"high", high}});
+      const auto y = host().call("uniform", {}, {{"shape", Integers{3, count / 3}}, {"dtype", name(dtype)}, {"low", low}, {"high", high}});
       CHECK(tenon::to_string(y.shape()) == "[3, 66667]");
       CHECK(y.dtype() == dtype);
       const auto values = doubles(y);
@@ -44,7 +44,7 @@ TEST_CASE("uniform numbers fill their range evenly and never reach its end") {
 TEST_CASE("normal numbers have the mean, the deviation and the distribution asked for") {
   for (const DType dtype : floating_dtypes) {
     INFO(name(dtype));
-    const auto values = doubles(host().call("normal", {}, {{"shape", Ints{count}}, {"dtype", name(dtype)}, {"mean", 2}, {"sd", 3}}));
+    const auto values = doubles(host().call("normal", {}, {{"shape", Integers{count}}, {"dtype", name(dtype)}, {"mean", 2}, {"sd", 3}}));
     REQUIRE(values.size() == count);
     double square = 0;
     for (const double value : values) square += (value - 2) * (value - 2);
@@ -53,7 +53,7 @@ TEST_CASE("normal numbers have the mean, the deviation and the distribution aske
     CHECK(distance(values, [](double x) { return 0.5 * std::erfc((2 - x) / (3 * std::sqrt(2.0))); }) <
           3 / std::sqrt(count) + 8 * epsilon(dtype));
   }
-  check_near(host().call("normal", {}, {{"shape", Ints{3}}, {"mean", 7}, {"sd", 0}}), tenon::f32, {3}, {7, 7, 7}, 0);
+  check_near(host().call("normal", {}, {{"shape", Integers{3}}, {"mean", 7}, {"sd", 0}}), tenon::f32, {3}, {7, 7, 7}, 0);
 }
 
 TEST_CASE("neighbouring numbers do not depend on one another") {
@@ -61,7 +61,7 @@ TEST_CASE("neighbouring numbers do not depend on one another") {
     for (const DType dtype : {tenon::f32, tenon::f64})
       for (const std::size_t lag : {1, 2, 4}) {
         INFO(op, " ", name(dtype), " ", lag, " apart");
-        const auto values = doubles(host().call(op, {}, {{"shape", Ints{count}}, {"dtype", name(dtype)}}));
+        const auto values = doubles(host().call(op, {}, {{"shape", Integers{count}}, {"dtype", name(dtype)}}));
         const double mean = mean_of(values);
         double square = 0, product = 0;
         for (std::size_t i = lag; i < values.size(); ++i) {
@@ -81,7 +81,7 @@ TEST_CASE("the same seed gives the same numbers on one thread and on four") {
     options.search_defaults = false;
     tenon::Host host(options);
     host.add_plugins(built("plugins"));
-    return host.call("normal", {}, {{"shape", Ints{count}}});
+    return host.call("normal", {}, {{"shape", Integers{count}}});
   };
   CHECK(same_bits(with(1, 7), with(4, 7)));
   CHECK_FALSE(same_bits(with(1, 7), with(1, 8)));
@@ -89,9 +89,9 @@ TEST_CASE("the same seed gives the same numbers on one thread and on four") {
 
 TEST_CASE("random tensors of any shape, also without elements") {
   for (const char* op : {"uniform", "normal"}) {
-    CHECK(tenon::to_string(host().call(op, {}, {{"shape", Ints{}}}).shape()) == "[]");
-    CHECK(tenon::to_string(host().call(op, {}, {{"shape", Ints{2, 0, 3}}}).shape()) == "[2, 0, 3]");
-    for (std::int64_t size = 1; size < 10; ++size) CHECK(host().call(op, {}, {{"shape", Ints{size}}}).size() == size);
+    CHECK(tenon::to_string(host().call(op, {}, {{"shape", Integers{}}}).shape()) == "[]");
+    CHECK(tenon::to_string(host().call(op, {}, {{"shape", Integers{2, 0, 3}}}).shape()) == "[2, 0, 3]");
+    for (std::int64_t size = 1; size < 10; ++size) CHECK(host().call(op, {}, {{"shape", Integers{size}}}).size() == size);
   }
 }
 
@@ -103,14 +103,14 @@ TEST_CASE("what cannot be drawn is refused with its reason") {
   };
   const Row rows[] = {
       {"uniform", {}, {"shape"}},
-      {"uniform", {{"shape", Ints{-1}}}, {"shape", "-1"}},
-      {"uniform", {{"shape", Ints{INT64_MAX, INT64_MAX}}}, {"shape"}},
-      {"uniform", {{"shape", Ints{2}}, {"low", 1}, {"high", 1}}, {"high", "1", "low"}},
-      {"uniform", {{"shape", Ints{2}}, {"low", 0}, {"high", 1e300}}, {"high", "1e+300"}},
-      {"uniform", {{"shape", Ints{2}}, {"dtype", "float16"}, {"low", -70000}}, {"low", "-70000"}},
-      {"uniform", {{"shape", Ints{2}}, {"dtype", "int32"}}, {"dtype", "int32"}},
-      {"normal", {{"shape", Ints{2}}, {"sd", -1}}, {"sd", "-1"}},
-      {"normal", {{"shape", Ints(9, 1)}}, {"shape", "9"}},
+      {"uniform", {{"shape", Integers{-1}}}, {"shape", "-1"}},
+      {"uniform", {{"shape", Integers{INT64_MAX, INT64_MAX}}}, {"shape"}},
+      {"uniform", {{"shape", Integers{2}}, {"low", 1}, {"high", 1}}, {"high", "1", "low"}},
+      {"uniform", {{"shape", Integers{2}}, {"low", 0}, {"high", 1e300}}, {"high", "1e+300"}},
+      {"uniform", {{"shape", Integers{2}}, {"dtype", "float16"}, {"low", -70000}}, {"low", "-70000"}},
+      {"uniform", {{"shape", Integers{2}}, {"dtype", "int32"}}, {"dtype", "int32"}},
+      {"normal", {{"shape", Integers{2}}, {"sd", -1}}, {"sd", "-1"}},
+      {"normal", {{"shape", Integers(9, 1)}}, {"shape", "9"}},
   };
   for (const auto& row : rows) {
     INFO(row.op);

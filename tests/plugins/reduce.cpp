@@ -10,12 +10,12 @@
 using namespace plugin_tests;
 
 namespace {
-bool is_reduced(const Ints& axis, int a, int rank) {
+bool is_reduced(const Integers& axis, int a, int rank) {
   return axis.empty() || std::count(axis.begin(), axis.end(), a) || std::count(axis.begin(), axis.end(), a - rank);
 }
 
-Shape reduced_shape(const Shape& x, const Ints& axis, bool keepdims) {
-  Ints dims;
+Shape reduced_shape(const Shape& x, const Integers& axis, bool keepdims) {
+  Integers dims;
   for (int a = 0; a < x.rank(); ++a)
     if (!is_reduced(axis, a, x.rank()))
       dims.push_back(x[a]);
@@ -25,7 +25,7 @@ Shape reduced_shape(const Shape& x, const Ints& axis, bool keepdims) {
 }
 
 /// The elements of x behind each result, in row-major order.
-std::vector<Doubles> groups(const Tensor& x, const Ints& axis) {
+std::vector<Doubles> groups(const Tensor& x, const Integers& axis) {
   const auto kept = reduced_shape(x.shape(), axis, true);
   std::vector<Doubles> result(static_cast<std::size_t>(kept.size()));
   const auto values = doubles(x);
@@ -65,7 +65,7 @@ DType dtype_of_result(const std::string& op, DType dtype) {
 
 struct ReducedAxes {
   Shape shape;
-  Ints axis;
+  Integers axis;
 };
 // inner, outer, middle and mixed axes; lengths around the sizes in which the kernels cut them
 const ReducedAxes reduced_axes[] = {
@@ -94,7 +94,7 @@ const ReducedAxes reduced_axes[] = {
     {{70, 3, 40}, {0, 2}},
 };
 
-Attributes attributes(const Ints& axis, bool keepdims) {
+Attributes attributes(const Integers& axis, bool keepdims) {
   return {{"axis", axis}, {"keepdims", keepdims}};
 }
 }  // namespace
@@ -192,14 +192,14 @@ TEST_CASE("what cannot be reduced is refused with its reason") {
     std::vector<std::string> words;
   };
   const Row rows[] = {
-      {"sum", x, {{"axis", Ints{2}}}, {"sum", "axis", "2", "out of range"}},
-      {"mean", x, {{"axis", Ints{-3}}}, {"axis", "-3", "out of range"}},
-      {"sum", x, {{"axis", Ints{0, -2}}}, {"axis", "twice"}},
+      {"sum", x, {{"axis", Integers{2}}}, {"sum", "axis", "2", "out of range"}},
+      {"mean", x, {{"axis", Integers{-3}}}, {"axis", "-3", "out of range"}},
+      {"sum", x, {{"axis", Integers{0, -2}}}, {"axis", "twice"}},
       {"max", none, {}, {"max", "[0, 3]", "no elements"}},
-      {"min", none, {{"axis", Ints{0}}}, {"[0, 3]", "no elements"}},
-      {"argmax", none, {{"axis", Ints{0}}}, {"[0, 3]", "no elements"}},
-      {"argmax", x, {{"axis", Ints{0, 1}}}, {"argmax", "axis", "2"}},
-      {"sum", x, {{"axes", Ints{0}}}, {"axes", "axis"}},
+      {"min", none, {{"axis", Integers{0}}}, {"[0, 3]", "no elements"}},
+      {"argmax", none, {{"axis", Integers{0}}}, {"[0, 3]", "no elements"}},
+      {"argmax", x, {{"axis", Integers{0, 1}}}, {"argmax", "axis", "2"}},
+      {"sum", x, {{"axes", Integers{0}}}, {"axes", "axis"}},
   };
   for (const auto& row : rows) {
     INFO(row.op);

@@ -18,7 +18,7 @@ Tensor counting(DType dtype, const Shape& shape) {
 }
 
 /// Each element of the result is x's element at the position that `source` tells; an empty position means `fill`.
-Doubles gathered(const Tensor& x, const Shape& result, const std::function<Ints(const Ints&)>& source, double fill = 0) {
+Doubles gathered(const Tensor& x, const Shape& result, const std::function<Integers(const Integers&)>& source, double fill = 0) {
   Doubles expected;
   const auto values = doubles(x);
   for (const auto& at : positions(result)) {
@@ -41,22 +41,22 @@ TEST_CASE("reshape, expand_dims and squeeze keep the elements in order") {
     Shape y;
   };
   const Row rows[] = {
-      {"reshape", {2, 6}, {{"shape", Ints{3, 4}}}, {3, 4}},
-      {"reshape", {2, 6}, {{"shape", Ints{-1}}}, {12}},
-      {"reshape", {2, 6}, {{"shape", Ints{2, -1, 3}}}, {2, 2, 3}},
-      {"reshape", {1}, {{"shape", Ints{}}}, Shape::scalar()},
-      {"reshape", Shape::scalar(), {{"shape", Ints{1, 1}}}, {1, 1}},
-      {"reshape", {0, 3}, {{"shape", Ints{5, 0}}}, {5, 0}},
-      {"reshape", {0, 3}, {{"shape", Ints{-1, 3}}}, {0, 3}},
-      {"expand_dims", {2, 3}, {{"axis", Ints{0}}}, {1, 2, 3}},
-      {"expand_dims", {2, 3}, {{"axis", Ints{-1, 1}}}, {2, 1, 3, 1}},
-      {"expand_dims", Shape::scalar(), {{"axis", Ints{0}}}, {1}},
-      {"expand_dims", {0}, {{"axis", Ints{1}}}, {0, 1}},
+      {"reshape", {2, 6}, {{"shape", Integers{3, 4}}}, {3, 4}},
+      {"reshape", {2, 6}, {{"shape", Integers{-1}}}, {12}},
+      {"reshape", {2, 6}, {{"shape", Integers{2, -1, 3}}}, {2, 2, 3}},
+      {"reshape", {1}, {{"shape", Integers{}}}, Shape::scalar()},
+      {"reshape", Shape::scalar(), {{"shape", Integers{1, 1}}}, {1, 1}},
+      {"reshape", {0, 3}, {{"shape", Integers{5, 0}}}, {5, 0}},
+      {"reshape", {0, 3}, {{"shape", Integers{-1, 3}}}, {0, 3}},
+      {"expand_dims", {2, 3}, {{"axis", Integers{0}}}, {1, 2, 3}},
+      {"expand_dims", {2, 3}, {{"axis", Integers{-1, 1}}}, {2, 1, 3, 1}},
+      {"expand_dims", Shape::scalar(), {{"axis", Integers{0}}}, {1}},
+      {"expand_dims", {0}, {{"axis", Integers{1}}}, {0, 1}},
       {"squeeze", {1, 2, 1, 3}, {}, {2, 3}},
-      {"squeeze", {1, 2, 1, 3}, {{"axis", Ints{-2}}}, {1, 2, 3}},
+      {"squeeze", {1, 2, 1, 3}, {{"axis", Integers{-2}}}, {1, 2, 3}},
       {"squeeze", {1, 1}, {}, Shape::scalar()},
       {"squeeze", {2, 3}, {}, {2, 3}},
-      {"squeeze", {1, 0}, {{"axis", Ints{0}}}, {0}},
+      {"squeeze", {1, 0}, {{"axis", Integers{0}}}, {0}},
   };
   for (const auto& row : rows)
     for (const DType dtype : every_dtype) {
@@ -69,7 +69,7 @@ TEST_CASE("reshape, expand_dims and squeeze keep the elements in order") {
 TEST_CASE("transpose permutes axes, whatever their sizes and the elements' size") {
   struct Row {
     Shape x;
-    Ints axes;
+    Integers axes;
   };
   const Row rows[] = {
       {Shape::scalar(), {}},
@@ -90,14 +90,14 @@ TEST_CASE("transpose permutes axes, whatever their sizes and the elements' size"
     for (const DType dtype : every_dtype) {
       INFO(name(dtype), " ", tenon::to_string(row.x));
       const int rank = row.x.rank();
-      Ints axes = row.axes;
+      Integers axes = row.axes;
       for (int a = 0; row.axes.empty() && a < rank; ++a) axes.push_back(rank - 1 - a);
       for (auto& axis : axes) axis += axis < 0 ? rank : 0;
       auto y = Shape::of_rank(rank);
       for (int a = 0; a < rank; ++a) y.set(a, row.x[static_cast<int>(axes[index(a)])]);
       const auto x = counting(dtype, row.x);
-      const auto expected = gathered(x, y, [&](const Ints& at) {
-        Ints from(at.size());
+      const auto expected = gathered(x, y, [&](const Integers& at) {
+        Integers from(at.size());
         for (std::size_t a = 0; a < at.size(); ++a) from[static_cast<std::size_t>(axes[a])] = at[a];
         return from;
       });
@@ -109,7 +109,7 @@ TEST_CASE("concat puts tensors behind one another, and split takes them apart ag
   struct Row {
     Shape whole;
     std::int64_t axis;
-    Ints sizes;
+    Integers sizes;
   };
   const Row rows[] = {{{7}, 0, {3, 4}}, {{5, 6}, 1, {1, 2, 3}}, {{5, 6}, -2, {4, 1}},       {{4, 9, 3}, 1, {0, 9}},
                       {{2, 3}, 0, {2}}, {{0, 4}, 1, {2, 2}},    {{3, 8, 2, 2}, -1, {1, 1}}, {{300, 40}, 1, {17, 23}}};
@@ -125,7 +125,7 @@ TEST_CASE("concat puts tensors behind one another, and split takes them apart ag
       for (std::size_t i = 0; i < parts.size(); ++i) {
         auto shape = row.whole;
         shape.set(along, row.sizes[i]);
-        const auto expected = gathered(whole, shape, [&](Ints at) {
+        const auto expected = gathered(whole, shape, [&](Integers at) {
           at[index(along)] += start;
           return at;
         });
@@ -163,27 +163,27 @@ TEST_CASE("slice follows Python's rules for each axis") {
         i += row.step;
       }
       for (const DType dtype : {tenon::u8, tenon::f16, tenon::i32, tenon::f64}) {
-        const Attributes range = {{"begin", Ints{row.begin}}, {"end", Ints{row.end}}, {"step", Ints{row.step}}};
+        const Attributes range = {{"begin", Integers{row.begin}}, {"end", Integers{row.end}}, {"step", Integers{row.step}}};
         check_near(host().call("slice", {counting(dtype, {size})}, range), dtype, {static_cast<std::int64_t>(expected.size())}, expected,
                    0);
       }
     }
 
   const auto x = counting(tenon::i32, {4, 5, 6});
-  const Attributes inner = {{"begin", Ints{1, 4}}, {"end", Ints{6, 0}}, {"step", Ints{2, -2}}, {"axes", Ints{-1, 1}}};
+  const Attributes inner = {{"begin", Integers{1, 4}}, {"end", Integers{6, 0}}, {"step", Integers{2, -2}}, {"axes", Integers{-1, 1}}};
   check_near(host().call("slice", {x}, inner), tenon::i32, {4, 2, 3},
              gathered(x, {4, 2, 3},
-                      [](const Ints& at) {
-                        return Ints{at[0], 4 - 2 * at[1], 1 + 2 * at[2]};
+                      [](const Integers& at) {
+                        return Integers{at[0], 4 - 2 * at[1], 1 + 2 * at[2]};
                       }),
              0);
-  check_near(host().call("slice", {x}, {{"begin", Ints{2}}, {"end", Ints{3}}}), tenon::i32, {1, 5, 6},
+  check_near(host().call("slice", {x}, {{"begin", Integers{2}}, {"end", Integers{3}}}), tenon::i32, {1, 5, 6},
              gathered(x, {1, 5, 6},
-                      [](const Ints& at) {
-                        return Ints{2, at[1], at[2]};
+                      [](const Integers& at) {
+                        return Integers{2, at[1], at[2]};
                       }),
              0);
-  check_near(host().call("slice", {x}, {{"begin", Ints{}}, {"end", Ints{}}}), tenon::i32, {4, 5, 6}, doubles(x), 0);
+  check_near(host().call("slice", {x}, {{"begin", Integers{}}, {"end", Integers{}}}), tenon::i32, {4, 5, 6}, doubles(x), 0);
 }
 
 TEST_CASE("pad extends every axis by a constant, the edge or a reflection") {
@@ -198,7 +198,7 @@ TEST_CASE("pad extends every axis by a constant, the edge or a reflection") {
   };
   struct Row {
     Shape x;
-    Ints before, after;
+    Integers before, after;
   };
   const Row rows[] = {{{4}, {2}, {3}}, {{1}, {2}, {2}}, {{3, 4}, {1, 0}, {0, 5}}, {{2, 3, 2}, {1, 2, 0}, {2, 4, 1}},
                       {{5}, {0}, {0}}, {{3}, {7}, {11}}};
@@ -209,11 +209,11 @@ TEST_CASE("pad extends every axis by a constant, the edge or a reflection") {
         const auto x = counting(dtype, row.x);
         auto y = row.x;
         for (int a = 0; a < y.rank(); ++a) y.set(a, y[a] + row.before[index(a)] + row.after[index(a)]);
-        const auto source = [&](const Ints& at) {
-          Ints from;
+        const auto source = [&](const Integers& at) {
+          Integers from;
           for (int a = 0; a < y.rank(); ++a) {
             const auto size = row.x[a], i = at[index(a)] - row.before[index(a)];
-            if (mode == "constant" && (i < 0 || i >= size)) return Ints();
+            if (mode == "constant" && (i < 0 || i >= size)) return Integers();
             from.push_back(mode == "edge" ? std::clamp<std::int64_t>(i, 0, size - 1) : mirrored(i, size));
           }
           return from;
@@ -221,16 +221,16 @@ TEST_CASE("pad extends every axis by a constant, the edge or a reflection") {
         const Attributes attributes = {{"before", row.before}, {"after", row.after}, {"mode", mode}, {"value", 1}};
         check_near(host().call("pad", {x}, attributes), dtype, y, gathered(x, y, source, 1), 0);
       }
-  check_near(host().call("pad", {Tensor::empty(tenon::f32, {0})}, {{"before", Ints{2}}, {"after", Ints{0}}, {"value", 0.5}}), tenon::f32,
-             {2}, {0.5, 0.5}, 0);
-  check_near(host().call("pad", {counting(tenon::f32, Shape::scalar())}, {{"before", Ints{}}, {"after", Ints{}}}), tenon::f32,
+  check_near(host().call("pad", {Tensor::empty(tenon::f32, {0})}, {{"before", Integers{2}}, {"after", Integers{0}}, {"value", 0.5}}),
+             tenon::f32, {2}, {0.5, 0.5}, 0);
+  check_near(host().call("pad", {counting(tenon::f32, Shape::scalar())}, {{"before", Integers{}}, {"after", Integers{}}}), tenon::f32,
              Shape::scalar(), {0}, 0);
 }
 
 TEST_CASE("broadcast_to repeats axes of size 1 and new ones in front") {
   struct Row {
     Shape x;
-    Ints shape;
+    Integers shape;
   };
   const Row rows[] = {{Shape::scalar(), {}}, {Shape::scalar(), {2, 3}}, {{3}, {4, 3}},
                       {{3, 1}, {3, 5}},      {{1, 4, 1}, {2, 3, 4, 5}}, {{1}, {0}},
@@ -266,45 +266,45 @@ TEST_CASE("what cannot be shaped so is refused with its reason") {
     std::vector<std::string> words;
   };
   const Row rows[] = {
-      {"reshape", {x}, {{"shape", Ints{4}}}, {"reshape", "[2, 3]", "[4]"}},
-      {"reshape", {x}, {{"shape", Ints{-1, 4}}}, {"[2, 3]", "[?, 4]"}},
-      {"reshape", {x}, {{"shape", Ints{-1, -1}}}, {"shape", "-1", "once"}},
-      {"reshape", {x}, {{"shape", Ints{-2, 3}}}, {"shape", "-2"}},
-      {"reshape", {x}, {{"shape", Ints{INT64_MAX, INT64_MAX}}}, {"shape", "elements"}},
-      {"reshape", {x}, {{"shape", Ints(9, 1)}}, {"shape", "9", "8"}},
-      {"reshape", {Tensor::empty(tenon::f32, {0})}, {{"shape", Ints{-1, 0}}}, {"[0]", "[?, 0]"}},
+      {"reshape", {x}, {{"shape", Integers{4}}}, {"reshape", "[2, 3]", "[4]"}},
+      {"reshape", {x}, {{"shape", Integers{-1, 4}}}, {"[2, 3]", "[?, 4]"}},
+      {"reshape", {x}, {{"shape", Integers{-1, -1}}}, {"shape", "-1", "once"}},
+      {"reshape", {x}, {{"shape", Integers{-2, 3}}}, {"shape", "-2"}},
+      {"reshape", {x}, {{"shape", Integers{INT64_MAX, INT64_MAX}}}, {"shape", "elements"}},
+      {"reshape", {x}, {{"shape", Integers(9, 1)}}, {"shape", "9", "8"}},
+      {"reshape", {Tensor::empty(tenon::f32, {0})}, {{"shape", Integers{-1, 0}}}, {"[0]", "[?, 0]"}},
       {"reshape", {x}, {}, {"shape"}},
-      {"transpose", {x}, {{"axes", Ints{0}}}, {"[2, 3]", "1"}},
-      {"transpose", {x}, {{"axes", Ints{0, 2}}}, {"axes", "2", "out of range"}},
-      {"transpose", {x}, {{"axes", Ints{1, -1}}}, {"axes", "twice"}},
+      {"transpose", {x}, {{"axes", Integers{0}}}, {"[2, 3]", "1"}},
+      {"transpose", {x}, {{"axes", Integers{0, 2}}}, {"axes", "2", "out of range"}},
+      {"transpose", {x}, {{"axes", Integers{1, -1}}}, {"axes", "twice"}},
       {"concat", {x, counting(tenon::f32, {2, 4})}, {}, {"[2, 4]", "axis 1"}},
       {"concat", {x, counting(tenon::f32, {3})}, {}, {"[3]", "rank 2"}},
       {"concat", {x, whole}, {}, {"float32", "uint8"}},
       {"concat", {x, x}, {{"axis", 2}}, {"axis", "2", "out of range"}},
       {"split", {x}, {{"sections", 2}, {"axis", 1}}, {"[2, 3]", "2 equal parts"}},
       {"split", {x}, {{"sections", 0}}, {"sections", "0"}},
-      {"split", {x}, {{"sections", 2}, {"sizes", Ints{1}}}, {"sizes", "1", "sections", "2"}},
-      {"split", {x}, {{"sections", 2}, {"sizes", Ints{1, 2}}}, {"[2, 3]", "3"}},
-      {"split", {x}, {{"sections", 2}, {"sizes", Ints{3, -1}}}, {"sizes", "-1"}},
-      {"slice", {x}, {{"begin", Ints{0}}, {"end", Ints{1, 2}}}, {"begin", "end", "2"}},
-      {"slice", {x}, {{"begin", Ints{0}}, {"end", Ints{1}}, {"step", Ints{0}}}, {"step", "0"}},
-      {"slice", {x}, {{"begin", Ints{0, 0, 0}}, {"end", Ints{1, 1, 1}}}, {"begin", "3", "rank 2"}},
-      {"slice", {x}, {{"begin", Ints{0}}, {"end", Ints{1}}, {"axes", Ints{2}}}, {"axes", "2", "out of range"}},
-      {"pad", {x}, {{"before", Ints{1, 1}}, {"after", Ints{1}}}, {"before", "after"}},
-      {"pad", {x}, {{"before", Ints{1}}, {"after", Ints{1}}}, {"[2, 3]", "1"}},
-      {"pad", {x}, {{"before", Ints{-1, 0}}, {"after", Ints{0, 0}}}, {"-1", "slice"}},
-      {"pad", {x}, {{"before", Ints{0, 0}}, {"after", Ints{INT64_MAX, 0}}}, {"after", "64 bits"}},
-      {"pad", {x}, {{"before", Ints{0, 0}}, {"after", Ints{0, 0}}, {"mode", "wrap"}}, {"mode", "wrap", "reflect"}},
-      {"pad", {whole}, {{"before", Ints{0, 0}}, {"after", Ints{1, 0}}, {"value", 256}}, {"value", "256", "uint8"}},
-      {"pad", {whole}, {{"before", Ints{0, 0}}, {"after", Ints{1, 0}}, {"value", 0.5}}, {"value", "0.5", "uint8"}},
-      {"pad", {Tensor::empty(tenon::f32, {0})}, {{"before", Ints{1}}, {"after", Ints{0}}, {"mode", "edge"}}, {"[0]", "no element"}},
-      {"expand_dims", {x}, {{"axis", Ints{3}}}, {"axis", "3", "out of range"}},
-      {"expand_dims", {x}, {{"axis", Ints{0, 0}}}, {"axis", "twice"}},
-      {"expand_dims", {x}, {{"axis", Ints{0, 1, 2, 3, 4, 5, 6}}}, {"axis", "[2, 3]", "8"}},
-      {"squeeze", {x}, {{"axis", Ints{0}}}, {"[2, 3]", "axis 0"}},
-      {"broadcast_to", {x}, {{"shape", Ints{2, 4}}}, {"[2, 3]", "[2, 4]"}},
-      {"broadcast_to", {x}, {{"shape", Ints{3}}}, {"[2, 3]", "[3]"}},
-      {"broadcast_to", {x}, {{"shape", Ints{-1, 3}}}, {"shape", "[?, 3]"}},
+      {"split", {x}, {{"sections", 2}, {"sizes", Integers{1}}}, {"sizes", "1", "sections", "2"}},
+      {"split", {x}, {{"sections", 2}, {"sizes", Integers{1, 2}}}, {"[2, 3]", "3"}},
+      {"split", {x}, {{"sections", 2}, {"sizes", Integers{3, -1}}}, {"sizes", "-1"}},
+      {"slice", {x}, {{"begin", Integers{0}}, {"end", Integers{1, 2}}}, {"begin", "end", "2"}},
+      {"slice", {x}, {{"begin", Integers{0}}, {"end", Integers{1}}, {"step", Integers{0}}}, {"step", "0"}},
+      {"slice", {x}, {{"begin", Integers{0, 0, 0}}, {"end", Integers{1, 1, 1}}}, {"begin", "3", "rank 2"}},
+      {"slice", {x}, {{"begin", Integers{0}}, {"end", Integers{1}}, {"axes", Integers{2}}}, {"axes", "2", "out of range"}},
+      {"pad", {x}, {{"before", Integers{1, 1}}, {"after", Integers{1}}}, {"before", "after"}},
+      {"pad", {x}, {{"before", Integers{1}}, {"after", Integers{1}}}, {"[2, 3]", "1"}},
+      {"pad", {x}, {{"before", Integers{-1, 0}}, {"after", Integers{0, 0}}}, {"-1", "slice"}},
+      {"pad", {x}, {{"before", Integers{0, 0}}, {"after", Integers{INT64_MAX, 0}}}, {"after", "64 bits"}},
+      {"pad", {x}, {{"before", Integers{0, 0}}, {"after", Integers{0, 0}}, {"mode", "wrap"}}, {"mode", "wrap", "reflect"}},
+      {"pad", {whole}, {{"before", Integers{0, 0}}, {"after", Integers{1, 0}}, {"value", 256}}, {"value", "256", "uint8"}},
+      {"pad", {whole}, {{"before", Integers{0, 0}}, {"after", Integers{1, 0}}, {"value", 0.5}}, {"value", "0.5", "uint8"}},
+      {"pad", {Tensor::empty(tenon::f32, {0})}, {{"before", Integers{1}}, {"after", Integers{0}}, {"mode", "edge"}}, {"[0]", "no element"}},
+      {"expand_dims", {x}, {{"axis", Integers{3}}}, {"axis", "3", "out of range"}},
+      {"expand_dims", {x}, {{"axis", Integers{0, 0}}}, {"axis", "twice"}},
+      {"expand_dims", {x}, {{"axis", Integers{0, 1, 2, 3, 4, 5, 6}}}, {"axis", "[2, 3]", "8"}},
+      {"squeeze", {x}, {{"axis", Integers{0}}}, {"[2, 3]", "axis 0"}},
+      {"broadcast_to", {x}, {{"shape", Integers{2, 4}}}, {"[2, 3]", "[2, 4]"}},
+      {"broadcast_to", {x}, {{"shape", Integers{3}}}, {"[2, 3]", "[3]"}},
+      {"broadcast_to", {x}, {{"shape", Integers{-1, 3}}}, {"shape", "[?, 3]"}},
   };
   for (const auto& row : rows) {
     INFO(row.op);

@@ -7,9 +7,9 @@
 #include "array.hpp"
 
 /// A parameter that has a value for each axis, one for all, or none.
-inline Ints for_each_axis(const Ints& given, const Ints& otherwise) {
+inline Integers for_each_axis(const Integers& given, const Integers& otherwise) {
   if (given.empty()) return otherwise;
-  return given.size() == otherwise.size() ? given : Ints(otherwise.size(), given[0]);
+  return given.size() == otherwise.size() ? given : Integers(otherwise.size(), given[0]);
 }
 
 struct Sliding {

@@ -20,7 +20,7 @@ Doubles sums(const Tensor& x, bool rows, bool columns) {
 }
 
 struct SummedAxes {
-  Ints axis;
+  Integers axis;
   bool rows, columns;
 };
 const SummedAxes all_axes[] = {{{}, true, true},    {{0, 1}, true, true}, {{0}, true, false},

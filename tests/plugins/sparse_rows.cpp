@@ -10,7 +10,7 @@ using namespace plugin_tests;
 namespace {
 
 /// Rows of a matrix, zeros where the number is -1.
-Doubles rows_of(const Tensor& matrix, const Ints& numbers) {
+Doubles rows_of(const Tensor& matrix, const Integers& numbers) {
   const auto all = expanded(matrix);
   const auto columns = static_cast<std::ptrdiff_t>(matrix.shape()[1]);
   Doubles result;
@@ -23,11 +23,11 @@ Doubles rows_of(const Tensor& matrix, const Ints& numbers) {
   return result;
 }
 
-Tensor list(const Ints& numbers, DType dtype = tenon::i64) {
+Tensor list(const Integers& numbers, DType dtype = tenon::i64) {
   return tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, Doubles(numbers.begin(), numbers.end()));
 }
 
-Ints row_numbers(const Tensor& ids) {
+Integers row_numbers(const Tensor& ids) {
   const auto values = ids.values<std::int64_t>();
   return {values.begin(), values.end()};
 }
@@ -48,10 +48,10 @@ void each_sparse(Body body) {
 }
 
 /// Row numbers that a list may have: none, all backwards, some of them twice.
-std::vector<Ints> lists(std::int64_t rows) {
-  std::vector<Ints> all{{}};
+std::vector<Integers> lists(std::int64_t rows) {
+  std::vector<Integers> all{{}};
   if (rows == 0) return all;
-  Ints backwards, twice;
+  Integers backwards, twice;
   for (auto row = rows; row-- > 0;) backwards.push_back(row);
   for (std::int64_t row = 0; row < rows; row += 2) twice.insert(twice.end(), {row, rows - 1 - row});
   all.insert(all.end(), {backwards, twice, {rows / 2}});
@@ -73,9 +73,9 @@ TEST_CASE("slice takes rows of csr and row_sparse as Python does, and gives them
       const auto bounded = [&](std::int64_t i) {
         return std::clamp<std::int64_t>(i < 0 ? i + size : i, step > 0 ? 0 : -1, step > 0 ? size : size - 1);
       };
-      Ints rows;
+      Integers rows;
       for (auto row = bounded(begin); step > 0 ? row < bounded(end) : row > bounded(end); row += step) rows.push_back(row);
-      const Attributes attributes{{"begin", Ints{begin}}, {"end", Ints{end}}, {"step", Ints{step}}};
+      const Attributes attributes{{"begin", Integers{begin}}, {"end", Integers{end}}, {"step", Integers{step}}};
       const auto y = strict_host().call("slice", {x}, attributes);
       CHECK(y.storage() == x.storage());
       CHECK(y.shape()[0] == static_cast<std::int64_t>(rows.size()));
@@ -88,8 +88,8 @@ TEST_CASE("the gradient of a slice of rows is row_sparse where the slice's is, d
   for (const std::int64_t step : {1, 2, -3})
     for (const bool sparse : {false, true}) {
       CAPTURE(step);
-      const Attributes attributes{{"begin", Ints{step > 0 ? 2 : -2}}, {"end", Ints{step > 0 ? 9 : 0}}, {"step", Ints{step}}};
-      const Ints taken{1, 0, 1};  // of the slice
+      const Attributes attributes{{"begin", Integers{step > 0 ? 2 : -2}}, {"end", Integers{step > 0 ? 9 : 0}}, {"step", Integers{step}}};
+      const Integers taken{1, 0, 1};  // of the slice
       tenon::Graph graph(strict_host());
       const auto x = graph.input("x", tenon::f32, {11, 4});
       const auto rows =
@@ -151,7 +151,7 @@ TEST_CASE("the gradient of take_rows adds where a row was taken twice, dense or 
 TEST_CASE("retain keeps the rows listed, and its gradient those of the gradient") {
   each_sparse([](const Tensor& x) {
     for (const auto& numbers : lists(x.shape()[0])) {
-      Ints kept(static_cast<std::size_t>(x.shape()[0]), -1);
+      Integers kept(static_cast<std::size_t>(x.shape()[0]), -1);
       for (const auto row : numbers) kept[static_cast<std::size_t>(row)] = row;
       for (const auto& data : {x, cast_storage(x, Storage::dense)}) {
         const auto y = strict_host().call("retain", {data, list(numbers)});

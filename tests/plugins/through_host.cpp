@@ -40,9 +40,9 @@ Tensor random_tensor(const tenon::Shape& shape, unsigned seed) {
 tenon::Graph classifier(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto image = graph.input("image", tenon::f32, {-1, 1, 8, 8}), label = graph.input("label", tenon::i64, {-1});
-  const auto conv = graph.add("convolution", {image}, {{"num_filter", 4}, {"kernel", Ints{3, 3}}, {"pad", Ints{1}}}, "conv1");
+  const auto conv = graph.add("convolution", {image}, {{"num_filter", 4}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, "conv1");
   const auto norm = graph.add("batch_norm", {conv}, {}, "norm");
-  const auto pool = graph.add("max_pool", {norm}, {{"kernel", Ints{2, 2}}}, "pool");
+  const auto pool = graph.add("max_pool", {norm}, {{"kernel", Integers{2, 2}}}, "pool");
   const auto logits = graph.add("fully_connected", {pool}, {{"num_hidden", 10}}, "fc");
   graph.output("scores", graph.add("softmax", {logits}, {}, "scores"));
   graph.output("loss", graph.add("softmax_cross_entropy", {logits, label}, {}, "loss"));
@@ -66,9 +66,9 @@ TEST_CASE("through a host: the same bits on one thread and on four") {
     std::vector<Tensor> inputs;
     tenon::Attributes attributes;
   } rows[] = {
-      {"convolution", {image, filters}, {{"num_filter", 16}, {"kernel", Ints{3, 3}}, {"no_bias", true}}},
-      {"max_pool", {image}, {{"kernel", Ints{3, 3}}, {"stride", Ints{2}}}},
-      {"avg_pool", {image}, {{"kernel", Ints{2, 2}}}},
+      {"convolution", {image, filters}, {{"num_filter", 16}, {"kernel", Integers{3, 3}}, {"no_bias", true}}},
+      {"max_pool", {image}, {{"kernel", Integers{3, 3}}, {"stride", Integers{2}}}},
+      {"avg_pool", {image}, {{"kernel", Integers{2, 2}}}},
       {"global_avg_pool", {image}, {}},
       {"matmul", {left, right}, {}},
       {"fully_connected", {wide, wide}, {{"num_hidden", 500}, {"no_bias", true}}},
