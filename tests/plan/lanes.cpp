@@ -10,10 +10,10 @@
 
 namespace {
 
-using tenon::StepCost;
+using tenon::StepTime;
 
-std::vector<StepCost> equal_costs(std::size_t steps, std::int64_t each = 100'000) {
-  return std::vector<StepCost>(steps, {each, each});
+std::vector<StepTime> equal_costs(std::size_t steps, std::int64_t each = 100'000) {
+  return std::vector<StepTime>(steps, {each, each});
 }
 
 /// What a step touches: bytes of an arena, or a value that lies elsewhere.
@@ -159,8 +159,8 @@ TEST_CASE("what does not pay gets no lanes") {
 TEST_CASE("a step that all threads help counts as long as it takes alone, and as all their work beside others") {
   tenon::StepOrder order;
   for (int i = 0; i < 4; ++i) order.add({});
-  const std::vector<StepCost> helped(4, {100, 200});
+  const std::vector<StepTime> helped(4, {100, 200});
   CHECK(tenon::assign_lanes(order, helped, 2, 1).together >= 400 - 100);
-  const std::vector<StepCost> own(4, {200, 200});
+  const std::vector<StepTime> own(4, {200, 200});
   CHECK(tenon::assign_lanes(order, own, 2, 1).together == 400);
 }
