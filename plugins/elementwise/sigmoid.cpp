@@ -1,4 +1,4 @@
-#include <tenon/elementwise.hpp>
+#include "../shared/sigmoid.hpp"
 
 struct Sigmoid : tenon::Elementwise {
   static constexpr void describe(auto& op) {
@@ -10,9 +10,7 @@ struct Sigmoid : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    // e^-|x| does not overflow; what rounding takes from 1 + e^-|x| is given back.
-    const T e = exp(-abs(x)), sum = T(1) + e, y = where(x < T(0), e, T(1)) / sum;
-    return y - y * (e - (sum - T(1)));
+    return SigmoidFormula::sigmoid_of(x);
   }
 
   template <class T>

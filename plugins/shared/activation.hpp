@@ -4,10 +4,12 @@
 #include <tenon/elementwise.hpp>
 #include <tenon/elementwise/for_each.hpp>
 
+#include "sigmoid.hpp"
+
 enum class ActivationKind : std::int32_t { none, relu, leaky_relu, gelu, sigmoid, tanh, clip };
 
 /// The formulas, one place for operators and for what is fused with them.
-struct ActivationFormulas : tenon::Elementwise {
+struct ActivationFormulas : SigmoidFormula {
   template <class T>
   TENON_FN static T relu_of(T x) {
     return where(x < T(0), T(0), x);
@@ -18,11 +20,7 @@ struct ActivationFormulas : tenon::Elementwise {
   }
   template <class T>
   TENON_FN static T gelu_of(T x) {
-    return T(0.5) * x * (T(1) + erf(T(0.70710678118654752) * x));
-  }
-  template <class T>
-  TENON_FN static T sigmoid_of(T x) {
-    return T(1) / (T(1) + exp(-x));
+    return x * normal_cdf(x);
   }
   template <class T>
   TENON_FN static T tanh_of(T x) {

@@ -111,8 +111,8 @@ TEST_CASE("batch_norm goes into the convolution or product before it: the same r
   const auto graph = block(with.host);
   const NamedTensors inputs{{"x", numbers({2, 3, 9, 8}, -1, 1, 7)}};
   const auto names = nodes_of(graph);
-  CHECK(has(names, "conv1+bn1"));
-  CHECK(has(names, "conv2+bn2"));
+  CHECK(has(names, "conv1+bn1+relu1"));
+  CHECK(has(names, "conv2+bn2+sum+relu2"));
   CHECK(has(names, "fc+bn3"));
   CHECK(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.find('/') != std::string::npos; }));  // computed once
   const auto written = run(graph, inputs, Optimize::none), full = run(graph, inputs, Optimize::full),
@@ -134,9 +134,9 @@ TEST_CASE("a rewritten session keeps names: variables, states, outputs, plans an
   CHECK(same_bits(session.tensor("bn1_moving_var"), graph.tensor("bn1_moving_var")));
   CHECK(failure_of([&] { session.tensor("conv1"); }).message.find("is made by a node") != std::string::npos);
   const auto plan = session.plan({{"x", {2, 3, 9, 8}}});
-  const auto fused = std::find_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.node == "conv1+bn1"; });
+  const auto fused = std::find_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.node == "conv1+bn1+relu1"; });
   REQUIRE(fused != plan.steps.end());
-  CHECK(fused->nodes == std::vector<std::string>{"conv1", "bn1"});
+  CHECK(fused->nodes == std::vector<std::string>{"conv1", "bn1", "relu1"});
   CHECK(has(nodes_of(session.graph(), Optimize::none), "bn1"));
   const NamedTensors inputs{{"x", numbers({1, 3, 9, 8}, -1, 1, 8)}};
   const auto part = run(graph, inputs, Optimize::full, "act");
@@ -167,7 +167,7 @@ TEST_CASE("elements that somebody still writes are no constants, and what was ma
         for (const auto& node : session.optimized().nodes()) names.push_back(node.name);
         return names;
       }(),
-      "conv1+bn1"));
+      "conv1+bn1+relu1"));
 }
 
 TEST_CASE("dropout is left out where nothing is trained, even where results must be exact") {

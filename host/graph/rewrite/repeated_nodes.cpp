@@ -1,31 +1,30 @@
 // Nodes that compute the same as one before them.
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
+#include <random>
+#include <vector>
 
 #include "graph/rewrite/rewriting.hpp"
 
 namespace tenon {
 namespace {
 
-void mix(std::uint64_t& hash, std::uint64_t value) {
-  hash = (std::rotl(hash, 23) ^ value) * 0x9e3779b97f4a7c15u;
-}
-
-std::uint64_t hash_of(const GraphModel& model, const NodeRecord& node) {
-  std::uint64_t hash = node.op;
-  mix(hash, node.device);
-  for (std::uint32_t i = 0; i < node.input_count; ++i) mix(hash, model.edges[node.first_edge + i]);
+// Another seed in each process, so that nobody can write a file whose nodes all meet in one slot.
+std::uint64_t hash_of(const GraphModel& model, const NodeRecord& node, std::vector<std::uint64_t>& words) {
+  static const std::uint64_t seed = std::random_device()();
+  words.assign({node.op, node.device});
+  for (std::uint32_t i = 0; i < node.input_count; ++i) words.push_back(model.edges[node.first_edge + i]);
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];
-    mix(hash, record.kind == TENON_ATTR_TENSOR ? 0 : static_cast<std::uint64_t>(record.i));
-    mix(hash, std::bit_cast<std::uint64_t>(record.f));
+    words.push_back(record.kind == TENON_ATTR_TENSOR ? 0 : static_cast<std::uint64_t>(record.i));
+    words.push_back(std::bit_cast<std::uint64_t>(record.f));
     for (std::uint32_t k = 0; record.kind == TENON_ATTR_INTS && k < record.count; ++k)
-      mix(hash, static_cast<std::uint64_t>(model.ints[record.first + k]));
+      words.push_back(static_cast<std::uint64_t>(model.ints[record.first + k]));
   }
-  return hash;
+  return XXH3_64bits_withSeed(words.data(), words.size() * sizeof words[0], seed);
 }
 
 bool same_attribute(const GraphModel& model, const AttributeRecord& left, const AttributeRecord& right) {
@@ -54,23 +53,41 @@ bool is_same(const GraphModel& model, const NodeRecord& left, const NodeRecord& 
   return true;
 }
 
-/// Nodes by what they compute.
+/// Nodes by what they compute: a table with open addressing, at most half full.
 class KnownNodes {
  public:
-  explicit KnownNodes(const GraphModel& model) : model_(model) {}
+  explicit KnownNodes(const GraphModel& model) : model_(model), slots_(64) {}
   /// The first that computes the same; the node itself where none did before.
   NodeId find(NodeId id) {
-    const auto [first, last] = known_.equal_range(hash_of(model_, model_.nodes[id]));
-    const auto found =
-        std::find_if(first, last, [&](const auto& one) { return is_same(model_, model_.nodes[one.second], model_.nodes[id]); });
-    if (found != last) return found->second;
-    known_.emplace(hash_of(model_, model_.nodes[id]), id);
+    const auto hash = hash_of(model_, model_.nodes[id], words_);
+    auto at = hash & (slots_.size() - 1);
+    for (; slots_[at].node != none; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && is_same(model_, model_.nodes[slots_[at].node], model_.nodes[id])) return slots_[at].node;
+    slots_[at] = {hash, id};
+    if (++used_ * 2 > slots_.size()) grow();
     return id;
   }
 
  private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    NodeId node = none;
+  };
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const auto& slot : old) {
+      if (slot.node == none) continue;
+      auto at = slot.hash & (slots_.size() - 1);
+      while (slots_[at].node != none) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+
   const GraphModel& model_;
-  std::unordered_multimap<std::uint64_t, NodeId> known_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint64_t> words_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace

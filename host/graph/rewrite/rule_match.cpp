@@ -4,7 +4,23 @@
 
 namespace tenon {
 
+// Most nodes fail here, which takes no memory: what the root reads is made by other operators.
+bool RuleMatch::may_match(NodeId root) const {
+  const auto& node = model_.nodes[root];
+  const auto& places = rule_.pattern.back().inputs;
+  for (std::size_t i = 0; i < std::min<std::size_t>(places.size(), node.input_count); ++i) {
+    if (places[i] < 0) continue;
+    const auto& operand = rule_.rule.root().inputs[static_cast<std::size_t>(places[i])].operand;
+    if (!operand.call) continue;
+    const auto value = model_.edges[node.first_edge + i];
+    if (value == none || model_.values[value].producer == none || graph_.uses(value) != 1) return false;
+    if (model_.operators[model_.nodes[model_.values[value].producer].op].name != rule_.pattern[operand.index].op->name) return false;
+  }
+  return true;
+}
+
 bool RuleMatch::find(NodeId root) {
+  if (!may_match(root)) return false;
   nodes_.assign(rule_.pattern.size(), none);
   values_.assign(rule_.rule.variables.size(), std::nullopt);
   captures_.assign(rule_.rule.captures.size(), std::nullopt);

@@ -26,6 +26,7 @@ class RuleMatch {
   Attributes rest(const std::string& label) const;
 
  private:
+  bool may_match(NodeId root) const;
   bool match_call(std::size_t call, NodeId id, bool inner);
   bool match_results(const NodeRecord& node, bool inner) const;
   bool match_params(std::size_t call, const NodeRecord& node);

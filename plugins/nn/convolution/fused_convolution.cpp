@@ -1,5 +1,6 @@
 // A convolution with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
 #include "../../shared/activation.hpp"
+#include "../../shared/fusing_rules.hpp"
 #include "convolution.hpp"
 #include "prepared_weights.hpp"
 
@@ -12,6 +13,7 @@ struct FusedConvolution : ConvolutionLayer<WithActivation> {
     op.input("addend", "added before the activation; same shape as output").optional();
     describe_parameters(op);
     describe_activation(op);
+    TENON_FUSE(op, "convolution", "fused_convolution");
     op.prefers_channels_last("data", "addend", "output");
     op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}, {"addend", {1, 3, 3, 3}}},
                {{"num_filter", 3}, {"kernel", {3, 3}}, {"activation", "relu"}});

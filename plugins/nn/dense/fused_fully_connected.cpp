@@ -1,5 +1,6 @@
 // A dense layer with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
 #include "../../shared/activation.hpp"
+#include "../../shared/fusing_rules.hpp"
 #include "dense_layer.hpp"
 #include "dense_product.hpp"
 
@@ -13,6 +14,7 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     op.input("addend", "added before the activation; same shape as output").optional();
     describe_parameters(op);
     describe_activation(op);
+    TENON_FUSE(op, "fully_connected", "fused_fully_connected");
     op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}, {"addend", {2, 4}}}, {{"num_hidden", 4}, {"activation", "gelu"}});
   }
 
