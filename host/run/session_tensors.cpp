@@ -29,17 +29,19 @@ void Session::Impl::hold_constants() {
     if (tensors[id] && !changes(id)) tensors[id] = HeldTensor::hold(tensors[id]);
 }
 
-// A trainer's variables are written by another of its sessions, which has a handle of them.
+// A session that trains and updates nothing computes gradients, by which another session updates the variables.
 std::vector<bool> Session::Impl::constants() const {
   std::vector<bool> constant;
   if (options.optimize == Optimize::none) return constant;
   constant.resize(tensors.size());
+  const bool updated_elsewhere = options.training && model().updates.empty();
   for (ValueId id = 0; id < tensors.size(); ++id) {
     const auto& tensor = tensors[id];
-    if (!tensor || changes(id) || tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu") continue;
+    if (!tensor || changes(id) || (updated_elsewhere && model().values[id].role == Role::variable) || tensor.storage() != Storage::dense ||
+        !tensor.contiguous() || tensor.device() != "cpu")
+      continue;
     const auto constancy = HeldTensor::constancy(tensor);
-    constant[id] = options.constant_weights || constancy == Constancy::always ||
-                   (constancy == Constancy::unless_held && !(options.training && HeldTensor::is_held_outside(tensor)));
+    constant[id] = options.constant_weights || constancy != Constancy::changes;
   }
   return constant;
 }

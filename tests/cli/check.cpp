@@ -308,6 +308,6 @@ TEST_CASE("check_plugin() refuses unknown operators, checks and devices before a
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
         "the time limit of a check is 0 ms but must be from 1 to 2147483647");
   CHECK(failure_of([] { tenon::check_plugin("no.so"); }).kind == 4);
-  CHECK(tenon::list_checks().size() == 21);
+  CHECK(tenon::list_checks().size() == 22);
   CHECK(tenon::list_checks("cuda").front().name == "forward");
 }

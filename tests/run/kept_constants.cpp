@@ -344,3 +344,13 @@ TEST_CASE("kept: weights of files, initialized ones, and those of sessions alone
   CHECK(first(session) == 6);
   CHECK(used == 3);
 }
+
+TEST_CASE("kept: a session that trains and updates nothing leaves its variables to whoever updates them") {
+  KeptHost host;
+  auto graph = graph_of(host, numbers({1, 2, 3}));
+  graph.output("dw", graph.gradient(graph.find("s"), {graph.find("w")})[0]);
+  Session session(graph, {.training = true});
+  CHECK(session.plan({{"x", {2}}}).kept_bytes() == 0);
+  CHECK(first(session) == 6);
+  CHECK(used == 0);
+}
