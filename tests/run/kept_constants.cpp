@@ -22,6 +22,7 @@ std::atomic<int> fills{0}, used{0};
 /// y = sum of the weight times x. A wrong sum that is kept shows in the result.
 struct SumTimes : Operator {
   std::int64_t fault = 0;
+  bool twice = false;
 
   static constexpr void describe(auto& op) {
     op.doc("x times the sum of the weight");
@@ -29,6 +30,7 @@ struct SumTimes : Operator {
     op.input("x", "[n]");
     op.input("weight", "[k]").weight();
     op.output("y", "[n]");
+    op.param("twice", &SumTimes::twice, "whether the sum counts twice");
     op.param("fault", &SumTimes::fault, "what prepare() does wrong; 0: nothing");
     op.backward_reads("x", "weight");
   }
@@ -43,7 +45,7 @@ struct SumTimes : Operator {
     const auto fill = [&](void* memory) {
       if (fault == 1) throw Error("there is no sum today");
       ++fills;
-      *static_cast<float*>(memory) = sum(io.constant<float>("weight"));
+      *static_cast<float*>(memory) = (twice ? 2 : 1) * sum(io.constant<float>("weight"));
     };
     if (fault == 2) io.keep(0, "x", "sum", sizeof(float), fill);
     if (fault == 3) io.keep(TENON_MAX_KEPT, "weight", "sum", sizeof(float), fill);
@@ -52,13 +54,13 @@ struct SumTimes : Operator {
     if (fault == 6) (void)io.constant<double>("weight");
     if (fault == 7) (void)io.is_constant("wieght");
     const int slot = io.backward() ? 3 : 0;
-    io.keep(slot, "weight", "sum", fault == 8 ? std::size_t{1} << 45 : sizeof(float), fill);
+    io.keep(slot, "weight", twice ? "twice the sum" : "sum", fault == 8 ? std::size_t{1} << 45 : sizeof(float), fill);
     if (fault == 9) io.keep(slot, "weight", "other", sizeof(float), fill);
   }
   float factor(const Call& call) const {
     const auto* kept = static_cast<const float*>(call.kept(call.backward() ? 3 : 0));
     used += kept != nullptr;
-    return kept ? *kept : sum(call.input<float>("weight"));
+    return kept ? *kept : (twice ? 2 : 1) * sum(call.input<float>("weight"));
   }
   void forward(const Call& call) const {
     const float times = factor(call);
@@ -122,6 +124,19 @@ TEST_CASE("kept: made once, used in every run, shared by plans, by sessions of a
   for (int i = 0; i < 3; ++i) later.run_in_order(given, made);
   CHECK(made[0].values<float>()[1] == 12);
   CHECK(used == 9);
+}
+
+TEST_CASE("kept: nodes that make different things of one tensor have them apart, and what is the same once") {
+  KeptHost host;
+  auto graph = graph_of(host, numbers({1, 2, 3}));
+  const auto s = graph.find("s"), w = graph.find("w");
+  const auto t = graph.add("sum_times", {s, w}, {{"twice", true}}, "t");
+  graph.output("z", graph.add("sum_times", {t, w}, {}, "u"));
+  Session session(graph);
+  CHECK(session.plan({{"x", {2}}}).kept_bytes() == 8);
+  CHECK(session.run({{"x", numbers({1, 2})}}).at("z").values<float>()[1] == 2 * 6 * 12 * 6);
+  CHECK(fills == 2);
+  CHECK(used == 3);
 }
 
 TEST_CASE("kept: counted in the plan, where nothing is filled") {

@@ -90,6 +90,24 @@ struct Picky : Convolution {
   bool supports(const Infer& io) const { return !io.channels_last("data"); }
 };
 
+/// Reads channels-last tensors and writes plain ones.
+struct Unlast : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("twice the data");
+    op.types({f32});
+    op.input("data", "[N, C, ...]");
+    op.output("output", "the same shape as data");
+    op.inplace("data", "output");
+    op.takes_channels_last("data");
+  }
+  void forward(const Call& call) const {
+    calls_last += call.channels_last(0) && !call.output_channels_last(0);
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = 2 * x[i];
+  }
+};
+
 struct LayoutHost : ApplicationHost {
   LayoutHost() : ApplicationHost(3) {
     add<Convolution>("convolves");
@@ -97,6 +115,7 @@ struct LayoutHost : ApplicationHost {
     add<Plain>("plain");
     add<Plus>("plus");
     add<Picky>("picky");
+    add<Unlast>("unlast");
     calls_last = prepared_last = workspaces_last = 0;
   }
 };
@@ -197,6 +216,28 @@ TEST_CASE("layouts: a taker stays plain where following would cost more") {
   graph.output("y", graph.add("plain", {graph.add("plus", {b, x}, {}, "s")}, {}, "t"));
   const auto plan = Session(graph).plan({});
   CHECK(plan.reordered_bytes() == 2 * 4 * 576);
+}
+
+TEST_CASE("layouts: takers change what they first chose where that leaves less to reorder") {
+  LayoutHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2, 8, 6, 6});
+  const auto first = graph.add("cosine", {x}, {}, "first");
+  const auto a = graph.add("convolves", {x}, {}, "a");
+  const auto sum = graph.add("plus", {first, a}, {}, "sum");
+  graph.output("y", graph.add("convolves", {sum}, {}, "b"));
+  CHECK(steps_of(Session(graph, {.optimize = Optimize::full}).plan({})) ==
+        Steps{"x.channels_last last", "first last", "a last", "sum last", "b last", "b.plain"});
+  check_same(graph, {{"x", image({2, 8, 6, 6})}});
+}
+
+TEST_CASE("layouts: an output in another layout than its input does not take its memory") {
+  LayoutHost host;
+  Graph graph(host);
+  const auto a = graph.add("convolves", {graph.input("x", f32, {2, 8, 6, 6})}, {}, "a");
+  graph.output("y", graph.add("plain", {graph.add("unlast", {a}, {}, "u")}, {}, "p"));
+  check_same(graph, {{"x", image({2, 8, 6, 6})}});
+  CHECK(calls_last == 2);
 }
 
 TEST_CASE("layouts: shapes that broadcast otherwise, ranks without channels, and unsupported types stay plain") {
