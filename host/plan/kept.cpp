@@ -114,7 +114,7 @@ void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std:
 
 void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep) {
   const auto& plan = question.plan;
-  if (plan.copy_of(step) != none || plan.constant.empty() || !plan.device_of(step).is_cpu()) return;
+  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.constant.empty() || !plan.device_of(step).is_cpu()) return;
   const auto id = plan.node_of(step);
   if (!prepares(*plan.graph.kernel_of(id, question.kernels).table())) return;
   at_node(plan.model(), id, [&] { Asking(question, step, keep).ask(); });

@@ -41,7 +41,7 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
   no_tensors_ = tensors_of(graph_->model);
   kernels_.emplace(graph_->model, graph_->binding, op.plugins->load("tenon.cast_storage"), device);
   std::map<ValueId, tenon_type> given;
-  PlanRequest request{.training = setting.training, .keep_on_device = true};
+  PlanRequest request{.training = setting.training, .keep_on_device = true, .threads = setting.threads.count()};
   for (const auto input : inputs_) {
     if (input == none) continue;
     given.emplace(input, graph_->model.values[input].type);

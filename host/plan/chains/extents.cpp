@@ -9,7 +9,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t border = 64, usual_block = 16384, largest_block = 32768;
+// Three values of a usual block fit into the first-level cache; in smaller ones calls take too much of the time. Measured: CPU time of ten
+// operators over 131,072 floats 65 us with 4096 elements a block, 70 with 3072, 83 with 2048, 80 with 8192, 75 with 16384; 88 without
+// chains.
+constexpr std::int64_t border = 64, usual_block = 4096, largest_block = 65536;
 
 std::span<const std::int64_t> without_leading_ones(const tenon_type& type) {
   const auto* first = type.dims;

@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-/// With fewer, all values of a chain stay in the cache anyway.
-inline constexpr std::int64_t fewest_chain_elements = 65536;
+/// With fewer, all values of a chain stay in the second-level cache anyway.
+inline constexpr std::int64_t fewest_chain_elements = 131072;
 
 struct FoundChain {
   std::vector<NodeId> nodes;   ///< at least two, in the graph's order; the chain runs where the last one stands

@@ -73,7 +73,7 @@ void ChainJoiner::add(const FoundChain& found) {
   std::vector<std::string> operators;
   for (const auto id : found.nodes) {
     nodes.push_back(model.strings[model.nodes[id].name]);
-    operators.push_back(work_label(model, model.nodes[id]));
+    operators.push_back(work_label(graph_.model(), model.nodes[id]));  // which has no operators of chains
   }
   auto info = std::make_shared<OperatorInfo>(*chain_operator().info);
   info->name = fmt::format("{}", fmt::join(operators, "+"));
