@@ -27,6 +27,7 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, Planned& planned) {
     if (model.values[id].role != Role::output || type.storage != TENON_DENSE || !values.insert(id).second) return nullptr;
     made->outputs_.push_back({id, type, made->execution_->can_add(id)});
   }
+  if (!plan.graph.chains.empty()) made->overlaps_.emplace(*made->execution_);
   const auto dense = [](const Place& place) { return place.type.storage == TENON_DENSE; };
   return std::all_of(made->inputs_.begin(), made->inputs_.end(), dense) ? std::move(made) : nullptr;
 }
@@ -37,6 +38,15 @@ bool QuickRun::fits(std::span<const Tensor> inputs, std::span<const Tensor> outp
          std::equal(outputs.begin(), outputs.end(), outputs_.begin(), outputs_.end(), [](const Tensor& tensor, const Place& place) {
            return !tensor || (is_like(tensor, place.type) && !tensor.read_only());
          });
+}
+
+bool QuickRun::apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  if (!overlaps_) return true;
+  overlaps_->begin();
+  for (const auto& input : inputs) overlaps_->add(input, false);
+  for (const auto& output : outputs)
+    if (output) overlaps_->add(output, true);
+  return !overlaps_->any();
 }
 
 Execution& QuickRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) {

@@ -1,10 +1,12 @@
 // A run by places instead of names, remembered for the next one with inputs of the same types.
 #pragma once
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <tenon/host/session.hpp>
 #include <vector>
 
+#include "run/execution/overlaps.hpp"
 #include "run/plan_cache.hpp"
 
 namespace tenon {
@@ -18,6 +20,8 @@ class QuickRun {
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Whether its plan is still the one to run.
   bool stays() const { return execution_->next_plan() == nullptr; }
+  /// Whether it may run chains of nodes: no output overlaps what the run reads, or another one.
+  bool apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   /// Points the execution at the tensors, and makes outputs that are empty. They fit.
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
@@ -29,6 +33,7 @@ class QuickRun {
   };
   Execution* execution_ = nullptr;
   std::vector<Place> inputs_, outputs_;
+  std::optional<Overlaps> overlaps_;  // of a plan with chains
 };
 
 }  // namespace tenon

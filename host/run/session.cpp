@@ -12,6 +12,7 @@
 #include "io/crash/crash_handler.hpp"
 #include "plan/step_cost.hpp"
 #include "run/execution/filled_outputs.hpp"
+#include "run/execution/overlaps.hpp"
 #include "run/execution/parallel_run.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
@@ -197,6 +198,22 @@ Planned& Session::Impl::prepare(const std::shared_ptr<const Stage>& stage, const
   return planned;
 }
 
+// In a chain each block is written before the next one is read.
+Planned& Session::Impl::prepare_apart(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs,
+                                      const Destinations& destinations, std::vector<Tensor>& kept) {
+  auto& planned = prepare(stage, inputs, destinations, kept);
+  overlapped = false;
+  if (destinations.empty() || planned.plan->graph.chains.empty()) return planned;
+  Overlaps overlaps(*planned.execution);
+  for (const auto input : planned.plan->model().inputs) overlaps.add(input, false);
+  for (const auto& [name, destination] : destinations)
+    if (destination.tensor) overlaps.add(destination.tensor, true);
+  if (!overlaps.any()) return planned;
+  const StepByStep each_node(*this);
+  overlapped = true;
+  return prepare(stage, inputs, destinations, kept);
+}
+
 // Most graphs have one stage. What a stage makes for later ones is among its outputs.
 template <class Visit>
 NamedTensors Session::Impl::each_stage(const NamedTensors& inputs, const RunOptions& request, Visit&& visit) {
@@ -204,7 +221,7 @@ NamedTensors Session::Impl::each_stage(const NamedTensors& inputs, const RunOpti
   NamedTensors given, outputs;
   for (bool first = true;; first = false) {
     std::vector<Tensor> kept;
-    auto& planned = prepare(stage, first ? inputs : given, request.destinations, kept);
+    auto& planned = prepare_apart(stage, first ? inputs : given, request.destinations, kept);
     const auto later = planned.later;
     if (first && !later) return visit(*planned.execution, inputs, request.destinations);
     if (first) check_names(*stage, request.destinations);

@@ -31,6 +31,9 @@ struct Session::Impl {
   /// With the plan for these inputs. `kept`: contiguous copies, which live until the run is over.
   Planned& prepare(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs, const Destinations& destinations,
                    std::vector<Tensor>& kept);
+  /// The same, with a step for each node where a destination overlaps what the run reads, or another one.
+  Planned& prepare_apart(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs, const Destinations& destinations,
+                         std::vector<Tensor>& kept);
   Planned& plan_for(const std::shared_ptr<const Stage>& stage, const std::map<ValueId, tenon_type>& inputs,
                     const std::map<ValueId, Device*>& devices, const Inference::Elements& elements);
   Planned& plan_for(const std::map<std::string, Shape>& shapes) { return plan_for(stage_for({}), input_types(model(), shapes), {}, {}); }
@@ -122,6 +125,7 @@ struct Session::Impl {
   Trace trace{options.trace};
   bool trace_complete = true;
   bool step_by_step = false;
+  bool overlapped = false;                                        // destinations of the last run
   std::map<std::pair<std::string, std::string>, NodeTime> times;  // by node and what it does
   std::uint64_t step = 0;
 

@@ -16,7 +16,7 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
   require_current_constants();
-  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs) && quick->stays()) {
+  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs) && quick->stays() && quick->apart(inputs, outputs)) {
     auto& execution = quick->bind(inputs, outputs);
     execution.set_step(step++);
     const WatchedStop watched(execution, stop);
@@ -39,7 +39,7 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   int stages_run = 0;
   auto made = run(given, options_of_run, number, stages_run);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
-  const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1;
+  const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1 && !overlapped;
   if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage_for({}), *plans.last());
 }
 

@@ -13,12 +13,8 @@ void stop_where_asked(const std::stop_token& stop) {
                   "states, and variables in training, keep what nodes that had run made of them");
 }
 
-ParallelRun::ParallelRun(Execution& execution) : execution_(execution), plan_(execution.plan()), tasks_(plan_.lanes.after) {
-  const auto& values = plan_.model().values;
-  for (ValueId value = 0; value < plan_.types().size(); ++value)
-    if (value < values.size() && values[value].role != Role::output && values[value].role != Role::input) add_range(kept_, value, false);
-  std::sort(kept_.begin(), kept_.end(), [](const Range& one, const Range& other) { return one.begin < other.begin; });
-}
+ParallelRun::ParallelRun(Execution& execution)
+    : execution_(execution), plan_(execution.plan()), tasks_(plan_.lanes.after), overlaps_(execution) {}
 
 bool ParallelRun::run(Threads& threads, const std::stop_token& stop) {
   if (!outputs_apart()) return false;
@@ -58,38 +54,17 @@ void ParallelRun::stop_before(std::uint32_t step) {
   }
 }
 
-void ParallelRun::add_range(std::vector<Range>& ranges, ValueId value, bool written) const {
-  const auto& tensor = execution_.tensor(value);
-  const auto* begin = static_cast<const std::byte*>(tensor.dense.data);
-  const auto& type = plan_.types()[value];
-  if (begin == nullptr || type.storage != TENON_DENSE || byte_count(type) <= 0) return;
-  begin += tensor.dense.byte_offset;
-  ranges.push_back({begin, begin + byte_count(type), written});
-}
-
-// Where a caller's tensors overlap, results follow from the order of the steps.
 bool ParallelRun::outputs_apart() {
   const auto& model = plan_.model();
-  bound_.clear();
-  for (const auto value : model.inputs) add_range(bound_, value, false);
+  overlaps_.begin();
+  for (const auto value : model.inputs) overlaps_.add(value, false);
   std::vector<ValueId> outputs;
   for (const auto& [name, value] : model.outputs)
     if (model.values[value].role == Role::output) outputs.push_back(plan_.memory.root[value]);
   std::sort(outputs.begin(), outputs.end());
   outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
-  for (const auto value : outputs) add_range(bound_, value, true);
-  std::sort(bound_.begin(), bound_.end(), [](const Range& one, const Range& other) { return one.begin < other.begin; });
-  const std::byte* written_to = nullptr;
-  const std::byte* used_to = nullptr;
-  for (const auto& range : bound_) {
-    if (range.begin < written_to || (range.written && range.begin < used_to)) return false;
-    used_to = std::max(used_to, range.end);
-    if (!range.written) continue;
-    written_to = std::max(written_to, range.end);
-    const auto next = std::lower_bound(kept_.begin(), kept_.end(), range.end, [](const Range& kept, auto end) { return kept.begin < end; });
-    if (next != kept_.begin() && std::prev(next)->end > range.begin) return false;
-  }
-  return true;
+  for (const auto value : outputs) overlaps_.add(value, true);
+  return !overlaps_.any();
 }
 
 }  // namespace tenon

@@ -2,10 +2,10 @@
 #pragma once
 #include <atomic>
 #include <stop_token>
-#include <vector>
 
 #include "device/threads.hpp"
 #include "run/execution/execution.hpp"
+#include "run/execution/overlaps.hpp"
 
 namespace tenon {
 
@@ -20,21 +20,15 @@ class ParallelRun {
   bool run(Threads& threads, const std::stop_token& stop);
 
  private:
-  struct Range {
-    const std::byte *begin, *end;
-    bool written = false;
-  };
   static void run_task(void* self, std::uint32_t task);
   void run_task(std::uint32_t task);
   void stop_before(std::uint32_t step);
   bool outputs_apart();
-  void add_range(std::vector<Range>& ranges, ValueId value, bool written) const;
 
   Execution& execution_;
   const Plan& plan_;
   Tasks tasks_;
-  std::vector<Range> kept_;   // memory of variables, states and constants, in order
-  std::vector<Range> bound_;  // of one run: of inputs and outputs
+  Overlaps overlaps_;
   const std::stop_token* stop_ = nullptr;
   std::atomic<std::uint32_t> end_ = 0;     // no step from this one on begins
   std::atomic<std::uint32_t> failed_ = 0;  // the first step that did
