@@ -16,6 +16,7 @@
 #include "run/execution/parallel_run.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
+#include "run/optimized_graph.hpp"
 #include "run/session_impl.hpp"
 #include "run/watched_stop.hpp"
 #include "tensor/held_tensor.hpp"

@@ -49,9 +49,9 @@ void same_with_and_without(const Graph& graph, const NamedTensors& inputs, Sessi
   Session plain(graph, options);
   for (int run = 0; run < 2; ++run) {
     const auto expected = plain.run(inputs), found = chained.run(inputs);
-    for (const auto& [name, tensor] : expected) {
-      CAPTURE(name);
-      CHECK(same_bits(found.at(name), tensor));
+    for (const auto& output : expected) {
+      CAPTURE(output.first);
+      CHECK(same_bits(found.at(output.first), output.second));
     }
   }
 }
