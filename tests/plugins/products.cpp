@@ -2,11 +2,12 @@
 // tiles, packed and laid out, on every vector level.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "../../plugins/shared/product/multiply.hpp"
+#include "../../plugins/shared/product/multiply_bf16.hpp"
 #include "array.hpp"
 #include "sdk/vector_levels.hpp"
 
@@ -142,6 +143,70 @@ TEST_CASE("products of f32 with infinities and NaN give what the definition give
     of.right[69] = -std::numeric_limits<float>::infinity();
     of.right[800] = std::numeric_limits<float>::max();
     check_all_ways(of, level != by_hand::VectorLevel::plain);
+  }
+}
+
+namespace {
+
+/// The same in double, of elements that are rounded to bfloat16 first.
+std::vector<double> of_rounded(const MatrixPair& of, const std::vector<float>& start) {
+  const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
+  const auto rounded = [](float value) { return static_cast<double>(static_cast<float>(tenon::bfloat16(value))); };
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double sum = static_cast<double>(start[static_cast<std::size_t>(j)]);
+      for (std::int64_t k = 0; k < depth; ++k)
+        sum += rounded(of.left[static_cast<std::size_t>(i * depth + k)]) * rounded(of.right[static_cast<std::size_t>(k * columns + j)]);
+      result.push_back(sum);
+    }
+  return result;
+}
+
+std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, const std::vector<float>& start) {
+  const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
+  const auto left = way.transpose_left ? transposed(of.left, rows, depth) : of.left;
+  const auto right = way.transpose_right ? transposed(of.right, depth, columns) : of.right;
+  const gemm::Operand<float> a{left.data(), way.transpose_left ? rows : depth, way.transpose_left},
+      b{right.data(), way.transpose_right ? depth : columns, way.transpose_right};
+  std::vector<product::bf16::Bits> packed;
+  if (way.packed) {
+    packed.assign(static_cast<std::size_t>(product::bf16::packed_size(depth, columns)), 0x7fc0);
+    product::bf16::pack(b, depth, columns, packed.data());
+  }
+  std::vector<float> result(static_cast<std::size_t>(rows * columns), std::numeric_limits<float>::quiet_NaN());
+  tenon_call raw{};
+  raw.size = sizeof raw;
+  raw.threads = way.threads;
+  const tenon::detail::Names names{};
+  product::bf16::multiply(tenon::Call(raw, names), a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start.data(), 0});
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("products in bfloat16 are those of rounded elements, with the same bits however they are cut, packed and laid out") {
+  if (!product::bf16::usable()) {
+    MESSAGE("skipped: this processor has no AVX512-BF16");
+    return;
+  }
+  const auto sums = random_doubles({1, 1024}, 7);
+  const std::vector<float> start(sums.values.begin(), sums.values.end());
+  unsigned seed = 100;
+  for (auto size : product_sizes) {
+    if (size.depth > 1000) size.depth += 1024;
+    CAPTURE(size.rows);
+    CAPTURE(size.columns);
+    CAPTURE(size.depth);
+    const MatrixPair of(size, seed += 2);
+    const auto first = multiplied_bf16(of, {1, false, false, false}, start);
+    const auto expected = of_rounded(of, start);
+    double furthest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) furthest = std::max(furthest, std::abs(static_cast<double>(first[i]) - expected[i]));
+    CHECK(furthest <= 1e-7 * (10 + static_cast<double>(size.depth)));
+    for (const int threads : {1, 3, 16})
+      for (int bits = 0; bits < 8; ++bits)
+        CHECK(same_numbers(multiplied_bf16(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, start), first));
   }
 }
 #endif

@@ -53,13 +53,13 @@ inline constexpr std::int64_t most_depth = 512;
 /// Rows of a tile.
 inline constexpr std::int64_t most_tall = 256;
 
-/// `count` floats of this thread's own.
-template <std::int64_t count>
-float* thread_memory() {
+/// `count` numbers of this thread's own.
+template <class T, std::int64_t count>
+T* thread_memory() {
   struct Free {
-    void operator()(float* memory) const { ::operator delete (memory, std::align_val_t{64}); }
+    void operator()(T* memory) const { ::operator delete (memory, std::align_val_t{64}); }
   };
-  thread_local const std::unique_ptr<float, Free> memory(static_cast<float*>(::operator new (sizeof(float) * count, std::align_val_t{64})));
+  thread_local const std::unique_ptr<T, Free> memory(static_cast<T*>(::operator new (sizeof(T) * count, std::align_val_t{64})));
   return memory.get();
 }
 
@@ -90,7 +90,7 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
     } else if (in_place) {
       block.right = right.matrix.row(first) + tile.column;
     } else {
-      float* const panel = thread_memory<most_depth * most_columns>();
+      float* const panel = thread_memory<float, most_depth * most_columns>();
       pack(level, right.matrix, first, block.depth, tile.column, tile.columns, panel);
       block.right = panel;
     }
@@ -108,35 +108,35 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
 }
 
 /// body(target) writes the tile where it belongs, or beside it; then it is added: to add to a sum is to add the whole product, once.
-template <class Body>
+template <std::int64_t wide = most_columns, class Body>
 void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
   float* const corner = result.data + tile.row * result.row_size + tile.column;
   if (!add) return body(Target{corner, result.row_size});
-  float* const sums = thread_memory<most_tall * most_columns>();
-  body(Target{sums, most_columns});
+  float* const sums = thread_memory<float, most_tall * wide>();
+  body(Target{sums, wide});
   for (std::int64_t i = 0; i < tile.rows; ++i)
-    tenon::elementwise::for_each(
-        tile.columns, [to = corner + i * result.row_size, from = sums + i * most_columns](std::int64_t j) { to[j] = to[j] + from[j]; });
+    tenon::elementwise::for_each(tile.columns,
+                                 [to = corner + i * result.row_size, from = sums + i * wide](std::int64_t j) { to[j] = to[j] + from[j]; });
 }
 
-/// body(result, tile) for all tiles of `count` results of one size.
-template <class Body>
+/// body(result, tile) for all tiles of `count` results of one size. `wide`: most columns of a tile.
+template <std::int64_t wide = most_columns, class Body>
 void for_each_tile(const tenon::Call& call, std::int64_t count, Size size, Body&& body) {
   constexpr std::int64_t low = 48;
   constexpr double worth_a_thread = 250'000;  // multiplications
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const auto panels = up(size.columns, most_columns);
+  const auto panels = up(size.columns, wide);
   if (count == 0 || panels == 0 || size.rows == 0) return;
   const auto wanted =
       call.threads() == 1 ? 1 : up(4 * std::int64_t{call.threads()}, count * panels);  // tiles of a panel, so that threads end together
   const auto height = std::min(most_tall, std::max(low, up(up(size.rows, wanted), 24) * 24)), bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
-                      static_cast<double>(std::min(size.columns, most_columns)) * static_cast<double>(size.depth);
+                      static_cast<double>(std::min(size.columns, wide)) * static_cast<double>(size.depth);
   const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
   call.parallel_for(count * bands * panels, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto item = begin; item < end; ++item) {
-      const auto row = item / panels % bands * height, column = item % panels * most_columns;
-      body(item / panels / bands, Tile{row, std::min(height, size.rows - row), column, std::min(most_columns, size.columns - column)});
+      const auto row = item / panels % bands * height, column = item % panels * wide;
+      body(item / panels / bands, Tile{row, std::min(height, size.rows - row), column, std::min(wide, size.columns - column)});
     }
   });
 }

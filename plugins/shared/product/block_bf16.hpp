@@ -1,0 +1,97 @@
+// Blocks of products of numbers rounded to bfloat16, with sums in f32, by AVX512-BF16. The instruction multiplies and adds two steps of the
+// depth at once, so that both sides lie in pairs.
+#pragma once
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "block_v4.hpp"
+
+#define PRODUCT_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
+
+namespace product::bf16 {
+
+using Bits = std::uint16_t;  ///< of a bfloat16
+
+/// As product::Block. Depth is counted in pairs, and right_row in numbers from pair to pair.
+struct Block {
+  const Bits* left;
+  std::int64_t left_row;
+  const Bits* right;
+  std::int64_t right_row;
+  const float* start;
+  std::int64_t start_row;
+  float* result;
+  std::int64_t result_row, columns, pairs;
+};
+
+/// To the nearest bfloat16, ties to even; NaN stays NaN, and numbers below 2^-126 are zero, as the multiplication has them.
+PRODUCT_BF16 inline void round_row(const float* from, std::int64_t count, Bits* to) {
+  const auto first = [](std::int64_t n) { return n < 1 ? 0u : n < 32 ? (1u << n) - 1 : ~0u; };
+  for (std::int64_t k = 0; k < count; k += 2 * vector) {
+    const auto mask = first(count - k);
+    const auto low = static_cast<__mmask16>(mask & 0xffff), high = static_cast<__mmask16>(mask >> 16);
+    const __m512 upper = high ? _mm512_maskz_loadu_ps(high, from + k + vector) : _mm512_setzero_ps();
+    const __m512bh both = _mm512_cvtne2ps_pbh(upper, _mm512_maskz_loadu_ps(low, from + k));
+    _mm512_mask_storeu_epi16(to + k, mask, reinterpret_cast<__m512i>(both));
+  }
+}
+
+template <int rows, int vectors>
+PRODUCT_BF16 void block(const Block& of) {
+  const auto last = static_cast<__mmask16>(0xffffu >> (vectors * vector - of.columns));
+  const auto mask = [last](int v) { return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last; };
+  const Block b = of;
+  __m512 sums[rows][vectors];
+  PRODUCT_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    PRODUCT_UNROLL
+    for (int v = 0; v < vectors; ++v)
+      sums[i][v] = b.start ? _mm512_maskz_loadu_ps(mask(v), b.start + i * b.start_row + v * vector) : _mm512_setzero_ps();
+  }
+  const Bits *left = b.left, *right = b.right;
+  for (std::int64_t k = 0; k < b.pairs; ++k, left += 2, right += b.right_row) {
+    __m512i row[vectors];
+    PRODUCT_UNROLL
+    for (int v = 0; v < vectors; ++v) row[v] = _mm512_loadu_si512(right + 2 * v * vector);
+    PRODUCT_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      int pair;
+      std::memcpy(&pair, left + i * b.left_row, sizeof pair);
+      const __m512i factor = _mm512_set1_epi32(pair);
+      PRODUCT_UNROLL
+      for (int v = 0; v < vectors; ++v)
+        sums[i][v] = _mm512_dpbf16_ps(sums[i][v], reinterpret_cast<__m512bh>(factor), reinterpret_cast<__m512bh>(row[v]));
+    }
+  }
+  PRODUCT_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    PRODUCT_UNROLL
+    for (int v = 0; v < vectors; ++v) _mm512_mask_storeu_ps(b.result + i * b.result_row + v * vector, mask(v), sums[i][v]);
+  }
+}
+
+template <int vectors, int rows = 1>
+void with_rows(std::int64_t count, const Block& of) {
+  if constexpr (rows < (vectors < 3 ? 12 : vectors == 3 ? 8 : 6))
+    if (count != rows) return with_rows<vectors, rows + 1>(count, of);
+  block<rows, vectors>(of);
+}
+
+/// `rows`: 1 to v4::most_rows(of.columns).
+inline void multiply(std::int64_t rows, const Block& of) {
+  switch (vectors_of(of.columns)) {
+    case 1:
+      return with_rows<1>(rows, of);
+    case 2:
+      return with_rows<2>(rows, of);
+    case 3:
+      return with_rows<3>(rows, of);
+    default:
+      return with_rows<4>(rows, of);
+  }
+}
+
+}  // namespace product::bf16
+
+#undef PRODUCT_BF16

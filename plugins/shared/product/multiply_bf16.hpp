@@ -1,0 +1,147 @@
+// Products of f32 matrices whose elements are rounded to bfloat16 first, with sums in f32: twice as fast where the processor has
+// AVX512-BF16, and for those who ask for it. As in multiply.hpp, how a product is cut and packed does not change its bits.
+#pragma once
+#include "multiply.hpp"
+
+#if defined(TENON_WIDE_LEVELS)
+#include <cpuid.h>
+
+#include "block_bf16.hpp"
+
+namespace product::bf16 {
+
+/// Whether this machine has the instruction. multiply() needs it.
+inline bool usable() {
+  static const bool has = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
+  }();
+  return has && tenon::detail::usable_vector_level() == tenon::detail::VectorLevel::v4;
+}
+
+inline constexpr std::int64_t most_depth = 2 * product::most_depth, most_rows = 12;
+
+inline std::int64_t pairs_of(std::int64_t depth) {
+  return (depth + 1) / 2;
+}
+
+/// Numbers of a packed matrix.
+inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
+  return 2 * pairs_of(depth) * padded(columns);
+}
+
+/// Rows of `of` from `row` on, `depth` of their numbers from `first` on and a zero if that is odd, each at to + i * most_depth.
+inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth,
+                       Bits* to) {
+  for (std::int64_t i = 0; i < rows; ++i, to += most_depth) {
+    if (of.transposed) {
+      float* const numbers = thread_memory<float, most_depth>();
+      for (std::int64_t k = 0; k < depth; ++k) numbers[k] = of.data[(first + k) * of.row_size + row + i];
+      round_row(numbers, depth, to);
+    } else {
+      round_row(of.row(row + i) + first, depth, to);
+    }
+    if (depth % 2 != 0) to[depth] = 0;
+  }
+}
+
+/// Columns `column` to `column + columns` of `right`, at most most_depth of its rows from `first` on, in pairs, at `to`. Padding is zero.
+inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column, std::int64_t columns,
+                 Bits* to) {
+  const auto width = padded(columns), pairs = pairs_of(depth);
+  const gemm::Operand<float> turned{right.data, right.row_size, !right.transposed};
+  Bits* const rows = thread_memory<Bits, vector * most_depth>();
+  for (std::int64_t j = 0; j < columns; j += vector) {
+    const auto count = std::min(vector, columns - j);
+    round_rows(turned, column + j, count, first, depth, rows);
+    std::int64_t pair = 0;
+    if (count == vector)  // a pair moves as one float does
+      for (; pair + vector <= pairs; pair += vector)
+        v4::transpose_square(reinterpret_cast<const float*>(rows + 2 * pair), most_depth / 2,
+                             reinterpret_cast<float*>(to + 2 * (pair * width + j)), width);
+    for (; pair < pairs; ++pair)
+      for (std::int64_t i = 0; i < 2 * vector; ++i)
+        to[2 * (pair * width + j) + i] = i / 2 < count ? rows[i / 2 * most_depth + 2 * pair + i % 2] : Bits{0};
+  }
+}
+
+/// The whole right side, packed_size() numbers.
+inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Bits* to) {
+  for (std::int64_t column = 0; column < columns; column += most_columns) {
+    const auto count = std::min(most_columns, columns - column);
+    for (std::int64_t first = 0; first < depth; first += most_depth)  // pairs never cross a part's end
+      pack(right, first, std::min(most_depth, depth - first), column, count, to + 2 * column * pairs_of(depth) + first * padded(count));
+  }
+}
+
+/// The right side as it lies, and packed where somebody has kept that.
+struct Right {
+  gemm::Operand<float> matrix;
+  const Bits* packed = nullptr;
+};
+
+/// Columns of a tile: several panels, so that rows of the left side are rounded for all of them at once.
+inline constexpr std::int64_t most_wide = 4 * most_columns;
+
+/// The panels of a tile, from one to the next, and the rows of them that come before the part in question.
+struct Panels {
+  const Bits* data;
+  std::int64_t step, before;
+
+  const Bits* at(std::int64_t column, std::int64_t columns) const { return data + column / most_columns * step + before * padded(columns); }
+};
+
+/// Some rows of a tile and a part of the depth, `left` being these rows as round_rows() leaves them.
+inline void multiply_panels(const Bits* left, std::int64_t rows, std::int64_t columns, std::int64_t pairs, const Panels& panels, Target to,
+                            Start start) {
+  for (std::int64_t column = 0; column < columns; column += most_columns) {
+    const auto count = std::min(most_columns, columns - column);
+    multiply(rows, {left, most_depth, panels.at(column, count), 2 * padded(count), start.at(0, column).data, start.row_size,
+                    to.data + column, to.row_size, count, pairs});
+  }
+}
+
+/// The panels of a tile, made of the right side as it lies.
+inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, const Tile& tile) {
+  Bits* const to = thread_memory<Bits, most_depth * most_wide>();
+  const Panels panels{to, 2 * most_columns * pairs_of(depth), 0};
+  for (std::int64_t column = 0; column < tile.columns; column += most_columns)
+    pack(right, first, depth, tile.column + column, std::min(most_columns, tile.columns - column),
+         to + column / most_columns * panels.step);
+  return panels;
+}
+
+/// One tile, at `to`: start + left * right; then finish(rows of it).
+template <class Finish>
+void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start, const Tile& tile,
+                   const Finish& finish) {
+  const auto rows_at_once = v4::most_rows(std::min(tile.columns, most_columns)), blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
+  const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1);
+  Bits* const rounded_rows = thread_memory<Bits, most_rows * most_depth>();
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto first = part * most_depth, steps = std::min(most_depth, depth - first);
+    const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth), 2 * most_columns * pairs_of(depth), first}
+                                     : own_panels(right.matrix, first, steps, tile);
+    if (part > 0) start = {to.data, to.row_size};
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
+      round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
+      multiply_panels(rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},
+                      start.at(begin, 0));
+      if (part + 1 == parts) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+    }
+  }
+}
+
+/// As product::multiply().
+template <class Finish = Nothing>
+void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
+              bool add = false, const Finish& finish = {}) {
+  for_each_tile<most_wide>(call, 1, size, [&](std::int64_t, const Tile& tile) {
+    write_tile<most_wide>({result, size.columns}, add, tile,
+                          [&](Target to) { multiply_tile(left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
+  });
+}
+
+}  // namespace product::bf16
+#endif
