@@ -65,7 +65,7 @@ class TENON_OPEN half {
   TENON_FN TENON_HIDDEN static constexpr std::uint32_t widen(std::uint16_t bits) {
     const std::uint32_t magnitude = (bits & 0x7fffu) << 13, sign = (bits & 0x8000u) << 16;
     const std::uint32_t normal = magnitude + (112u << 23);  // exponent bias 127 instead of 15
-    const std::uint32_t special = magnitude + (224u << 23);
+    const std::uint32_t special = magnitude + (224u << 23) + select(magnitude > (31u << 23), 0x400000u & ~magnitude, 0u);  // NaN is quiet
     // A denormal is its fraction times 2^-24: put the fraction below the leading one of 2^-14, then take that one away.
     const float shifted = bits_as<float>(magnitude + (113u << 23)) - bits_as<float>(113u << 23);
     const std::uint32_t denormal = bits_as<std::uint32_t>(shifted);

@@ -10,12 +10,13 @@
 #include "../half.hpp"
 #include "../version.hpp"
 #include "for_each.hpp"
+#include "half_blocks.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
 /// Elements that are staged at a time where a tensor cannot be read or written in place.
-inline constexpr std::int64_t block = 256;
+inline constexpr std::int64_t block = 512;
 
 /// As variables, which device code may use where it may not call the functions.
 template <class Whole>
@@ -50,9 +51,9 @@ using Convert = void (*)(DType from, DType to, const void* in, void* out, std::i
 
 /// Between the 16-bit types and float; all that operators need whose inputs share one dtype. Error (type): other dtypes.
 inline void convert_half(DType from, DType to, const void* in, void* out, std::int64_t n) {
-  if (from == DType::f16 && to == DType::f32) return convert_block<half, float>(in, out, n);
+  if (from == DType::f16 && to == DType::f32) return widen_halves(static_cast<const half*>(in), static_cast<float*>(out), n);
   if (from == DType::bf16 && to == DType::f32) return convert_block<bfloat16, float>(in, out, n);
-  if (from == DType::f32 && to == DType::f16) return convert_block<float, half>(in, out, n);
+  if (from == DType::f32 && to == DType::f16) return round_to_halves(static_cast<const float*>(in), static_cast<half*>(out), n);
   if (from == DType::f32 && to == DType::bf16) return convert_block<float, bfloat16>(in, out, n);
   fail(ErrorKind::type, {from, " cannot be read as ", to, " here"});
 }

@@ -7,6 +7,7 @@
 #include "../call.hpp"
 #include "../version.hpp"
 #include "job.hpp"
+#include "memory_order.hpp"
 #include "parts.hpp"
 #include "reader.hpp"
 #include "writer.hpp"
@@ -46,10 +47,8 @@ inline bool map_single(const Job& job) {
   }
 }
 
-inline void map(const Call& call, const Job& job) {
+inline void map_in_order(const Call& call, const Job& job, std::int64_t total) {
   const tenon_dense& out = job.output->dense;
-  const std::int64_t total = element_count(out);
-  if (total == 0 || (total == 1 && map_single(job))) return;
   const Sources sources(job, out.shape, out.ndim);
   const Target target(job);
   const bool direct = sources.direct() && target.direct();
@@ -59,6 +58,13 @@ inline void map(const Call& call, const Job& job) {
     for (int i = 0; i < sources.count; ++i) in[i] = sources.source[i].operand.data + begin * sources.source[i].operand.size;
     job.loop(job.op, in, target.at(begin), end - begin);
   });
+}
+
+inline void map(const Call& call, const Job& job) {
+  const std::int64_t total = element_count(job.output->dense);
+  if (total == 0 || (total == 1 && map_single(job))) return;
+  if (out_of_order(job.output->dense)) return map_in_order(call, OrderedJob(job, job.output->dense).job(), total);
+  map_in_order(call, job, total);
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

@@ -37,44 +37,78 @@ class SourceBlocks {
   /// n <= block elements from `position` on, as `wanted`; until the next call. Those of a constant are the same each time.
   [[gnu::noinline]] const void* read(const Source& source, Convert convert, std::int64_t position, std::int64_t n) {
     const Operand& operand = source.operand;
-    if (operand.access == Access::constant) return constant(source, convert);
+    if (operand.access == Access::constant) return spread(source, convert, 0, block);
+    if (operand.access == Access::repeated && operand.dims[0] <= longest_repeated(source)) return repeat(source, convert, position);
     const void* stored = operand.data + position * operand.size;
-    if (operand.access == Access::general) stored = walk(source, position, n);
+    if (operand.access != Access::flat) {
+      cursor_.seek(operand, position);
+      if (cursor_.run(operand, n) == n && (operand.strides[0] == operand.size || operand.strides[0] == 0)) {
+        const std::int64_t offset = cursor_.offset;
+        cursor_.advance(operand, n);
+        if (operand.strides[0] == 0) return spread(source, convert, offset, n);
+        stored = operand.data + offset;
+      } else {
+        stored = gathered(source, position, n);
+      }
+    }
     if (source.stored == source.wanted) return stored;
-    convert(source.stored, source.wanted, stored, stage_, n);
-    return stage_;
+    convert(source.stored, source.wanted, stored, stage(), n);
+    return stage();
   }
 
  private:
-  [[gnu::cold]] const void* constant(const Source& source, Convert convert) {
-    if (filled_) return stage_;
-    filled_ = true;
+  static constexpr std::int64_t half_size = block * 8;
+  unsigned char* stage() { return memory_; }
+  unsigned char* raw() { return memory_ + half_size; }
+
+  /// One element, n times; those that are there are kept.
+  [[gnu::cold]] const void* spread(const Source& source, Convert convert, std::int64_t offset, std::int64_t n) {
+    if (spread_from_ == offset && spread_count_ >= n) return stage();
+    spread_from_ = offset, spread_count_ = n;
     const auto size = static_cast<std::int64_t>(size_of(source.wanted));
-    const unsigned char* value = source.operand.data;
+    const unsigned char* value = source.operand.data + offset;
     alignas(8) unsigned char converted[8];
     if (source.stored != source.wanted) {
       convert(source.stored, source.wanted, value, converted, 1);
       value = converted;
     }
-    copy_run(size, value, 0, stage_, size, block);
-    return stage_;
+    fill_run(size, value, stage(), n);
+    return stage();
   }
-  const void* walk(const Source& source, std::int64_t position, std::int64_t n) {
-    const Operand& operand = source.operand;
-    cursor_.seek(operand, position);
-    if (operand.strides[0] == operand.size && cursor_.run(operand, n) == n) {
-      const void* here = operand.data + cursor_.offset;
-      cursor_.advance(operand, n);
-      return here;
+
+  /// Of a row that is staged as often as makes every block of its repetitions one stretch.
+  static std::int64_t longest_repeated(const Source& source) {
+    const auto size = static_cast<std::int64_t>(size_of(source.wanted));
+    return (source.stored == source.wanted ? 2 * half_size : half_size) / size - block;
+  }
+  const void* repeat(const Source& source, Convert convert, std::int64_t position) {
+    const std::int64_t length = source.operand.dims[0], size = static_cast<std::int64_t>(size_of(source.wanted));
+    if (!repeated_) {
+      repeated_ = true;
+      if (source.stored == source.wanted) {
+        std::memcpy(memory_, source.operand.data, static_cast<std::size_t>(length * size));
+      } else {
+        convert(source.stored, source.wanted, source.operand.data, memory_, length);
+      }
+      for (std::int64_t done = length, more; done < block + length; done += more) {
+        more = std::min(done, block + length - done);
+        std::memcpy(memory_ + done * size, memory_, static_cast<std::size_t>(more * size));
+      }
     }
-    void* gathered = source.stored == source.wanted ? stage_ : raw_;
-    gather(operand, cursor_, position, gathered, n);
-    return gathered;
+    return memory_ + position % length * size;
+  }
+
+  const void* gathered(const Source& source, std::int64_t position, std::int64_t n) {
+    void* to = source.stored == source.wanted ? stage() : raw();
+    spread_count_ = 0;
+    gather(source.operand, cursor_, position, to, n);
+    return to;
   }
 
   Cursor cursor_;
-  bool filled_ = false;
-  alignas(64) unsigned char stage_[block * 8], raw_[block * 8];
+  std::int64_t spread_from_ = 0, spread_count_ = 0;
+  bool repeated_ = false;
+  alignas(64) unsigned char memory_[2 * half_size];
 };
 
 /// All sources of a job.

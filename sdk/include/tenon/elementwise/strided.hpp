@@ -14,8 +14,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// How element i of the row-major order is found: i places on, always the same one, or by walking the axes.
-enum class Access : std::uint8_t { flat, constant, general };
+/// How element i of the row-major order is found: i places on, always the same one, in one row that is repeated, or by walking the axes.
+enum class Access : std::uint8_t { flat, constant, repeated, general };
 
 struct Operand {
   unsigned char* data = nullptr;
@@ -34,7 +34,8 @@ struct Operand {
       strides[rank++] = stride;
     }
     const bool constant = rank == 1 && strides[0] == 0, flat = rank == 1 && strides[0] == size;
-    access = constant ? Access::constant : flat ? Access::flat : Access::general;
+    const bool repeated = rank == 2 && strides[0] == size && strides[1] == 0;
+    access = constant ? Access::constant : flat ? Access::flat : repeated ? Access::repeated : Access::general;
   }
 };
 
@@ -101,17 +102,36 @@ void copy_elements(const unsigned char* from, std::int64_t from_stride, unsigned
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, size);
 }
 
+/// n copies of one element.
+template <class Word>
+void fill_elements(const unsigned char* from, unsigned char* to, std::int64_t n) {
+  Word value, row[16];
+  std::memcpy(&value, from, sizeof value);
+  for (Word& element : row) element = value;
+  std::int64_t i = 0;
+  for (; i + 16 <= n; i += 16) std::memcpy(to + i * static_cast<std::int64_t>(sizeof value), row, sizeof row);
+  for (; i < n; ++i) std::memcpy(to + i * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
+}
+
+[[gnu::noinline]] inline void fill_run(std::int64_t size, const unsigned char* from, unsigned char* to, std::int64_t n) {
+  switch (size) {
+    case 1:
+      return fill_elements<std::uint8_t>(from, to, n);
+    case 2:
+      return fill_elements<std::uint16_t>(from, to, n);
+    case 4:
+      return fill_elements<std::uint32_t>(from, to, n);
+    default:
+      return fill_elements<std::uint64_t>(from, to, n);
+  }
+}
+
 /// n elements of `size` bytes, strides in bytes. A stride of 0 to read from repeats one element.
 [[gnu::noinline]] inline void copy_run(std::int64_t size, const unsigned char* from, std::int64_t from_stride, unsigned char* to,
                                        std::int64_t to_stride, std::int64_t n) {
-  if (to_stride == size && (from_stride == size || from_stride == 0)) {
-    // One element that is repeated: what is there already is copied behind itself.
-    std::int64_t done = from_stride == 0 ? std::min<std::int64_t>(n, 1) : n;
-    std::memcpy(to, from, static_cast<std::size_t>(done * size));
-    for (std::int64_t more; done < n; done += more) {
-      more = std::min(done, n - done);
-      std::memcpy(to + done * size, to, static_cast<std::size_t>(more * size));
-    }
+  if (to_stride == size && from_stride == 0) return fill_run(size, from, to, n);
+  if (to_stride == size && from_stride == size) {
+    std::memcpy(to, from, static_cast<std::size_t>(n * size));
     return;
   }
   switch (size) {

@@ -11,6 +11,7 @@
 #include "axes.hpp"
 #include "job.hpp"
 #include "map.hpp"
+#include "memory_order.hpp"
 #include "parts.hpp"
 #include "reader.hpp"
 #include "total.hpp"
@@ -149,7 +150,9 @@ class BroadcastSum {
 };
 
 [[gnu::cold]] inline void sum_broadcast(const Call& call, const Job& job, const tenon_dense& wide) {
-  BroadcastSum(job, wide).run(call);
+  if (!out_of_order(wide)) return BroadcastSum(job, wide).run(call);
+  const OrderedJob ordered(job, wide);
+  BroadcastSum(ordered.job(), ordered.wide()).run(call);
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

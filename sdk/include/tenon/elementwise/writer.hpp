@@ -50,13 +50,16 @@ class Writer {
       // The sum is made in a place of its own, for what is read may be the output itself.
       target_->accumulate(before_.read(old_, target_->convert, position, n), values, n);
     }
+    const Operand& operand = target_->operand;
+    const bool flat = operand.access == Access::flat;
     const void* stored = values;
     if (target_->stored != target_->result) {
-      target_->convert(target_->result, target_->stored, values, converted_, n);
+      void* to = flat ? target_->at(position) : converted_;
+      target_->convert(target_->result, target_->stored, values, to, n);
+      if (flat) return;
       stored = converted_;
     }
-    const Operand& operand = target_->operand;
-    if (operand.access == Access::general) return scatter(operand, cursor_, position, stored, n);
+    if (!flat) return scatter(operand, cursor_, position, stored, n);
     std::memcpy(target_->at(position), stored, static_cast<std::size_t>(n * operand.size));
   }
 

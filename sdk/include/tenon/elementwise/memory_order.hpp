@@ -1,0 +1,79 @@
+// Jobs over tensors whose axes lie in memory in another order than in the shape, as channels-last ones do: the same job with its axes in
+// the order of memory, in which neighbours are neighbours again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "../abi.h"
+#include "../shape.hpp"
+#include "../version.hpp"
+#include "job.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+/// Whether an axis has a smaller stride than one behind it.
+inline bool out_of_order(const tenon_dense& dense) {
+  if (!dense.strides) return false;
+  std::int64_t before = INT64_MAX;
+  for (int axis = 0; axis < dense.ndim; ++axis) {
+    if (dense.shape[axis] == 1) continue;
+    if (dense.strides[axis] > before) return true;
+    before = dense.strides[axis];
+  }
+  return false;
+}
+
+/// A job and the tensor that its sources are broadcast to, with all axes in the order in which that tensor's lie in memory.
+class OrderedJob {
+ public:
+  [[gnu::cold]] OrderedJob(const Job& given, const tenon_dense& wide) : job_(given), rank_(wide.ndim) {
+    for (int axis = 0; axis < rank_; ++axis) order_[axis] = axis;
+    std::stable_sort(order_, order_ + rank_, [&](int left, int right) { return wide.strides[left] > wide.strides[right]; });
+    tenon_tensor tensor = *given.output;
+    tensor.dense = wide;
+    wide_.set(tensor, order_, rank_);
+    output_.set(*given.output, order_, rank_);
+    job_.output = &output_.tensor;
+    for (int i = 0; i < job_.source_count; ++i) {
+      if (!given.sources[i]) continue;
+      sources_[i].set(*given.sources[i], order_, rank_);
+      job_.sources[i] = &sources_[i].tensor;
+    }
+  }
+  OrderedJob(const OrderedJob&) = delete;
+  OrderedJob& operator=(const OrderedJob&) = delete;
+
+  const Job& job() const { return job_; }
+  const tenon_dense& wide() const { return wide_.tensor.dense; }
+
+ private:
+  struct Ordered {
+    tenon_tensor tensor;
+    std::int64_t shape[max_rank], strides[max_rank];
+
+    /// `from` with as many axes as there are in order; those that it lacks have one element.
+    void set(const tenon_tensor& from, const int* order, int rank) {
+      tensor = from;
+      const tenon_dense& dense = from.dense;
+      std::int64_t row_major[max_rank], next = 1;
+      for (int axis = dense.ndim - 1; axis >= 0; --axis) row_major[axis] = next, next *= dense.shape[axis];
+      for (int axis = 0; axis < rank; ++axis) {
+        const int own = order[axis] - (rank - dense.ndim);
+        shape[axis] = own < 0 ? 1 : dense.shape[own];
+        strides[axis] = own < 0 ? 0 : dense.strides ? dense.strides[own] : row_major[own];
+      }
+      tensor.dense.ndim = rank;
+      tensor.dense.shape = shape;
+      tensor.dense.strides = strides;
+    }
+  };
+
+  Job job_;
+  int rank_, order_[max_rank];
+  Ordered wide_, output_, sources_[max_sources];
+};
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop
