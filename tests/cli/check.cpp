@@ -56,6 +56,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
       {"wrong_when_told_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
       {"wrong_add", {"FAILED add"}, "is to be added"},
+      {"wrong_rule", {"FAILED rules"}, "rule 'forgets_one': element"},
       {"depends_on_threads", {"FAILED determinism"}, "on 4 threads than on 1"},
       {"shares_state", {"FAILED instances"}, "while another instance runs"},
       {"counts_instances", {"FAILED save_load"}, "with the parameters that were loaded"},

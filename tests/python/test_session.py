@@ -277,6 +277,13 @@ def test_options(tmp_path):
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
 
+def test_optimize():
+    results = [tenon.Session(graph_xk(), optimize=how)(X, K) for how in ("full", "exact", "none")]
+    assert all(np.array_equal(result["y"], X * 2) for result in results)
+    with pytest.raises(tenon.UsageError, match="optimize is 'all' but must be 'full', 'exact' or 'none'"):
+        tenon.Session(graph_xk(), optimize="all")
+
+
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
 

@@ -91,7 +91,7 @@ const bool added_bench = add_command(
     {.name = "bench",
      .doc = "measure how long a graph takes",
      .details = "The first run makes the plan and is reported separately; the others give median and spread. With --profile, tables "
-                "follow of the time that each operator and node took in these, the first run left out, of the bytes that it moved a second "
+                "follow of the time that each operator and node took in these, without the first run, of the bytes that it moved a second "
                 "and the operations that it computed, where it says them, next to what this machine does in a copy and in a product.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
      .options = bench_options(),

@@ -35,8 +35,7 @@ void print_rules(const OperatorInfo& info) {
   if (!info.rules.empty()) write_result("\nRules\n");
   for (const auto& rule : info.rules) write_result("  {}\n", rule_text(rule));
   if (!info.rewrites.empty()) write_result("\nRules of rewriting\n");
-  for (const auto& rule : info.rewrites)
-    write_result("  {:<16} {}\n  {:<16} -> {}{}\n", rule.name, rule.pattern, "", rule.replacement, rule.exact ? " (exact)" : "");
+  for (const auto& rule : info.rewrites) write_result("  {}\n", rewrite_text(rule));
   if (!info.examples.empty()) write_result("\nExamples\n");
   for (const auto& example : info.examples) write_result("  {}\n", example_text(example));
 }

@@ -46,10 +46,13 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   options.capture = !arguments.has("no-capture");
   options.optimize = read_optimize(arguments);
   options.training = arguments.has("loss");
+  std::vector<Tensor> trained;  // handles, as the trainer has them, so that nothing is kept of what it changes
   if (options.training) {
     TrainerOptions training;
     training.loss = arguments.get("loss");
     graph = training_graph(graph, inputs, training);
+    graph.initialize();
+    for (const auto& variable : graph.variables()) trained.push_back(graph.tensor(variable.name));
   }
   const auto plan = Session(graph, options).plan(shapes);
   if (context.json())

@@ -5,7 +5,7 @@
 namespace tenon::cli {
 
 std::vector<Option> optimize_options() {
-  return {{"no-optimize", "", "run the graph as it is written: no node is replaced, joined with others or left out"},
+  return {{"no-optimize", "", "run the graph as it is written: no node is replaced, joined with others or dropped"},
           {"exact", "", "optimize only by what changes no bit of the results"}};
 }
 

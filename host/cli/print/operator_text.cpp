@@ -102,6 +102,10 @@ std::string rule_text(const RuleInfo& rule) {
   return fmt::format("{} {} {}", rule.left, relation_text(rule.relation), rule.right);
 }
 
+std::string rewrite_text(const RewriteInfo& rule) {
+  return fmt::format("{}: {} -> {}{}", rule.name, rule.pattern, rule.replacement, rule.exact ? " (exact)" : "");
+}
+
 std::vector<std::string> traits_of(const OperatorInfo& info) {
   std::vector<std::string> traits;
   OperatorInfo::each_field(info, [&](const char*, const auto& has, const auto&... phrase) {

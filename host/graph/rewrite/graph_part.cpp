@@ -10,10 +10,8 @@ class Extraction {
   Extraction(const GraphModel& from, const Binding& binding, const std::vector<Tensor>& tensors)
       : from_(from), binding_(binding), tensors_(tensors) {
     to_.model.name = from.name;
-    to_.model.operators = from.operators;
     to_.model.plugins = from.plugins;
     to_.model.tables = from.tables;
-    to_.binding.operators = binding.operators;
   }
 
   void add_inputs() {
@@ -27,6 +25,7 @@ class Extraction {
     for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
       edges.push_back(from_.edges[node.first_edge + i] == none ? none : source(from_.edges[node.first_edge + i]));
     node.name = text(node.name), node.device = text(node.device);
+    node.op = op_of(node.op);
     if (node.origin != none) node.origin = nodes_.at(node.origin);
     node.first_edge = static_cast<std::uint32_t>(model.edges.size());
     model.edges.insert(model.edges.end(), edges.begin(), edges.end());
@@ -54,6 +53,15 @@ class Extraction {
 
  private:
   StringId text(StringId id) { return to_.model.strings.intern(from_.strings[id]); }
+
+  std::uint32_t op_of(std::uint32_t op) {
+    const auto [found, added] = operators_.try_emplace(op, static_cast<std::uint32_t>(to_.model.operators.size()));
+    if (added) {
+      to_.model.operators.push_back(from_.operators[op]);
+      to_.binding.operators.push_back(binding_.operators[op]);
+    }
+    return found->second;
+  }
 
   std::uint32_t add_attributes(const NodeRecord& node) {
     auto& model = to_.model;
@@ -103,6 +111,7 @@ class Extraction {
   GraphSnapshot to_;
   std::unordered_map<ValueId, ValueId> values_;
   std::unordered_map<NodeId, NodeId> nodes_;
+  std::unordered_map<std::uint32_t, std::uint32_t> operators_;
 };
 
 }  // namespace

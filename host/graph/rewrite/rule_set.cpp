@@ -19,8 +19,9 @@ template <class... Args>
 /// Finds what a rule of `owner` names.
 class Resolving {
  public:
-  Resolving(const Catalog& catalog, const CatalogOperator& owner, ResolvedRule& resolved)
-      : catalog_(catalog), owner_(owner), resolved_(resolved), rule_(resolved.rule) {}
+  /// `lacks_operator` is set where an operator is not there.
+  Resolving(const Catalog& catalog, const CatalogOperator& owner, ResolvedRule& resolved, bool& lacks_operator)
+      : catalog_(catalog), owner_(owner), resolved_(resolved), rule_(resolved.rule), lacks_operator_(lacks_operator) {}
 
   void run() {
     for (const auto& call : rule_.pattern) resolved_.pattern.push_back(resolve(call, true));
@@ -37,7 +38,10 @@ class Resolving {
       if (found == nullptr) found = catalog_.find(fmt::format("{}.{}", bundled_space, name));
     }
     if (found == nullptr) found = catalog_.find(name);
-    if (found == nullptr) refuse_rule("there is no operator '{}'", name);
+    if (found == nullptr) {
+      lacks_operator_ = true;
+      refuse_rule("there is no operator '{}'", name);
+    }
     return *found;
   }
 
@@ -120,6 +124,7 @@ class Resolving {
   const CatalogOperator& owner_;
   ResolvedRule& resolved_;
   const RewriteRule& rule_;
+  bool& lacks_operator_;
 };
 
 std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
@@ -182,13 +187,16 @@ RuleSet::RuleSet(const Catalog& catalog, std::string_view only_of, std::string_v
   for (const auto& op : catalog.operators())
     for (const auto& info : op.info.rewrites) {
       if (!only.empty() && (info.name != only || op.full_name() != only_of)) continue;
+      bool lacks_operator = false;
       try {
         ResolvedRule resolved{op.full_name() + ": " + info.name, op.file, parse_rule(info), {}, {}};
-        Resolving(catalog, op, resolved).run();
+        Resolving(catalog, op, resolved, lacks_operator).run();
         rules_.push_back(std::move(resolved));
       } catch (const Failure& failure) {
-        faults_.push_back({op.file, fmt::format("rule '{}' of operator '{}' ({}) is not used: {}", info.name, op.full_name(),
-                                                plugin_of(catalog, op), failure.what())});
+        faults_.push_back({op.file,
+                           fmt::format("rule '{}' of operator '{}' ({}) is not used: {}", info.name, op.full_name(), plugin_of(catalog, op),
+                                       failure.what()),
+                           lacks_operator, op.info.space == bundled_space});
       }
     }
   names_.reserve(rules_.size());

@@ -41,6 +41,8 @@ class RuleSet {
   struct Fault {
     int file;
     std::string sentence;
+    bool lacks_operator;  ///< that some plugin may bring
+    bool bundled;         ///< of an operator that comes with Tenon
   };
   /// Of the rules that cannot be: of plugin `file`.
   const std::vector<Fault>& faults() const { return faults_; }
