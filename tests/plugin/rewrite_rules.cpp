@@ -71,9 +71,9 @@ TEST_CASE("texts that are no rule are refused with what is wrong and where") {
       {wide + ")", "x", "the pattern has more than 32 calls"},
       {std::string(5000, 'f'), "x", "the pattern has 5000 bytes; at most 4000 are read"},
   };
-  for (const auto& [pattern, replacement, sentence] : cases) {
-    CAPTURE(pattern.substr(0, 60));
-    CHECK(refusal_of(pattern, replacement) == sentence);
+  for (const auto& test : cases) {
+    CAPTURE(test.pattern.substr(0, 60));
+    CHECK(refusal_of(test.pattern, test.replacement) == test.sentence);
   }
   CHECK(refusal_of("f(x; a=1)", "f(x; a=2)").empty());  // which is not found again
   CHECK(refusal_of("f(f(x))", "f(x)").empty());
