@@ -277,14 +277,14 @@ def test_options(tmp_path):
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
 
+    assert "2 runs" not in repr(session) and "3 runs" in repr(session)
+
+
 def test_optimize():
     results = [tenon.Session(graph_xk(), optimize=how)(X, K) for how in ("full", "exact", "none")]
     assert all(np.array_equal(result["y"], X * 2) for result in results)
     with pytest.raises(tenon.UsageError, match="optimize is 'all' but must be 'full', 'exact' or 'none'"):
         tenon.Session(graph_xk(), optimize="all")
-
-
-    assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
 
 def test_profile():
@@ -303,6 +303,9 @@ def test_profile():
     page = profile._repr_html_()
     assert page.count("<rect") == 2 and page.count("<table>") == 2 and "GB/s" in page and "<script" not in page
 
+
+@pytest.mark.parametrize(
+    "options",
     [dict(device="nix"), dict(device=5), dict(training="a"), dict(seed=-1), dict(seed=2**64), dict(seed=1.5), dict(plans=0), dict(plans=-1),
      dict(plans="a"), dict(trace="/nix/trace.json"), dict(trace=5), dict(nix=1), dict(debug=True, trace="t.json"), dict(profile=None)],
     ids=str,
