@@ -70,7 +70,11 @@ struct Session::Impl {
     }
   }
 
-  void require_current_constants();
+  /// Before a run: what was computed once is what it would be now.
+  void require_current_constants() {
+    if (!sources.empty()) [[unlikely]]
+      look_at_sources();
+  }
 
   // session_outputs.cpp
   NamedTensors bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations);
@@ -137,6 +141,7 @@ struct Session::Impl {
   void use(std::shared_ptr<const GraphSnapshot> graph);
   void place();
   void optimize();
+  void look_at_sources();
   Planned& make_plan_for(const std::shared_ptr<const Stage>& stage, PlanCache::Key key, const std::map<ValueId, tenon_type>& inputs,
                          const std::map<ValueId, Device*>& devices, const Inference::Elements& elements);
   void initialize_missing(const std::vector<tenon_type>& types);

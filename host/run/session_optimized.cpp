@@ -50,8 +50,8 @@ void Session::Impl::optimize() {
 
 // What was computed once of elements that an application may have written since is computed again, once nobody can write them any more.
 // Until then the graph runs as it is written.
-void Session::Impl::require_current_constants() {
-  if (sources.empty() || (running != written && versions == HeldTensor::all_versions())) [[likely]]
+void Session::Impl::look_at_sources() {
+  if (running != written && versions == HeldTensor::all_versions()) [[likely]]
     return;
   versions = HeldTensor::all_versions();
   bool held = false, changed = running == written;

@@ -276,7 +276,6 @@ def test_options(tmp_path):
     assert np.array_equal(tenon.Session(graph_xk(), debug=True)(X, K)["y"], X * 2)
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
-
     assert "2 runs" not in repr(session) and "3 runs" in repr(session)
 
 
@@ -296,7 +295,9 @@ def test_profile():
         session(X, K)
     of = {time["op"]: time for time in session.times()}
     assert of["mul"]["bytes"] == 3 * (2 * X.nbytes + K.nbytes) and of["relu"]["bytes"] == 3 * 2 * X.nbytes
-    assert all(0 < time["least"] <= time["seconds"] / 3 and time["last"] > 0 and time["flops"] == 0 for time in of.values())
+    assert all(
+        0 < time["least"] <= time["seconds"] / 3 and time["last"] > 0 and time["flops"] == 0 for time in of.values()
+    )
     assert of["mul"]["begin"] + of["mul"]["last"] <= of["relu"]["begin"]
     profile = session.profile()
     assert profile.nodes == session.times() and "mul" in repr(profile)

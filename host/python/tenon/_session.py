@@ -28,7 +28,9 @@ class Profile:
         lines = [f"{'node':<32} {'operator':<24} {'calls':>8} {'ms':>12} {'us a call':>12}"]
         for each in self.nodes:
             calls, seconds = each["calls"], each["seconds"]
-            lines.append(f"{each['node']:<32} {each['op']:<24} {calls:>8} {1e3 * seconds:>12.3f} {1e6 * seconds / calls:>12.2f}")
+            lines.append(
+                f"{each['node']:<32} {each['op']:<24} {calls:>8} {1e3 * seconds:>12.3f} {1e6 * seconds / calls:>12.2f}"
+            )
         return "\n".join(lines)
 
 
