@@ -23,7 +23,8 @@ class LastUses {
     for_each_access(plan_, step, [&](ValueId value, bool written) { use_place(place_of(value), step, written); });
     const auto id = plan_.node_of(step);
     for (const auto node : plan_.graph.nodes_at(id))
-      if (!plan_.graph.copies_at(node)) use_object(plan_.graph.kernel_of(node, kernels_).get(), step);
+      if (!plan_.graph.copies_at(node) && kernels_.keep_state(plan_.model(), node))
+        use_object(plan_.graph.kernel_of(node, kernels_).get(), step);
     use_object(plan_.graph.worker_of(id), step);
     return std::move(before_);
   }
