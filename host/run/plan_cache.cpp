@@ -5,6 +5,12 @@
 #include "run/memory_need.hpp"
 
 namespace tenon {
+namespace {
+
+// The machine may have been busy with something else: it is tried again after 64 runs, after 512 more and after 4096 more.
+constexpr int most_refusals = 4, first_pause = 64;
+
+}  // namespace
 
 Planned* PlanCache::find(const Key& key) {
   const auto found = plans_.find(key);
@@ -35,7 +41,8 @@ Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, con
     require_memory(plan, arenas_, destinations, kept, memory_limit);
     if (!arenas_.hold(*planned.plan)) make_room(*planned.plan, *context.streams);
     context.arenas = &arenas_;
-    if (planned.settled) context.lanes = LanePolicy::never;
+    if (planned.refusals == most_refusals) context.lanes = LanePolicy::never;
+    if (planned.refusals > 0) context.runs_before_lanes = first_pause << 3 * (planned.refusals - 1);
     planned.execution = std::make_unique<Execution>(planned.plan, kernels, tensors, context);
     retired_.reset();
   }
@@ -49,7 +56,7 @@ void PlanCache::move_on(Planned& planned, const Destinations& destinations, std:
   const auto next = planned.execution ? planned.execution->next_plan() : nullptr;
   if (!next) return;
   if (!has_memory(*next, arenas_, destinations, 0, memory_limit)) return planned.execution->keep_plan();
-  planned.settled = next->lanes.lanes == 0;
+  if (next->lanes.lanes == 0) ++planned.refusals;
   planned.plan = next;
   if (last_ == &planned) last_ = nullptr;
   retired_ = std::move(planned.execution);

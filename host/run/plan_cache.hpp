@@ -16,7 +16,7 @@ struct Planned {
   std::shared_ptr<const Stage> later{};  ///< what is planned when this has run; null: nothing is left
   std::uint64_t used = 0;                ///< the larger, the later it was used
   std::unique_ptr<Execution> execution{};
-  bool settled = false;  ///< it has been found out that its steps run one after the other
+  int refusals = 0;  ///< how often running steps at once has turned out not to pay
 };
 
 /// At most so many plans; the one not used for the longest time goes first. Their memory is that of the one that needs most. Threads: one

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "built.hpp"
+#include "../built.hpp"
 #include "networks.hpp"
 #include "run/session_impl.hpp"
 
@@ -93,7 +93,7 @@ tenon::Graph branches(tenon::Host& host, int count, int length, std::int64_t nan
 
 /// The first runs, which show how the steps are best called.
 void warm(tenon::Session& session, const tenon::NamedTensors& inputs) {
-  for (int i = 0; i < 8; ++i) session.run(inputs);
+  for (int i = 0; i < 12; ++i) session.run(inputs);
 }
 
 void tell_plan(benchmark::State& state, const tenon::Session& session) {

@@ -306,7 +306,7 @@ TEST_CASE("the first runs show whether lanes pay, and the plan tells of them") {
   const NamedTensors inputs{{"x", ramp(64)}};
   const auto run = [&](Session& session) {
     Tensor y;
-    for (int i = 0; i < 8; ++i) y = session.run(inputs).at("y");
+    for (int i = 0; i < 12; ++i) y = session.run(inputs).at("y");
     return y;
   };
   Session wide(sleeping(two, 4, 3)), chain(sleeping(two, 1, 6)), alone(sleeping(one, 4, 3)),

@@ -16,8 +16,7 @@ struct LaneSchedule {
   std::vector<std::uint32_t> first;               ///< of each task, in steps; one more at the end
   std::vector<std::vector<std::uint32_t>> after;  ///< of each task: those with smaller numbers that it waits for
   std::int64_t alone = 0, together = 0;           ///< nanoseconds of a run, as expected: one step after the other, and in lanes
-  std::int64_t measured = 0;                      ///< nanoseconds that a run of one step after the other took
-  std::shared_ptr<const Plan> alone_plan;         ///< for that
+  std::shared_ptr<const Plan> alone_plan;         ///< whose steps run one after the other
 
   std::uint32_t task_count() const { return static_cast<std::uint32_t>(after.size()); }
 };

@@ -39,7 +39,7 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
   }
   if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
   if (plan_->lanes.lanes > 0) add_lanes();
-  runner_ = Runner::of(*this, kernels, *context.threads, context.lanes);
+  runner_ = Runner::of(*this, kernels, *context.threads, context.lanes, context.runs_before_lanes);
 }
 
 Execution::~Execution() = default;

@@ -39,6 +39,7 @@ struct ExecutionContext {
   bool constant_weights = false;  ///< as in SessionOptions
   const void* session = nullptr;  ///< whose executions these are
   LanePolicy lanes = LanePolicy::never;
+  int runs_before_lanes = 0;  ///< that are not looked at
 };
 
 /// A plan with calls and streams, in the session's arenas, which hold it. Kernels, arenas and the session's tensors outlive it. Threads:

@@ -12,14 +12,14 @@
 namespace tenon {
 
 /// Of one execution. A plan without lanes: after a run in which kernels set themselves up, two runs are measured; if its steps may run at
-/// once and that would pay, next() gives the plan in lanes. That plan's first runs are measured, too: where they are not shorter, next()
-/// gives the first plan back. Threads: one at a time.
+/// once and that would pay, next() gives the plan in lanes. That plan's first runs take turns with runs of one step after the other: where
+/// they are not shorter, next() gives the first plan back. Threads: one at a time.
 class Runner {
  public:
-  /// Null where the steps run one after the other in any case.
-  static std::unique_ptr<Runner> of(Execution& execution, const Kernels& kernels, Threads& threads, LanePolicy policy);
+  /// Null where the steps run one after the other in any case. `pause`: runs before the first one that counts.
+  static std::unique_ptr<Runner> of(Execution& execution, const Kernels& kernels, Threads& threads, LanePolicy policy, int pause);
 
-  Runner(Execution& execution, const Kernels& kernels, Threads& threads, LanePolicy policy);
+  Runner(Execution& execution, const Kernels& kernels, Threads& threads, LanePolicy policy, int pause);
 
   /// The steps of one run. Throws a step's Failure.
   void run(const std::stop_token& stop);
@@ -32,7 +32,7 @@ class Runner {
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::int64_t measure(const std::stop_token& stop);
+  void measure(const std::stop_token& stop);
   void look(const std::stop_token& stop);
   void run_in_lanes(const std::stop_token& stop);
   bool has_width();
@@ -42,9 +42,10 @@ class Runner {
   const Kernels& kernels_;
   Threads& threads_;
   const LanePolicy policy_;
+  int pause_;
   int runs_ = 0;
   bool over_ = false;
-  std::int64_t shortest_ = INT64_MAX;  // of the runs measured, in nanoseconds
+  std::int64_t shortest_ = INT64_MAX, shortest_alone_ = INT64_MAX;  // of the runs tried, in nanoseconds
   std::optional<StepOrder> order_;
   std::vector<StepTime> costs_;
   std::optional<ParallelRun> lanes_;
