@@ -19,7 +19,7 @@ constexpr std::string_view profile_style = R"css(
 .tenon-profile th, .tenon-profile td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #d0d7de; white-space: nowrap; }
 .tenon-profile th { font-weight: 600; }
 .tenon-profile .name { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-.tenon-profile .bar { background: linear-gradient(90deg, #9ec5fe calc(var(--share) * 1%), transparent 0); }
+.tenon-profile .bar { background: linear-gradient(#9ec5fe, #9ec5fe) no-repeat; }
 .tenon-profile svg { width: 100%; height: auto; }
 )css";
 
@@ -92,14 +92,14 @@ void ProfilePage::add_timeline() {
 // Of what a second could do, shaded.
 void ProfilePage::add_speed(double amount, double seconds, double limit) {
   if (amount <= 0 || seconds <= 0) return add("<td></td>");
-  add("<td class=\"bar\" style=\"--share: {:.0f}\">{:.2f}</td>", std::min(share_of(amount / seconds, limit), 100.0),
+  add("<td class=\"bar\" style=\"background-size: {:.0f}% 100%\">{:.2f}</td>", std::min(share_of(amount / seconds, limit), 100.0),
       amount / seconds / 1e9);
 }
 
 void ProfilePage::add_row(std::string_view name, const std::string& second, const NodeTime& time) {
   const auto share = share_of(time.seconds, whole_);
   add("<tr><td class=\"name\"><span style=\"color: {}\">&#9632;</span> {}</td><td class=\"name\">{}</td><td>{}</td><td>{:.3f}</td>"
-      "<td>{:.2f}</td><td class=\"bar\" style=\"--share: {:.0f}\">{:.1f} %</td>",
+      "<td>{:.2f}</td><td class=\"bar\" style=\"background-size: {:.0f}% 100%\">{:.1f} %</td>",
       colour_of_.at(time.op), xml_text(name), second, time.calls, 1e3 * time.seconds, 1e6 * time.seconds / static_cast<double>(time.calls),
       share, share);
   add_speed(time.bytes, time.seconds, machine_.copy);
