@@ -1,4 +1,4 @@
 // The operator with its CPU kernel.
 #include "@NAME@.hpp"
 
-TENON_OPERATOR(@NAME @, @CLASS @)
+TENON_OPERATOR(@NAME@, @CLASS@)

@@ -15,16 +15,16 @@ struct ReversedRows {
 
 }  // namespace
 
-struct @CLASS @Cuda : @CLASS @{static constexpr bool capturable = true;  // it only enqueues work
-void forward(const tenon::Call& call) const {
-  const auto to = call.output<float>(0);
-  tenon::gpu::for_each(call, to.size(), ReversedRows{call.input<float>(0).data(), to.data(), call.input_type(0).shape[1]});
-}
-void backward(const tenon::Call& call) const {
-  if (call.write(0) == tenon::Write::none) return;  // nobody needs the gradient
-  const auto to = call.input_grad<float>(0);
-  tenon::gpu::for_each(call, to.size(), ReversedRows{call.output_grad<float>(0).data(), to.data(), call.input_type(0).shape[1]});
-}
-}
-;
-TENON_KERNEL(@NAME @, cuda, @CLASS @Cuda)
+struct @CLASS@Cuda : @CLASS@ {
+  static constexpr bool capturable = true;  // it only enqueues work
+  void forward(const tenon::Call& call) const {
+    const auto to = call.output<float>(0);
+    tenon::gpu::for_each(call, to.size(), ReversedRows{call.input<float>(0).data(), to.data(), call.input_type(0).shape[1]});
+  }
+  void backward(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;  // nobody needs the gradient
+    const auto to = call.input_grad<float>(0);
+    tenon::gpu::for_each(call, to.size(), ReversedRows{call.output_grad<float>(0).data(), to.data(), call.input_type(0).shape[1]});
+  }
+};
+TENON_KERNEL(@NAME@, cuda, @CLASS@Cuda)

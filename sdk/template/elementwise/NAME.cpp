@@ -1,15 +1,15 @@
 // scale * x + shift, element by element: replace it by what you need.
 #include <tenon/elementwise.hpp>
 
-struct @CLASS @ : tenon::Elementwise {
+struct @CLASS@ : tenon::Elementwise {
   float scale = 1, shift = 0;
 
   static constexpr void describe(auto& op) {
     op.doc("scale * x + shift, element by element");
     op.input("x", "any shape");
     op.output("y", "same shape as x");
-    op.param("scale", &@CLASS @ ::scale, "multiplier");
-    op.param("shift", &@CLASS @ ::shift, "what is added");
+    op.param("scale", &@CLASS@::scale, "multiplier");
+    op.param("shift", &@CLASS@::shift, "what is added");
   }
 
   template <class T>
@@ -17,4 +17,4 @@ struct @CLASS @ : tenon::Elementwise {
     return scale * x + shift;
   }
 };
-TENON_OPERATOR(@NAME @, @CLASS @)
+TENON_OPERATOR(@NAME@, @CLASS@)

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <tenon/operator.hpp>
 
-struct @CLASS @ : tenon::Operator {
+struct @CLASS@ : tenon::Operator {
   double eps = 0;
 
   static constexpr void describe(auto& op) {
@@ -10,12 +10,12 @@ struct @CLASS @ : tenon::Operator {
     op.types({tenon::f32, tenon::f64});
     op.input("data", "[rows, columns]");
     op.output("length", "[rows]");
-    op.param("eps", &@CLASS @ ::eps, "added to the sum of squares").at_least(0);
+    op.param("eps", &@CLASS@::eps, "added to the sum of squares").at_least(0);
     op.example({{"data", {2, 3}}}, {{"eps", 0.1}});
   }
 
   // Called with what is known: ranks and dimensions may be missing.
-  void infer(tenon::Infer & io) const {
+  void infer(tenon::Infer& io) const {
     const auto data = io.input(0).shape;
     if (!data.has_rank()) return;
     io.require(data.rank() == 2, "data is ", data, " but must have rows and columns");
@@ -50,4 +50,4 @@ struct @CLASS @ : tenon::Operator {
     });
   }
 };
-TENON_OPERATOR(@NAME @, @CLASS @)
+TENON_OPERATOR(@NAME@, @CLASS@)

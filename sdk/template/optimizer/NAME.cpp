@@ -1,7 +1,7 @@
 // Gradient descent with momentum: replace it by what you need. `tenon train --optimizer @NAME@` then uses it.
 #include <tenon/operator.hpp>
 
-struct @CLASS @ : tenon::Operator {
+struct @CLASS@ : tenon::Operator {
   float momentum = 0.9f;
 
   static constexpr void describe(auto& op) {
@@ -12,11 +12,11 @@ struct @CLASS @ : tenon::Operator {
     op.input("learning_rate", "float32 scalar").types({tenon::f32});
     op.output("updated", "the new weight");
     op.state("moving", "what is left of earlier gradients, like weight");
-    op.param("momentum", &@CLASS @ ::momentum, "how much is left of it at each step").at_least(0).less_than(1);
+    op.param("momentum", &@CLASS@::momentum, "how much is left of it at each step").at_least(0).less_than(1);
     op.inplace("weight", "updated");
     op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}}});
   }
-  void infer(tenon::Infer & io) const {
+  void infer(tenon::Infer& io) const {
     io.require_same_shape("weight", "grad", "updated");
     io.set_input(2, tenon::Shape::scalar());
     io.set_state("moving", io.input(0).shape);
@@ -31,4 +31,4 @@ struct @CLASS @ : tenon::Operator {
     }
   }
 };
-TENON_OPERATOR(@NAME @, @CLASS @)
+TENON_OPERATOR(@NAME@, @CLASS@)

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <tenon/operator.hpp>
 
-struct @CLASS @ : tenon::Operator {
+struct @CLASS@ : tenon::Operator {
   static constexpr tenon::Types numbers = {tenon::f32, tenon::f64};
   double limit = 1;
 
@@ -11,11 +11,11 @@ struct @CLASS @ : tenon::Operator {
     op.types(numbers);
     op.input("data", "[rows, columns], dense or csr");
     op.output("output", "like data");
-    op.param("limit", &@CLASS @ ::limit, "largest magnitude").greater_than(0);
+    op.param("limit", &@CLASS@::limit, "largest magnitude").greater_than(0);
     op.backward_reads("data");
     op.example({{"data", {4, 6}}}, {{"limit", 0.5}});
   }
-  void infer(tenon::Infer & io) const {
+  void infer(tenon::Infer& io) const {
     const auto data = io.input(0).shape;
     io.require(!data.has_rank() || data.rank() == 2, "data is ", data, " but must be a matrix");
     io.set_output(0, data);
@@ -23,7 +23,7 @@ struct @CLASS @ : tenon::Operator {
   }
 
   // What has kernels of its own; everything else is converted to dense first. It asks for the gradient as well.
-  void infer_storage(tenon::InferStorage & io) const {
+  void infer_storage(tenon::InferStorage& io) const {
     if (io.backward() || io.input(0) != tenon::Storage::csr) return;
     io.set_output(0, tenon::Storage::csr);
     io.sparse_kernel();
@@ -59,4 +59,4 @@ struct @CLASS @ : tenon::Operator {
     for (std::int64_t i = 0; i < count; ++i) to[i] = std::clamp(from[i], -static_cast<T>(limit), static_cast<T>(limit));
   }
 };
-TENON_OPERATOR(@NAME @, @CLASS @)
+TENON_OPERATOR(@NAME@, @CLASS@)
