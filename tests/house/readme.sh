@@ -16,7 +16,7 @@ $line -Wall -Wextra -Wpedantic -Werror
 nm -D "$work/half_square.so" | grep ' tenon_op_v1__half_square$' >/dev/null  # -q would stop reading early and fail nm
 
 find . -name '*.md' -not -path './build*' -not -path './sdk/template/*' | while read -r page; do
-  { grep -oP '\]\(\K[^)#]+' "$page" | grep -v '://' || true; } | while read -r link; do
+  { sed '/^```/,/^```/d' "$page" | grep -oP '\]\(\K[^)#]+' | grep -v '://' || true; } | while read -r link; do
     [[ -e $(dirname "$page")/$link ]] || { echo "$page: the link to $link leads nowhere"; exit 1; }
   done || exit 1
 done

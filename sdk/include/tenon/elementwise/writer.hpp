@@ -51,7 +51,7 @@ class Writer {
       target_->accumulate(before_.read(old_, target_->convert, position, n), values, n);
     }
     const Operand& operand = target_->operand;
-    const bool flat = operand.access == Access::flat;
+    const bool flat = operand.access == Access::flat || operand.rank == 0;  // one element has no axis to walk
     const void* stored = values;
     if (target_->stored != target_->result) {
       void* to = flat ? target_->at(position) : converted_;
