@@ -64,7 +64,7 @@ std::string sentence_of(const std::function<void(format::AttributesT&, format::M
 }
 
 // In parameters_graph(): [0] text, [1] text, then taps: dtype, rank, 2, 2, 2; exact: dtype, rank, 3; sizes: dtype, rank, element; wide: ...
-constexpr std::size_t taps = 2, exact = 7, sizes = 10, wide = 13;
+constexpr std::size_t taps = 2, exact = 7, sizes = 10, table_wide = 13;
 
 }  // namespace
 
@@ -143,8 +143,9 @@ TEST_CASE("table parameters: forged files are refused") {
       {"attribute 'sizes' of node 'first' has the element -2147483649, which does not fit int32",
        [](auto& attributes, auto&) { --attributes.integers[sizes + 2]; }},
       {"the attributes' integers end before those of node 'first' do",
-       [](auto& attributes, auto&) { attributes.integers.resize(wide + 3); }},
-      {"the attributes' lists end before those of node 'first' do", [](auto& attributes, auto&) { attributes.integers.resize(wide + 5); }},
+       [](auto& attributes, auto&) { attributes.integers.resize(table_wide + 3); }},
+      {"the attributes' lists end before those of node 'first' do",
+       [](auto& attributes, auto&) { attributes.integers.resize(table_wide + 5); }},
       {"it has attributes that belong to no node", [](auto& attributes, auto&) { attributes.reals.push_back(0); }},
   };
   for (const auto& test : cases) {
