@@ -25,6 +25,7 @@ except PackageNotFoundError:
     sys.exit(1)
 PYTHON
 if [[ -n $package ]]; then
+  "$venv/bin/pip" install --quiet "nanobind-backend>=1.0"
   export PYTHONPATH=$package
 else
   "$venv/bin/pip" install --quiet "$root/host/python"

@@ -124,7 +124,7 @@ def update(counts: dict[str, int], baseline: Baseline, reason: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", nargs="?")
+    parser.add_argument("program", nargs="?", type=os.path.abspath)
     parser.add_argument("--update", metavar="REASON")
     parser.add_argument("--not-reference", metavar="WHY")
     given = parser.parse_args()
