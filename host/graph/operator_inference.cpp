@@ -105,6 +105,7 @@ tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
   io.input_count = static_cast<std::uint32_t>(types.inputs.size());
   io.output_count = static_cast<std::uint32_t>(types.outputs.size());
   io.state_count = static_cast<std::uint32_t>(types.states.size());
+  io.precision = types.precision == f32 ? 0u : static_cast<std::uint32_t>(types.precision);
   io.inputs = types.inputs.data();
   io.outputs = types.outputs.data();
   io.states = types.states.data();

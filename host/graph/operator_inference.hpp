@@ -16,6 +16,7 @@ struct OperatorTypes {
   std::vector<tenon_type> inputs, outputs, states;
   std::vector<const tenon_tensor*> values{};  ///< elements of inputs, null where they are not known; empty: none is
   std::vector<std::uint8_t> wanted{};         ///< out: 1 where infer() would use the elements of an input
+  DType precision = f32;                      ///< what products of f32 may be computed in
 };
 
 /// Whether infer() may see a tensor's elements: dense, contiguous, on the CPU, 64 KiB at most.

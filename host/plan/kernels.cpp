@@ -5,6 +5,7 @@
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
 #include "graph/parameters.hpp"
+#include "io/processor.hpp"
 #include "plan/reorder.hpp"
 
 namespace tenon {
@@ -39,8 +40,8 @@ std::vector<bool> with_backward(const GraphModel& model) {
 
 }  // namespace
 
-Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device)
-    : device_(device), cast_(cast), reorder_(Instance(reorder_operator(), *reorder_operator().table, {})) {
+Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device, DType precision)
+    : device_(device), precision_(precision), cast_(cast), reorder_(Instance(reorder_operator(), *reorder_operator().table, {})) {
   for (const auto& type : device_types)
     if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
       to_dense_[type.number] = KernelSet(Instance(cast, *kernel, {}));
@@ -58,6 +59,25 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
       make(model, id, op, backward[id], attributes, placed);
     });
   }
+  if (precision_ != f32) require_precision(model, binding);
+}
+
+// Who asks for a precision and gets f32 all the same would take its time and its error for the other's.
+void Kernels::require_precision(const GraphModel& model, const Binding& binding) const {
+  OperatorTypes types;
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    const auto& kernels = nodes_[id].kernels;
+    if (!kernels.chooses()) continue;
+    gather_types(model, model.nodes[id], types);
+    types.precision = f32;
+    const auto usual = kernels.find(*binding.nodes[id].info, types);
+    types.precision = precision_;
+    if (kernels.find(*binding.nodes[id].info, types) != usual) return;
+  }
+  throw Failure(FailureKind::usage,
+                fmt::format("no node of this graph can compute in {} here: none of its operators has such a kernel for {}",
+                            name_of(precision_), describe_processor()),
+                "without a precision it computes in float32; bundled products need a CPU with AVX512-BF16");
 }
 
 // With objects on the device, or, where that computes none of the node's types, on the CPU.
@@ -86,6 +106,7 @@ std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, N
   const auto own = owner(model, id);
   const auto& info = *binding.nodes[own].info;
   OperatorTypes known;
+  known.precision = precision_;
   gather_types(model, model.nodes[own], TypeTable(types), known);
   const auto found = kernels.find(info, known);
   if (found == kernels.size())

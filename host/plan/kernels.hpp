@@ -15,8 +15,8 @@ class Kernels {
   /// A node that names a device runs there, and its operator must have a kernel for it. Any other node runs on `device`, or on the CPU if
   /// the operator has no kernel for `device` that computes the node's types, as far as the graph knows them. Backward and recomputed nodes
   /// run where their origins do. `cast` is the operator cast_storage. Throws Failure that names the node: (plugin) if a kernel is missing,
-  /// (usage) if this machine has no such device.
-  Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device);
+  /// (usage) if this machine has no such device, or if `precision` is not f32 and no node has a kernel that computes in it.
+  Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device, DType precision = f32);
 
   /// The objects that a node may run with on its device: a backward node has its origin's, and those that a plan put in make tensors
   /// dense or reorder them.
@@ -39,6 +39,7 @@ class Kernels {
 
   const LoadedOperator& cast() const { return cast_; }
   Device& device() const { return device_; }  ///< of the nodes that name none
+  DType precision() const { return precision_; }
 
  private:
   struct Node {
@@ -51,12 +52,14 @@ class Kernels {
     return node.pass == Pass::backward ? node.origin : id;
   }
   static bool reorders(const GraphModel& model, NodeId id);
+  void require_precision(const GraphModel& model, const Binding& binding) const;
   Node place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const;
   void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
             Node& placed) const;
 
   std::vector<Node> nodes_;
   Device& device_;
+  DType precision_;
   const LoadedOperator& cast_;
   KernelSet reorder_;
   ByDevice<KernelSet> to_dense_;  // cast_storage with its defaults, where it has a kernel

@@ -76,6 +76,9 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
       plans(options.plans) {
   if (options.plans < 1)
     throw Failure(FailureKind::usage, fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
+  if (options.precision != f32 && options.precision != bf16)
+    throw Failure(FailureKind::usage,
+                  fmt::format("SessionOptions::precision is {} but must be float32 or bfloat16", name_of(options.precision)));
   if (options.debug && (options.profile || !options.trace.empty()))
     throw Failure(FailureKind::usage,
                   fmt::format("a session cannot both {} its runs and debug them", options.profile ? "profile" : "trace"),

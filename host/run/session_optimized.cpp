@@ -22,7 +22,7 @@ void Session::Impl::use(std::shared_ptr<const GraphSnapshot> other) {
     if (value.tensor != none && !tensors[id]) tensors[id] = model().tensors[value.tensor];
   }
   kernels.emplace(model(), binding(), host().plugins().load("tenon.cast_storage"),
-                  find_device(options.device.empty() ? "cpu" : options.device));
+                  find_device(options.device.empty() ? "cpu" : options.device), options.precision);
   place();
 }
 

@@ -49,6 +49,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOption
   add("clip norm", options.clip_norm);
   add("shuffle", options.shuffle ? "on" : "off");
   add("number of examples", examples);
+  add("precision", name_of(options.precision));
   return settings;
 }
 

@@ -44,7 +44,11 @@ struct Evaluator::Impl {
   Impl(const Graph& given, EvaluatorOptions how)
       : options(std::move(how)),
         graph(measured(given, options)),
-        session(graph, {.seed = options.seed, .training = false, .device = options.device, .constant_weights = options.constant_weights}) {
+        session(graph, {.seed = options.seed,
+                        .training = false,
+                        .device = options.device,
+                        .precision = options.precision,
+                        .constant_weights = options.constant_weights}) {
     const auto& model = model_of(graph);
     for (const auto& [name, value] : model.outputs) request.outputs.emplace_back(model.strings[name]);
     inputs = names_of(model, needed_inputs(model, request.outputs, false));

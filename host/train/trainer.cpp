@@ -96,7 +96,7 @@ struct Trainer::Impl {
         forward(initialized(graph, batches, options)),
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
         update(make_update_graph(forward, parts.trained, options), session_options()),
-        gradient(shared_gradient_graph(), session_options()),
+        gradient(shared_gradient_graph(), session_options(options.precision)),
         states(impl_of(gradient)) {
     share(update, forward, variables_of(parts.trained));
     share(gradient, forward, states_of(model_of(forward)));
@@ -115,8 +115,13 @@ struct Trainer::Impl {
   }
 
   // What a step makes stays where it was made: gradients go from one session to the other.
-  SessionOptions session_options() const {
-    return {.seed = options.seed, .training = true, .device = options.device, .capture = options.capture, .keep_on_device = true};
+  SessionOptions session_options(DType precision = f32) const {
+    return {.seed = options.seed,
+            .training = true,
+            .device = options.device,
+            .capture = options.capture,
+            .keep_on_device = true,
+            .precision = precision};
   }
 
   const Graph& shared_gradient_graph() {

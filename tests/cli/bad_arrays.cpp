@@ -84,6 +84,7 @@ TEST_CASE("wrong inputs") {
       {{"show", "g.tenon", "--loss", "y"}, 2, "error: --loss is for --plan and --memory, and neither is given\n"},
       {{"show", "g.tenon", "--exact"}, 2, "error: --exact is for --optimized, --plan and --memory, and none is given\n"},
       {{"show", "g.tenon", "--plan", "--optimized"}, 2, "error: --optimized shows a graph, and --plan and --memory show the plan of"},
+      {{"show", "g.tenon", "--precision", "bf16"}, 2, "error: --precision is for --plan and --memory, and neither is given\n"},
       {{"run", "g.tenon", "--exact", "--no-optimize"}, 2, "error: --no-optimize and --exact cannot be used together\n"},
       {{"show", "g.tenon", "--memory", "--loss", "z"}, 2, "error: the graph has no value 'z'\n"},
       {{"show", "g.tenon", "--shape", "x=2x4"}, 2, "error: --shape is for --plan and --memory, and neither is given\n"},

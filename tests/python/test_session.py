@@ -282,6 +282,8 @@ def test_options(tmp_path):
 def test_optimize():
     results = [tenon.Session(graph_xk(), optimize=how)(X, K) for how in ("full", "exact", "none")]
     assert all(np.array_equal(result["y"], X * 2) for result in results)
+    with pytest.raises(tenon.UsageError, match="precision is float64 but must be float32 or bfloat16"):
+        tenon.Session(graph_xk(), precision="float64")
     with pytest.raises(tenon.UsageError, match="optimize is 'all' but must be 'full', 'exact' or 'none'"):
         tenon.Session(graph_xk(), optimize="all")
 

@@ -63,6 +63,7 @@ int run_bench(Context& context, const Arguments& arguments) {
   options.capture = !arguments.has("no-capture");
   options.profile = wants_profile(arguments);
   options.optimize = read_optimize(arguments);
+  options.precision = read_precision(arguments);
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
@@ -83,6 +84,7 @@ std::vector<Option> bench_options() {
   all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
   for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
+  all.push_back(precision_option());
   all.push_back(no_verify_option());
   return all;
 }

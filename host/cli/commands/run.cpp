@@ -72,6 +72,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   options.debug = arguments.has("debug");
   options.profile = wants_profile(arguments);
   options.optimize = read_optimize(arguments);
+  options.precision = read_precision(arguments);
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
   const auto batch = arguments.integer("batch");
@@ -97,6 +98,7 @@ std::vector<Option> run_options() {
   all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
   for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
+  all.push_back(precision_option());
   all.push_back(no_verify_option());
   return all;
 }

@@ -45,6 +45,7 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
   options.optimize = read_optimize(arguments);
+  options.precision = read_precision(arguments);
   options.training = arguments.has("loss");
   std::vector<Tensor> trained;  // handles, as the trainer has them, so that nothing is kept of what it changes
   if (options.training) {
@@ -85,6 +86,8 @@ void check_one_form(const Context& context, const Arguments& arguments) {
   for (const std::string option : {"no-optimize", "exact"})
     if (arguments.has(option) && !plans && !arguments.has("optimized"))
       throw Failure(FailureKind::usage, fmt::format("--{} is for --optimized, --plan and --memory, and none is given", option));
+  if (read_precision(arguments) != f32 && !plans)
+    throw Failure(FailureKind::usage, "--precision is for --plan and --memory, and neither is given");
   if (plans && arguments.has("optimized"))
     throw Failure(FailureKind::usage, "--optimized shows a graph, and --plan and --memory show the plan of an optimized one anyway",
                   "leave --optimized out");
@@ -137,6 +140,7 @@ const bool added_show = add_command(
                  {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
                  optimize_options()[0],
                  optimize_options()[1],
+                 precision_option(),
                  no_verify_option()},
      .run = run_show,
      .plugins = Plugins::runs});

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/input/optimize.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
 #include "cli/streams.hpp"
@@ -36,6 +37,7 @@ EvaluatorOptions parse_options(Context& context, const Arguments& arguments, con
   options.batch = arguments.integer("batch");
   options.seed = arguments.count("seed");
   options.device = context.device();
+  options.precision = read_precision(arguments);
   return options;
 }
 
@@ -70,6 +72,7 @@ const bool added_test = add_command(
                  {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels",
                   Named{"scores=label", false}},
                  {"loss", "NAME", "the output or value to measure (default: loss, if the graph has one)"},
+                 precision_option(),
                  {"batch", "N", "examples that are run at once", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
                  {"seed", "N", "seed of random operators", Integer{}, "0"}},
      .run = run_test,

@@ -12,6 +12,7 @@
 
 #include "cli/command.hpp"
 #include "cli/input/graph_inputs.hpp"
+#include "cli/input/optimize.hpp"
 #include "cli/output/training_files.hpp"
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/report.hpp"
@@ -74,6 +75,7 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   options.shuffle = !arguments.has("no-shuffle");
   options.seed = arguments.count("seed");
   options.device = context.device();
+  options.precision = read_precision(arguments);
   options.capture = !arguments.has("no-capture");
   if (const auto pairs = arguments.named("accuracy"); !pairs.empty()) {
     options.scores = pairs.begin()->first;
@@ -276,6 +278,7 @@ std::vector<Option> train_options() {
           {"epochs", "N", "how often all examples are used", steps, text(defaults.epochs)},
           {"batch", "N", "examples in a batch", some, text(defaults.batch)},
           {"accumulate", "N", "batches whose gradients are averaged for one step", some, text(defaults.accumulate)},
+          precision_option(),
           {"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"},
           {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{0}, text(defaults.clip_norm)},
           {"memory-budget", "BYTES", "memory for the values of one batch, like 64M; values that do not fit are recomputed", Bytes{}},

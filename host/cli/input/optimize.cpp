@@ -17,4 +17,13 @@ Optimize read_optimize(const Arguments& arguments) {
   return arguments.has("exact") ? Optimize::exact : Optimize::full;
 }
 
+Option precision_option() {
+  return {"precision", "DTYPE", "round what products and convolutions of float32 multiply, and add in float32: bf16, where the machine can",
+          Choice{{"f32", "bf16"}}, "f32"};
+}
+
+DType read_precision(const Arguments& arguments) {
+  return arguments.get("precision") == "bf16" ? bf16 : f32;
+}
+
 }  // namespace tenon::cli

@@ -12,4 +12,8 @@ std::vector<Option> optimize_options();
 /// Throws Failure (usage) where both options are given.
 Optimize read_optimize(const Arguments& arguments);
 
+/// --precision, and what it says: f32 without it.
+Option precision_option();
+DType read_precision(const Arguments& arguments);
+
 }  // namespace tenon::cli

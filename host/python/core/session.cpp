@@ -159,8 +159,8 @@ void bind_session(nb::module_& module) {
       .def(
           "__init__",
           [](SessionHandle* self, GraphHandle& graph, std::uint64_t seed, bool training, const std::string& device,
-             const std::string& trace, bool profile, bool capture, int plans, bool keep_on_device, bool debug,
-             const std::string& optimize) {
+             const std::string& trace, bool profile, bool capture, int plans, bool keep_on_device, bool debug, const std::string& optimize,
+             nb::handle precision) {
             SessionOptions options{.seed = seed,
                                    .training = training,
                                    .device = device,
@@ -170,7 +170,8 @@ void bind_session(nb::module_& module) {
                                    .plans = plans,
                                    .keep_on_device = keep_on_device,
                                    .debug = debug,
-                                   .optimize = optimize_from(optimize)};
+                                   .optimize = optimize_from(optimize),
+                                   .precision = dtype_from(precision)};
             new (self) SessionHandle();
             try {
               self->open.emplace(graph.use([&](Graph& of) { return Session(of, options); }));
@@ -181,7 +182,7 @@ void bind_session(nb::module_& module) {
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("seed") = 0, nb::arg("training") = false, nb::arg("device") = "", nb::arg("trace") = "",
           nb::arg("profile") = false, nb::arg("capture") = true, nb::arg("plans") = 64, nb::arg("keep_on_device") = false,
-          nb::arg("debug") = false, nb::arg("optimize") = "full")
+          nb::arg("debug") = false, nb::arg("optimize") = "full", nb::arg("precision") = "float32")
       .def("run", &run, nb::arg("inputs"), nb::arg("outputs") = std::vector<std::string>(), nb::arg("destinations") = nb::dict(),
            nb::arg("add") = false, nb::arg("batch") = 0, nb::arg("arrays") = true)
       .def(

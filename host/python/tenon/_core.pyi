@@ -204,6 +204,7 @@ class Session:
         keep_on_device: bool = False,
         debug: bool = False,
         optimize: str = "full",
+        precision: str = "float32",
     ) -> None: ...
     def run(
         self,
@@ -276,6 +277,7 @@ class Trainer:
         label: str,
         device: str,
         capture: bool,
+        precision: str,
     ) -> None: ...
     def step(self) -> _Report: ...
     def step_with(self, batch: Mapping[str, Array]) -> _Report: ...

@@ -53,7 +53,8 @@ class Session(_core.SessionBase):
 
     device: of nodes that name none: "cpu", "cuda", "cuda:1". training: dropout drops, states change, variables are updated. seed: of random
     operators. trace: path of a trace in Chrome's format. plans: how many are kept. optimize: what may be done to the graph before it runs:
-    "full", "exact" (nothing that changes a bit of the results) or "none". Threads: one at a time; a second one gets a UsageError.
+    "full", "exact" (nothing that changes a bit of the results) or "none". precision: "bfloat16" lets products and convolutions of float32
+    round what they multiply, and add in float32; UsageError where no node or no machine can. Threads: one at a time; a second one gets a UsageError.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Session(_core.SessionBase):
         debug: bool = False,
         capture: bool = True,
         optimize: str = "full",
+        precision: str = "float32",
     ) -> None:
         if not hasattr(graph, "_core"):
             raise TypeError(f"Session(graph, ...) is given {type(graph).__name__} for the graph")
@@ -84,6 +86,7 @@ class Session(_core.SessionBase):
             debug=debug,
             capture=capture,
             optimize=optimize,
+            precision=precision,
         )
         self._host = graph.host
         self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}

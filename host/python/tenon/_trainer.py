@@ -58,7 +58,7 @@ class Trainer:
     clip_norm: the largest norm of all gradients together; 0: no limit.
     memory_budget: bytes for the values of a batch; what does not fit is computed again; 0: no limit.
     seed: of first values, of the order of examples and of random operators.
-    device: "cpu", "cuda", "cuda:1". capture: CUDA graphs.
+    device: "cpu", "cuda", "cuda:1". capture: CUDA graphs. precision: as of tenon.Session; variables stay as they are.
     checkpoint: a path that is written when a `with` block of the trainer ends by an exception, Ctrl-C among them.
 
     The same graph, data, options and seed give the same bits as `tenon train`, on any number of threads, stopped and
@@ -91,6 +91,7 @@ class Trainer:
         seed: int = 0,
         device: str = "",
         capture: bool = True,
+        precision: str = "float32",
         checkpoint: Path | None = None,
         **parameters: Any,
     ) -> None:
@@ -124,6 +125,7 @@ class Trainer:
             label=self.label,
             device=device,
             capture=bool(capture),
+            precision=precision,
         )
         self._first_step = 0
 

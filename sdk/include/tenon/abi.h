@@ -242,7 +242,8 @@ struct tenon_call {
 typedef struct tenon_infer {
   uint64_t size;
   tenon_error* error;
-  uint32_t input_count, output_count, state_count, reserved;
+  uint32_t input_count, output_count, state_count;
+  uint32_t precision; /* of supports(): enum tenon_dtype that products of f32 may be computed in, TENON_BF16; 0: as the types say */
   tenon_type* inputs;
   tenon_type* outputs;
   tenon_type* states;

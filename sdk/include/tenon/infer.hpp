@@ -74,6 +74,10 @@ class Infer {
   bool channels_last(std::string_view name) const { return inputs_group().entry(name).layout == TENON_LAYOUT_CHANNELS_LAST; }
   bool output_channels_last(int i) const { return outputs_group().entry(i).layout == TENON_LAYOUT_CHANNELS_LAST; }
 
+  /// In supports(): f32, or bf16 where the session asks for that: products of f32 may then round what they multiply to it, and add in f32.
+  /// A kernel that does so is a TENON_KERNEL_VARIANT, which supports nothing else. The types stay f32.
+  DType precision() const { return raw_->precision == TENON_BF16 ? bf16 : f32; }
+
   /// What is known so far: unknown_dtype and a shape without rank for what is not, as for an optional input that is not connected. Error:
   /// no such position or name.
   TensorType input(int i) const { return read(inputs_group().entry(i)); }

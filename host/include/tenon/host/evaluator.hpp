@@ -17,6 +17,7 @@ struct EvaluatorOptions {
   std::uint64_t seed = 0;         ///< of random operators
   std::string device{};           ///< as in SessionOptions
   bool constant_weights = false;  ///< as in SessionOptions
+  DType precision = f32;          ///< as in SessionOptions
 };
 
 struct Evaluation {

@@ -43,6 +43,10 @@ struct SessionOptions {
   bool debug = false;
   /// What may be done to the graph before it runs. Random numbers and the names of nodes and outputs are the same whatever it is.
   Optimize optimize = Optimize::full;
+  /// f32, or bf16: products and convolutions of f32 round what they multiply to bfloat16, and add in f32, where their kernels and the
+  /// machine can, see PlannedStep::variant. Everything else, weights that are trained among it, stays f32. Throws Failure (usage) where no
+  /// node can.
+  DType precision = f32;
   /// Kernels may keep what they make of weights and constants, such as packed ones, unless `optimize` is none. Without this they do so only
   /// where nobody can write the elements: those of files and generated ones, those of borrow_read_only(), and those of tensors of which the
   /// application has no handle any more, nor a pointer that it writes through. While it has one, kernels do without. True: the application

@@ -29,7 +29,8 @@ struct TrainerOptions {
   /// As in SessionOptions; the optimizer's nodes run there, too. Variables, gradients and the optimizer's states stay on the device during
   /// training; each batch is copied to it once, and the loss and the scores are copied back.
   std::string device;
-  bool capture = true;  ///< as in SessionOptions
+  bool capture = true;    ///< as in SessionOptions
+  DType precision = f32;  ///< as in SessionOptions; variables, gradients and the optimizer's states stay f32
 };
 
 struct Metrics {
