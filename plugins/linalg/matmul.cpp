@@ -13,7 +13,7 @@ struct Matmul : MatmulShapes {
     const auto shape = oriented(io.input("b").shape, transpose_b);
     if (shape.rank() < 2 || shape[-1] == 1 || shape.size() == 0) return;
     const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1], size = product::packed_size(depth, columns);
-    const auto key = tenon::join("panels of 64 of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
+    const auto key = tenon::join(product::packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
     io.keep(0, "b", key, sizeof(float) * static_cast<std::size_t>(count * size), [&](void* memory) {
       const auto matrices = batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
       for (std::int64_t i = 0; i < count; ++i) product::pack(matrices[i], depth, columns, static_cast<float*>(memory) + i * size);

@@ -53,7 +53,7 @@ inline void sum_products(const tenon::Call& call, const Results<float>& results,
   const product::Size size{results.rows, results.columns, depth};
   const auto step = product::packed_size(depth, results.columns);
   const auto& level = product::usable_level();
-  product::for_each_tile(call, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
+  product::for_each_tile(call, level.cut, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
     const product::Target whole{results.data + result * size.rows * size.columns, size.columns};
     product::write_tile(whole, results.write == tenon::Write::add, tile, [&](product::Target to) {
       product::Start start;

@@ -11,7 +11,7 @@ inline void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
   if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
   const auto features = io.input("weight").shape[1], size = product::packed_size(features, num_hidden);
   if (size == 0) return;
-  io.keep(0, "weight", tenon::join("panels of 64 of ", num_hidden, " x ", features, ", transposed"),
+  io.keep(0, "weight", tenon::join(product::packing(), " of ", num_hidden, " x ", features, ", transposed"),
           sizeof(float) * static_cast<std::size_t>(size), [&](void* memory) {
             product::pack({io.constant<float>("weight").data(), features, true}, features, num_hidden, static_cast<float*>(memory));
           });

@@ -13,8 +13,12 @@
 
 namespace product {
 
-inline constexpr std::int64_t vector = 16;  ///< floats of AVX-512; all levels count columns in these
-inline constexpr std::int64_t most_columns = 4 * vector;
+inline constexpr std::int64_t vector = 16;                   ///< floats of AVX-512; all levels count columns in these
+inline constexpr std::int64_t most_columns = 4 * vector;     ///< of a block
+inline constexpr std::int64_t most_wide = 4 * most_columns;  ///< columns of a tile
+
+/// Rows of a panel that are multiplied before the next ones: together they stay in the second-level cache.
+inline constexpr std::int64_t most_depth = 512;
 
 /// result[rows, columns] = start + left[rows, depth] * right[depth, columns]. Distances are in elements.
 struct Block {

@@ -1,8 +1,7 @@
-// Blocks by AVX2: six rows of sixteen columns, strip by strip.
+// Blocks by AVX2: six rows of sixteen columns, whose twelve sums keep both multipliers busy.
 #pragma once
 #include <immintrin.h>
 
-#include <algorithm>
 #include <array>
 
 #include "block.hpp"
@@ -11,51 +10,116 @@
 
 namespace product::v3 {
 
+inline constexpr std::int64_t lanes = 8;
+
 inline std::int64_t most_rows(std::int64_t) {
   return 6;
 }
 
-/// `columns`: those of this strip, 1 to 16.
-template <int rows>
-PRODUCT_V3 void strip(const Block& of, std::int64_t columns) {
-  constexpr int half = 8, halves = 2;
+/// `whole`: all columns of the vectors are there. Otherwise those behind the last one are computed, too, and dropped.
+template <int rows, int vectors, bool whole>
+PRODUCT_V3 void block(const Block& of) {
   const Block b = of;
-  __m256i mask[halves];
-  for (int v = 0; v < halves; ++v)
-    mask[v] = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(columns) - v * half), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  __m256 sums[rows][halves];
+  const __m256i mask =
+      _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(b.columns - (vectors - 1) * lanes)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  const auto partial = [](int v) { return !whole && v + 1 == vectors; };
+  __m256 sums[rows][vectors];
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
     PRODUCT_UNROLL
-    for (int v = 0; v < halves; ++v)
-      sums[i][v] = b.start ? _mm256_maskload_ps(b.start + i * b.start_row + v * half, mask[v]) : _mm256_setzero_ps();
+    for (int v = 0; v < vectors; ++v) sums[i][v] = _mm256_setzero_ps();
+  }
+  if (b.start) {
+    PRODUCT_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      PRODUCT_UNROLL
+      for (int v = 0; v < vectors; ++v) {
+        const float* const from = b.start + i * b.start_row + v * lanes;
+        sums[i][v] = partial(v) ? _mm256_maskload_ps(from, mask) : _mm256_loadu_ps(from);
+      }
+    }
   }
   const float *left = b.left, *right = b.right;
-  for (std::int64_t k = 0; k < b.depth; ++k, left += b.left_depth, right += b.right_row) {
-    const __m256 row[halves] = {_mm256_loadu_ps(right), _mm256_loadu_ps(right + half)};
+#if defined(__clang__)
+  _Pragma("clang loop unroll_count(4)")
+#else
+  _Pragma("GCC unroll 4")
+#endif
+      for (std::int64_t k = 0; k < b.depth; ++k, left += b.left_depth, right += b.right_row) {
+    __m256 row[vectors];
+    PRODUCT_UNROLL
+    for (int v = 0; v < vectors; ++v) row[v] = _mm256_loadu_ps(right + v * lanes);
     PRODUCT_UNROLL
     for (int i = 0; i < rows; ++i) {
       const __m256 factor = _mm256_broadcast_ss(left + i * b.left_row);
       PRODUCT_UNROLL
-      for (int v = 0; v < halves; ++v) sums[i][v] = _mm256_fmadd_ps(factor, row[v], sums[i][v]);
+      for (int v = 0; v < vectors; ++v) sums[i][v] = _mm256_fmadd_ps(factor, row[v], sums[i][v]);
     }
   }
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
     PRODUCT_UNROLL
-    for (int v = 0; v < halves; ++v) _mm256_maskstore_ps(b.result + i * b.result_row + v * half, mask[v], sums[i][v]);
+    for (int v = 0; v < vectors; ++v) {
+      float* const to = b.result + i * b.result_row + v * lanes;
+      partial(v) ? _mm256_maskstore_ps(to, mask, sums[i][v]) : _mm256_storeu_ps(to, sums[i][v]);
+    }
   }
 }
 
-/// `rows`: 1 to most_rows().
-inline void multiply(std::int64_t rows, Block of) {
-  constexpr std::array strips{strip<1>, strip<2>, strip<3>, strip<4>, strip<5>, strip<6>};
-  for (auto left = of.columns; left > 0; left -= vector) {
-    strips[static_cast<std::size_t>(rows - 1)](of, std::min(left, vector));
-    of.right += vector;
-    of.result += vector;
-    if (of.start) of.start += vector;
+template <int vectors, bool whole>
+void with_rows(std::int64_t rows, const Block& of) {
+  constexpr std::array blocks{block<1, vectors, whole>, block<2, vectors, whole>, block<3, vectors, whole>,
+                              block<4, vectors, whole>, block<5, vectors, whole>, block<6, vectors, whole>};
+  blocks[static_cast<std::size_t>(rows - 1)](of);
+}
+
+/// `rows`: 1 to most_rows(); of.columns: 1 to `vector`.
+inline void multiply(std::int64_t rows, const Block& of) {
+  if (of.columns == 2 * lanes) return with_rows<2, true>(rows, of);
+  of.columns > lanes ? with_rows<2, false>(rows, of) : with_rows<1, false>(rows, of);
+}
+
+/// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
+PRODUCT_V3 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
+                                 std::int64_t to_row) {
+  const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), many = _mm256_set1_epi32(static_cast<int>(count));
+  const __m256i low = _mm256_cmpgt_epi32(many, numbers),
+                high = _mm256_cmpgt_epi32(many, _mm256_add_epi32(numbers, _mm256_set1_epi32(lanes)));
+  for (std::int64_t i = 0; i < rows; ++i, from += from_row, to += to_row) {
+    _mm256_storeu_ps(to, _mm256_maskload_ps(from, low));
+    _mm256_storeu_ps(to + lanes, _mm256_maskload_ps(from + lanes, high));
   }
+}
+
+/// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 7.
+PRODUCT_V3 inline void transpose_eight(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+  __m256 a[lanes], b[lanes];
+  PRODUCT_UNROLL
+  for (int i = 0; i < 4; ++i) {  // columns 0 to 3 and, in a[i + 4], 4 to 7: of row i in the lower half and of row i + 4 in the upper one
+    const float* const row = from + i * from_row;
+    a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row)), _mm_loadu_ps(row + 4 * from_row), 1);
+    a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row + 4)), _mm_loadu_ps(row + 4 + 4 * from_row), 1);
+  }
+  PRODUCT_UNROLL
+  for (int h = 0; h < lanes; h += 4) {
+    PRODUCT_UNROLL
+    for (int i = 0; i < 4; i += 2) {  // two rows' elements in turns
+      b[h + i] = _mm256_unpacklo_ps(a[h + i], a[h + i + 1]);
+      b[h + i + 1] = _mm256_unpackhi_ps(a[h + i], a[h + i + 1]);
+    }
+    PRODUCT_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      float* const column = to + (h + 2 * c) * to_row;
+      _mm256_storeu_ps(column, _mm256_shuffle_ps(b[h + c], b[h + c + 2], 0x44));
+      _mm256_storeu_ps(column + to_row, _mm256_shuffle_ps(b[h + c], b[h + c + 2], 0xee));
+    }
+  }
+}
+
+/// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 15.
+PRODUCT_V3 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+  for (std::int64_t k = 0; k < vector; k += lanes)
+    for (std::int64_t j = 0; j < vector; j += lanes) transpose_eight(from + j * from_row + k, from_row, to + k * to_row + j, to_row);
 }
 
 }  // namespace product::v3

@@ -4,7 +4,9 @@
 // may depend on the number of threads and on what is packed.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <tenon/elementwise/for_each.hpp>
@@ -47,9 +49,6 @@ struct Nothing {
   void operator()(const Tile&) const {}
 };
 
-/// Rows of a panel that are multiplied before the next ones: together they stay in the second-level cache.
-inline constexpr std::int64_t most_depth = 512;
-
 /// Rows of a tile.
 inline constexpr std::int64_t most_tall = 256;
 
@@ -69,74 +68,136 @@ inline bool readable_in_place(const gemm::Operand<float>& right, const Tile& til
   return !right.transposed && tile.columns % vector == 0 && (tile.rows <= 2 * vector || right.row_size % page != 0);
 }
 
+/// The rows of a tile, cut into blocks.
+struct Blocks {
+  std::int64_t rows, most, count = (rows + most - 1) / most;
+
+  std::int64_t begin(std::int64_t i) const { return rows * i / count; }
+};
+
+/// The left side of a tile, as its blocks read it.
+struct Left {
+  const float* data;
+  std::int64_t row, depth, block;  ///< distances; `block`: from block to block where they are packed, 0 where rows lie in one piece
+
+  const float* at(const Blocks& blocks, std::int64_t i) const { return data + (block > 0 ? i * block : blocks.begin(i) * row); }
+};
+
+/// Where rows are columns in memory, each step of the depth reads from another line: together they would take more of the cache than all
+/// else.
+inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
+  constexpr std::int64_t page = 1024;
+  return tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) && (left.transposed || left.row_size % page == 0);
+}
+
+/// The left side of a tile, columns `first` to `first + depth`. A block is packed step by step, or row by row if they lie like that.
+inline Left left_side(const Level& level, const gemm::Operand<float>& left, const Tile& tile, const Blocks& blocks, std::int64_t first,
+                      std::int64_t depth) {
+  const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
+  const float* const from = left.row(tile.row) + first * step;
+  if (!worth_packing(level, left, tile)) return {from, row, step, 0};
+  constexpr std::int64_t width = 8, line = 16;
+  constexpr auto size = most_tall / 4 * width * (most_depth + 2 * line);
+  float* const to = thread_memory<float, size>();
+  if (!left.transposed) {
+    const auto packed_row = depth + line;
+    for (std::int64_t i = 0; i < tile.rows; ++i) std::copy_n(from + i * row, depth, to + i * packed_row);
+    return {to, packed_row, 1, 0};
+  }
+  const auto block = depth * width + line;
+  std::array<std::int64_t, most_tall + 1> begins;
+  for (std::int64_t i = 0; i <= blocks.count; ++i) begins[static_cast<std::size_t>(i)] = blocks.begin(i);
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const float* const numbers = from + k * step;
+    float* const place = to + k * width;
+    for (std::int64_t i = 0; i < blocks.count; ++i) {
+      const auto begin = begins[static_cast<std::size_t>(
+          i)];  // as many as fit, those of the next block too, since a number known in advance is copied faster
+      if (begin + width <= tile.rows)
+        std::memcpy(place + i * block, numbers + begin, width * sizeof(float));
+      else
+        std::copy(numbers + begin, numbers + begins[static_cast<std::size_t>(i) + 1], place + i * block);
+    }
+  }
+  return {to, 1, width, block};
+}
+
 /// One tile, at `to`: start + left * right, where left has `depth` columns; then finish(rows of it).
 template <class Finish = Nothing>
 void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
                    const Tile& tile, const Finish& finish = {}) {
-  const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1), width = padded(tile.columns);
-  const auto most_rows = level.most_rows(tile.columns), blocks = (tile.rows + most_rows - 1) / most_rows;
+  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1);
+  const Blocks blocks{tile.rows, level.most_rows(std::min(tile.columns, level.cut.panel))};
   const bool in_place = !right.packed && readable_in_place(right.matrix, tile);
   Block block{};
-  block.left_row = left.transposed ? 1 : left.row_size;
-  block.left_depth = left.transposed ? left.row_size : 1;
-  block.right_row = in_place ? right.matrix.row_size : width;
   block.result_row = to.row_size;
-  block.columns = tile.columns;
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = depth * part / parts;
     block.depth = depth * (part + 1) / parts - first;
-    if (right.packed) {
-      block.right = right.packed + tile.column * depth + first * width;
-    } else if (in_place) {
-      block.right = right.matrix.row(first) + tile.column;
-    } else {
-      float* const panel = thread_memory<float, most_depth * most_columns>();
-      pack(level, right.matrix, first, block.depth, tile.column, tile.columns, panel);
-      block.right = panel;
-    }
+    const auto rows = left_side(level, left, tile, blocks, first, block.depth);
+    block.left_row = rows.row;
+    block.left_depth = rows.depth;
     if (part > 0) start = {to.data, to.row_size};
     block.start_row = start.row_size;
-    for (std::int64_t i = 0; i < blocks; ++i) {
-      const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
-      block.left = left.row(tile.row + begin) + first * block.left_depth;
-      block.start = start.at(begin, 0).data;
-      block.result = to.data + begin * to.row_size;
-      level.multiply(end - begin, block);
-      if (part + 1 == parts) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+    for (std::int64_t column = 0; column < tile.columns; column += level.cut.panel) {
+      block.columns = std::min(level.cut.panel, tile.columns - column);
+      const auto width = padded(block.columns);
+      block.right_row = in_place ? right.matrix.row_size : width;
+      if (right.packed) {
+        block.right = right.packed + (tile.column + column) * depth + first * width;
+      } else if (in_place) {
+        block.right = right.matrix.row(first) + tile.column + column;
+      } else {
+        float* const panel = thread_memory<float, most_depth * most_columns>();
+        pack(level, right.matrix, first, block.depth, tile.column + column, block.columns, panel);
+        block.right = panel;
+      }
+      for (std::int64_t i = 0; i < blocks.count; ++i) {
+        const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
+        block.left = rows.at(blocks, i);
+        block.start = start.at(begin, column).data;
+        block.result = to.data + begin * to.row_size + column;
+        level.multiply(end - begin, block);
+        if (part + 1 == parts && tile.columns <= level.cut.panel) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+      }
     }
   }
+  if (tile.columns > level.cut.panel) finish(tile);
 }
 
 /// body(target) writes the tile where it belongs, or beside it; then it is added: to add to a sum is to add the whole product, once.
-template <std::int64_t wide = most_columns, class Body>
+template <class Body>
 void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
   float* const corner = result.data + tile.row * result.row_size + tile.column;
   if (!add) return body(Target{corner, result.row_size});
-  float* const sums = thread_memory<float, most_tall * wide>();
-  body(Target{sums, wide});
+  float* const sums = thread_memory<float, most_tall * most_wide>();
+  body(Target{sums, tile.columns});
   for (std::int64_t i = 0; i < tile.rows; ++i)
-    tenon::elementwise::for_each(tile.columns,
-                                 [to = corner + i * result.row_size, from = sums + i * wide](std::int64_t j) { to[j] = to[j] + from[j]; });
+    tenon::elementwise::for_each(
+        tile.columns, [to = corner + i * result.row_size, from = sums + i * tile.columns](std::int64_t j) { to[j] = to[j] + from[j]; });
 }
 
-/// body(result, tile) for all tiles of `count` results of one size. `wide`: most columns of a tile.
-template <std::int64_t wide = most_columns, class Body>
-void for_each_tile(const tenon::Call& call, std::int64_t count, Size size, Body&& body) {
+/// body(result, tile) for all tiles of `count` results of one size.
+template <class Body>
+void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size, Body&& body) {
   constexpr std::int64_t low = 48;
   constexpr double worth_a_thread = 250'000;  // multiplications
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const auto panels = up(size.columns, wide);
-  if (count == 0 || panels == 0 || size.rows == 0) return;
-  const auto wanted =
-      call.threads() == 1 ? 1 : up(4 * std::int64_t{call.threads()}, count * panels);  // tiles of a panel, so that threads end together
-  const auto height = std::min(most_tall, std::max(low, up(up(size.rows, wanted), 24) * 24)), bands = up(size.rows, height);
+  if (count == 0 || size.columns == 0 || size.rows == 0) return;
+  const auto wanted = call.threads() == 1 ? 1 : 4 * std::int64_t{call.threads()};  // so that threads end together
+  auto width = cut.wide;
+  while (width > most_columns && count * up(size.columns, width) * up(size.rows, 2 * low) < wanted) width /= 2;
+  width = up(up(size.columns, up(size.columns, width)), cut.panel) * cut.panel;
+  const auto across = up(size.columns, width);
+  const auto height = std::min(most_tall, std::max(low, up(up(size.rows, up(wanted, count * across)), cut.band) * cut.band)),
+             bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
-                      static_cast<double>(std::min(size.columns, wide)) * static_cast<double>(size.depth);
+                      static_cast<double>(std::min(size.columns, width)) * static_cast<double>(size.depth);
   const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
-  call.parallel_for(count * bands * panels, grain, [&](std::int64_t begin, std::int64_t end) {
+  call.parallel_for(count * bands * across, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto item = begin; item < end; ++item) {
-      const auto row = item / panels % bands * height, column = item % panels * wide;
-      body(item / panels / bands, Tile{row, std::min(height, size.rows - row), column, std::min(wide, size.columns - column)});
+      const auto row = item / across % bands * height, column = item % across * width;
+      body(item / across / bands, Tile{row, std::min(height, size.rows - row), column, std::min(width, size.columns - column)});
     }
   });
 }
@@ -147,7 +208,7 @@ template <class Finish = Nothing>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
               bool add = false, const Finish& finish = {}) {
   const Level& level = usable_level();
-  for_each_tile(call, 1, size, [&](std::int64_t, const Tile& tile) {
+  for_each_tile(call, level.cut, 1, size, [&](std::int64_t, const Tile& tile) {
     write_tile({result, size.columns}, add, tile,
                [&](Target to) { multiply_tile(level, left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
   });

@@ -80,8 +80,8 @@ struct Right {
   const Bits* packed = nullptr;
 };
 
-/// Columns of a tile: several panels, so that rows of the left side are rounded for all of them at once.
-inline constexpr std::int64_t most_wide = 4 * most_columns;
+/// Tiles are several panels wide, so that rows of the left side are rounded for all of them at once.
+inline constexpr Cut cut{most_columns, most_wide, 24};
 
 /// The panels of a tile, from one to the next, and the rows of them that come before the part in question.
 struct Panels {
@@ -137,9 +137,9 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
 template <class Finish = Nothing>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
               bool add = false, const Finish& finish = {}) {
-  for_each_tile<most_wide>(call, 1, size, [&](std::int64_t, const Tile& tile) {
-    write_tile<most_wide>({result, size.columns}, add, tile,
-                          [&](Target to) { multiply_tile(left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
+  for_each_tile(call, cut, 1, size, [&](std::int64_t, const Tile& tile) {
+    write_tile({result, size.columns}, add, tile,
+               [&](Target to) { multiply_tile(left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
   });
 }
 

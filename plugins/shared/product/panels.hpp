@@ -1,7 +1,9 @@
-// How the right side of a product is packed: panels of 64 columns, each row by row; the last one is rounded up to whole vectors.
+// How the right side of a product is packed: panels of as many columns as the level's blocks have, each row by row; the last one is rounded
+// up to whole vectors.
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "level.hpp"
 #include "operand.hpp"
@@ -38,10 +40,16 @@ inline void pack(const Level& level, const gemm::Operand<float>& right, std::int
   }
 }
 
-/// The whole right side, packed_size() floats.
+/// The whole right side, packed_size() floats, for this machine's level.
 inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, float* to) {
-  for (std::int64_t column = 0; column < columns; column += most_columns)
-    pack(usable_level(), right, 0, depth, column, std::min(most_columns, columns - column), to + column * depth);
+  const auto& level = usable_level();
+  for (std::int64_t column = 0; column < columns; column += level.cut.panel)
+    pack(level, right, 0, depth, column, std::min(level.cut.panel, columns - column), to + column * depth);
+}
+
+/// Names how pack() leaves matrices on this machine.
+inline std::string packing() {
+  return "panels of " + std::to_string(usable_level().cut.panel);
 }
 
 }  // namespace product
