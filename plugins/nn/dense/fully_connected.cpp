@@ -33,7 +33,7 @@ void gradients(const tenon::Call& call, std::int64_t num_hidden) {
   if (call.has_input("bias") && call.write(2) != tenon::Write::none) {
     const auto db = call.input_grad<T>("bias");
     sum_columns(
-        call, batch, num_hidden, [&](std::int64_t row, std::int64_t h) { return dy[row * num_hidden + h]; },
+        call, batch, num_hidden, [=](std::int64_t row, std::int64_t h) { return dy[row * num_hidden + h]; },
         [&](std::int64_t h, double sum) { store(call.write(2), db[h], static_cast<T>(sum)); });
   }
 }

@@ -18,12 +18,3 @@ struct Exponentials {
 /// Below every element; a variable, which device code may use where it may not call the function.
 template <class T>
 inline constexpr Wide<T> below_all = -std::numeric_limits<Wide<T>>::infinity();
-
-/// Of `length` elements, `step` apart.
-template <class T>
-[[gnu::always_inline]] inline Exponentials<T> exponentials(const T* x, std::int64_t length, std::int64_t step) {
-  Exponentials<T> row{below_all<T>, 0};
-  for (std::int64_t i = 0; i < length; ++i) row.largest = std::max(row.largest, Wide<T>(x[i * step]));
-  for (std::int64_t i = 0; i < length; ++i) row.sum += std::exp(Wide<T>(x[i * step]) - row.largest);
-  return row;
-}

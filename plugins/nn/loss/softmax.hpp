@@ -1,6 +1,7 @@
 // Shares of one axis, positive and 1 together, and their logarithms, without the detour over shares that round to 0.
 #pragma once
 #include <cmath>
+#include <tenon/elementwise/math/math.hpp>
 #include <tenon/operator.hpp>
 
 #include "../../shared/graph_arithmetic.hpp"
@@ -54,7 +55,7 @@ struct LogShare {
   }
   template <class W>
   TENON_FN static W gradient(W y, W dy, W sum) {
-    return dy - std::exp(y) * sum;
+    return dy - tenon::elementwise::exp(y) * sum;
   }
   static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y, GraphArithmetic::Value dy,
                                          const tenon::Ints& axis, tenon::Gradient& g) {

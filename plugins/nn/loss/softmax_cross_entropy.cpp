@@ -1,18 +1,33 @@
 // softmax_cross_entropy on the CPU.
 #include "softmax_cross_entropy.hpp"
 
-#include "exponentials.hpp"
+#include "row_exponentials.hpp"
 #include "shared/indices.hpp"
-#include "shared/store.hpp"
+#include "shared/store_each.hpp"
 #include "shared/sum.hpp"
 
 namespace {
 
+/// body(sample) for each, in vectors.
 template <class Body>
-void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t classes, Body&& body) {
+void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t classes, const Body& body) {
   call.parallel_for(samples, 1 + 4096 / classes, [&](std::int64_t begin, std::int64_t end) {
-    for (auto sample = begin; sample < end; ++sample) body(sample);
+    tenon::wide([=] {
+      for (auto sample = begin; sample < end; ++sample) body(sample);
+    });
   });
+}
+
+/// The loss of one sample. Where there is a place for `shares`, the row's shares are written there.
+template <class T>
+Wide<T> loss_of(const T* row, std::int64_t classes, std::int64_t label, tenon::Write write, T* shares) {
+  const RowExponentials<T> exponentials(row, classes);
+  const auto largest = exponentials.largest(), sum = exponentials.template sum<false>(largest, nullptr);
+  if (shares) {
+    const auto norm = 1 / sum;
+    store_each(write, shares, classes, [=](std::int64_t c) { return tenon::elementwise::exp(Wide<T>(row[c]) - largest) * norm; });
+  }
+  return std::log(sum) - (Wide<T>(row[label]) - largest);
 }
 
 template <class T>
@@ -23,16 +38,15 @@ void losses(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
   T* const loss = call.write(0) == tenon::Write::none ? nullptr : call.output<T>(0).data();
   T* const shares = call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
   std::vector<Wide<T>> terms(labels.size());
-  for_each_sample(call, samples, classes, [&](std::int64_t sample) {
-    const T* const row = x.data() + sample * classes;
-    const auto all = exponentials(row, classes, 1);
-    for (std::int64_t c = 0; shares && c < classes; ++c) store(call.write(1), shares[sample * classes + c], all.share(row[c]));
-    const auto i = static_cast<std::size_t>(sample);
-    terms[i] = -all.log_share(row[labels[i]]);
-    if (loss && op.reduction == Reduction::none) store(call.write(0), loss[sample], terms[i]);
-  });
-  if (!loss || op.reduction == Reduction::none) return;
-  const double total = sum(samples, [&](std::int64_t i) { return terms[static_cast<std::size_t>(i)]; });
+  for_each_sample(call, samples, classes,
+                  [=, x = x.data(), write = call.write(1), labels = labels.data(), terms = terms.data()](std::int64_t sample) {
+                    const auto at = sample * classes;
+                    terms[sample] = loss_of(x + at, classes, labels[sample], write, shares ? shares + at : nullptr);
+                  });
+  if (!loss) return;
+  if (op.reduction == Reduction::none)
+    return store_each(call.write(0), loss, samples, [&](std::int64_t i) { return terms[std::size_t(i)]; });
+  const double total = sum(samples, [terms = terms.data()](std::int64_t i) { return terms[i]; });
   store(call.write(0), loss[0], static_cast<Wide<T>>(total * op.weight(samples)));
 }
 
@@ -43,14 +57,17 @@ void logits_gradient(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
   const auto samples = shares.dim(0), classes = shares.dim(1);
   const auto labels = read_indices(call, 1, classes, "labels", "classes");
   const auto dx = call.input_grad<T>(0);
-  for_each_sample(call, samples, classes, [&](std::int64_t sample) {
-    const auto label = labels[static_cast<std::size_t>(sample)];
-    const auto scale = op.reduction == Reduction::none ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * static_cast<Wide<T>>(op.weight(samples));
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const auto at = sample * classes + c;
-      store(call.write(0), dx[at], (Wide<T>(shares[at]) - (c == label ? 1 : 0)) * scale);
-    }
-  });
+  const auto each = op.reduction == Reduction::none;
+  const auto weight = static_cast<Wide<T>>(op.weight(samples));
+  for_each_sample(
+      call, samples, classes,
+      [=, write = call.write(0), shares = shares.data(), dy = dy.data(), dx = dx.data(), labels = labels.data()](std::int64_t sample) {
+        const auto at = sample * classes, label = labels[sample];
+        const auto scale = each ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * weight;
+        const auto before = write == tenon::Write::add ? Wide<T>(dx[at + label]) : 0;
+        store_each(write, dx + at, classes, [=](std::int64_t c) { return Wide<T>(shares[at + c]) * scale; });
+        dx[at + label] = T(before + (Wide<T>(shares[at + label]) - 1) * scale);
+      });
 }
 
 }  // namespace

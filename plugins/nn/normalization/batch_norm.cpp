@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "shared/store.hpp"
+#include "shared/store_each.hpp"
 #include "shared/sum.hpp"
 
 namespace {
@@ -14,20 +14,18 @@ struct Statistics {
   double mean, variance;
 };
 
+/// body(the index of its first element) for each run of a channel's elements: channels.inner lie side by side.
 template <class Body>
-void for_each_element(const Axis& channels, std::int64_t c, Body&& body) {
-  for (std::int64_t outer = 0; outer < channels.outer; ++outer) {
-    const auto first = (outer * channels.length + c) * channels.inner;
-    for (auto i = first; i < first + channels.inner; ++i) body(i);
-  }
+void for_each_run(const Axis& channels, std::int64_t c, const Body& body) {
+  for (std::int64_t outer = 0; outer < channels.outer; ++outer) body((outer * channels.length + c) * channels.inner);
 }
 
 template <class Term>
-double sum_over(const Axis& channels, std::int64_t c, Term&& term) {
+double sum_over(const Axis& channels, std::int64_t c, const Term& term) {
   double total = 0;
   for (std::int64_t outer = 0; outer < channels.outer; ++outer) {
     const auto first = (outer * channels.length + c) * channels.inner;
-    total += sum(channels.inner, [&](std::int64_t i) { return term(first + i); });
+    total += sum(channels.inner, [=](std::int64_t i) { return term(first + i); });
   }
   return total;
 }
@@ -39,13 +37,35 @@ std::int64_t grain(const Axis& channels) {
 /// The variance is summed from differences to the mean: the textbook's short cut cancels where the mean is large.
 template <class T>
 Statistics of_batch(const T* x, const Axis& channels, std::int64_t c) {
-  const auto n = static_cast<double>(channels.runs());
-  const double mean = sum_over(channels, c, [&](std::int64_t i) { return Wide<T>(x[i]); }) / n;
-  const double squares = sum_over(channels, c, [&](std::int64_t i) {
-    const double difference = static_cast<double>(Wide<T>(x[i])) - mean;
-    return difference * difference;
+  return tenon::wide([=] {
+    const auto n = static_cast<double>(channels.runs());
+    const double mean = sum_over(channels, c, [=](std::int64_t i) { return Wide<T>(x[i]); }) / n;
+    const double squares = sum_over(channels, c, [=](std::int64_t i) {
+      const double difference = static_cast<double>(Wide<T>(x[i])) - mean;
+      return difference * difference;
+    });
+    return Statistics{mean, squares / n};
   });
-  return {mean, squares / n};
+}
+
+/// The same of all channels, which lie side by side.
+template <class T>
+std::vector<Statistics> of_columns(const tenon::Call& call, const T* x, const Axis& channels) {
+  const auto width = channels.length;
+  const auto n = static_cast<double>(channels.runs());
+  std::vector<Statistics> found(static_cast<std::size_t>(width));
+  auto* const to = found.data();
+  sum_columns(
+      call, channels.outer, width, [=](std::int64_t row, std::int64_t c) { return Wide<T>(x[row * width + c]); },
+      [=](std::int64_t c, double sum) { to[c].mean = sum / n; });
+  sum_columns(
+      call, channels.outer, width,
+      [=](std::int64_t row, std::int64_t c) {
+        const double difference = static_cast<double>(Wide<T>(x[row * width + c])) - to[c].mean;
+        return difference * difference;
+      },
+      [=](std::int64_t c, double sum) { to[c].variance = sum / n; });
+  return found;
 }
 
 template <class S>
@@ -70,26 +90,25 @@ struct Lines {
   std::vector<T> centre, scale, offset;
 };
 
-/// Channels that lie side by side, row by row.
-template <class T>
-void apply_to_rows(const tenon::Call& call, const T* x, T* y, const Axis& channels, const Lines<Wide<T>>& lines) {
-  const auto width = channels.length, rows_at_once = 1 + 16384 / (width + 1);
-  const auto write = call.write(0);
-  const auto *const centre = lines.centre.data(), *const scale = lines.scale.data(), *const offset = lines.offset.data();
-  call.parallel_for(channels.outer, rows_at_once, [=](std::int64_t begin, std::int64_t end) {
-    if (write == tenon::Write::add) {
-      for (auto row = begin; row < end; ++row)
-        for (std::int64_t c = 0; c < width; ++c)
-          store(write, y[row * width + c], (Wide<T>(x[row * width + c]) - centre[c]) * scale[c] + offset[c]);
-    } else {
-      tenon::wide([=] {
-        for (auto row = begin; row < end; ++row)
-          for (std::int64_t c = 0; c < width; ++c) {
-            const auto i = row * width + c;
-            y[i] = T((Wide<T>(x[i]) - centre[c]) * scale[c] + offset[c]);
-          }
-      });
-    }
+/// Channels that lie side by side, row by row: to[i] becomes value(c, i).
+template <class T, class Value>
+void put_rows(const tenon::Call& call, tenon::Write write, T* to, const Axis& channels, const Value& value) {
+  const auto width = channels.length;
+  call.parallel_for(channels.outer, 1 + 16384 / (width + 1), [=](std::int64_t begin, std::int64_t end) {
+    tenon::wide([=] {
+      for (auto first = begin * width; first < end * width; first += width)
+        store_each(write, to + first, width, [=](std::int64_t c) { return value(c, first + c); });
+    });
+  });
+}
+
+/// A channel's elements elsewhere: to[i] becomes value(i).
+template <class T, class Value>
+void put_channel(tenon::Write write, T* to, const Axis& channels, std::int64_t c, const Value& value) {
+  tenon::wide([=] {
+    for_each_run(channels, c, [=](std::int64_t first) {
+      store_each(write, to + first, channels.inner, [=](std::int64_t i) { return value(first + i); });
+    });
   });
 }
 
@@ -104,9 +123,12 @@ void normalise(const BatchNorm& op, const tenon::Call& call) {
   Lines<Wide<T>> lines;
   if (by_rows)
     for (auto* line : {&lines.centre, &lines.scale, &lines.offset}) line->resize(static_cast<std::size_t>(channels.length));
+  const auto of_rows = by_rows && from_batch ? of_columns(call, x, channels) : std::vector<Statistics>();
   call.parallel_for(channels.length, grain(channels), [&](std::int64_t begin, std::int64_t end) {
     for (auto c = begin; c < end; ++c) {
-      const auto used = from_batch ? of_batch(x, channels, c) : Statistics{moving_mean[c], moving_var[c]};
+      const auto used = !of_rows.empty() ? of_rows[static_cast<std::size_t>(c)]
+                        : from_batch     ? of_batch(x, channels, c)
+                                         : Statistics{moving_mean[c], moving_var[c]};
       if (from_batch) {
         moving_mean[c] = blend(op.momentum, moving_mean[c], used.mean);
         moving_var[c] = blend(op.momentum, moving_var[c], used.variance);
@@ -120,38 +142,71 @@ void normalise(const BatchNorm& op, const tenon::Call& call) {
         const auto at = static_cast<std::size_t>(c);
         lines.centre[at] = centre, lines.scale[at] = scale, lines.offset[at] = offset;
       } else {
-        for_each_element(channels, c, [&](std::int64_t i) { store(call.write(0), y[i], (Wide<T>(x[i]) - centre) * scale + offset); });
+        put_channel(call.write(0), y, channels, c, [=](std::int64_t i) { return (Wide<T>(x[i]) - centre) * scale + offset; });
       }
     }
   });
-  if (by_rows) apply_to_rows(call, x, y, channels, lines);
+  if (by_rows)
+    put_rows(call, call.write(0), y, channels,
+             [=, centre = lines.centre.data(), scale = lines.scale.data(), offset = lines.offset.data()](std::int64_t c, std::int64_t i) {
+               return (Wide<T>(x[i]) - centre[c]) * scale[c] + offset[c];
+             });
 }
+
+/// Of a channel: the sum of its output's gradients, and that of each times its normalised element.
+struct GradientSums {
+  double dy, dy_normal;
+};
 
 template <class T>
 void gradients(const BatchNorm& op, const tenon::Call& call) {
+  using W = Wide<T>;
   const T *const x = call.input<T>("data").data(), *const dy = call.output_grad<T>(0).data(), *const gamma = call.input<T>("gamma").data();
-  const auto mean = call.output_value<Wide<T>>(1), inverse_std = call.output_value<Wide<T>>(2);
+  const W *const mean = call.output_value<W>(1).data(), *const inverse_std = call.output_value<W>(2).data();
   const auto channels = Axis::of(call.input_type(0).shape, op.axis);
+  const auto width = channels.length;
+  const bool by_rows = channels.inner == 1 && width > 1;
   T* const dx = call.write(0) == tenon::Write::none ? nullptr : call.input_grad<T>(0).data();
   T* const dgamma = call.write(1) == tenon::Write::none ? nullptr : call.input_grad<T>(1).data();
   T* const dbeta = call.write(2) == tenon::Write::none ? nullptr : call.input_grad<T>(2).data();
-  call.parallel_for(channels.length, grain(channels), [&](std::int64_t begin, std::int64_t end) {
+  std::vector<GradientSums> sums(by_rows ? static_cast<std::size_t>(width) : 0);
+  if (by_rows) {
+    auto* const to = sums.data();
+    sum_columns(
+        call, channels.outer, width, [=](std::int64_t row, std::int64_t c) { return W(dy[row * width + c]); },
+        [=](std::int64_t c, double sum) { to[c].dy = sum; });
+    sum_columns(
+        call, channels.outer, width,
+        [=](std::int64_t row, std::int64_t c) { return W(dy[row * width + c]) * ((W(x[row * width + c]) - mean[c]) * inverse_std[c]); },
+        [=](std::int64_t c, double sum) { to[c].dy_normal = sum; });
+  }
+  // In training, each element also moves the mean and the variance; the moving states stand still.
+  const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
+  call.parallel_for(width, grain(channels), [&](std::int64_t begin, std::int64_t end) {
     for (auto c = begin; c < end; ++c) {
-      const auto normal = [&](std::int64_t i) { return (Wide<T>(x[i]) - mean[c]) * inverse_std[c]; };
-      const double sum_dy = sum_over(channels, c, [&](std::int64_t i) { return Wide<T>(dy[i]); });
-      const double sum_dy_normal = sum_over(channels, c, [&](std::int64_t i) { return Wide<T>(dy[i]) * normal(i); });
-      if (dgamma) store(call.write(1), dgamma[c], static_cast<Wide<T>>(sum_dy_normal));
-      if (dbeta) store(call.write(2), dbeta[c], static_cast<Wide<T>>(sum_dy));
-      if (!dx) continue;
-      // In training, each element also moves the mean and the variance; the moving states stand still.
-      const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
-      const auto mean_dy = static_cast<Wide<T>>(sum_dy / n), mean_dy_normal = static_cast<Wide<T>>(sum_dy_normal / n);
-      const auto scale = Wide<T>(gamma[c]) * inverse_std[c];
-      for_each_element(channels, c, [&](std::int64_t i) {
-        store(call.write(0), dx[i], scale * (Wide<T>(dy[i]) - mean_dy - normal(i) * mean_dy_normal));
+      const auto normal = [=, mean = mean[c], inverse_std = inverse_std[c]](std::int64_t i) { return (W(x[i]) - mean) * inverse_std; };
+      const auto of = by_rows ? sums[static_cast<std::size_t>(c)] : tenon::wide([=] {
+        return GradientSums{sum_over(channels, c, [=](std::int64_t i) { return W(dy[i]); }),
+                            sum_over(channels, c, [=](std::int64_t i) { return W(dy[i]) * normal(i); })};
       });
+      if (dgamma) store(call.write(1), dgamma[c], static_cast<W>(of.dy_normal));
+      if (dbeta) store(call.write(2), dbeta[c], static_cast<W>(of.dy));
+      if (!dx || by_rows) continue;
+      const auto mean_dy = static_cast<W>(of.dy / n), mean_dy_normal = static_cast<W>(of.dy_normal / n);
+      const auto scale = W(gamma[c]) * inverse_std[c];
+      put_channel(call.write(0), dx, channels, c,
+                  [=](std::int64_t i) { return scale * (W(dy[i]) - mean_dy - normal(i) * mean_dy_normal); });
     }
   });
+  if (!dx || !by_rows) return;
+  std::vector<W> mean_dy(sums.size()), mean_dy_normal(sums.size());
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    mean_dy[c] = static_cast<W>(sums[c].dy / n), mean_dy_normal[c] = static_cast<W>(sums[c].dy_normal / n);
+  put_rows(call, call.write(0), dx, channels,
+           [=, mean_dy = mean_dy.data(), mean_dy_normal = mean_dy_normal.data()](std::int64_t c, std::int64_t i) {
+             const auto normal = (W(x[i]) - mean[c]) * inverse_std[c], scale = W(gamma[c]) * inverse_std[c];
+             return scale * (W(dy[i]) - mean_dy[c] - normal * mean_dy_normal[c]);
+           });
 }
 
 }  // namespace

@@ -1,46 +1,61 @@
-// Sums whose bits depend on their length alone, never on threads or on the compiler's choice of vectors.
+// Sums whose bits depend on their length alone, never on threads or on the width of vectors. Terms are functions of an index that hold what
+// they read by value: they become part of loops in vectors.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tenon/operator.hpp>
+#include <tenon/wide.hpp>
 #include <vector>
 
-/// Sum of term(0) ... term(n - 1) in double. Eight sums side by side let the processor overlap the additions.
+/// Sum of term(0) ... term(n - 1) in double, in lanes side by side and then pairwise. It is vector code inside of tenon::wide.
 template <class Term>
-double sum(std::int64_t n, Term&& term) {
-  std::array<double, 8> lanes{};
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (std::int64_t lane = 0; lane < 8; ++lane) lanes[static_cast<std::size_t>(lane)] += static_cast<double>(term(i + lane));
-  for (; i < n; ++i) lanes[0] += static_cast<double>(term(i));
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+[[gnu::always_inline]] inline double sum(std::int64_t n, const Term& term) {
+  constexpr std::int64_t lanes = 16;
+  if (n < lanes) {
+    double total = 0;
+    for (std::int64_t i = 0; i < n; ++i) total += static_cast<double>(term(i));
+    return total;
+  }
+  double lane[lanes];
+  for (std::int64_t k = 0; k < lanes; ++k) lane[k] = static_cast<double>(term(k));
+  std::int64_t i = lanes;
+  for (; i + lanes <= n; i += lanes)
+    for (std::int64_t k = 0; k < lanes; ++k) lane[k] += static_cast<double>(term(i + k));
+  for (std::int64_t k = 0; k < n - i; ++k) lane[k] += static_cast<double>(term(i + k));
+  for (std::int64_t half = lanes / 2; half > 0; half /= 2)
+    for (std::int64_t k = 0; k < half; ++k) lane[k] += lane[k + half];
+  return lane[0];
 }
 
 /// The same for a long sum, on the host's threads: blocks of fixed size are summed apart, then in their order.
 template <class Term>
-double parallel_sum(const tenon::Call& call, std::int64_t n, Term&& term) {
+double parallel_sum(const tenon::Call& call, std::int64_t n, const Term& term) {
   constexpr std::int64_t block = 8192;
   std::vector<double> parts(static_cast<std::size_t>((n + block - 1) / block));
   call.parallel_for(static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto part = begin; part < end; ++part) {
-      const auto first = part * block;
-      parts[static_cast<std::size_t>(part)] = sum(std::min(block, n - first), [&](std::int64_t i) { return term(first + i); });
-    }
+    tenon::wide([=, parts = parts.data()] {
+      for (auto part = begin; part < end; ++part) {
+        const auto first = part * block;
+        parts[part] = sum(std::min(block, n - first), [=](std::int64_t i) { return term(first + i); });
+      }
+    });
   });
-  return sum(static_cast<std::int64_t>(parts.size()), [&](std::int64_t i) { return parts[static_cast<std::size_t>(i)]; });
+  return sum(static_cast<std::int64_t>(parts.size()), [parts = parts.data()](std::int64_t i) { return parts[i]; });
 }
 
 /// For each column the sum of term(row, column) over the rows, in row order, handed to put(column, sum).
 template <class Term, class Put>
-void sum_columns(const tenon::Call& call, std::int64_t rows, std::int64_t columns, Term&& term, Put&& put) {
+void sum_columns(const tenon::Call& call, std::int64_t rows, std::int64_t columns, const Term& term, const Put& put) {
   constexpr std::int64_t block = 64;  // columns summed at once, so that rows are read in whole cache lines
   call.parallel_for((columns + block - 1) / block, 1 + 16384 / (rows * block + 1), [&](std::int64_t begin, std::int64_t end) {
     for (auto first = begin * block; first < std::min(end * block, columns); first += block) {
       const auto width = std::min(block, columns - first);
       std::array<double, block> sums{};
-      for (std::int64_t row = 0; row < rows; ++row)
-        for (std::int64_t i = 0; i < width; ++i) sums[static_cast<std::size_t>(i)] += static_cast<double>(term(row, first + i));
+      tenon::wide([=, sums = sums.data()] {
+        for (std::int64_t row = 0; row < rows; ++row)
+          for (std::int64_t i = 0; i < width; ++i) sums[i] += static_cast<double>(term(row, first + i));
+      });
       for (std::int64_t i = 0; i < width; ++i) put(first + i, sums[static_cast<std::size_t>(i)]);
     }
   });

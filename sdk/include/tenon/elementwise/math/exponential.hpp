@@ -45,6 +45,13 @@ TENON_FN inline float vector_exp(float x) {
   return (exponential_fraction(reduced) + 1.0f) * bits_as<float>(low) * bits_as<float>(high);
 }
 
+/// e^x for x <= 0, with a fifth less work than vector_exp: 0 where the result would be denormal.
+TENON_FN inline float vector_exp_below_zero(float x) {
+  const bool vanishes = x < -87.3365402f;
+  const ReducedExponent reduced = reduce_exponent<127>(select(vanishes, -87.3365402f, x));
+  return select(vanishes, 0.0f, (exponential_fraction(reduced) + 1.0f) * bits_as<float>(reduced.bits << 23));
+}
+
 TENON_FN inline float vector_expm1(float x) {
   const float above = select(x < -18.0f, -18.0f, x);
   const float inside = select(above > 89.0f, 89.0f, above);
@@ -55,12 +62,14 @@ TENON_FN inline float vector_expm1(float x) {
 }
 
 TENON_FN inline float vector_tanh(float x) {
-  const float magnitude = select(x < 0.0f, -x, x);
-  const float large = 1.0f - 2.0f / (vector_exp(2.0f * magnitude) + 1.0f);
+  const std::uint32_t sign = bits_as<std::uint32_t>(x) & 0x80000000u;  // of -0, too
+  const float magnitude = bits_as<float>(bits_as<std::uint32_t>(x) ^ sign);
+  const float e = vector_exp_below_zero(-2.0f * magnitude);
+  const float large = (1.0f - e) / (1.0f + e);
   const float s = x * x;
   const float tail = (((-5.66697726e-3f * s + 2.06061769e-2f) * s - 5.37300073e-2f) * s + 1.33313313e-1f) * s - 3.33332777e-1f;
-  const float small = select(x == 0.0f, x, x + x * (s * tail));  // -0 stays -0
-  return select(magnitude < 0.625f, small, select(x < 0.0f, -large, large));
+  const float result = select(magnitude < 0.625f, magnitude + magnitude * (s * tail), large);
+  return bits_as<float>(bits_as<std::uint32_t>(result) | sign);
 }
 
 }  // namespace tenon::TENON_SDK::elementwise
