@@ -2,32 +2,38 @@
 // sides may be csr.
 #include "matmul.hpp"
 
+#include "../shared/product/multiply_bf16.hpp"
 #include "complex_products.hpp"
 #include "products.hpp"
 #include "sparse_matmul.hpp"
 
-struct Matmul : MatmulShapes {
+/// `Arithmetic`: what products of f32 are computed in.
+template <class Arithmetic>
+struct MatmulIn : MatmulShapes {
   /// The matrices of a constant b, packed. Kept only for f32.
   void prepare(tenon::Prepare& io) const {
     if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 || !io.is_constant("b")) return;
     const auto shape = oriented(io.input("b").shape, transpose_b);
     if (shape.rank() < 2 || shape[-1] == 1 || shape.size() == 0) return;
-    const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1], size = product::packed_size(depth, columns);
-    const auto key = tenon::join(product::packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
-    io.keep(0, "b", key, sizeof(float) * static_cast<std::size_t>(count * size), [&](void* memory) {
+    const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1], size = Arithmetic::packed_size(depth, columns);
+    const auto key = tenon::join(Arithmetic::packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
+    using Packed = typename Arithmetic::Packed;
+    io.keep(0, "b", key, sizeof(Packed) * static_cast<std::size_t>(count * size), [&](void* memory) {
       const auto matrices = batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
-      for (std::int64_t i = 0; i < count; ++i) product::pack(matrices[i], depth, columns, static_cast<float*>(memory) + i * size);
+      for (std::int64_t i = 0; i < count; ++i) Arithmetic::pack(matrices[i], depth, columns, static_cast<Packed*>(memory) + i * size);
     });
   }
 
   void forward(const tenon::Call& call) const {
     if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_forward(call);
-    call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::multiply<double>) : run<float>(call, &Matmul::multiply<float>);
+    call.input_type(0).dtype == tenon::f64 ? run<double>(call, &MatmulIn::template multiply<double>)
+                                           : run<float>(call, &MatmulIn::template multiply<float>);
   }
 
   void backward(const tenon::Call& call) const {
     if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_backward(call);
-    call.input_type(0).dtype == tenon::f64 ? run<double>(call, &Matmul::gradients<double>) : run<float>(call, &Matmul::gradients<float>);
+    call.input_type(0).dtype == tenon::f64 ? run<double>(call, &MatmulIn::template gradients<double>)
+                                           : run<float>(call, &MatmulIn::template gradients<float>);
   }
 
   void forward_sparse(const tenon::Call& call) const {
@@ -80,16 +86,17 @@ struct Matmul : MatmulShapes {
   }
 
   template <class T>
-  void run(const tenon::Call& call, void (Matmul::*body)(const tenon::Call&, const Operands<T>&, const Members&) const) const {
+  void run(const tenon::Call& call, void (MatmulIn::*body)(const tenon::Call&, const Operands<T>&, const Members&) const) const {
     with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) { (this->*body)(call, operands, members); });
   }
 
   template <class T>
   void multiply(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     const auto count = static_cast<std::int64_t>(members.product.size());
-    batch::sum_products(call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0)}, of.inner,
-                        batch::terms(members.product, members.a, members.b), batch::matrices(of.a, of.rows, of.inner, transpose_a),
-                        batch::matrices(of.b, of.inner, of.columns, transpose_b), static_cast<const T*>(call.kept(0)));
+    batch::sum_products<Arithmetic>(
+        call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0)}, of.inner,
+        batch::terms(members.product, members.a, members.b), batch::matrices(of.a, of.rows, of.inner, transpose_a),
+        batch::matrices(of.b, of.inner, of.columns, transpose_b), static_cast<const typename Arithmetic::Packed*>(call.kept(0)));
   }
 
   template <class T>
@@ -106,11 +113,11 @@ struct Matmul : MatmulShapes {
     const auto b = batch::matrices(of.b, of.inner, of.columns, transpose_b);
     const auto da = call.input_grad<T>(0).data();
     if (transpose_a)
-      batch::sum_products(call, {da, of.count_a, of.inner, of.rows, call.write(0)}, of.columns,
-                          batch::terms(members.a, members.b, members.product), b, dy.transpose());
+      batch::sum_products<Arithmetic>(call, {da, of.count_a, of.inner, of.rows, call.write(0)}, of.columns,
+                                      batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
-      batch::sum_products(call, {da, of.count_a, of.rows, of.inner, call.write(0)}, of.columns,
-                          batch::terms(members.a, members.product, members.b), dy, b.transpose());
+      batch::sum_products<Arithmetic>(call, {da, of.count_a, of.rows, of.inner, call.write(0)}, of.columns,
+                                      batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
   /// db = a^T * dy; the other way round where b is given transposed.
@@ -121,11 +128,11 @@ struct Matmul : MatmulShapes {
     const auto a = batch::matrices(of.a, of.rows, of.inner, transpose_a);
     const auto db = call.input_grad<T>(1).data();
     if (transpose_b)
-      batch::sum_products(call, {db, of.count_b, of.columns, of.inner, call.write(1)}, of.rows,
-                          batch::terms(members.b, members.product, members.a), dy.transpose(), a);
+      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.columns, of.inner, call.write(1)}, of.rows,
+                                      batch::terms(members.b, members.product, members.a), dy.transpose(), a);
     else
-      batch::sum_products(call, {db, of.count_b, of.inner, of.columns, call.write(1)}, of.rows,
-                          batch::terms(members.b, members.a, members.product), a.transpose(), dy);
+      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.inner, of.columns, call.write(1)}, of.rows,
+                                      batch::terms(members.b, members.a, members.product), a.transpose(), dy);
   }
 
   template <class T>
@@ -143,9 +150,19 @@ struct Matmul : MatmulShapes {
     const int csr = call.storage(0) == tenon::Storage::csr ? 0 : 1;
     if (call.write(1 - csr) != tenon::Write::none) sparse_product<T>(call).operand_gradient();
     if (csr == 0)
-      run<T>(call, &Matmul::gradient_a<T>);
+      run<T>(call, &MatmulIn::template gradient_a<T>);
     else
-      run<T>(call, &Matmul::gradient_b<T>);
+      run<T>(call, &MatmulIn::template gradient_b<T>);
   }
 };
+
+struct Matmul : MatmulIn<product::InF32> {};
 TENON_OPERATOR(matmul, Matmul)
+
+#if defined(TENON_WIDE_LEVELS)
+struct MatmulInBf16 : MatmulIn<product::bf16::InBf16> {
+  static constexpr int priority = 1;
+  bool supports(const tenon::Infer& types) const { return product::bf16::InBf16::supports(types); }
+};
+TENON_KERNEL_VARIANT(matmul, cpu, MatmulInBf16)
+#endif

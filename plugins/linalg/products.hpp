@@ -44,31 +44,33 @@ bool for_terms_of(std::int64_t result, const std::vector<Term>& terms, Body&& bo
 }
 
 /// Each result becomes (with Write::add: grows by) the sum of left * right over its terms; 0 where it has none. `packed`: the right
-/// matrices as product::pack() leaves them, where somebody has kept that.
-inline void sum_products(const tenon::Call& call, const Results<float>& results, std::int64_t depth, const std::vector<Term>& terms,
-                         const Matrices<float>& left, const Matrices<float>& right, const float* packed = nullptr) {
+/// matrices as Arithmetic::pack() leaves them, where somebody has kept that.
+template <class Arithmetic>
+void sum_products(const tenon::Call& call, const Results<float>& results, std::int64_t depth, const std::vector<Term>& terms,
+                  const Matrices<float>& left, const Matrices<float>& right, const typename Arithmetic::Packed* packed = nullptr) {
   if (results.columns == 1 && results.rows > 1 && !packed)  // a vector is cheaper on the left: its other side then makes whole panels
-    return sum_products(call, {results.data, results.count, 1, results.rows, results.write}, depth, turned(terms), right.transpose(),
-                        left.transpose());
+    return sum_products<Arithmetic>(call, {results.data, results.count, 1, results.rows, results.write}, depth, turned(terms),
+                                    right.transpose(), left.transpose());
   const product::Size size{results.rows, results.columns, depth};
-  const auto step = product::packed_size(depth, results.columns);
-  const auto& level = product::usable_level();
-  product::for_each_tile(call, level.cut, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
+  const auto step = Arithmetic::packed_size(depth, results.columns);
+  const Arithmetic arithmetic;
+  product::for_each_tile(call, arithmetic.cut(), results.count, size, [&](std::int64_t result, const product::Tile& tile) {
     const product::Target whole{results.data + result * size.rows * size.columns, size.columns};
     product::write_tile(whole, results.write == tenon::Write::add, tile, [&](product::Target to) {
       product::Start start;
       const bool any = for_terms_of(result, terms, [&](const Term& term) {
-        product::multiply_tile(level, left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, depth, to, start,
-                               tile);
+        arithmetic.multiply_tile(left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, depth, to, start,
+                                 tile);
         start = {to.data, to.row_size};
       });
-      if (!any) product::multiply_tile(level, left.first, {right.first}, 0, to, start, tile);
+      if (!any) arithmetic.multiply_tile(left.first, {right.first}, 0, to, start, tile);
     });
   });
 }
 
-inline void sum_products(const tenon::Call& call, const Results<double>& results, std::int64_t depth, const std::vector<Term>& terms,
-                         const Matrices<double>& left, const Matrices<double>& right, const double* = nullptr) {
+template <class Arithmetic>
+void sum_products(const tenon::Call& call, const Results<double>& results, std::int64_t depth, const std::vector<Term>& terms,
+                  const Matrices<double>& left, const Matrices<double>& right, const typename Arithmetic::Packed* = nullptr) {
   const gemm::Tiles tiles{results.rows, results.columns};
   gemm::prepare({tiles.rows, tiles.columns, depth});
   const auto one = [&](std::int64_t result, std::int64_t tile) {

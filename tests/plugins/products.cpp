@@ -179,7 +179,8 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, const s
   raw.size = sizeof raw;
   raw.threads = way.threads;
   const tenon::detail::Names names{};
-  product::bf16::multiply(tenon::Call(raw, names), a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start.data(), 0});
+  product::multiply<product::bf16::InBf16>(tenon::Call(raw, names), a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size,
+                                           {start.data(), 0});
   return result;
 }
 

@@ -6,14 +6,16 @@
 #include "../../shared/product/multiply.hpp"
 #include "shared/store.hpp"
 
-/// A constant weight, packed, in slot 0; only for f32.
-inline void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
+/// A constant weight, packed, in slot 0; only for f32. `Arithmetic`: what products of f32 are computed in.
+template <class Arithmetic = product::InF32>
+void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
   if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
-  const auto features = io.input("weight").shape[1], size = product::packed_size(features, num_hidden);
+  const auto features = io.input("weight").shape[1], size = Arithmetic::packed_size(features, num_hidden);
   if (size == 0) return;
-  io.keep(0, "weight", tenon::join(product::packing(), " of ", num_hidden, " x ", features, ", transposed"),
-          sizeof(float) * static_cast<std::size_t>(size), [&](void* memory) {
-            product::pack({io.constant<float>("weight").data(), features, true}, features, num_hidden, static_cast<float*>(memory));
+  using Packed = typename Arithmetic::Packed;
+  io.keep(0, "weight", tenon::join(Arithmetic::packing(), " of ", num_hidden, " x ", features, ", transposed"),
+          sizeof(Packed) * static_cast<std::size_t>(size), [&](void* memory) {
+            Arithmetic::pack({io.constant<float>("weight").data(), features, true}, features, num_hidden, static_cast<Packed*>(memory));
           });
 }
 
@@ -37,12 +39,14 @@ inline void dense_product_f64(const tenon::Call& call, std::int64_t num_hidden) 
 }
 
 /// finish(tile): for rows of the output that are complete, on any thread.
-template <class Finish = product::Nothing>
+template <class Arithmetic = product::InF32, class Finish = product::Nothing>
 void dense_product_f32(const tenon::Call& call, std::int64_t num_hidden, const Finish& finish = {}) {
   const auto data = call.input<float>("data"), weight = call.input<float>("weight");
   const auto output = call.output<float>(0);
   const auto features = weight.dim(1), batch = output.size() / num_hidden;
   const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
-  product::multiply(call, {data.data(), features, false}, {{weight.data(), features, true}, static_cast<const float*>(call.kept(0))},
-                    output.data(), {batch, num_hidden, features}, {bias, 0}, call.write(0) == tenon::Write::add, finish);
+  using Packed = typename Arithmetic::Packed;
+  product::multiply<Arithmetic>(call, {data.data(), features, false},
+                                {{weight.data(), features, true}, static_cast<const Packed*>(call.kept(0))}, output.data(),
+                                {batch, num_hidden, features}, {bias, 0}, call.write(0) == tenon::Write::add, finish);
 }

@@ -1,6 +1,7 @@
 // fully_connected on the CPU.
 #include "fully_connected.hpp"
 
+#include "../../shared/product/multiply_bf16.hpp"
 #include "dense_product.hpp"
 #include "shared/store.hpp"
 #include "shared/sum.hpp"
@@ -8,16 +9,18 @@
 namespace {
 
 /// result = left * right, or what is there and that.
+template <class Arithmetic>
 void multiply(const tenon::Call& call, const gemm::Operand<double>& left, const gemm::Operand<double>& right, double* result,
               const product::Size& size, bool add) {
   gemm::multiply(call, left, right, result, {size.rows, size.columns}, size.depth, add ? 1 : 0);
 }
+template <class Arithmetic>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const gemm::Operand<float>& right, float* result,
               const product::Size& size, bool add) {
-  product::multiply(call, left, {right}, result, size, {}, add);
+  product::multiply<Arithmetic>(call, left, {right}, result, size, {}, add);
 }
 
-template <class T>
+template <class T, class Arithmetic = product::InF32>
 void gradients(const tenon::Call& call, std::int64_t num_hidden) {
   using Operand = gemm::Operand<T>;
   const auto dy = call.output_grad<T>(0);
@@ -25,11 +28,11 @@ void gradients(const tenon::Call& call, std::int64_t num_hidden) {
   const auto features = weight.dim(1), batch = dy.size() / num_hidden;
   const auto adds = [&](int i) { return call.write(i) == tenon::Write::add; };
   if (call.write(0) != tenon::Write::none)
-    multiply(call, Operand{dy.data(), num_hidden, false}, Operand{weight.data(), features, false}, call.input_grad<T>("data").data(),
-             {batch, features, num_hidden}, adds(0));
+    multiply<Arithmetic>(call, Operand{dy.data(), num_hidden, false}, Operand{weight.data(), features, false},
+                         call.input_grad<T>("data").data(), {batch, features, num_hidden}, adds(0));
   if (call.write(1) != tenon::Write::none)
-    multiply(call, Operand{dy.data(), num_hidden, true}, Operand{data.data(), features, false}, call.input_grad<T>("weight").data(),
-             {num_hidden, features, batch}, adds(1));
+    multiply<Arithmetic>(call, Operand{dy.data(), num_hidden, true}, Operand{data.data(), features, false},
+                         call.input_grad<T>("weight").data(), {num_hidden, features, batch}, adds(1));
   if (call.has_input("bias") && call.write(2) != tenon::Write::none) {
     const auto db = call.input_grad<T>("bias");
     sum_columns(
@@ -53,3 +56,16 @@ void FullyConnected::backward(const tenon::Call& call) const {
 }
 
 TENON_OPERATOR(fully_connected, FullyConnected)
+
+#if defined(TENON_WIDE_LEVELS)
+struct FullyConnectedInBf16 : FullyConnected {
+  using Arithmetic = product::bf16::InBf16;
+  static constexpr int priority = 1;
+
+  bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
+  void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, num_hidden); }
+  void forward(const tenon::Call& call) const { dense_product_f32<Arithmetic>(call, num_hidden); }
+  void backward(const tenon::Call& call) const { gradients<float, Arithmetic>(call, num_hidden); }
+};
+TENON_KERNEL_VARIANT(fully_connected, cpu, FullyConnectedInBf16)
+#endif

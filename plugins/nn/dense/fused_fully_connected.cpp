@@ -1,6 +1,7 @@
 // A dense layer with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
 #include "../../shared/activation.hpp"
 #include "../../shared/fusing_rules.hpp"
+#include "../../shared/product/multiply_bf16.hpp"
 #include "dense_layer.hpp"
 #include "dense_product.hpp"
 
@@ -29,16 +30,17 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
 
   void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? forward_f64(call) : forward_f32(call); }
 
- private:
+ protected:
   template <class T>
   static const T* addend_of(const tenon::Call& call) {
     return call.has_input("addend") ? call.input<T>("addend").data() : nullptr;
   }
 
+  template <class Arithmetic = product::InF32>
   void forward_f32(const tenon::Call& call) const {
     float* const output = call.output<float>(0).data();
     const float* const addend = addend_of<float>(call);
-    dense_product_f32(call, num_hidden, [&](const product::Tile& tile) {
+    dense_product_f32<Arithmetic>(call, num_hidden, [&](const product::Tile& tile) {
       for (auto row = tile.row; row < tile.row + tile.rows; ++row) {
         const auto first = row * num_hidden + tile.column;
         activate(output + first, addend ? addend + first : nullptr, tile.columns);
@@ -56,3 +58,15 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
   }
 };
 TENON_OPERATOR(fused_fully_connected, FusedFullyConnected)
+
+#if defined(TENON_WIDE_LEVELS)
+struct FusedFullyConnectedInBf16 : FusedFullyConnected {
+  using Arithmetic = product::bf16::InBf16;
+  static constexpr int priority = 1;
+
+  bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
+  void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, num_hidden); }
+  void forward(const tenon::Call& call) const { forward_f32<Arithmetic>(call); }
+};
+TENON_KERNEL_VARIANT(fused_fully_connected, cpu, FusedFullyConnectedInBf16)
+#endif

@@ -202,15 +202,36 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
   });
 }
 
+/// Products in f32. Kernels name what they compute in by such a class; the other is bf16::InBf16.
+struct InF32 {
+  using Packed = float;
+  using Right = product::Right;
+
+  const Level& level = usable_level();
+
+  const Cut& cut() const { return level.cut; }
+  template <class Finish = Nothing>
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start, const Tile& tile,
+                     const Finish& finish = {}) const {
+    product::multiply_tile(level, left, right, depth, to, start, tile, finish);
+  }
+
+  static std::int64_t packed_size(std::int64_t depth, std::int64_t columns) { return product::packed_size(depth, columns); }
+  static void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Packed* to) {
+    product::pack(right, depth, columns, to);
+  }
+  static std::string packing() { return product::packing(); }
+};
+
 /// result[rows, columns] becomes, or with `add` grows by, start + left[rows, depth] * right[depth, columns]. finish(tile): for rows of it
 /// that are complete, on any thread; not with `add`.
-template <class Finish = Nothing>
-void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
-              bool add = false, const Finish& finish = {}) {
-  const Level& level = usable_level();
-  for_each_tile(call, level.cut, 1, size, [&](std::int64_t, const Tile& tile) {
+template <class Arithmetic = InF32, class Finish = Nothing>
+void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const typename Arithmetic::Right& right, float* result, Size size,
+              Start start, bool add = false, const Finish& finish = {}) {
+  const Arithmetic arithmetic;
+  for_each_tile(call, arithmetic.cut(), 1, size, [&](std::int64_t, const Tile& tile) {
     write_tile({result, size.columns}, add, tile,
-               [&](Target to) { multiply_tile(level, left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
+               [&](Target to) { arithmetic.multiply_tile(left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
   });
 }
 

@@ -133,15 +133,28 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   }
 }
 
-/// As product::multiply().
-template <class Finish = Nothing>
-void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const Right& right, float* result, Size size, Start start,
-              bool add = false, const Finish& finish = {}) {
-  for_each_tile(call, cut, 1, size, [&](std::int64_t, const Tile& tile) {
-    write_tile({result, size.columns}, add, tile,
-               [&](Target to) { multiply_tile(left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
-  });
-}
+/// What kernels compute in where a session asks for it, and they can; see InF32.
+struct InBf16 {
+  using Packed = Bits;
+  using Right = bf16::Right;
+
+  static bool supports(const tenon::Infer& types) {
+    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
+  }
+
+  static const Cut& cut() { return bf16::cut; }
+  template <class Finish = Nothing>
+  static void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
+                            const Tile& tile, const Finish& finish = {}) {
+    bf16::multiply_tile(left, right, depth, to, start, tile, finish);
+  }
+
+  static std::int64_t packed_size(std::int64_t depth, std::int64_t columns) { return bf16::packed_size(depth, columns); }
+  static void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Packed* to) {
+    bf16::pack(right, depth, columns, to);
+  }
+  static std::string packing() { return "panels of " + std::to_string(most_columns) + " pairs of bfloat16"; }
+};
 
 }  // namespace product::bf16
 #endif

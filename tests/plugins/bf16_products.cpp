@@ -1,0 +1,122 @@
+// Bundled products in sessions that ask for bfloat16, where this machine multiplies in it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tenon/host/session.hpp>
+#include <vector>
+
+#include "../../plugins/shared/product/multiply_bf16.hpp"
+#include "numbers.hpp"
+
+#if defined(TENON_WIDE_LEVELS)
+using namespace tenon;
+
+namespace bf16_products {
+namespace {
+
+/// Whole numbers, whose products and sums are the same in both precisions, or such with a fraction that bfloat16 has no place for.
+Tensor numbers_of(const Shape& shape, bool whole) {
+  auto made = Tensor::zeros(f32, shape);
+  auto values = made.values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto number = static_cast<int>((i * 2654435761u >> 7) % 17) - 8;
+    values[i] = static_cast<float>(number) + (whole ? 0.0F : 0.0078125F * static_cast<float>(number % 3));
+  }
+  return made;
+}
+
+struct Product {
+  const char* op;
+  Shape left, right;
+  Attributes parameters;
+};
+
+std::vector<Product> products() {
+  return {{"matmul", {5, 70}, {70, 130}, {}},
+          {"matmul", {3, 5, 7}, {7, 33}, {}},
+          {"matmul", {2, 1, 9, 20}, {3, 20, 17}, {}},
+          {"matmul", {20, 9}, {17, 20}, {{"transpose_a", true}, {"transpose_b", true}}},
+          {"matmul", {6}, {6, 4}, {}},
+          {"matmul", {4, 6}, {6}, {}},
+          {"fully_connected", {30, 65}, {40, 65}, {{"num_hidden", 40}}}};
+}
+
+/// loss is the sum of the product, activated where `activated`; gradients of both sides are outputs, too, where `trains`.
+Graph graph_of(Host& host, const Product& product, bool whole, bool activated, bool trains) {
+  Graph graph(host);
+  const auto left = graph.input("left", f32, product.left);
+  const auto right = graph.variable("right", numbers_of(product.right, whole));
+  std::vector<Value> inputs{left, right};
+  if (std::string_view(product.op) == "fully_connected") inputs.push_back(graph.variable("bias", numbers_of({40}, whole)));
+  auto y = graph.add(product.op, inputs, product.parameters, "product");
+  if (activated) y = graph.add("relu", {y}, {}, "after");
+  graph.output("y", y);
+  if (!trains) return graph;
+  const auto gradients = graph.gradient(graph.add("sum", {graph.add("square", {y})}), {left, right});
+  graph.output("dleft", gradients[0]);
+  graph.output("dright", gradients[1]);
+  return graph;
+}
+
+double furthest(const Tensor& a, const Tensor& b) {
+  const auto left = a.values<float>(), right = b.values<float>();
+  double most = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) most = std::max(most, static_cast<double>(std::abs(left[i] - right[i])));
+  return most;
+}
+
+double largest(const Tensor& a) {
+  return furthest(a, Tensor::zeros(f32, a.shape()));
+}
+
+}  // namespace
+}  // namespace bf16_products
+
+using namespace bf16_products;
+
+TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and nothing else, forward and backward") {
+  if (!product::bf16::usable()) {
+    MESSAGE("skipped: this processor has no AVX512-BF16");
+    return;
+  }
+  for (const auto& product : products())
+    for (const bool whole : {true, false})
+      for (const bool activated : {false, true})
+        for (const bool trains : {false, true}) {
+          CAPTURE(std::string(product.op));
+          CAPTURE(product.left.rank());
+          CAPTURE(activated);
+          CAPTURE(trains);
+          const auto left = numbers_of(product.left, whole);
+          const auto graph = graph_of(plugin_tests::host(), product, whole, activated, trains);
+          Session usual(graph, {.training = trains}), asked(graph, {.training = trains, .precision = bf16});
+          const auto exact = usual.run({{"left", left}}), rounded = asked.run({{"left", left}});
+          CHECK(asked.plan({}).steps[0].variant.ends_with("InBf16"));
+          CHECK(usual.plan({}).steps[0].variant.empty());
+          for (const auto& [name, tensor] : exact) {
+            CAPTURE(name);
+            // Gradients multiply results, which are whole numbers, but too large to be bfloat16.
+            if (whole && name == "y")
+              CHECK(furthest(tensor, rounded.at(name)) == 0);
+            else
+              CHECK(furthest(tensor, rounded.at(name)) <= 0.01 * largest(tensor));
+            if (!whole && name == "y") CHECK(furthest(tensor, rounded.at(name)) > 0);
+          }
+        }
+}
+
+TEST_CASE("sessions in bfloat16: products keep their constant weights packed, and give the same bits without") {
+  if (!product::bf16::usable()) {
+    MESSAGE("skipped: this processor has no AVX512-BF16");
+    return;
+  }
+  for (const auto& product : products()) {
+    CAPTURE(std::string(product.op));
+    const auto left = numbers_of(product.left, false);
+    const auto graph = graph_of(plugin_tests::host(), product, false, true, false);
+    Session keeps(graph, {.precision = bf16, .constant_weights = true});
+    Session without(graph, {.optimize = Optimize::none, .precision = bf16});
+    CHECK(furthest(keeps.run({{"left", left}}).at("y"), without.run({{"left", left}}).at("y")) == 0);
+  }
+}
+#endif
