@@ -1,11 +1,11 @@
-// The exponentials of a row of contiguous elements on the CPU, made and summed in vectors: inside of tenon::wide. Sums are made in 16 lanes
-// and then pairwise, whatever the vectors' width, so that all machines get the same bits.
+// The exponentials of a row of contiguous elements on the CPU, made and summed in vectors: inside of tenon::wide.
 #pragma once
 #include <cstdint>
 #include <tenon/elementwise.hpp>
 #include <tenon/wide.hpp>
 #include <type_traits>
 
+#include "../../shared/lanes.hpp"
 #include "exponentials.hpp"
 
 template <class T>
@@ -15,48 +15,38 @@ class RowExponentials {
   RowExponentials(const T* x, std::int64_t length) : x_(x), length_(length) {}
 
   /// The row's largest element; -infinity where there is none. NaN is passed over.
-  W largest() const {
-    W lane[lanes];
-    for (auto& value : lane) value = below_all<T>;
-    std::int64_t i = 0;
-    for (; i + lanes <= length_; i += lanes)
-      for (std::int64_t k = 0; k < lanes; ++k) keep_larger(lane[k], W(x_[i + k]));
-    for (std::int64_t k = 0; k < length_ - i; ++k) keep_larger(lane[k], W(x_[i + k]));
-    for (std::int64_t half = lanes / 2; half > 0; half /= 2)
-      for (std::int64_t k = 0; k < half; ++k) keep_larger(lane[k], lane[k + half]);
-    return lane[0];
+  [[gnu::always_inline]] W largest() const {
+    return largest_of<W>(length_, below_all<T>, [x = x_](std::int64_t i) { return W(x[i]); });
   }
 
   /// The sum of exp(x - largest). Where `keep`, to[i] becomes the exponential of element i; `to` may be x itself.
   template <bool keep>
-  W sum(W largest, W* to) const {
-    W lane[lanes], e[lanes];
-    for (auto& value : lane) value = 0;
+  [[gnu::always_inline]] W sum(W largest, W* to) const {
+    constexpr auto step = Lanes<W>::step, narrow = Lanes<W>::narrow;
+    Lanes<W> lanes;
+    W own[step];
     std::int64_t i = 0;
-    for (; i + lanes <= length_; i += lanes) {
-      for (std::int64_t k = 0; k < lanes; ++k) e[k] = exponential(W(x_[i + k]) - largest);
-      for (std::int64_t k = 0; k < lanes; ++k) lane[k] += e[k];
-      if constexpr (keep)
-        for (std::int64_t k = 0; k < lanes; ++k) to[i + k] = e[k];
+    for (; i + step <= length_; i += step) lanes.add(put<step>(i, largest, keep ? to + i : own));
+    for (; i + narrow <= length_; i += narrow) lanes.add_few(put<narrow>(i, largest, keep ? to + i : own));
+    W total = lanes.sum();
+    for (; i < length_; ++i) {
+      const W e = exponential(W(x_[i]) - largest);
+      total += e;
+      if constexpr (keep) to[i] = e;
     }
-    if (const auto rest = length_ - i; rest > 0) {
-      W distance[lanes];
-      for (auto& value : distance) value = below_all<T>;  // of which the exponential is 0
-      for (std::int64_t k = 0; k < rest; ++k) distance[k] = W(x_[i + k]) - largest;
-      for (std::int64_t k = 0; k < lanes; ++k) e[k] = exponential(distance[k]);
-      for (std::int64_t k = 0; k < lanes; ++k) lane[k] += e[k];
-      if constexpr (keep)
-        for (std::int64_t k = 0; k < rest; ++k) to[i + k] = e[k];
-    }
-    for (std::int64_t half = lanes / 2; half > 0; half /= 2)
-      for (std::int64_t k = 0; k < half; ++k) lane[k] += lane[k + half];
-    return lane[0];
+    return total;
   }
 
  private:
-  static constexpr std::int64_t lanes = 16;
+  /// The exponentials of `count` elements from i on, which are put into `to`.
+  template <std::int64_t count>
+  [[gnu::always_inline]] const W* put(std::int64_t i, W largest, W* to) const {
+    const T* const x = x_ + i;
+    TENON_INDEPENDENT
+    for (std::int64_t k = 0; k < count; ++k) to[k] = exponential(W(x[k]) - largest);
+    return to;
+  }
 
-  static void keep_larger(W& most, W value) { most = most < value ? value : most; }
   static W exponential(W distance) {
     if constexpr (std::is_same_v<W, float>)
       return tenon::elementwise::vector_exp_below_zero(distance);

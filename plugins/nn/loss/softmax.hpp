@@ -18,7 +18,7 @@ struct Share {
   }
   template <class W>
   TENON_FN static W value(W distance, W norm) {
-    return std::exp(distance) / norm;
+    return tenon::elementwise::exp(distance) / norm;
   }
   /// dx = y * (dy - sum(dy * y))
   template <class W>

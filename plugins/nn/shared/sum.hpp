@@ -8,24 +8,12 @@
 #include <tenon/wide.hpp>
 #include <vector>
 
-/// Sum of term(0) ... term(n - 1) in double, in lanes side by side and then pairwise. It is vector code inside of tenon::wide.
+#include "../../shared/lanes.hpp"
+
+/// Sum of term(0) ... term(n - 1) in double. It is vector code inside of tenon::wide.
 template <class Term>
 [[gnu::always_inline]] inline double sum(std::int64_t n, const Term& term) {
-  constexpr std::int64_t lanes = 16;
-  if (n < lanes) {
-    double total = 0;
-    for (std::int64_t i = 0; i < n; ++i) total += static_cast<double>(term(i));
-    return total;
-  }
-  double lane[lanes];
-  for (std::int64_t k = 0; k < lanes; ++k) lane[k] = static_cast<double>(term(k));
-  std::int64_t i = lanes;
-  for (; i + lanes <= n; i += lanes)
-    for (std::int64_t k = 0; k < lanes; ++k) lane[k] += static_cast<double>(term(i + k));
-  for (std::int64_t k = 0; k < n - i; ++k) lane[k] += static_cast<double>(term(i + k));
-  for (std::int64_t half = lanes / 2; half > 0; half /= 2)
-    for (std::int64_t k = 0; k < half; ++k) lane[k] += lane[k + half];
-  return lane[0];
+  return sum_of<double>(n, term);
 }
 
 /// The same for a long sum, on the host's threads: blocks of fixed size are summed apart, then in their order.
