@@ -63,6 +63,15 @@ struct Way {
   bool transpose_left, transpose_right, packed;
 };
 
+template <class Body>
+void with_threads(int threads, Body&& body) {
+  tenon_call raw{};
+  raw.size = sizeof raw;
+  raw.threads = threads;
+  const tenon::detail::Names names{};
+  body(tenon::Call(raw, names));
+}
+
 std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float* start, std::int64_t start_row) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
   const auto left = way.transpose_left ? transposed(of.left, rows, depth) : of.left;
@@ -76,21 +85,23 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float*
   }
   const float untouched = 12345;
   std::vector<float> result(static_cast<std::size_t>(rows * columns) + 1, untouched);
-  tenon_call raw{};
-  raw.size = sizeof raw;
-  raw.threads = way.threads;
-  const tenon::detail::Names names{};
-  const tenon::Call call(raw, names);
   std::vector<int> finished(result.size());
-  product::multiply(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row}, false,
-                    [&](const product::Tile& tile) {
-                      for (auto i = tile.row; i < tile.row + tile.rows; ++i)
-                        for (auto j = tile.column; j < tile.column + tile.columns; ++j)
-                          ++finished[static_cast<std::size_t>(i * columns + j)];
-                    });
+  std::vector<float> at_finish(result.size());
+  const auto finish = [&](const product::Tile& tile) {
+    for (auto i = tile.row; i < tile.row + tile.rows; ++i)
+      for (auto j = tile.column; j < tile.column + tile.columns; ++j) {
+        ++finished[static_cast<std::size_t>(i * columns + j)];
+        at_finish[static_cast<std::size_t>(i * columns + j)] = result[static_cast<std::size_t>(i * columns + j)];
+      }
+  };
+  with_threads(way.threads, [&](const tenon::Call& call) {
+    product::multiply(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row}, false, finish);
+  });
   CHECK(result.back() == untouched);
   result.pop_back();
   finished.pop_back();
+  at_finish.pop_back();
+  CHECK(same_numbers(at_finish, result));
   CHECK(std::all_of(finished.begin(), finished.end(), [](int times) { return times == 1; }));
   return result;
 }
@@ -113,9 +124,10 @@ void check_all_ways(const MatrixPair& of, bool fused) {
   }
 }
 
-constexpr product::Size product_sizes[] = {{1, 1, 1},     {3, 5, 7},    {6, 64, 513},   {13, 65, 1025}, {50, 130, 40}, {1, 200, 600},
-                                           {130, 17, 33}, {12, 16, 16}, {40, 1024, 20}, {9, 48, 530},   {7, 5, 0},     {0, 4, 4},
-                                           {4, 0, 4},     {70, 1, 90},  {11, 31, 47},   {270, 64, 3}};
+constexpr product::Size product_sizes[] = {{1, 1, 1},     {3, 5, 7},       {6, 64, 513},  {13, 65, 1025}, {50, 130, 40},
+                                           {1, 200, 600}, {130, 17, 33},   {12, 16, 16},  {40, 1024, 20}, {9, 48, 530},
+                                           {7, 5, 0},     {0, 4, 4},       {4, 0, 4},     {70, 1, 90},    {11, 31, 47},
+                                           {270, 64, 3},  {30, 100, 1024}, {20, 300, 21}, {9, 24, 577}};
 
 }  // namespace
 
@@ -130,6 +142,30 @@ TEST_CASE("products of f32 are chains of multiply-adds, however they are cut, pa
       CAPTURE(size.columns);
       CAPTURE(size.depth);
       check_all_ways(MatrixPair(size, seed += 2), level != by_hand::VectorLevel::plain);
+    }
+  }
+}
+
+TEST_CASE("products of f32 are added to sums as a whole, on every vector level") {
+  for (const auto level : by_hand::vector_levels()) {
+    const by_hand::AtLevel at(level);
+    for (const auto& size : {product::Size{7, 19, 40}, product::Size{50, 130, 300}, product::Size{300, 275, 9}}) {
+      CAPTURE(static_cast<int>(level));
+      CAPTURE(size.rows);
+      const MatrixPair of(size, 31);
+      const auto before = random_doubles({size.rows, size.columns}, 9);
+      for (const int threads : {1, 3}) {
+        const std::vector<float> sums(before.values.begin(), before.values.end());
+        const auto products = multiplied(of, {threads, true, false, false}, nullptr, 0);
+        std::vector<float> expected;
+        for (std::size_t i = 0; i < sums.size(); ++i) expected.push_back(sums[i] + products[i]);
+        auto result = sums;
+        const auto left = transposed(of.left, size.rows, size.depth);
+        with_threads(threads, [&](const tenon::Call& call) {
+          product::multiply(call, {left.data(), size.rows, true}, {{of.right.data(), size.columns, false}}, result.data(), size, {}, true);
+        });
+        CHECK(same_numbers(result, expected));
+      }
     }
   }
 }
@@ -175,12 +211,9 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, const s
     product::bf16::pack(b, depth, columns, packed.data());
   }
   std::vector<float> result(static_cast<std::size_t>(rows * columns), std::numeric_limits<float>::quiet_NaN());
-  tenon_call raw{};
-  raw.size = sizeof raw;
-  raw.threads = way.threads;
-  const tenon::detail::Names names{};
-  product::multiply<product::bf16::InBf16>(tenon::Call(raw, names), a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size,
-                                           {start.data(), 0});
+  with_threads(way.threads, [&](const tenon::Call& call) {
+    product::multiply<product::bf16::InBf16>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start.data(), 0});
+  });
   return result;
 }
 

@@ -35,7 +35,7 @@ static_assert(TENON_ABI_MINOR == 0);
   X(tenon_call, outputs) X(tenon_call, states) X(tenon_call, output_grads) X(tenon_call, input_grads) X(tenon_call, writes) \
   X(tenon_call, workspace) X(tenon_call, workspace_size) X(tenon_call, seed) X(tenon_call, step) X(tenon_call, node) X(tenon_call, stream) \
   X(tenon_call, threads) X(tenon_call, dispatch) X(tenon_call, fault) X(tenon_infer, size) X(tenon_infer, error) \
-  X(tenon_infer, input_count) X(tenon_infer, output_count) X(tenon_infer, state_count) X(tenon_infer, precision) X(tenon_infer, inputs) \
+  X(tenon_infer, input_count) X(tenon_infer, output_count) X(tenon_infer, state_count) X(tenon_infer, inputs) \
   X(tenon_infer, outputs) X(tenon_infer, states) X(tenon_infer_storage, size) X(tenon_infer_storage, error) \
   X(tenon_infer_storage, input_count) X(tenon_infer_storage, output_count) X(tenon_infer_storage, inputs) X(tenon_infer_storage, outputs) \
   X(tenon_infer_storage, device_type) X(tenon_infer_storage, dispatch) X(tenon_infer_storage, sparse_kernel) \
@@ -51,6 +51,8 @@ static_assert(TENON_ABI_MINOR == 0);
 FIELDS(SAME_PLACE)
 // Zero then, a layout now: zero is plain.
 static_assert(offsetof(version_0_1::tenon_type, reserved) == offsetof(::tenon_type, layout) && sizeof(::tenon_type::layout) == 1);
+// Zero then, a precision now: zero is as the types say.
+static_assert(offsetof(version_0_1::tenon_infer, reserved) == offsetof(::tenon_infer, precision) && sizeof(::tenon_infer::precision) == 4);
 
 // These have no size that tells the reader how much there is.
 #define SAME_SIZE(type) static_assert(sizeof(version_0_1::type) == sizeof(::type) && alignof(version_0_1::type) == alignof(::type))

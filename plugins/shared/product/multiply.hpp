@@ -122,47 +122,62 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
   return {to, 1, width, block};
 }
 
+/// The right side of a tile, as its blocks read it.
+struct Panels {
+  const Level& level;
+  const Right& right;
+  std::int64_t depth;  ///< of the whole product
+  bool in_place;
+
+  /// Some columns of the right side, its rows from `first` to `first + rows`. Memory of this thread may hold them until the next call.
+  void read_by(Block& block, std::int64_t first, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+    block.columns = columns;
+    block.right_row = in_place ? right.matrix.row_size : padded(columns);
+    if (right.packed) {
+      block.right = right.packed + column * depth + first * padded(columns);
+    } else if (in_place) {
+      block.right = right.matrix.row(first) + column;
+    } else {
+      float* const panel = thread_memory<float, most_depth * most_columns>();
+      pack(level, right.matrix, first, rows, column, columns, panel);
+      block.right = panel;
+    }
+  }
+};
+
 /// One tile, at `to`: start + left * right, where left has `depth` columns; then finish(rows of it).
 template <class Finish = Nothing>
 void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
                    const Tile& tile, const Finish& finish = {}) {
-  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1);
-  const Blocks blocks{tile.rows, level.most_rows(std::min(tile.columns, level.cut.panel))};
-  const bool in_place = !right.packed && readable_in_place(right.matrix, tile);
+  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1), panel = level.cut.panel;
+  const Blocks blocks{tile.rows, level.most_rows(std::min(tile.columns, panel))};
+  const Panels panels{level, right, depth, !right.packed && readable_in_place(right.matrix, tile)};
   Block block{};
   block.result_row = to.row_size;
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = depth * part / parts;
+    const bool last = part + 1 == parts;
     block.depth = depth * (part + 1) / parts - first;
     const auto rows = left_side(level, left, tile, blocks, first, block.depth);
     block.left_row = rows.row;
     block.left_depth = rows.depth;
     if (part > 0) start = {to.data, to.row_size};
     block.start_row = start.row_size;
-    for (std::int64_t column = 0; column < tile.columns; column += level.cut.panel) {
-      block.columns = std::min(level.cut.panel, tile.columns - column);
-      const auto width = padded(block.columns);
-      block.right_row = in_place ? right.matrix.row_size : width;
-      if (right.packed) {
-        block.right = right.packed + (tile.column + column) * depth + first * width;
-      } else if (in_place) {
-        block.right = right.matrix.row(first) + tile.column + column;
-      } else {
-        float* const panel = thread_memory<float, most_depth * most_columns>();
-        pack(level, right.matrix, first, block.depth, tile.column + column, block.columns, panel);
-        block.right = panel;
-      }
+    for (std::int64_t column = 0; column < tile.columns; column += panel) {
+      panels.read_by(block, first, block.depth, tile.column + column, std::min(panel, tile.columns - column));
       for (std::int64_t i = 0; i < blocks.count; ++i) {
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
         block.left = rows.at(blocks, i);
         block.start = start.at(begin, column).data;
         block.result = to.data + begin * to.row_size + column;
         level.multiply(end - begin, block);
-        if (part + 1 == parts && tile.columns <= level.cut.panel) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+        if (last && tile.columns <= panel) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
       }
+      const auto end = column + block.columns, begin = (end - 1) / most_columns * most_columns;
+      if (last && tile.columns > panel && (end % most_columns == 0 || end == tile.columns))
+        finish(Tile{tile.row, tile.rows, tile.column + begin, end - begin});
     }
   }
-  if (tile.columns > level.cut.panel) finish(tile);
 }
 
 /// body(target) writes the tile where it belongs, or beside it; then it is added: to add to a sum is to add the whole product, once.
@@ -189,8 +204,8 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
   while (width > most_columns && count * up(size.columns, width) * up(size.rows, 2 * low) < wanted) width /= 2;
   width = up(up(size.columns, up(size.columns, width)), cut.panel) * cut.panel;
   const auto across = up(size.columns, width);
-  const auto height = std::min(most_tall, std::max(low, up(up(size.rows, up(wanted, count * across)), cut.band) * cut.band)),
-             bands = up(size.rows, height);
+  const auto parts = std::max(up(wanted, count * across), up(size.rows, most_tall));
+  const auto height = std::min(most_tall, std::max(low, up(up(size.rows, parts), cut.band) * cut.band)), bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
                       static_cast<double>(std::min(size.columns, width)) * static_cast<double>(size.depth);
   const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
