@@ -9,22 +9,11 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/udf.hpp>
 
+#include "plus.hpp"
+
 namespace {
 
 std::atomic<std::uint64_t> allocations = 0;
-
-struct Plus : tenon::Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("left + right");
-    op.input("left", "any shape");
-    op.input("right", "any shape");
-    op.output("sum", "both broadcast");
-  }
-  template <class T>
-  TENON_FN T operator()(T left, T right) const {
-    return left + right;
-  }
-};
 
 struct Setting {
   tenon::Host host{options()};

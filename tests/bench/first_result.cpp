@@ -7,23 +7,11 @@
 #include <tenon/host/udf.hpp>
 
 #include "../temporary_folder.hpp"
+#include "plus.hpp"
 
 using namespace tenon;
 
 namespace {
-
-struct Plus : Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("left + right");
-    op.input("left", "any shape");
-    op.input("right", "any shape");
-    op.output("sum", "both broadcast");
-  }
-  template <class T>
-  TENON_FN T operator()(T left, T right) const {
-    return left + right;
-  }
-};
 
 Graph chain(Host& host, std::int64_t nodes) {
   Graph graph(host);

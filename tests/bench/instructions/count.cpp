@@ -10,6 +10,7 @@
 
 #include "../../plan/plan_of.hpp"
 #include "../../temporary_folder.hpp"
+#include "../plus.hpp"
 
 using namespace tenon;
 
@@ -24,19 +25,6 @@ struct Nothing : Operator {
     op.inplace("x", "y");
   }
   void forward(const Call&) const {}
-};
-
-struct Plus : Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("left + right");
-    op.input("left", "any shape");
-    op.input("right", "any shape");
-    op.output("sum", "both broadcast");
-  }
-  template <class T>
-  TENON_FN T operator()(T left, T right) const {
-    return left + right;
-  }
 };
 
 /// Counts `times` calls as `name`. One call before them is not counted: it fills caches, and finds functions of libraries.
