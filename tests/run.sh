@@ -2,15 +2,15 @@
 # All tests, each in the build where it finds most (tests/README.md has the table): the optimized build (default), and the unit tests under
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
-# (fuzz, not in all), the Python package as a wheel (wheel), and beside torch, which is gigabytes (torch, not in all). Says at the end what ran
-# and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy wheel torch fuzz; or all but the last two: run.sh all
+# (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
+# gigabytes (torch, not in all). Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch fuzz; or all but the last two: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy wheel torch fuzz)
+all=(default simulated cuda asan tsan clang tidy qemu wheel torch fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=("${all[@]:0:8}")  # fuzzing takes hours
+[[ ${stages[*]} != all ]] || stages=("${all[@]:0:9}")  # fuzzing takes hours
 for stage in "${stages[@]}"; do
   [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last two: all" >&2; exit 2; }
 done
@@ -106,6 +106,14 @@ run_tidy() {
   step tidy-configure cmake --preset simulated -B build-tidy -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-Og -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
     step tidy-headers cmake --build build-tidy --target tenon_schema tenon_template &&
     step tidy run-clang-tidy -p build-tidy -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
+}
+
+# On the default stage's build. What is wider than the emulated processor's vectors ends a program.
+run_qemu() {
+  command -v qemu-x86_64 >/dev/null || { skipped qemu "qemu-x86_64 is missing; apt-get install qemu-user has it"; return; }
+  [[ $(uname -m) == x86_64 ]] || { skipped qemu "results are compared with those of this machine, which is no x86-64"; return; }
+  step qemu-configure cmake --preset ci && step qemu-build cmake --build build-ci --target tenon tenon_plugins tenon-probe tenon-worker &&
+    step qemu bash tests/house/qemu.sh build-ci
 }
 
 run_wheel() {
