@@ -54,7 +54,8 @@ void sum_products(const tenon::Call& call, const Results<float>& results, std::i
   const product::Size size{results.rows, results.columns, depth};
   const auto step = Arithmetic::packed_size(depth, results.columns);
   const Arithmetic arithmetic;
-  product::for_each_tile(call, arithmetic.cut(), results.count, size, [&](std::int64_t result, const product::Tile& tile) {
+  const auto cut = arithmetic.cut_for(left.first, {right.first, packed});
+  product::for_each_tile(call, cut, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
     const product::Target whole{results.data + result * size.rows * size.columns, size.columns};
     product::write_tile(whole, results.write == tenon::Write::add, tile, [&](product::Target to) {
       product::Start start;

@@ -1,4 +1,6 @@
 // A dense layer with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
+#include <algorithm>
+
 #include "../../shared/activation.hpp"
 #include "../../shared/fusing_rules.hpp"
 #include "../../shared/product/multiply_bf16.hpp"
@@ -36,13 +38,21 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     return call.has_input("addend") ? call.input<T>("addend").data() : nullptr;
   }
 
+  /// The addend comes from memory, in pieces that are too short for the processor to foresee the next one.
+  static void fetch(const float* row, std::int64_t columns) {
+    constexpr std::int64_t line = 16;
+    for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(row + i);
+  }
+
   template <class Arithmetic = product::InF32>
   void forward_f32(const tenon::Call& call) const {
     float* const output = call.output<float>(0).data();
     const float* const addend = addend_of<float>(call);
     dense_product_f32<Arithmetic>(call, num_hidden, [&](const product::Tile& tile) {
-      for (auto row = tile.row; row < tile.row + tile.rows; ++row) {
+      const auto end = tile.row + tile.rows;
+      for (auto row = tile.row; row < end; ++row) {
         const auto first = row * num_hidden + tile.column;
+        if (addend) fetch(addend + first + std::min<std::int64_t>(end - 1 - row, 8) * num_hidden, tile.columns);
         activate(output + first, addend ? addend + first : nullptr, tile.columns);
       }
     });

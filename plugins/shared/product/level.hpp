@@ -12,9 +12,10 @@ namespace product {
 
 /// How results are cut into tiles, which are whole panels wide, but for the last one.
 struct Cut {
-  std::int64_t panel;  ///< columns of a block, and of a panel of a packed right side
-  std::int64_t wide;   ///< most columns of a tile
-  std::int64_t band;   ///< the rows of a tile are a multiple of this, but for the last one
+  std::int64_t panel;      ///< columns of a block, and of a panel of a packed right side
+  std::int64_t wide;       ///< most columns of a tile
+  std::int64_t band;       ///< the rows of a tile are a multiple of this, but for the last one
+  std::int64_t tall = 96;  ///< tiles for many threads are made narrower first, while they have as many rows as this
 };
 
 /// The functions of one level, which a product looks up once.
@@ -33,7 +34,7 @@ inline const Level& usable_level() {
                                nullptr};
 #if defined(TENON_WIDE_LEVELS)
   // A panel's rows and six of the left side fit the first-level cache together, so that all rows of a tile pass by a panel that stays.
-  static constexpr Level v3{v3::most_rows, v3::multiply, v3::copy_rows, v3::transpose_square, 288, {vector, most_wide, 6}};
+  static constexpr Level v3{v3::most_rows, v3::multiply, v3::copy_rows, v3::transpose_square, 288, {vector, most_wide, 1}};
   static constexpr Level v4{v4::most_rows, v4::multiply, v4::copy_rows, v4::transpose_square};
   switch (tenon::detail::usable_vector_level()) {
     case tenon::detail::VectorLevel::v4:

@@ -83,11 +83,12 @@ struct Left {
   const float* at(const Blocks& blocks, std::int64_t i) const { return data + (block > 0 ? i * block : blocks.begin(i) * row); }
 };
 
-/// Where rows are columns in memory, each step of the depth reads from another line: together they would take more of the cache than all
-/// else.
+/// Where rows are columns in memory, or pages apart, steps of the depth or rows share few sets of a cache. A copy of a tile's left side
+/// then pays if many columns read it, and the more the further apart its lines are.
 inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
-  constexpr std::int64_t page = 1024;
-  return tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) && (left.transposed || left.row_size % page == 0);
+  constexpr std::int64_t page = 1024, enough = 64 * 256;
+  return tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) &&
+         (left.transposed || left.row_size % page == 0) && left.row_size >= enough / tile.columns;
 }
 
 /// The left side of a tile, columns `first` to `first + depth`. A block is packed step by step, or row by row if they lie like that.
@@ -192,6 +193,14 @@ void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
         tile.columns, [to = corner + i * result.row_size, from = sums + i * tile.columns](std::int64_t j) { to[j] = to[j] + from[j]; });
 }
 
+/// Tiles share a right side as it lies among few bands, each of which packs it again, and any other among few columns, each of which reads
+/// the left side again.
+inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
+  Cut cut = level.cut;
+  if (!right.packed && !left.transposed) cut.tall *= 2;
+  return cut;
+}
+
 /// body(result, tile) for all tiles of `count` results of one size.
 template <class Body>
 void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size, Body&& body) {
@@ -201,9 +210,8 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
   if (count == 0 || size.columns == 0 || size.rows == 0) return;
   const auto wanted = call.threads() == 1 ? 1 : 4 * std::int64_t{call.threads()};  // so that threads end together
   auto width = cut.wide;
-  while (width > most_columns && count * up(size.columns, width) * up(size.rows, 2 * low) < wanted) width /= 2;
-  width = up(up(size.columns, up(size.columns, width)), cut.panel) * cut.panel;
-  const auto across = up(size.columns, width);
+  while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted) width /= 2;
+  const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
   const auto parts = std::max(up(wanted, count * across), up(size.rows, most_tall));
   const auto height = std::min(most_tall, std::max(low, up(up(size.rows, parts), cut.band) * cut.band)), bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
@@ -211,8 +219,9 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
   const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
   call.parallel_for(count * bands * across, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto item = begin; item < end; ++item) {
-      const auto row = item / across % bands * height, column = item % across * width;
-      body(item / across / bands, Tile{row, std::min(height, size.rows - row), column, std::min(width, size.columns - column)});
+      const auto row = item / across % bands * height, i = item % across;
+      const auto column = panels * i / across * cut.panel, end = std::min(panels * (i + 1) / across * cut.panel, size.columns);
+      body(item / across / bands, Tile{row, std::min(height, size.rows - row), column, end - column});
     }
   });
 }
@@ -224,7 +233,7 @@ struct InF32 {
 
   const Level& level = usable_level();
 
-  const Cut& cut() const { return level.cut; }
+  Cut cut_for(const gemm::Operand<float>& left, const Right& right) const { return product::cut_for(level, left, right); }
   template <class Finish = Nothing>
   void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start, const Tile& tile,
                      const Finish& finish = {}) const {
@@ -244,7 +253,7 @@ template <class Arithmetic = InF32, class Finish = Nothing>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const typename Arithmetic::Right& right, float* result, Size size,
               Start start, bool add = false, const Finish& finish = {}) {
   const Arithmetic arithmetic;
-  for_each_tile(call, arithmetic.cut(), 1, size, [&](std::int64_t, const Tile& tile) {
+  for_each_tile(call, arithmetic.cut_for(left, right), 1, size, [&](std::int64_t, const Tile& tile) {
     write_tile({result, size.columns}, add, tile,
                [&](Target to) { arithmetic.multiply_tile(left, right, size.depth, to, start.at(tile.row, tile.column), tile, finish); });
   });

@@ -142,7 +142,7 @@ struct InBf16 {
     return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
   }
 
-  static const Cut& cut() { return bf16::cut; }
+  static const Cut& cut_for(const gemm::Operand<float>&, const Right&) { return cut; }
   template <class Finish = Nothing>
   static void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
                             const Tile& tile, const Finish& finish = {}) {
