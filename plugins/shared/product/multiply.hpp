@@ -4,7 +4,6 @@
 // may depend on the number of threads and on what is packed.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -83,12 +82,17 @@ struct Left {
   const float* at(const Blocks& blocks, std::int64_t i) const { return data + (block > 0 ? i * block : blocks.begin(i) * row); }
 };
 
-/// Where rows are columns in memory, or pages apart, steps of the depth or rows share few sets of a cache. A copy of a tile's left side
-/// then pays if many columns read it, and the more the further apart its lines are.
+/// Where rows are columns in memory, or pages apart, steps of the depth or rows share few sets of a cache.
+inline bool lies_badly(const gemm::Operand<float>& left) {
+  constexpr std::int64_t page = 1024;
+  return left.transposed || left.row_size % page == 0;
+}
+
+/// A copy of a tile's left side pays if many columns read it, and the more the further apart its lines are.
 inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
-  constexpr std::int64_t page = 1024, enough = 64 * 256;
-  return tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) &&
-         (left.transposed || left.row_size % page == 0) && left.row_size >= enough / tile.columns;
+  constexpr std::int64_t enough = 64 * 256;
+  return lies_badly(left) && tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) &&
+         left.row_size >= enough / tile.columns;
 }
 
 /// The left side of a tile, columns `first` to `first + depth`. A block is packed step by step, or row by row if they lie like that.
@@ -97,7 +101,7 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
   const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
   const float* const from = left.row(tile.row) + first * step;
   if (!worth_packing(level, left, tile)) return {from, row, step, 0};
-  constexpr std::int64_t width = 8, line = 16;
+  constexpr std::int64_t width = 8, few = 8, line = 16;
   constexpr auto size = most_tall / 4 * width * (most_depth + 2 * line);
   float* const to = thread_memory<float, size>();
   if (!left.transposed) {
@@ -106,18 +110,18 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
     return {to, packed_row, 1, 0};
   }
   const auto block = depth * width + line;
-  std::array<std::int64_t, most_tall + 1> begins;
-  for (std::int64_t i = 0; i <= blocks.count; ++i) begins[static_cast<std::size_t>(i)] = blocks.begin(i);
-  for (std::int64_t k = 0; k < depth; ++k) {
-    const float* const numbers = from + k * step;
-    float* const place = to + k * width;
+  for (std::int64_t k = 0; k < depth; k += few) {  // all blocks read these lines one after the other
+    const auto steps = std::min(few, depth - k);
     for (std::int64_t i = 0; i < blocks.count; ++i) {
-      const auto begin = begins[static_cast<std::size_t>(
-          i)];  // as many as fit, those of the next block too, since a number known in advance is copied faster
-      if (begin + width <= tile.rows)
-        std::memcpy(place + i * block, numbers + begin, width * sizeof(float));
+      const auto begin = blocks.begin(i);
+      const float* numbers = from + k * step + begin;
+      float* place = to + i * block + k * width;
+      if (begin + width <= tile.rows)  // some of the next block, too, since a number known in advance is copied faster
+        for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
+          std::memcpy(place, numbers, width * sizeof(float));
       else
-        std::copy(numbers + begin, numbers + begins[static_cast<std::size_t>(i) + 1], place + i * block);
+        for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
+          std::copy_n(numbers, blocks.begin(i + 1) - begin, place);
     }
   }
   return {to, 1, width, block};
@@ -197,7 +201,7 @@ void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
 /// the left side again.
 inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
   Cut cut = level.cut;
-  if (!right.packed && !left.transposed) cut.tall *= 2;
+  if (!right.packed && !lies_badly(left)) cut.tall *= 2;
   return cut;
 }
 
